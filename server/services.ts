@@ -85,9 +85,13 @@ async function limitStore(
 }
 
 /** Hears what changes from the database, or through Redis where there is one. */
-async function openChangesOf({ redisUrl }: Config, listening: pg.ClientConfig, log: Logger): Promise<Changes> {
+async function openChangesOf(
+  { redisUrl }: Config,
+  listening: pg.ClientConfig,
+  { log, silenceMillis }: Pick<ServicesOptions, 'log' | 'silenceMillis'>,
+): Promise<Changes> {
   const onAway = (reason: string) => log.warn({ reason }, 'not hearing what changes: connecting again');
-  if (redisUrl === undefined) return openChanges(listening, onAway);
+  if (redisUrl === undefined) return openChanges(listening, onAway, { silenceMillis });
   const [{ openRedis }, { openSharedChanges }] = await Promise.all([
     import('./redis.ts'),
     import('./shared-changes.ts'),
@@ -100,7 +104,7 @@ async function openChangesOf({ redisUrl }: Config, listening: pg.ClientConfig, l
     reader,
     writer,
     database: new pg.Client(listening).database ?? '',
-    listen: () => openChanges(listening, onAway, true),
+    listen: () => openChanges(listening, onAway, { saysMissed: true, silenceMillis }),
     onAway: (reason) => log.warn({ reason }, 'not hearing what changes through Redis: listening to the database'),
   });
 }
@@ -161,7 +165,7 @@ export async function openServices(
   if (!config.prepare && !listenDatabaseUrl)
     log.warn('pages do not hear what changes through a pooler: set DATABASE_LISTEN_URL to the database itself');
   const listening = listenDatabaseUrl ? { connectionString: listenDatabaseUrl } : connection;
-  const changes = await openChangesOf(config, listening, log);
+  const changes = await openChangesOf(config, listening, options);
   const mailer = mail ?? createMailer(config, log);
   const leaving = new AbortController();
   const stopping = new AbortController();

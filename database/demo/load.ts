@@ -1,7 +1,9 @@
 /** Loads the demo: two brokerages with their people, contacts and deals, as of now. */
 
 import { randomBytes } from 'node:crypto';
-import pg from 'pg';
+import type pg from 'pg';
+import { withClient } from '../../server/database/client.ts';
+import { inTransaction } from '../../server/database/transaction.ts';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { connectClient, issueKeys, allowWriting, redirectUri, type KeyName } from './access.ts';
 import { addressBooks } from './contacts.ts';
@@ -176,19 +178,14 @@ export async function loadDemo(owner: pg.ClientConfig, { password }: DemoOptions
       return [lead, { plain, phc: await hashPassword(plain) }] as const;
     }),
   );
-  const client = new pg.Client(owner);
-  await client.connect();
-  try {
-    await client.query('begin');
-    const { rows } = await client.query<{ now: Date }>('select app.now() as now');
-    const collector = new RowCollector();
-    const passwords = Object.fromEntries(hashed) as Record<Lead, { plain: string; phc: string }>;
-    const demo = collectRows(collector, new Calendar(rows[0]?.now ?? new Date()), passwords);
-    await collector.write(client);
-    await client.query('commit');
-    return demo;
-  } finally {
-    // Ending the connection takes back what was not committed.
-    await client.end();
-  }
+  return withClient(owner, 'demo', (client) =>
+    inTransaction(client, async () => {
+      const { rows } = await client.query<{ now: Date }>('select app.now() as now');
+      const collector = new RowCollector();
+      const passwords = Object.fromEntries(hashed) as Record<Lead, { plain: string; phc: string }>;
+      const demo = collectRows(collector, new Calendar(rows[0]?.now ?? new Date()), passwords);
+      await collector.write(client);
+      return demo;
+    }),
+  );
 }

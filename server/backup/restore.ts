@@ -1,6 +1,7 @@
 /** Brings a backup back into an empty database and into the store of documents, and compares the two. */
 
 import pg from 'pg';
+import { withClient } from '../database/client.ts';
 import { appliedMigrations, migrate, migrationFiles } from '../database/migrate.ts';
 import { inTransaction } from '../database/transaction.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -43,13 +44,6 @@ export interface Restored {
   readonly tables: readonly Compared[];
   /** How many bodies were there and are what was taken in. */
   readonly bodies: number;
-}
-
-async function connected<T>(owner: pg.ClientConfig, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ application_name: 'dealkeep restore', ...owner });
-  client.on('error', () => {});
-  await client.connect();
-  return work(client).finally(() => client.end());
 }
 
 /** The tables of which one row says that a database is in use; nothing of the rest is without them. */
@@ -258,7 +252,7 @@ export async function restoreBackup(
 ): Promise<Restored> {
   const manifest = await readManifest(source.place, source.backup, source.key);
   const only = await migrationsOf(manifest);
-  await connected(owner, (client) => checkEmpty(client, manifest));
+  await withClient(owner, 'restore', (client) => checkEmpty(client, manifest));
   // All of it is looked at before anything is changed.
   await readRows(rowsFile(source, manifest), async (_table, lines) => {
     for await (const part of lines) if (part.length === 0) return;
@@ -266,7 +260,7 @@ export async function restoreBackup(
   // The bodies first: they are of no effect without the rows, and rows without them would be.
   const bodies = await readBodies(source, manifest, storage ? (name, body) => storage.write(name, body) : discard);
   await migrate(owner, { only });
-  const tables = await connected(owner, async (client) => {
+  const tables = await withClient(owner, 'restore', async (client) => {
     await client.query(textSettings);
     return load(client, source, manifest);
   });

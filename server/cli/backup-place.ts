@@ -2,11 +2,12 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { openPlace, type Place } from '../backup/place.ts';
 import { NotRestored } from '../backup/restore.ts';
 import { backupKey, type BackupKey } from '../backup/sealing.ts';
 import { readConfig, type Config } from '../config.ts';
+import { withClient } from '../database/client.ts';
 import { UnusableDatabase } from '../database/connections.ts';
 import { DirectoryInUse } from '../database/data-directory.ts';
 import { runningOwner, startEmbedded } from '../database/embedded.ts';
@@ -55,21 +56,14 @@ export async function atPlace<T>(
 
 export const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-async function connected<T>(owner: pg.ClientConfig, what: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = new pg.Client({ connectionTimeoutMillis: 10_000, application_name: `dealkeep ${what}`, ...owner });
-  client.on('error', () => {});
-  await client.connect();
-  return work(client).finally(() => client.end());
-}
-
 /** The owner's connection to the database as it is: one that runs, or one that is started for this; nothing is migrated. */
 export async function withExisting<T>(
   { databaseUrl, migrateDatabaseUrl, dataDir }: Config,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  if (databaseUrl !== undefined) return connected(ownersOwn(migrateDatabaseUrl), 'backup', work);
+  if (databaseUrl !== undefined) return withClient(ownersOwn(migrateDatabaseUrl), 'backup', work);
   const running = await runningOwner(dataDir);
-  if (running) return connected(running, 'backup', work);
+  if (running) return withClient(running, 'backup', work);
   if (!existsSync(path.join(homeDirectory(dataDir), 'cluster')))
     throw new UnusableDatabase(`There is no database in ${dataDir}: set DATA_DIR to where it is.`);
   const started = await startEmbedded({ dataDir }).catch(async (error: unknown) => {
@@ -78,7 +72,7 @@ export async function withExisting<T>(
     if (joined) return { owner: joined, stop: async () => {} };
     throw error;
   });
-  return connected(started.owner, 'backup', work).finally(() => started.stop());
+  return withClient(started.owner, 'backup', work).finally(() => started.stop());
 }
 
 function ownersOwn(url: string | undefined): pg.ClientConfig {

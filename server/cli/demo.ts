@@ -3,9 +3,10 @@
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import pg from 'pg';
+import type pg from 'pg';
 import { demoBodies, loadDemo } from '../../database/demo/load.ts';
 import type { Config } from '../config.ts';
+import { withClient } from '../database/client.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** Kept only for the one who runs the service, and complete or not there. */
@@ -16,14 +17,11 @@ async function keep(file: string, content: Readonly<Record<string, unknown>>): P
   await rename(unfinished, file);
 }
 
-async function isEmpty(owner: pg.ClientConfig): Promise<boolean> {
-  const client = new pg.Client(owner);
-  await client.connect();
-  const { rows } = await client
-    .query('select not exists (select from public.brokerages) as empty')
-    .finally(() => client.end());
-  return rows[0]?.empty === true;
-}
+const isEmpty = (owner: pg.ClientConfig): Promise<boolean> =>
+  withClient(owner, 'demo', async (client) => {
+    const { rows } = await client.query('select not exists (select from public.brokerages) as empty');
+    return rows[0]?.empty === true;
+  });
 
 /** The database holds data that is not the demo's. */
 export class NotADemo extends Error {

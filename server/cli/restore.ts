@@ -1,9 +1,9 @@
 /** The command restore. */
 
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
 import { chosenBackup } from '../backup/backups.ts';
 import { NotRestored, restoreBackup } from '../backup/restore.ts';
+import { withClient } from '../database/client.ts';
 import { migrateDatabase } from '../database/connections.ts';
 import { migrate } from '../database/migrate.ts';
 import { markStore, placeOf } from '../documents/one-store.ts';
@@ -22,9 +22,7 @@ export async function restore(name: string | undefined, options: PlaceOptions): 
       const result = await restoreBackup({ place, backup, key }, owner, storage);
       // The store is another one than that of the backup, even at the same place: whoever still keeps documents there is refused.
       await markStore(storage, storeId);
-      const client = new pg.Client(owner);
-      await client.connect();
-      await adoptStore(client, storeId).finally(() => client.end());
+      await withClient(owner, 'restore', (client) => adoptStore(client, storeId));
       if (config.databaseUrl === undefined) await migrate(owner);
       return result;
     }).finally(() => storage.close());

@@ -12,6 +12,8 @@ export interface Change {
 }
 
 const reconnectAfter = 2_000;
+/** How long `close` waits for a connection to end, in milliseconds. */
+const closingMillis = 2_000;
 
 /** `null`: the connection was away, so anything may have changed. */
 export type Listener = (change: Change | null) => void;
@@ -27,20 +29,27 @@ export interface Changes {
   close(): Promise<void>;
 }
 
-/**
- * Starts listening on the channels `dealkeep_changes` and `dealkeep_mail`; a lost connection is reported and made again by itself. With
- * `saysMissed` the first word is that anything may have changed, too.
- */
+const destroy = (client: pg.Client) => client.connection.stream.destroy();
+
+export interface ChangesOptions {
+  /** The first word is that anything may have changed, too. */
+  readonly saysMissed?: boolean;
+  /** How long the database may take for a connection, and for an answer on it, in milliseconds. */
+  readonly silenceMillis?: number | undefined;
+}
+
+/** Starts listening on the channels `dealkeep_changes` and `dealkeep_mail`; a lost connection is reported and made again by itself. */
 export function openChanges(
   connection: pg.ClientConfig,
   onAway: (reason: string) => void,
-  saysMissed = false,
+  { saysMissed = false, silenceMillis = 10_000 }: ChangesOptions = {},
 ): Changes {
   const listeners = new Set<Listener>();
   const wakes = new Set<() => void>();
   let client: pg.Client | undefined;
   let closed = false;
   let again: NodeJS.Timeout | undefined;
+  let connecting: Promise<void>;
 
   const tell = (change: Change | null) => {
     for (const listener of listeners) listener(change);
@@ -50,15 +59,25 @@ export function openChanges(
     onAway(reason);
     again = setTimeout(() => {
       again = undefined;
-      void connect(true);
+      connecting = connect(true);
     }, reconnectAfter);
     again.unref();
   };
   async function connect(wasAway: boolean): Promise<void> {
-    const next = new pg.Client({ application_name: 'dealkeep changes', keepAlive: true, ...connection });
+    const next = new pg.Client({
+      application_name: 'dealkeep changes',
+      connectionTimeoutMillis: silenceMillis,
+      query_timeout: silenceMillis,
+      keepAlive: true,
+      // Nothing is sent on it, so only this notices a server that is gone without a word; the system's own default is two hours.
+      keepAliveInitialDelayMillis: silenceMillis,
+      ...connection,
+    });
     client = next;
-    next.on('error', (error) => retry(error.message));
-    next.on('end', () => retry('the connection ended'));
+    // What becomes of one that was given up is of no interest any more.
+    const lost = (reason: string) => next === client && retry(reason);
+    next.on('error', (error) => lost(error.message));
+    next.on('end', () => lost('the connection ended'));
     next.on('notification', ({ channel, payload }) => {
       if (channel === 'dealkeep_mail') for (const wake of wakes) wake();
       else if (payload) tell(JSON.parse(payload) as Change);
@@ -68,11 +87,12 @@ export function openChanges(
       await next.query('listen dealkeep_changes; listen dealkeep_mail');
       if (wasAway) tell(null);
     } catch (error) {
-      retry((error as Error).message);
+      lost((error as Error).message);
+      destroy(next);
     }
   }
 
-  const connecting = connect(saysMissed);
+  connecting = connect(saysMissed);
   const resume = () => void client?.connection.stream.resume();
   return {
     follow(listener) {
@@ -88,10 +108,13 @@ export function openChanges(
     async close() {
       closed = true;
       clearTimeout(again);
+      // Neither a handshake nor the end of a connection is answered where the network is silent.
+      const late = setTimeout(() => client && destroy(client), closingMillis);
       await connecting;
       // The end of a connection is noticed where it is read.
       resume();
       await client?.end().catch(() => {});
+      clearTimeout(late);
     },
   };
 }

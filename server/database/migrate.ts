@@ -238,6 +238,7 @@ export async function migrate(
 ): Promise<string[]> {
   const migrations = (await migrationFiles(directory)).filter(({ name }) => only?.has(name) ?? true);
   const client = new pg.Client({
+    connectionTimeoutMillis: 10_000,
     ...owner,
     application_name: 'dealkeep migrate',
     options: '-c client_min_messages=warning',

@@ -8,11 +8,12 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 
-/** A network between the server and PostgreSQL that can go silent, or break after so many bytes of answers. */
+/** A network between the server and PostgreSQL that can go silent, or break after so many bytes of answers; it counts the connections made. */
 export async function startNetwork(to: pg.ClientConfig) {
-  const state = { silent: false, breakAfter: Infinity };
+  const state = { silent: false, breakAfter: Infinity, opened: 0 };
   const sockets = new Set<net.Socket>();
   const relay = net.createServer((near) => {
+    state.opened += 1;
     const far = net.connect(`${to.host}/.s.PGSQL.${to.port}`);
     let passed = 0;
     for (const socket of [near, far]) {
@@ -28,12 +29,15 @@ export async function startNetwork(to: pg.ClientConfig) {
       passed += chunk.length;
     });
   });
+  /** Ends the connections that there are; more can be made. */
+  const cut = () => sockets.forEach((socket) => socket.destroy());
   await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
   return {
     state,
     connection: { ...to, host: '127.0.0.1', port: (relay.address() as net.AddressInfo).port },
+    cut,
     async stop() {
-      for (const socket of sockets) socket.destroy();
+      cut();
       await new Promise((resolve) => relay.close(resolve));
     },
   };

@@ -68,6 +68,38 @@ test('while PostgreSQL is silent /readyz says so long before that connection is 
   expect(metrics).toContain('dealkeep_database_connections{state="busy"} 1\n');
 });
 
+test('a connection for changes that meets silence, at the start and when it is made again, is made anew, and does not keep a node from ending', async () => {
+  const network = await startNetwork(service.connections.server);
+  onTestFinished(network.stop);
+  const { user, password, host, port, database } = network.connection;
+  const url = new URL(`postgres://${host}:${port}/${database}`);
+  Object.assign(url, { username: user, password });
+  const start = () =>
+    startNode(service, service.connections.server, { silenceMillis: 1_000, config: { listenDatabaseUrl: url.href } });
+  const listeners = async () => {
+    const [found] = await service.sql<{ count: string }>(
+      `select count(*) from pg_stat_activity where application_name = 'dealkeep changes' and datname = current_database()`,
+    );
+    return Number(found?.count);
+  };
+  const others = await listeners();
+  const patience = { timeout: 60_000, interval: 100 };
+
+  network.state.silent = true;
+  const deaf = await start();
+  await expect.poll(() => network.state.opened, patience).toBeGreaterThan(0);
+  await deaf.stop();
+
+  const node = await start();
+  network.state.silent = false;
+  await expect.poll(listeners, patience).toBe(others + 1);
+  network.state.silent = true;
+  const { opened } = network.state;
+  network.cut();
+  await expect.poll(() => network.state.opened, patience).toBeGreaterThan(opened + 1);
+  await node.stop();
+});
+
 test('a database that takes no writes is said by /readyz, and found writable again by itself', async () => {
   const node = await startNode(service, service.connections.server);
   onTestFinished(node.stop);

@@ -3,6 +3,7 @@
 import type pg from 'pg';
 import { createApp } from '../../server/app.ts';
 import { listen } from '../../server/cli/listen.ts';
+import type { Config } from '../../server/config.ts';
 import { openServices } from '../../server/services.ts';
 import { startNetwork } from '../database/network.ts';
 import type { TestService } from '../harness.ts';
@@ -17,11 +18,16 @@ export interface ExtraNode {
 export async function startNode(
   service: TestService,
   connection: pg.ClientConfig,
-  options: { silenceMillis?: number } = {},
+  { config: settings, ...options }: { silenceMillis?: number; config?: Partial<Config> } = {},
 ): Promise<ExtraNode> {
   const { config, clock, log, mail } = service.services;
   const listener = await listen('127.0.0.1', 0);
-  const { services, close } = await openServices(config, connection, { clock, log, mail, ...options });
+  const { services, close } = await openServices({ ...config, ...settings }, connection, {
+    clock,
+    log,
+    mail,
+    ...options,
+  });
   listener.answerWith(createApp(services), services.load);
   const origin = `http://127.0.0.1:${listener.port}`;
   return {
