@@ -19,7 +19,7 @@ const exact = {
   meta: { type: 'problem', docs: { description: message } },
   create(context) {
     // Types keep bigint and number apart; in the arithmetic itself both operands are variables.
-    const isArithmetic = context.filename.endsWith('decimals.ts');
+    const isArithmetic = /(decimals|fractions)\.ts$/.test(context.filename);
     const report = (node) => context.report({ node, message });
     const check = (node) => {
       if (operators.has(node.operator) && !isArithmetic && !isExact(node.left) && !isExact(node.right)) report(node);

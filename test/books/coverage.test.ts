@@ -1,0 +1,113 @@
+/** Whether earnings pay a debt: by hand, and for random debts, terms and earnings. */
+
+import { describe, expect, test } from 'vitest';
+import {
+  annualCost,
+  coverageAt,
+  coverageByYear,
+  coverageInWords,
+  mostAnnualCost,
+  repayment,
+} from '../../server/domain/diligence/coverage.ts';
+import {
+  add,
+  compare,
+  decimal,
+  equals,
+  isZero,
+  sum,
+  written,
+  writtenOrNull,
+  zero,
+} from '../../server/domain/diligence/decimals.ts';
+import { rounded, sameFraction } from '../../server/domain/diligence/fractions.ts';
+import { random } from './random.ts';
+
+const least = decimal('1.15');
+
+test('a sentence says what a debt may cost, and what usual terms cost', () => {
+  expect(coverageInWords(decimal('840420'), decimal('2900000'), least, 'USD')).toBe(
+    'Debt of USD 2,900,000 is covered 1.15 times if it costs at most 25.2% of itself a year (10 years at 10% cost 15.86%).',
+  );
+  expect(
+    coverageInWords(decimal('840420'), decimal('2900000'), least, 'USD', { rate: decimal('7.25'), years: 1n }),
+  ).toMatch(/\(1 year at 7\.25% cost 103\.97%\)\.$/);
+  expect(coverageInWords(decimal('-1'), decimal('2900000'), least, 'USD')).toBe(
+    'Debt of USD 2,900,000 is not covered: nothing is earned to pay it from.',
+  );
+  expect(coverageInWords(decimal('1'), zero, least, 'USD')).toBe('There is no debt to cover.');
+});
+
+describe('a loan', () => {
+  test('costs what a financial calculator says', () => {
+    // =-PMT(10%/12, 120, 1) * 12 and =-PMT(8.75%/12, 300, 1) * 12 in a spreadsheet
+    expect(written(rounded(annualCost({ rate: decimal('10'), years: 10n }), 10n, 'nearest'))).toBe('0.1585808843');
+    expect(written(rounded(annualCost({ rate: decimal('8.75'), years: 25n }), 10n, 'nearest'))).toBe('0.0986572363');
+    expect(written(rounded(annualCost({ rate: zero, years: 4n }), 4n, 'nearest'))).toBe('0.25');
+  });
+
+  test('is paid back year by year, the last payment with what rounding left', () => {
+    const years = repayment({ amount: decimal('1000'), rate: decimal('12'), years: 2n });
+    expect(
+      years.map(({ year, interest, principal, paid, balance }) => [
+        year,
+        ...[interest, principal, paid, balance].map(written),
+      ]),
+    ).toEqual([
+      [1n, '94.7', '470.14', '564.84', '529.86'],
+      [2n, '35.09', '529.86', '564.95', '0'],
+    ]);
+  });
+
+  test('on standby costs nothing at first, and grows', () => {
+    const [first, second, third] = repayment({ amount: decimal('1000'), rate: decimal('12'), years: 1n, standby: 1n });
+    expect([written(first!.paid), written(first!.balance)]).toEqual(['0', '1126.84']);
+    expect(compare(second!.paid, decimal('1126.84'))).toBe(1);
+    expect(third).toBeUndefined();
+  });
+});
+
+test('coverage by year adds the loans up, and is rounded down', () => {
+  const bank = { amount: decimal('2000000'), rate: decimal('10'), years: 10n };
+  const note = { amount: decimal('900000'), rate: decimal('6'), years: 3n, standby: 2n };
+  const years = coverageByYear(decimal('800000'), [bank, note]);
+  expect(years.map(({ year, paid, coverage }) => [year, written(paid), writtenOrNull(coverage)])).toEqual([
+    [1n, '317161.8', '2.52'],
+    [2n, '317161.8', '2.52'],
+    [3n, '687498', '1.16'],
+    [4n, '687498', '1.16'],
+    [5n, '687497.83', '1.16'],
+    ...[6n, 7n, 8n, 9n].map((year) => [year, '317161.8', '2.52']),
+    [10n, '317161.29', '2.52'],
+  ]);
+});
+
+describe('for random debts and earnings', () => {
+  const dice = random(29);
+  const amount = () => decimal(`${1 + dice(9_000_000)}.${10 + dice(90)}`);
+
+  test('the most that a debt may cost gives back exactly the coverage that was asked for', () => {
+    for (let round = 0; round < 500; round += 1) {
+      const [earned, debt] = [amount(), amount()];
+      const asked = decimal(`1.${dice(1000)}`);
+      const cost = mostAnnualCost(earned, debt, asked)!;
+      expect(sameFraction(coverageAt(earned, debt, cost)!, { over: asked.units, under: 10n ** asked.scale })).toBe(
+        true,
+      );
+    }
+    expect(mostAnnualCost(zero, decimal('1'), least)).toBeNull();
+    expect(mostAnnualCost(decimal('1'), zero, least)).toBeNull();
+  });
+
+  test('what is paid back is the debt, to the cent, and nothing is left', () => {
+    for (let round = 0; round < 60; round += 1) {
+      const debt = amount();
+      const terms = { rate: decimal(`${dice(20)}.${dice(100)}`), years: BigInt(1 + dice(25)) };
+      const years = repayment({ amount: debt, ...terms });
+      expect(equals(sum(years.map(({ principal }) => principal)), debt)).toBe(true);
+      expect(isZero(years.at(-1)!.balance)).toBe(true);
+      expect(BigInt(years.length)).toBe(terms.years);
+      for (const { interest, principal, paid } of years) expect(equals(add(interest, principal), paid)).toBe(true);
+    }
+  });
+});
