@@ -1,0 +1,128 @@
+/** The SBA's rules as dated data: each with a source and its time, and what they say of a purchase. */
+
+import { describe, expect, test } from 'vitest';
+import { decimal, zero } from '../../server/domain/diligence/decimals.ts';
+import { judged, rulesOn, sbaRules, type SbaFacts } from '../../server/domain/diligence/sba-rules.ts';
+
+const unknown: SbaFacts = {
+  price: null,
+  seller_note: null,
+  rollover: null,
+  loan: null,
+  equity: null,
+  project_cost: null,
+  full_standby: null,
+  loan_years: null,
+  coverage: null,
+};
+const facts: SbaFacts = {
+  price: decimal('2900000'),
+  seller_note: decimal('145000'),
+  rollover: zero,
+  loan: decimal('2610000'),
+  equity: decimal('145000'),
+  project_cost: decimal('2900000'),
+  full_standby: true,
+  loan_years: 10n,
+  coverage: decimal('1.3'),
+};
+const today = '2026-11-22';
+
+const said = (given: Partial<SbaFacts>, id: string, day = today) =>
+  judged({ ...facts, ...given }, day).find((rule) => rule.id === id)?.answer;
+
+describe('each rule', () => {
+  test.each(sbaRules.map((rule) => [`${rule.id} from ${rule.effective}`, rule] as const))(
+    '%s has a sentence, a citation, a source, its time and what it needs',
+    (_name, rule) => {
+      expect(rule.rule).toMatch(/^[A-Z].*\.$/);
+      expect(rule.citation).toMatch(/^(13 CFR 120\.\d+|SOP 50 10 8|SBA Procedural Notice 5000-\d{6})/);
+      expect(rule.source).toMatch(/^https:\/\//);
+      expect(['text', 'told']).toContain(rule.sureness);
+      expect(rule.effective).toMatch(/^20\d\d-\d\d-\d\d$/);
+      expect(rule.superseded === null || rule.superseded > rule.effective).toBe(true);
+      expect(rule.needs.length).toBeGreaterThan(0);
+      // Where everything that it needs is missing it asks, and never says that it is not met.
+      expect(rule.judge(unknown).result).not.toBe('not_met');
+    },
+  );
+
+  test('is in force alone on any day', () => {
+    const days = sbaRules.flatMap(({ effective, superseded }) => [effective, ...(superseded ? [superseded] : [])]);
+    for (const day of [...days, today]) {
+      const ids = rulesOn(day).map(({ id }) => id);
+      expect(ids).toEqual([...new Set(ids)]);
+    }
+  });
+
+  test('depends on nothing but what it says that it needs', () => {
+    for (const rule of sbaRules) {
+      const needed = Object.fromEntries(rule.needs.map((name) => [name, facts[name]]));
+      expect(rule.judge({ ...unknown, ...needed })).toEqual(rule.judge(facts));
+    }
+  });
+});
+
+describe('equity', () => {
+  test('is met by a tenth of the cost, of which a seller’s note on full standby may be half', () => {
+    expect(said({}, 'equity')).toEqual({
+      result: 'met',
+      why: 'USD 290,000 is 10% of USD 2,900,000, USD 145,000 of it the seller’s note',
+    });
+    expect(said({ seller_note: decimal('900000'), equity: decimal('144999.99') }, 'equity')).toEqual({
+      result: 'not_met',
+      why: 'USD 289,999.99 is 9.99% of USD 2,900,000, USD 145,000 of it the seller’s note',
+      by: 'USD 0.01',
+    });
+  });
+
+  test('asks what is missing, and only where it would change the answer', () => {
+    expect(said({ full_standby: null }, 'equity')).toMatchObject({
+      result: 'ask',
+      ask: expect.stringContaining('standby'),
+    });
+    expect(said({ full_standby: null, equity: decimal('290000') }, 'equity')).toMatchObject({ result: 'met' });
+    expect(said({ full_standby: null, equity: decimal('10000') }, 'equity')).toMatchObject({ result: 'not_met' });
+    expect(said({ full_standby: false }, 'equity')).toMatchObject({ result: 'not_met', by: 'USD 145,000' });
+    expect(said({ equity: null }, 'equity')).toMatchObject({ result: 'ask' });
+  });
+});
+
+test.each([
+  ['loan_ceiling', { loan: decimal('5000000') }, { result: 'met' }],
+  ['loan_ceiling', { loan: decimal('5000000.01') }, { result: 'not_met', by: 'USD 0.01' }],
+  ['loan_ceiling', { loan: null }, { result: 'ask' }],
+  ['maturity', { loan_years: 11n }, { result: 'ask' }],
+  ['coverage', { coverage: decimal('1.25') }, { result: 'met' }],
+  ['coverage', { coverage: decimal('1.24') }, { result: 'not_met', by: '0.01' }],
+  ['coverage', { coverage: null }, { result: 'ask' }],
+  [
+    'seller_note',
+    { seller_note: decimal('200000') },
+    { result: 'met', why: expect.stringContaining('at most USD 145,000') },
+  ],
+  ['seller_note', { full_standby: false }, { result: 'met', why: expect.stringContaining('nothing of it counts') }],
+  ['seller_stays', { rollover: decimal('1') }, { result: 'ask' }],
+  ['valuation', { price: decimal('350000') }, { result: 'met' }],
+  ['valuation', { price: decimal('350000.01') }, { result: 'ask' }],
+  ['quality_of_earnings', { price: decimal('2999999.99') }, { result: 'met' }],
+  ['quality_of_earnings', { price: decimal('3000000') }, { result: 'ask' }],
+] as const)('%s of %o', (id, given, answer) => expect(said(given as Partial<SbaFacts>, id)).toMatchObject(answer));
+
+test('the rules are those of the day', () => {
+  expect(said({ coverage: decimal('1.2') }, 'coverage', '2026-09-30')).toMatchObject({ result: 'met' });
+  expect(said({ coverage: decimal('1.2') }, 'coverage', '2026-10-01')).toMatchObject({ result: 'not_met', by: '0.05' });
+  const small = { loan: decimal('300000'), coverage: decimal('1.05') };
+  expect(said(small, 'coverage_small', '2026-03-01')).toMatchObject({ result: 'not_met', by: '0.05' });
+  expect(said(small, 'coverage_small', '2026-02-28')).toBeUndefined();
+});
+
+test('what is not met comes first, then what has to be asked', () => {
+  const results = judged({ ...facts, loan: decimal('6000000'), rollover: decimal('1') }, today).map(
+    ({ answer }) => answer.result,
+  );
+  expect(results).toEqual(
+    results.toSorted((a, b) => ['not_met', 'ask', 'met'].indexOf(a) - ['not_met', 'ask', 'met'].indexOf(b)),
+  );
+  expect(results[0]).toBe('not_met');
+});
