@@ -66,15 +66,30 @@ export const dealToolsPath = (id: string): string => paths.dealTools.replace('$d
 /** How the person chooses to hear of what. */
 export const notificationChoicesPath: PagePath = paths.notificationChoices;
 
-const notificationPages = {
+/** The pipeline: every deal that the person sees. */
+export const dealsPath: PagePath = paths.deals;
+
+const dealPages = {
   deal: paths.deal,
   questions: paths.dealQuestions,
   nda: paths.dealNda,
   documents: paths.dealDocuments,
+  qoe: paths.dealQoe,
   offers: paths.dealOffers,
   closing: paths.dealClosing,
   findings: paths.dealFindings,
+  financing: paths.dealFinancing,
   people: paths.dealPeople,
+} as const;
+
+/** A page of a deal. */
+export type DealPage = keyof typeof dealPages;
+
+/** Where this page of a deal is. */
+export const dealPagePath = (page: DealPage, dealId: string): string => dealPages[page].replace('$dealId', dealId);
+
+const notificationPages = {
+  ...dealPages,
   clients: paths.clients,
   keys: paths.keys,
   security: paths.security,

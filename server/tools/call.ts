@@ -63,7 +63,7 @@ async function work(
   // Before the input is looked at. The database asks again, in the transaction that writes.
   if (!exchange.holder?.scopes.includes(tool.scope))
     throw new ToolRefusal(missingScope(factsOf(exchange, tool, input)));
-  const plan = tool.plan(given, exchange.from);
+  const plan = tool.plan(given, exchange.from, config.baseUrl);
   const read = tool.scope === 'mcp:read' ? { tool: tool.name, ...subjectOf(input), from: exchange.from } : null;
   const before = [exchange.enterToCall(within(input), read), ...(plan.gate ? [plan.gate] : [])];
   const answerOf = (found: readonly unknown[]): Record<string, unknown> => {
@@ -73,7 +73,7 @@ async function work(
   };
   if (read) {
     const found = (await database.together(...before, ...plan.work)).slice(before.length);
-    return success(answerOf(found), plan.beside(found));
+    return success(answerOf(found));
   }
   const after = [...plan.work, record(exchange, tool, input, 'ok')];
   const key = keyIn(meta);

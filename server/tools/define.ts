@@ -7,9 +7,11 @@ import type { Results } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import type { Origin } from '../domain/audit/audited.ts';
 import type { Scope } from '../domain/clients/connected-clients.ts';
+import { dealPagePath, dealsPath, type DealPage } from '../http/links.ts';
 import { hintOf, knownOf, type Filter } from './filters.ts';
 import { inputFaults, invalidInput, leniently } from './inputs.ts';
 import { withPeople } from './people.ts';
+import { linked } from './records.ts';
 import { ToolRefusal, type RefusalBody } from './results.ts';
 import type { ViewName } from './views.ts';
 import { inputSchema, outputSchema } from './schemas.ts';
@@ -69,10 +71,12 @@ export interface ToolDefinition<
   readonly filters?: (input: z.output<Input>) => readonly Filter[];
   /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
   readonly answer: (...found: Results<Work>) => z.input<Output> | null;
+  /** The page that shows a result: the pipeline, or a page of a deal. */
+  readonly page: DealPage | 'deals';
+  /** The deal of that page, where the input does not name it. */
+  readonly dealOf?: (...found: Results<Work>) => string | null | undefined;
   /** The picture that hosts with MCP Apps draw of a result. */
   readonly view?: ViewName;
-  /** What the picture needs beside the result, by the keys of `_meta`; models do not read it. */
-  readonly beside?: (...found: Results<Work>) => Record<string, unknown> | undefined;
 }
 
 /** What one call of a tool will do. */
@@ -82,7 +86,6 @@ export interface Plan {
   readonly gate: Statement<unknown> | null;
   readonly work: readonly Statement<unknown>[];
   readonly answer: (found: readonly unknown[]) => Record<string, unknown> | null;
-  readonly beside: (found: readonly unknown[]) => Record<string, unknown> | undefined;
 }
 
 export interface Tool {
@@ -94,8 +97,18 @@ export interface Tool {
   readonly listed: ListedTool;
   readonly output: z.ZodObject;
   readonly view: ViewName | undefined;
-  /** Throws a {@link ToolRefusal} that names every fault of the input. */
-  plan(input: unknown, origin: Origin): Plan;
+  /** Throws a {@link ToolRefusal} that names every fault of the input. `baseUrl`: our public origin, for the links of the answer. */
+  plan(input: unknown, origin: Origin, baseUrl: string): Plan;
+}
+
+/** Whether an answer tells of anything: what is not there has nothing beside it. */
+const tellsSomething = (answer: Readonly<Record<string, unknown>>): boolean =>
+  Object.values(answer).some((value) => (Array.isArray(value) ? value.length > 0 : value !== null));
+
+/** Where an answer is shown. The pipeline leads to the page of each deal by a pattern: 200 addresses would be 9,000 tokens. */
+function linksTo(page: DealPage | 'deals', dealId: unknown, baseUrl: string): Record<string, string> {
+  if (page === 'deals') return { url: baseUrl + dealsPath, deal_url: baseUrl + dealPagePath('deal', '{id}') };
+  return typeof dealId === 'string' ? { url: baseUrl + dealPagePath(page, dealId) } : {};
 }
 
 /** The tool of a definition, with its schemas converted once and for all. */
@@ -104,7 +117,19 @@ export function defineTool<
   Output extends z.ZodObject,
   const Work extends readonly Statement<unknown>[],
 >(definition: ToolDefinition<Input, Output, Work>): Tool {
-  const { name, title, description, annotations, input: schema, gate, work, answer, filters, beside } = definition;
+  const {
+    name,
+    title,
+    description,
+    annotations,
+    input: schema,
+    gate,
+    work,
+    answer,
+    filters,
+    page,
+    dealOf,
+  } = definition;
   const isReading = definition.scope === 'mcp:read';
   const named = 'people' in definition.output.shape || 'caller' in definition.output.shape;
   return {
@@ -112,7 +137,7 @@ export function defineTool<
     scope: definition.scope,
     feature: definition.feature,
     denied: definition.denied,
-    output: definition.output,
+    output: definition.output.extend(linked),
     view: definition.view,
     listed: {
       name,
@@ -122,7 +147,7 @@ export function defineTool<
       outputSchema: outputSchema(definition.output) as NonNullable<ListedTool['outputSchema']>,
       annotations,
     },
-    plan(input, origin) {
+    plan(input, origin, baseUrl) {
       const given = leniently(schema, input, isReading);
       const parsed = schema.safeParse(given);
       if (!parsed.success) throw new ToolRefusal(invalidInput(inputFaults(schema, given, parsed.error)));
@@ -133,13 +158,18 @@ export function defineTool<
         gate: gate?.(name, parsed.data) ?? null,
         work: [...statements, ...asked.flatMap(knownOf)],
         answer: (found) => {
-          const answered = answer(...(found.slice(0, statements.length) as unknown as Results<Work>));
+          const results = found.slice(0, statements.length) as unknown as Results<Work>;
+          const answered = answer(...results);
           if (answered === null) return null;
           const hint = hintOf(asked, answered, found.slice(statements.length));
           const told = named ? withPeople(answered) : answered;
-          return hint === null ? told : { ...told, hint };
+          const dealId = parsed.data['deal_id'] ?? dealOf?.(...results);
+          return {
+            ...told,
+            ...(hint === null ? {} : { hint }),
+            ...(tellsSomething(answered) ? linksTo(page, dealId, baseUrl) : {}),
+          };
         },
-        beside: (found) => beside?.(...(found.slice(0, statements.length) as unknown as Results<Work>)),
       };
     },
   };

@@ -32,13 +32,18 @@ export const listedDeal = z.strictObject({ ...dealFields, caller_role: z.enum(ca
 
 /** Whose ids an answer mentions, beside what the specification names (server/tools/people.ts); absent where it mentions nobody. */
 const person = z.strictObject({ user_id: id, name: z.string(), role: z.string() });
-export const people = z.array(person).meta({ brief: true }).optional();
+export const people = z.array(person).meta({ beside: true }).optional();
 /** Who calls. */
-export const caller = person.meta({ brief: true }).optional();
+export const caller = person.meta({ beside: true }).optional();
+/** The page that shows an answer, and of the pipeline the pattern of the page of each deal. */
+export const linked = {
+  url: z.url().meta({ beside: true }).optional(),
+  deal_url: z.string().meta({ beside: true }).optional(),
+};
 /** Of a filter that names nothing there is (server/tools/filters.ts). */
 export const hint = z
   .strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())) })
-  .meta({ brief: true })
+  .meta({ beside: true })
   .optional();
 
 export const participant = z.strictObject({ user_id: id, role: z.string(), status: z.string() });
@@ -58,6 +63,18 @@ export const snapshotRow = z.strictObject({
   requested_at: time,
   completed_at: time.nullable(),
 });
+
+/** From reported to adjusted EBITDA, as the page has it; absent where that shows nothing. */
+export const ebitdaBridge = z
+  .strictObject({
+    period_label: z.string(),
+    currency: z.string(),
+    reported_ebitda: amount,
+    adjustments: z.array(z.strictObject({ category: z.string(), amount })),
+    adjusted_ebitda: amount,
+  })
+  .meta({ brief: true })
+  .optional();
 
 /** As server/tools/condensed.ts makes it: 500 periods with each field named would be twice as long. */
 export const plPeriods = z.strictObject({

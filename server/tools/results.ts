@@ -31,13 +31,12 @@ export class ToolRefusal extends Error {
   }
 }
 
-/** A result; `beside` is for what the host draws of it, and goes into `_meta`. */
-export function success(structured: Record<string, unknown>, beside?: Record<string, unknown>): CallToolResult {
-  const result = {
-    content: [{ type: 'text' as const, text: JSON.stringify(structured) }],
+/** A result. */
+export function success(structured: Record<string, unknown>): CallToolResult {
+  return {
+    content: [{ type: 'text', text: JSON.stringify(structured) }],
     structuredContent: structured,
   };
-  return beside ? { ...result, _meta: beside } : result;
 }
 
 /** A success that was answered before, to a call with the same {@link idempotencyKeyName}. */

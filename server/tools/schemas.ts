@@ -21,7 +21,7 @@ function shorten(schema: Json, io: 'input' | 'output'): void {
   joinNull(schema);
   if (formats.has(String(schema['format']))) delete schema['pattern'];
   if (io === 'input') return;
-  // What stands beside what was asked for is told in the server's instructions.
+  // The fields of what is small and clear are left to the reader.
   if (schema['brief'])
     for (const name of ['brief', 'items', 'properties', 'propertyNames', 'enum']) delete schema[name];
   // To whoever reads an answer, an id, a time and an amount are text; what is not told to be anything else is text or null.
@@ -33,6 +33,8 @@ function shorten(schema: Json, io: 'input' | 'output'): void {
 function convert(schema: z.ZodType, io: 'input' | 'output'): Json {
   const converted = z.toJSONSchema(schema, { io, override: ({ jsonSchema }) => shorten(jsonSchema as Json, io) });
   const { $schema: _dialect, ...rest } = converted;
+  const properties = (rest['properties'] ?? {}) as Record<string, Json>;
+  for (const [name, property] of Object.entries(properties)) if (property['beside']) delete properties[name];
   return rest;
 }
 
@@ -42,7 +44,8 @@ export function inputSchema(schema: z.ZodObject): Json {
 }
 
 /**
- * What a success holds. A refusal is another object, and several clients hold refusals to this schema too and would
+ * What a success holds, without what stands beside what was asked for: that is the same for every tool, and told once, in the
+ * server's instructions. A refusal is another object, and several clients hold refusals to this schema too and would
  * hide them from the model: so nothing is required.
  */
 export function outputSchema(schema: z.ZodObject): Json {

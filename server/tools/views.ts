@@ -21,9 +21,6 @@ const titles = {
 
 export type ViewName = keyof typeof titles;
 
-/** Where, beside the result of svc_qoe_get, the figures from reported to adjusted EBITDA are. */
-export const bridgeKey = 'dealkeep/ebitda_bridge';
-
 /** A resource that is the same for everybody who is let in. */
 export interface StaticResource {
   readonly listed: Resource;

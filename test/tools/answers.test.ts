@@ -340,6 +340,7 @@ describe('length', () => {
           amounts: ['120.5', null],
         },
       ],
+      url: expect.any(String),
     });
   });
 
@@ -373,6 +374,7 @@ describe('length', () => {
       ...period,
       currency: 'USD',
       customers: [row('A', '75', '0.75', '0.75', 1), row('B', '25', '0.25', '1', 2)],
+      url: expect.any(String),
     });
     await insertAll(service, 'customer_revenues', [customer('C', '1', 'EUR')]);
     const mixed = (await call('svc_qoe_customer_concentration')).structuredContent;

@@ -15,12 +15,42 @@ const promised = new Map<string, ValidateFunction>(
 );
 const exactly = new Map(catalog.map(({ name, output }) => [name, output]));
 
+/** The page, below that of the deal, that shows what a tool answers. */
+const pages: readonly (readonly [prefix: string, page: string])[] = [
+  ['svc_deals_get', ''],
+  ['svc_qoe_', '/qoe'],
+  ['svc_findings_', '/findings'],
+  ['svc_questions_', '/questions'],
+  ['svc_documents_', '/documents'],
+  ['svc_offers_', '/offers'],
+  ['svc_financing_', '/financing'],
+  ['svc_closing_', '/closing'],
+];
+
+/** Holds the links of a success to the pages that there are: none without anything to show, one for a deal, a pattern for the pipeline. */
+function checkLinks(name: string, { url, deal_url, hint: _hint, ...told }: Readonly<Record<string, unknown>>): void {
+  if (Object.values(told).every((value) => value === null || (Array.isArray(value) && value.length === 0))) {
+    expect([name, url, deal_url]).toEqual([name, undefined, undefined]);
+    return;
+  }
+  const { pathname } = new URL(String(url));
+  if (name === 'svc_deals_list') {
+    expect([pathname, deal_url]).toEqual(['/deals', `${String(url)}/{id}`]);
+    return;
+  }
+  const page = pages.find(([prefix]) => name.startsWith(prefix))?.[1] ?? 'none';
+  expect(pathname).toMatch(new RegExp(`^/deals/[0-9a-f-]{36}${page}$`));
+}
+
 /** Holds an answer to the output schema; a success also to having every field and no other. */
 export function check(name: string, { content, structuredContent, isError }: ToolAnswer): void {
   expect(JSON.parse(content[0]?.text ?? '')).toEqual(structuredContent);
   expect(promised.get(name)?.(structuredContent), `${name}: ${JSON.stringify(promised.get(name)?.errors)}`).toBe(true);
   if (isError) expect(Object.keys(structuredContent).slice(0, 2)).toEqual(['error', 'message']);
-  else expect(exactly.get(name)?.safeParse(structuredContent).error?.issues ?? []).toEqual([]);
+  else {
+    expect(exactly.get(name)?.safeParse(structuredContent).error?.issues ?? []).toEqual([]);
+    checkLinks(name, structuredContent);
+  }
 }
 
 type Input = Record<string, unknown>;
@@ -44,7 +74,7 @@ function periodsOf({ snapshots, columns, periods }: Input): Row[] {
 /** The rows of an answer's first list, with what stands once beside the list put back into each. */
 export function rowsOf(tool: string, answer: Input): Row[] {
   if (tool === 'svc_qoe_pl_periods') return periodsOf(answer);
-  const beside = Object.entries(answer).filter(([, value]) => typeof value === 'string');
+  const beside = Object.entries(answer).filter(([name, value]) => typeof value === 'string' && !name.endsWith('url'));
   const list = Object.values(answer).find((value) => Array.isArray(value)) as Row[];
   return list.map((row) => ({ ...Object.fromEntries(beside), ...row }));
 }

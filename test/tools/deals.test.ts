@@ -61,6 +61,7 @@ describe('svc_deals_get', () => {
         named('viewer', 'viewer'),
         named("exclusive buyer's advisor", 'advisor'),
       ],
+      url: `${service.config.baseUrl}/deals/${scene.deal}`,
     });
   });
 

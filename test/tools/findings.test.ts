@@ -74,6 +74,7 @@ test('are created, listed, commented on, moved, and told in full with their hist
     id,
     status: 'mitigated',
     updated_at: expect.any(String),
+    url: `${service.config.baseUrl}/deals/${scene.deal}/findings`,
   });
   service.clock.advance(10);
   await buyer.ok('svc_findings_update_status', { finding_id: id, status: 'open' });

@@ -77,7 +77,10 @@ describe('what stands in front', () => {
     );
     expect(await kept('normalizations')).toEqual([{ count: 0 }]);
     await allow(service, scene.people.broker, [], [scene.deal]);
-    expect(await full.ok(normalize, adjustment())).toEqual({ id: expect.stringMatching(/^[0-9a-f-]{36}$/) });
+    expect(await full.ok(normalize, adjustment())).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      url: `${service.config.baseUrl}/deals/${scene.deal}/qoe`,
+    });
     expect(await full.refused(normalize, invalid)).toMatchObject({ error: 'validation_error' });
     expect(await kept('normalizations')).toEqual([{ count: 1 }]);
   });

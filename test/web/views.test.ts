@@ -12,7 +12,6 @@ import { openHost, type Host } from './views-host.ts';
 type Row = Record<string, string | null>;
 interface Result {
   structuredContent: Record<string, Row[]>;
-  _meta?: Record<string, unknown>;
 }
 interface Drawn {
   readonly html: string;
@@ -155,7 +154,7 @@ describe('by keyboard, a reader has', () => {
   });
 
   test('the way from reported to adjusted EBITDA', async () => {
-    const bridge = of('bridge').result['_meta']?.['dealkeep/ebitda_bridge'] as Row;
+    const bridge = of('bridge').result.structuredContent['ebitda_bridge'] as unknown as Row;
     const rows = await tableOf('bridge');
     expect(rows[0]).toEqual(['Reported', money(bridge['reported_ebitda'], bridge['currency'])]);
     expect(rows.at(-1)).toEqual(['Adjusted', money(bridge['adjusted_ebitda'], bridge['currency'])]);

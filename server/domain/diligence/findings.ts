@@ -162,6 +162,7 @@ export const addFinding = (
 
 export interface FindingStatusChange {
   id: string;
+  deal_id: string;
   status: FindingStatus;
   updated_at: string;
 }
@@ -170,7 +171,7 @@ const setStatus = row<FindingStatusChange>(
   'set_finding_status',
   `with changed as (
      update findings set status = $4, status_notes = $5 where id = $3 returning id, deal_id, status, updated_at)
-   select app.or_denied(changed.id) as id, changed.status, changed.updated_at
+   select app.or_denied(changed.id) as id, changed.deal_id, changed.status, changed.updated_at
    from (values (1)) one left join changed on true
    ${audited('finding.status', { details: `jsonb_build_object('status', $4::text)` })}`,
 );
@@ -183,16 +184,19 @@ export const setFindingStatus = (
   origin: Origin,
 ): Statement<FindingStatusChange | null> => setStatus(...from(origin), id, status, notes);
 
-const comment = row<{ id: string }>(
+const comment = row<{ id: string; deal_id: string }>(
   'add_finding_comment',
   `with added as (insert into finding_comments (finding_id, body) values ($3, $4) returning id, finding_id),
    changed as (select f.id, f.deal_id, added.id as comment_id from added join findings f on f.id = added.finding_id)
-   select changed.comment_id as id from changed ${audited('finding.comment')}`,
+   select changed.comment_id as id, changed.deal_id from changed ${audited('finding.comment')}`,
 );
 
-/** Adds a comment to a finding; the comment's id. Rejects with Denied when there is none that the caller may comment on. */
-export const addFindingComment = (findingId: string, body: string, origin: Origin): Statement<string> =>
-  addedId(comment(...from(origin), findingId, body));
+/** Adds a comment to a finding; the comment's id, and the deal's. Rejects with Denied when there is none that the caller may comment on. */
+export const addFindingComment = (
+  findingId: string,
+  body: string,
+  origin: Origin,
+): Statement<{ id: string; deal_id: string } | null> => comment(...from(origin), findingId, body);
 
 const inOrder = {
   columns: `${fields}, (select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count`,

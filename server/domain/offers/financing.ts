@@ -132,6 +132,7 @@ export const addSource = (
 
 export interface SourceStatusChange {
   id: string;
+  deal_id: string;
   commitment_status: CommitmentStatus;
   updated_at: string;
 }
@@ -141,7 +142,7 @@ const move = row<SourceStatusChange>(
   `with changed as (
      update financing_sources set commitment_status = $4 where id = $3
      returning id, deal_id, commitment_status, updated_at)
-   select app.or_denied(changed.id) as id, changed.commitment_status, changed.updated_at
+   select app.or_denied(changed.id) as id, changed.deal_id, changed.commitment_status, changed.updated_at
    from (values (1)) one left join changed on true
    ${audited('financing.status', { details: `jsonb_build_object('status', $4::text)` })}`,
 );

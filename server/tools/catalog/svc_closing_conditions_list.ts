@@ -15,5 +15,6 @@ export const svcClosingConditionsList = defineTool({
   output: z.strictObject({ closing_conditions: z.array(closingCondition), people }),
   work: ({ deal_id }) => [closingConditions(deal_id)],
   answer: (closing_conditions) => ({ closing_conditions }),
+  page: 'closing',
   view: 'conditions',
 });

@@ -21,4 +21,5 @@ export const svcDealsGet = defineTool({
   }),
   work: ({ deal_id }) => [deal(deal_id), participants(deal_id)],
   answer: (found, people) => ({ deal: found, participants: people }),
+  page: 'deal',
 });

@@ -8,7 +8,7 @@ export const svcDealsList = defineTool({
   name: 'svc_deals_list',
   title: 'List deals',
   description:
-    "The user's pipeline: every deal, listing or business for sale that they can see, newest first, at most 200, with its state and what the user is to it (caller_role); caller is the user. Where deal_id comes from.",
+    "The user's pipeline: every deal, listing or business for sale that they can see, newest first, at most 200, with its state and what the user is to it (caller_role); caller is the user.",
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({
@@ -30,4 +30,5 @@ export const svcDealsList = defineTool({
   ],
   // As specified where there is none: an empty list and nothing beside it.
   answer: (found, calling) => ({ deals: found, ...(found.length > 0 ? calling : {}) }),
+  page: 'deals',
 });

@@ -24,4 +24,5 @@ export const svcDocumentsList = defineTool({
     documents(deal_id, category, confidentiality_level),
   ],
   answer: (found) => ({ documents: found }),
+  page: 'documents',
 });

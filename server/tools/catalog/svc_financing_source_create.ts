@@ -28,4 +28,5 @@ export const svcFinancingSourceCreate = defineTool({
     addSource(deal_id, { source_type, source_name, commitment_amount, commitment_status }, origin),
   ],
   answer: (made) => ({ id: made }),
+  page: 'financing',
 });

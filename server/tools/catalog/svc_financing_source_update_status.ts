@@ -21,5 +21,8 @@ export const svcFinancingSourceUpdateStatus = defineTool({
   gate: (tool, { source_id }) => passFinancingGate(tool, source_id),
   denied: notInDiligence,
   work: ({ source_id, commitment_status }, origin) => [moveSource(source_id, commitment_status, origin)],
-  answer: (changed) => changed,
+  answer: (changed) =>
+    changed && { id: changed.id, commitment_status: changed.commitment_status, updated_at: changed.updated_at },
+  dealOf: (changed) => changed?.deal_id,
+  page: 'financing',
 });

@@ -17,4 +17,5 @@ export const svcFinancingStackGet = defineTool({
   output: financingStack,
   work: ({ deal_id }) => [financingSources(deal_id), financingTotals(deal_id)],
   answer: (sources, totals) => ({ ...sharing('sources', sources, ['deal_id', 'currency']), totals }),
+  page: 'financing',
 });

@@ -18,5 +18,7 @@ export const svcFindingsComment = defineTool({
   gate: (tool, { finding_id }) => passFindingGate(tool, finding_id),
   denied: notInDiligence,
   work: ({ finding_id, body }, origin) => [addFindingComment(finding_id, body, origin)],
-  answer: (made) => ({ id: made }),
+  answer: (made) => made && { id: made.id },
+  dealOf: (made) => made?.deal_id,
+  page: 'findings',
 });

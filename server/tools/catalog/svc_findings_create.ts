@@ -28,4 +28,5 @@ export const svcFindingsCreate = defineTool({
     addFinding(deal_id, { category, title, description, severity, owner_user_id }, origin),
   ],
   answer: (made) => ({ id: made }),
+  page: 'findings',
 });

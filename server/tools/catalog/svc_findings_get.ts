@@ -16,4 +16,6 @@ export const svcFindingsGet = defineTool({
   output: z.strictObject({ finding: findingWithHistory.nullable(), people }),
   work: ({ finding_id }) => [finding(finding_id), findingComments(finding_id), findingChanges(finding_id)],
   answer: (found, comments, history) => ({ finding: found && { ...found, comments, history } }),
+  dealOf: (found) => found?.deal_id,
+  page: 'findings',
 });

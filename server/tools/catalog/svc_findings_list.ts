@@ -27,4 +27,5 @@ export const svcFindingsList = defineTool({
     findings(deal_id, category, severity, status),
   ],
   answer: (found) => sharing('findings', found, ['deal_id']),
+  page: 'findings',
 });

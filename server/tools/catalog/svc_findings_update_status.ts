@@ -24,5 +24,7 @@ export const svcFindingsUpdateStatus = defineTool({
   work: ({ finding_id, status, status_notes = null }, origin) => [
     setFindingStatus(finding_id, status, status_notes, origin),
   ],
-  answer: (changed) => changed,
+  answer: (changed) => changed && { id: changed.id, status: changed.status, updated_at: changed.updated_at },
+  dealOf: (changed) => changed?.deal_id,
+  page: 'findings',
 });

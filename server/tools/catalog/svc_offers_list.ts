@@ -15,5 +15,6 @@ export const svcOffersList = defineTool({
   output: z.strictObject({ offers: z.array(offer), people }),
   work: ({ deal_id }) => [offers(deal_id)],
   answer: (found) => ({ offers: found }),
+  page: 'offers',
   view: 'offers',
 });

@@ -19,5 +19,6 @@ export const svcQoeCustomerConcentration = defineTool({
   output: customers,
   work: ({ deal_id, as_of_period = null }) => [customerConcentration(deal_id, as_of_period)],
   answer: (found) => sharing('customers', found, ['snapshot_id', 'period_start_date', 'period_end_date', 'currency']),
+  page: 'qoe',
   view: 'customers',
 });

@@ -1,24 +1,36 @@
 import { z } from 'zod';
-import { bridgeOnPage } from '../../domain/diligence/figures.ts';
+import { bridgeOnPage, type Bridge } from '../../domain/diligence/figures.ts';
 import { checklist, checklistCategories } from '../../domain/diligence/checklist.ts';
 import { recentSnapshots } from '../../domain/diligence/snapshots.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId, text } from '../inputs.ts';
-import { hint, progressRow, snapshotRow } from '../records.ts';
-import { bridgeKey } from '../views.ts';
+import { ebitdaBridge, hint, progressRow, snapshotRow } from '../records.ts';
+
+const told = ({ currency, reported_ebitda, adjustments, adjusted_ebitda }: Bridge, period_label: string) => ({
+  period_label,
+  currency,
+  reported_ebitda,
+  adjustments,
+  adjusted_ebitda,
+});
 
 export const svcQoeGet = defineTool({
   name: 'svc_qoe_get',
   title: 'Get quality-of-earnings progress',
   description:
-    "How far the quality of earnings (QoE) of a deal is: its checklist, each row not_started, in_progress, completed or not_applicable, and the 5 accounting snapshots requested last. For members of the deal's QoE workspace.",
+    "How far the quality of earnings (QoE) of a deal is: its checklist, each row not_started, in_progress, completed or not_applicable, the 5 accounting snapshots requested last, and ebitda_bridge: adjusted EBITDA, from reported by kinds of add-back. For members of the deal's QoE workspace.",
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({
     deal_id: dealId(),
     category: text(1, 64, 'Any category of the checklist.').optional(),
   }),
-  output: z.strictObject({ progress: z.array(progressRow), recent_accounting_snapshots: z.array(snapshotRow), hint }),
+  output: z.strictObject({
+    progress: z.array(progressRow),
+    recent_accounting_snapshots: z.array(snapshotRow),
+    ebitda_bridge: ebitdaBridge,
+    hint,
+  }),
   filters: ({ deal_id, category = null }) => [
     { input: 'category', given: category, known: checklistCategories(deal_id) },
   ],
@@ -27,11 +39,11 @@ export const svcQoeGet = defineTool({
     recentSnapshots(deal_id),
     bridgeOnPage(deal_id, null),
   ],
-  answer: (progress, recent_accounting_snapshots) => ({ progress, recent_accounting_snapshots }),
+  answer: (progress, recent_accounting_snapshots, bridge) => ({
+    progress,
+    recent_accounting_snapshots,
+    ...(bridge?.period_label ? { ebitda_bridge: told(bridge, bridge.period_label) } : {}),
+  }),
+  page: 'qoe',
   view: 'bridge',
-  beside: (_progress, _snapshots, bridge) => {
-    if (!bridge?.period_label) return undefined;
-    const { currency, period_label, reported_ebitda, adjustments, adjusted_ebitda } = bridge;
-    return { [bridgeKey]: { currency, period_label, reported_ebitda, adjustments, adjusted_ebitda } };
-  },
 });

@@ -27,4 +27,5 @@ export const svcQoeNormalizationCreate = defineTool({
     addNormalization(deal_id, { period_label, adjustment_category, adjustment_amount, rationale }, origin),
   ],
   answer: (made) => ({ id: made }),
+  page: 'qoe',
 });

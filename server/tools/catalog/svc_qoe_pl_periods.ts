@@ -20,5 +20,6 @@ export const svcQoePlPeriods = defineTool({
   output: periods,
   work: ({ deal_id, start_date = null, end_date = null }) => [plPeriods(deal_id, start_date, end_date)],
   answer: (found) => periodsInColumns(found),
+  page: 'qoe',
   view: 'monthly',
 });

@@ -23,4 +23,5 @@ export const svcQuestionsCreate = defineTool({
   denied: notAsker,
   work: ({ deal_id, category, question_text }, origin) => [askQuestion(deal_id, category, question_text, origin)],
   answer: (made) => ({ id: made }),
+  page: 'questions',
 });

@@ -19,4 +19,5 @@ export const svcQuestionsList = defineTool({
   filters: ({ status = null }) => [{ input: 'status', given: status, known: questionStatuses }],
   work: ({ deal_id, status = null }) => [questions(deal_id, status?.toLowerCase() ?? null)],
   answer: (found) => ({ questions: found }),
+  page: 'questions',
 });

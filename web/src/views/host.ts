@@ -12,7 +12,6 @@ export interface ToolResult {
   readonly isError?: unknown;
   readonly content?: unknown;
   readonly structuredContent?: unknown;
-  readonly _meta?: unknown;
 }
 
 export interface Told {

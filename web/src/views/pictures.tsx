@@ -214,8 +214,8 @@ export const pictures: Readonly<Record<ViewName, Picture>> = {
   bridge: {
     title: 'Quality of earnings',
     page: 'qoe',
-    draw: ({ answer, result }) => {
-      const bridge = bridgeIn(result);
+    draw: ({ answer }) => {
+      const bridge = bridgeIn(answer);
       const checklist = checklistIn(answer);
       if (bridge === null && checklist.of === 0) return null;
       return (

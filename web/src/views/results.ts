@@ -97,9 +97,9 @@ export type Bridge = Pick<
   'currency' | 'period_label' | 'reported_ebitda' | 'adjustments' | 'adjusted_ebitda'
 >;
 
-/** What svc_qoe_get says of EBITDA beside its answer; null when it says nothing. */
-export function bridgeIn({ _meta }: ToolResult): Bridge | null {
-  const bridge = objectOf(objectOf(_meta)['dealkeep/ebitda_bridge']);
+/** What svc_qoe_get says of EBITDA; null when it says nothing. */
+export function bridgeIn(answer: Row): Bridge | null {
+  const bridge = objectOf(answer['ebitda_bridge']);
   const [reported, adjusted] = [decimalOf(bridge['reported_ebitda']), decimalOf(bridge['adjusted_ebitda'])];
   const label = textOf(bridge['period_label']);
   if (reported === null || adjusted === null || label === '') return null;

@@ -14,7 +14,6 @@ function Quiet({ children }: { children: ReactNode }) {
 
 interface PictureProps {
   answer: Readonly<Record<string, unknown>>;
-  result: ToolResult;
 }
 
 /** A picture of one tool's results. */
@@ -47,7 +46,7 @@ function Drawn({ picture, result, input }: { picture: Picture; result: ToolResul
   const page = pageOf(picture.page, input['deal_id']);
   return (
     <div className="p-4">
-      {picture.draw({ answer, result }) ?? <Quiet>{picture.empty}</Quiet>}
+      {picture.draw({ answer }) ?? <Quiet>{picture.empty}</Quiet>}
       {page !== null && opensLinks && (
         <p className="mt-3 text-right">
           <button
