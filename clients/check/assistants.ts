@@ -13,7 +13,8 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
-import type { BrowserContext } from 'playwright-core';
+import type { BrowserContext, Page } from 'playwright-core';
+import { freePort } from '../../bench/free-port.ts';
 import { openBrowser } from '../../test/browser.ts';
 import { certificateFor } from '../../test/certificate.ts';
 
@@ -23,6 +24,7 @@ export const packages: Readonly<Record<string, string>> = {
   '@anthropic-ai/claude-code': '2.1.330',
   '@langchain/mcp-adapters': '1.1.4',
   '@mastra/mcp': '2.0.0',
+  '@modelcontextprotocol/inspector': '2.12.0',
   '@modelcontextprotocol/sdk': '1.32.2',
   '@openai/agents': '0.20.0',
   '@openai/codex': '0.169.0',
@@ -58,27 +60,30 @@ const nameOf = (host: string) => host.replaceAll(/[^a-z]+/gi, ' ').trim();
 const idFor = async (ground: Ground, way: Way, host: string, uris: readonly string[]): Promise<string> =>
   way === 'made' ? ground.make(nameOf(host), uris) : ground.publish(nameOf(host), uris);
 
-/** Goes where a host sends the person: signs in where that is needed, agrees, and waits until the browser is back at the host. */
-async function consent({ browser, url }: Ground, to: string): Promise<string> {
-  const page = await browser.newPage();
+/** Agrees on the page that a host sends the person to, and waits until the browser is back at the host. */
+async function agree({ url }: Ground, page: Page, goThere: () => Promise<unknown>): Promise<URL> {
+  const back = page.waitForRequest(
+    (request) => /[?&](code|error)=/.test(request.url()) && !request.url().startsWith(url),
+    { timeout: 60_000 },
+  );
+  back.catch(() => {});
+  await goThere();
+  const allow = page.getByRole('button', { name: 'Allow', exact: true });
+  const add = page.getByRole('button', { name: 'Add this address and go on' });
+  await allow.or(add).first().waitFor({ timeout: 30_000 });
+  if (await add.isVisible()) await add.click();
+  // Reading is enough, and needs no password once more.
+  const writing = page.getByRole('checkbox', { name: /^Write in your name/ });
+  if (await writing.isVisible()) await writing.uncheck();
+  await allow.click({ timeout: 30_000 });
+  return new URL((await back).url());
+}
+
+/** The same in a page of its own, for a host that gives the address alone. */
+async function consent(ground: Ground, to: string): Promise<URL> {
+  const page = await ground.browser.newPage();
   try {
-    const back = page.waitForRequest(
-      (request) => /[?&](code|error)=/.test(request.url()) && !request.url().startsWith(url),
-      {
-        timeout: 60_000,
-      },
-    );
-    back.catch(() => {});
-    await page.goto(to);
-    const allow = page.getByRole('button', { name: 'Allow', exact: true });
-    const add = page.getByRole('button', { name: 'Add this address and go on' });
-    await allow.or(add).first().waitFor({ timeout: 30_000 });
-    if (await add.isVisible()) await add.click();
-    // Reading is enough, and needs no password once more.
-    const writing = page.getByRole('checkbox', { name: /^Write in your name/ });
-    if (await writing.isVisible()) await writing.uncheck();
-    await allow.click({ timeout: 30_000 });
-    const answered = (await back).url();
+    const answered = await agree(ground, page, () => page.goto(to));
     // Whoever waits there answers before the page is gone.
     await page.waitForLoadState('load', { timeout: 10_000 }).catch(() => {});
     return answered;
@@ -102,13 +107,19 @@ interface Program {
   said(): string;
 }
 
+interface Started {
+  /** Whether it has a terminal, without which some sign nobody in. */
+  readonly atTerminal?: boolean;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
 /** Starts a program with a home of its own, whose browser is a file into which the address is written. */
 async function start(
   ground: Ground,
   home: string,
   command: string,
   args: readonly string[],
-  atTerminal = false,
+  { atTerminal = false, env = {} }: Started = {},
 ): Promise<Program & { opened(): Promise<string | null> }> {
   const bin = path.join(home, 'bin');
   await mkdir(bin, { recursive: true });
@@ -118,7 +129,7 @@ async function start(
     await chmod(path.join(bin, name), 0o755);
   }
   const file = path.join(ground.directory, 'node_modules/.bin', command);
-  // script(1) makes a terminal, without which some sign nobody in.
+  // script(1) makes a terminal.
   const [program, given] = atTerminal
     ? ['script', ['-qefc', [file, ...args].join(' '), '/dev/null']]
     : [file, [...args]];
@@ -135,6 +146,7 @@ async function start(
       DISPLAY: ':0',
       PATH: `${bin}:${process.env['PATH']}`,
       DISABLE_AUTOUPDATER: '1',
+      ...env,
     },
     stdio: ['pipe', 'pipe', 'pipe'],
   });
@@ -159,9 +171,9 @@ async function authorized(
   command: string,
   args: readonly string[],
   done: RegExp,
-  atTerminal = false,
+  how: Started = {},
 ): Promise<string> {
-  const program = await start(ground, home, command, args, atTerminal);
+  const program = await start(ground, home, command, args, how);
   try {
     const to = await until('the address to authorize at', program.opened).catch((error: unknown) => {
       throw new Error(`${String(error)} ${program.said().slice(-600)}`);
@@ -199,7 +211,7 @@ const claudeCode: Host = async (ground, way) => {
     'claude',
     ['mcp', 'login', 'dealkeep'],
     /authenticat(ed|ion successful)[^\n]*|success[^\n]*|logged in[^\n]*/i,
-    true,
+    { atTerminal: true },
   );
 };
 
@@ -226,27 +238,103 @@ const opencode: Host = async (ground, way) => {
 const mcpRemote: Host = async (ground, way) => {
   const home = await homeOf(ground, 'mcp-remote', way);
   const client_id = await idFor(ground, way, 'mcp-remote', both('/oauth/callback'));
-  const info = JSON.stringify({ client_id });
   return authorized(
     ground,
     home,
     'mcp-remote-client',
-    [`${ground.url}/api/mcp`, '--allow-http', '--static-oauth-client-info', info],
+    [
+      `${ground.url}/api/mcp`,
+      '--allow-http',
+      ...(way === 'made'
+        ? ['--static-oauth-client-info', JSON.stringify({ client_id })]
+        : ['--client-metadata-url', client_id]),
+    ],
     /svc_deals_list|connected successfully[^\n]*/i,
   );
 };
 
-/** What the official SDK, which the libraries below go by, asks of whoever keeps tokens. */
+/** Without a keychain, and without a page that it opens by itself. */
+const inspectorEnv = { MCP_INSPECTOR_SECRET_STORE: 'memory', MCP_AUTO_OPEN_ENABLED: 'false' };
+
+/** The Inspector at a terminal, which is told the client_id or the address of a document. */
+const inspectorCli: Host = async (ground, way) => {
+  const home = await homeOf(ground, 'inspector-cli', way);
+  const id = await idFor(ground, way, 'inspector cli', both('/oauth/callback'));
+  return authorized(
+    ground,
+    home,
+    'mcp-inspector',
+    [
+      '--cli',
+      '--transport',
+      'http',
+      '--server-url',
+      `${ground.url}/api/mcp`,
+      way === 'made' ? '--client-id' : '--client-metadata-url',
+      id,
+      '--method',
+      'tools/list',
+    ],
+    /svc_deals_list/,
+    { atTerminal: true, env: inspectorEnv },
+  );
+};
+
+/** The Inspector's own page: it connects, comes back from the consent, and lists the tools. */
+const inspectorWeb: Host = async (ground, way) => {
+  const home = await homeOf(ground, 'inspector-web', way);
+  const port = await freePort();
+  const id = await idFor(ground, way, 'inspector web', both('/oauth/callback'));
+  const storage = path.join(home, 'storage');
+  await mkdir(storage);
+  if (way === 'document')
+    await writeFile(
+      path.join(storage, 'client.json'),
+      JSON.stringify({ cimd: { enabled: true, clientMetadataUrl: id } }),
+    );
+  const oauth = way === 'made' ? { oauth: { clientId: id } } : {};
+  const config = path.join(home, 'mcp.json');
+  const server = { type: 'streamable-http', url: `${ground.url}/api/mcp`, ...oauth };
+  await writeFile(config, JSON.stringify({ mcpServers: { dealkeep: server } }));
+  const program = await start(ground, home, 'mcp-inspector', ['--web', '--config', config], {
+    env: { ...inspectorEnv, CLIENT_PORT: String(port), MCP_SANDBOX_PORT: '0', MCP_STORAGE_DIR: storage },
+  });
+  const page = await ground.browser.newPage();
+  try {
+    const to = await until(
+      'the address of its page',
+      () => /http:\/\/\S+MCP_INSPECTOR_API_TOKEN=\w+/.exec(stripVTControlCharacters(program.said()))?.[0] ?? null,
+    );
+    await page.goto(to);
+    await agree(ground, page, () => page.getByRole('switch', { name: /^Connect/ }).press('Space'));
+    await page.getByText('Tools', { exact: true }).click({ timeout: 60_000 });
+    await page.getByText('svc_deals_list').first().waitFor({ timeout: 60_000 });
+    return 'its page lists svc_deals_list';
+  } finally {
+    await page.close();
+    program.child.kill('SIGKILL');
+  }
+};
+
+/**
+ * What libraries ask of whoever keeps tokens. The official SDK takes the address of a document as such, when the server says that it reads them; for the
+ * others it is a client_id.
+ */
 class Keeper {
   readonly redirectUrl: string;
   readonly clientMetadata: object;
-  readonly #clientId: string;
+  readonly clientMetadataUrl: string | undefined;
+  readonly #clientId: string | undefined;
+  readonly #state = crypto.randomUUID();
   #tokens: unknown;
   #verifier = '';
+  #server: unknown;
+  #saved: unknown;
   sentTo: URL | null = null;
 
-  constructor(clientId: string, redirectUrl: string) {
-    this.#clientId = clientId;
+  constructor(client: { readonly id: string } | { readonly document: string }, redirectUrl: string) {
+    this.#clientId = 'id' in client ? client.id : undefined;
+    this.clientMetadataUrl = 'document' in client ? client.document : undefined;
     this.redirectUrl = redirectUrl;
     this.clientMetadata = {
       redirect_uris: [redirectUrl],
@@ -254,8 +342,12 @@ class Keeper {
       scope: 'mcp:read mcp:write',
     };
   }
-  state = () => 'kept by the client';
-  clientInformation = () => ({ client_id: this.#clientId });
+  state = () => this.#state;
+  storedState = () => this.#state;
+  clientInformation = () => (this.#clientId === undefined ? this.#saved : { client_id: this.#clientId });
+  saveClientInformation = (client: unknown) => void (this.#saved = client);
+  authorizationServerInformation = () => this.#server;
+  saveAuthorizationServerInformation = (server: unknown) => void (this.#server = server);
   tokens = () => this.#tokens;
   saveTokens = (tokens: unknown) => void (this.#tokens = tokens);
   redirectToAuthorization = (to: URL) => void (this.sentTo = to);
@@ -268,64 +360,125 @@ class Keeper {
 type Loaded = Record<string, any>;
 type Load = (name: string) => Promise<Loaded>;
 
-/** Lists the names of the tools with tokens that `keeper` has, or has it send the person on. */
-type Lists = (load: Load, url: string, keeper: Keeper) => Promise<readonly string[]>;
+/** Loads what is installed, resolved as its users' imports would be. */
+async function loading({ directory }: Ground): Promise<Load> {
+  const loader = path.join(directory, 'load.js');
+  await writeFile(loader, 'export const load = (name) => import(name);');
+  return ((await import(pathToFileURL(loader).href)) as { load: Load }).load;
+}
+
+function checkedTools(tools: readonly string[]): string {
+  if (!tools.some((tool) => tool.includes('svc_deals_list'))) throw new Error(`It lists ${tools.join(', ')}.`);
+  return `${tools.length} tools`;
+}
+
+interface Library {
+  readonly name: string;
+  /** The module whose `auth` exchanges the code. */
+  readonly exchange: string;
+  /** Whether it knows documents by a setting of their own. */
+  readonly knowsDocuments: boolean;
+  /** Lists the names of the tools with tokens that `keeper` has, or has it send the person on. */
+  readonly list: (load: Load, url: string, keeper: Keeper) => Promise<readonly string[]>;
+}
 
 const library =
-  (name: string, lists: Lists): Host =>
+  ({ name, exchange, knowsDocuments, list }: Library): Host =>
   async (ground, way) => {
-    // Resolved from where the packages are, as their users' imports would be.
-    const loader = path.join(ground.directory, 'load.js');
-    await writeFile(loader, 'export const load = (name) => import(name);');
-    const { load } = (await import(pathToFileURL(loader).href)) as { load: Load };
+    const load = await loading(ground);
     const waiting = createServer((_, response) => response.end('You can close this window.')).listen(0, '127.0.0.1');
     await once(waiting, 'listening');
     try {
       const redirectUrl = `http://127.0.0.1:${(waiting.address() as AddressInfo).port}/callback`;
-      const keeper = new Keeper(await idFor(ground, way, name, both('/callback')), redirectUrl);
+      const id = await idFor(ground, way, name, both('/callback'));
+      const keeper = new Keeper(way === 'document' && knowsDocuments ? { document: id } : { id }, redirectUrl);
       const serverUrl = `${ground.url}/api/mcp`;
-      const first = await lists(load, serverUrl, keeper).catch(String);
+      const first = await list(load, serverUrl, keeper).catch(String);
       if (keeper.sentTo === null) throw new Error(`It asked nobody to agree: ${String(first)}`);
-      const answered = await consent(ground, keeper.sentTo.href);
-      const { auth } = await load('@modelcontextprotocol/sdk/client/auth.js');
-      await auth?.(keeper, { serverUrl, authorizationCode: new URL(answered).searchParams.get('code') });
-      const tools = await lists(load, serverUrl, keeper);
-      if (!tools.some((tool) => tool.includes('svc_deals_list'))) throw new Error(`It lists ${tools.join(', ')}.`);
-      return `${tools.length} tools`;
+      const answered = (await consent(ground, keeper.sentTo.href)).searchParams;
+      const { auth } = await load(exchange);
+      await auth?.(keeper, {
+        serverUrl,
+        authorizationCode: answered.get('code'),
+        callbackState: answered.get('state'),
+        callbackIssuer: answered.get('iss'),
+      });
+      return checkedTools(await list(load, serverUrl, keeper));
     } finally {
       waiting.close();
       waiting.closeAllConnections();
     }
   };
 
+const sdk = { exchange: '@modelcontextprotocol/sdk/client/auth.js', knowsDocuments: true };
+
+/** Mastra goes the whole way by itself, but for the browser. */
+const mastra: Host = async (ground, way) => {
+  const { MCPClient, MCPOAuthClientProvider } = await (await loading(ground))('@mastra/mcp');
+  const id = await idFor(ground, way, 'mastra', both('/callback'));
+  const redirectUrl = `http://127.0.0.1:${await freePort()}/callback`;
+  const sent = Promise.withResolvers<URL>();
+  const authProvider = new MCPOAuthClientProvider({
+    redirectUrl,
+    clientMetadata: {
+      client_name: 'mastra',
+      redirect_uris: [redirectUrl],
+      token_endpoint_auth_method: 'none',
+      scope: 'mcp:read mcp:write',
+    },
+    ...(way === 'made' ? { clientInformation: { client_id: id } } : { clientMetadataUrl: id }),
+    onRedirectToAuthorization: sent.resolve,
+  });
+  const client = new MCPClient({
+    id: crypto.randomUUID(),
+    servers: { dealkeep: { url: new URL(`${ground.url}/api/mcp`), authProvider } },
+  });
+  try {
+    const connected = client.authenticate('dealkeep', { timeoutMs: 60_000 }) as Promise<void>;
+    await Promise.race([connected, sent.promise]);
+    await Promise.all([connected, consent(ground, (await sent.promise).href)]);
+    return checkedTools(Object.keys(await client.listTools()));
+  } finally {
+    await client.disconnect();
+  }
+};
+
 const hosts: Readonly<Record<string, Host>> = {
   'Claude Code': claudeCode,
   Codex: codex,
   opencode,
   'mcp-remote': mcpRemote,
-  '@ai-sdk/mcp': library('ai sdk', async (load, url, authProvider) => {
-    const { createMCPClient } = await load('@ai-sdk/mcp');
-    const client = await createMCPClient({ transport: { type: 'http', url, authProvider } });
-    return Object.keys(await client.tools());
+  'Inspector, at a terminal': inspectorCli,
+  'Inspector, its page': inspectorWeb,
+  '@ai-sdk/mcp': library({
+    name: 'ai sdk',
+    exchange: '@ai-sdk/mcp',
+    knowsDocuments: false,
+    async list(load, url, authProvider) {
+      const { createMCPClient } = await load('@ai-sdk/mcp');
+      const client = await createMCPClient({ transport: { type: 'http', url, authProvider } });
+      return Object.keys(await client.tools());
+    },
   }),
-  '@mastra/mcp': library('mastra', async (load, url, authProvider) => {
-    const { MCPClient } = await load('@mastra/mcp');
-    const client = new MCPClient({
-      id: crypto.randomUUID(),
-      servers: { dealkeep: { url: new URL(url), authProvider } },
-    });
-    return Object.keys(await client.listTools());
+  '@mastra/mcp': mastra,
+  '@openai/agents': library({
+    name: 'openai agents',
+    ...sdk,
+    async list(load, url, authProvider) {
+      const { MCPServerStreamableHttp } = await load('@openai/agents');
+      const server = new MCPServerStreamableHttp({ url, name: 'dealkeep', authProvider });
+      await server.connect();
+      return (await server.listTools()).map((tool: { name: string }) => tool.name);
+    },
   }),
-  '@openai/agents': library('openai agents', async (load, url, authProvider) => {
-    const { MCPServerStreamableHttp } = await load('@openai/agents');
-    const server = new MCPServerStreamableHttp({ url, name: 'dealkeep', authProvider });
-    await server.connect();
-    return (await server.listTools()).map((tool: { name: string }) => tool.name);
-  }),
-  '@langchain/mcp-adapters': library('langchain', async (load, url, authProvider) => {
-    const { MultiServerMCPClient } = await load('@langchain/mcp-adapters');
-    const client = new MultiServerMCPClient({ mcpServers: { dealkeep: { transport: 'http', url, authProvider } } });
-    return (await client.getTools()).map((tool: { name: string }) => tool.name);
+  '@langchain/mcp-adapters': library({
+    name: 'langchain',
+    ...sdk,
+    async list(load, url, authProvider) {
+      const { MultiServerMCPClient } = await load('@langchain/mcp-adapters');
+      const client = new MultiServerMCPClient({ mcpServers: { dealkeep: { transport: 'http', url, authProvider } } });
+      return (await client.getTools()).map((tool: { name: string }) => tool.name);
+    },
   }),
 };
 
