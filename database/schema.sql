@@ -9629,7 +9629,7 @@ AS $function$
     'address_changes', (select coalesce(jsonb_agg(jsonb_build_object('new_email', a.new_email, 'expires_at', a.expires_at)), '[]')
       from vault.address_changes a where a.user_id = person),
     'clients', (select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'redirect_uris', c.redirect_uris,
-        'disabled', c.disabled, 'deleted_at', c.deleted_at, 'created_at', c.created_at) order by c.id), '[]')
+        'metadata_url', c.metadata_url, 'disabled', c.disabled, 'deleted_at', c.deleted_at, 'created_at', c.created_at) order by c.id), '[]')
       from public.connected_clients c where c.created_by = person),
     'grants', (select coalesce(jsonb_agg(jsonb_build_object('client_id', f.client_id, 'scopes', f.scopes, 'consented_at', f.consented_at,
         'ends_at', f.ends_at, 'revoked_at', f.revoked_at, 'last_used_at', f.last_used_at) order by f.id), '[]')
@@ -12890,3 +12890,4 @@ $procedure$;
 -- db794c1d5102bd94e8be6b5ffb91c5da19a93141d1739a086ff9260fe749af8b  101_repeated_tool_calls.sql
 -- fe8a8328361119885a426894d3b251e00073400b9b835ea017e4320e231bce4b  104_first_look_at_changes.sql
 -- dc2cb71b7330b40b2880cc1d1841ebaa206a581057c8814254c6c571fce548d5  105_webhooks_of_sandboxes.sql
+-- 62216aca79ea72aef41835a5db8da2785bb948fbe0e55259e77a9d8b75753788  113_documents_of_clients_in_exports.sql

@@ -33,6 +33,7 @@ afterAll(async () => {
 
 const name = 'Zebulon Quackenbush-Öhr';
 const email = 'zebulon.quackenbush@people.example';
+const documentUrl = 'https://assistant.example/oauth/client.json';
 
 async function mailFiles(): Promise<string[]> {
   const directory = path.join(service.config.dataDir, 'mail');
@@ -116,6 +117,10 @@ async function aBuyerInFullUse() {
   );
   await service.sql(`insert into vault.visits (user_id, deal_id, tab) values ($1, $2, 'documents')`, [id, deal]);
   await service.sql(`insert into vault.calendar_links (user_id, digest) values ($1, sha256('a link'))`, [id]);
+  await service.sql(
+    `insert into connected_clients (created_by, name, redirect_uris, metadata_url) values ($1, 'By a document', '{http://127.0.0.1/callback}', $2)`,
+    [id, documentUrl],
+  );
   return { ...person, browser, grant, deal, participation, brokerage };
 }
 
@@ -160,6 +165,7 @@ test('of an erased person nothing is found in any table, mail file or line of th
     'offers',
   ])
     expect(data[kind], kind).not.toEqual([]);
+  expect(data['clients']).toContainEqual(expect.objectContaining({ name: 'By a document', metadata_url: documentUrl }));
   for (const kind of ['questions', 'notifications', 'mails', 'audit_records']) expect(data[kind], kind).not.toEqual([]);
   expect(data['reminders']).toHaveLength(1);
   expect(data['visits']).toHaveLength(1);
