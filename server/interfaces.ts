@@ -5,6 +5,7 @@ import { authRoutes } from './auth/routes.ts';
 import { refusalOf } from './http/malformed.ts';
 import { writeProblemPage } from './http/pages.ts';
 import { writeProblemJson, type WriteProblem } from './http/problem.ts';
+import { takenDocuments } from './oauth/client-documents.ts';
 import { endpoints } from './oauth/metadata.ts';
 import { writeOAuthError } from './oauth/oauth-error.ts';
 import { oauthRoutes } from './oauth/routes.ts';
@@ -40,12 +41,18 @@ export const interfaces: readonly Interface[] = [
     routes: oauthRoutes,
     writeProblem: writeOAuthError,
   },
-  { name: 'tools', mount: '/', paths: toolServerPaths, routes: toolServerRoutes, writeProblem: writeRpcError },
+  {
+    name: 'tools',
+    mount: '/',
+    paths: toolServerPaths,
+    // An interface imports no other: what one tells of itself is handed to the other, here and below.
+    routes: (services) => toolServerRoutes(services, takenDocuments(services.config.clientMetadata)),
+    writeProblem: writeRpcError,
+  },
   { name: 'auth', ...below('/api/auth'), routes: authRoutes, writeProblem: writeProblemJson },
   {
     name: 'web',
     ...below('/api/web'),
-    // An interface imports no other: what the pages tell of the tools is handed to them.
     routes: (services) => apiRoutes(services, toolFacts(services.config.features)),
     writeProblem: answerProblem,
   },

@@ -116,6 +116,16 @@ function readPinned({ mode, file, guard }: Config['clientMetadata']): ReadonlyMa
   );
 }
 
+/**
+ * Which clients by their document this service takes, by the addresses of their documents; null when it takes every one. Those that were connected before it was
+ * set up so are refused like any other. Throws a ConfigError when the pinned ones cannot be used.
+ */
+export function takenDocuments(settings: Config['clientMetadata']): ((url: string) => boolean) | null {
+  if (settings.mode === 'on') return null;
+  const pinned = readPinned(settings);
+  return (url) => pinned.has(url);
+}
+
 const seconds = 1_000;
 /** How long a document is kept: at least a minute, so that one conversation reads it once, and at most a day, whatever its headers say. */
 const kept = { least: 60 * seconds, usual: 300 * seconds, most: 86_400 * seconds } as const;

@@ -20,7 +20,7 @@ export async function presentedClient(
   credential: string,
 ): Promise<string | null> {
   const named = parameters.one('client_id');
-  if (named === undefined || !isDocumentUrl(named) || services.config.clientMetadata.mode === 'off') {
+  if (named === undefined || !isDocumentUrl(named)) {
     const id = asClientId(named);
     if (id === null) throw grantError('invalid_client');
     if (await services.database.run(clientIsByDocument(id))) {

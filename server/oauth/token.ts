@@ -8,6 +8,7 @@ import { originOf } from '../http/origin.ts';
 import { Problem } from '../http/problem.ts';
 import { resourceOf } from '../http/resource-metadata.ts';
 import { bodyParameters, required } from './body.ts';
+import { isDocumentUrl, takenDocuments } from './client-documents.ts';
 import { checkClient, countFailure, countSuccess, limitAddress } from './limits.ts';
 import { grantError, oauthError } from './oauth-error.ts';
 import { Overlap } from './overlap.ts';
@@ -100,13 +101,16 @@ const grants = new Map([
 /** The handler of the token endpoint. */
 export function tokenEndpoint(services: Services): Handler {
   const overlap = new Overlap(services);
+  const isTaken = takenDocuments(services.config.clientMetadata);
   return async (c) => {
     await limitAddress(services, c);
     const parameters = await bodyParameters(c, known);
     const arrived = performance.now();
     const grant = grants.get(required(parameters, 'grant_type'));
     if (!grant) throw oauthError('unsupported_grant_type', 'grant_type must be authorization_code or refresh_token.');
-    for (const name of [...grant.parameters, 'client_id']) required(parameters, name);
+    for (const name of grant.parameters) required(parameters, name);
+    const named = required(parameters, 'client_id');
+    if (isTaken && isDocumentUrl(named) && !isTaken(named)) throw grantError('invalid_client');
     const clientId = await presentedClient(services, c, parameters, required(parameters, grant.credential));
     if (clientId === null) throw grantError('invalid_grant');
     const resource = askedResource(services, parameters);

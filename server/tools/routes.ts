@@ -5,7 +5,7 @@ import type { Services } from '../services.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem, reported } from '../http/problem.ts';
 import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
-import { admit, countCalls, presentedDigest } from './admission.ts';
+import { admit, checkDocument, countCalls, presentedDigest, type TakenDocuments } from './admission.ts';
 import { openHolders } from '../http/token-holders.ts';
 import { openExchange, type Exchange, type Holder } from './exchange.ts';
 import { checkAccept, idOf, methodOf, readMessage } from './message.ts';
@@ -50,8 +50,8 @@ function isForTools(c: Context): boolean {
   return accept.includes('text/event-stream') && !accept.includes('text/html');
 }
 
-/** Mount at the root, behind the request id and the client's address. */
-export function toolServerRoutes(services: Services): Hono {
+/** Mount at the root, behind the request id and the client's address. `isTaken`: which clients by their document are let in. */
+export function toolServerRoutes(services: Services, isTaken: TakenDocuments): Hono {
   const { config, log } = services;
   const mayCall = originCheck(config.baseUrl, config.allowedOrigins);
   const protocol = openProtocol(log, readViews(config.baseUrl));
@@ -61,6 +61,7 @@ export function toolServerRoutes(services: Services): Hono {
     const known = holders.get(digest);
     if (known) return known;
     const { user_id: userId, client_id: clientId, scopes } = await admit(exchange, path);
+    if (isTaken) await checkDocument(exchange, path, isTaken);
     const holder = { userId, clientId, scopes };
     holders.set(digest, holder);
     return holder;

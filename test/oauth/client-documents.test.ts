@@ -5,19 +5,23 @@ import { writeFile } from 'node:fs/promises';
 import https from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
+import { createApp } from '../../server/app.ts';
+import { listen } from '../../server/cli/listen.ts';
 import { documentUrlFault, freshness, openClientDocuments, readDocument } from '../../server/oauth/client-documents.ts';
 import { canCertify, certificateFor } from '../certificate.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signedInWith } from '../web/person.ts';
 import { scopesOf } from './bearer.ts';
 import {
+  addClient,
   addPerson,
   answerOf,
   approve,
   askToken,
   authorizeUrl,
   challengeOf,
+  connect,
   decide,
   markupOf,
   newVerifier,
@@ -559,6 +563,54 @@ describe.runIf(canCertify)('clients by their document', () => {
       await expect(of('pinned').read(publish(), ada.id)).rejects.toThrow(/allowed by whoever runs this service/);
       await expect(of('off').read(pinnedUrl, ada.id)).rejects.toThrow(/allowed by whoever runs this service/);
     });
+
+    test.each(['pinned', 'off'] as const)(
+      'end what was connected by others while the setting is %s, and only then; what was registered goes on',
+      async (mode) => {
+        const other = await connectBy(publish());
+        const pinned = await connectBy(pinnedUrl, ada, { redirect_uri: 'https://assistant.example/back' });
+        const registered = await connect(service, ada, await addClient(service, ada));
+        const { services } = service;
+        const clientMetadata = { ...services.config.clientMetadata, mode };
+        const listener = await listen('127.0.0.1', 0);
+        listener.answerWith(createApp({ ...services, config: { ...services.config, clientMetadata } }), services.load);
+        onTestFinished(() => listener.close(1));
+        const node = { origin: `http://127.0.0.1:${listener.port}` };
+        const calls = async (at: { readonly origin: string }, { access }: Grant) =>
+          (
+            await fetch(`${at.origin}/api/mcp`, {
+              method: 'POST',
+              headers: {
+                Authorization: `Bearer ${access}`,
+                'Content-Type': 'application/json',
+                Accept: 'application/json',
+              },
+              body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+            })
+          ).status;
+        const goesOn = mode === 'pinned' ? 200 : 401;
+        for (const at of [service, node, node]) {
+          const here = at === service;
+          expect(await Promise.all([other, pinned, registered].map((grant) => calls(at, grant)))).toEqual(
+            here ? [200, 200, 200] : [401, goesOn, 200],
+          );
+        }
+        const refreshed = async ({ clientId, refresh: token }: Grant) => {
+          const { status, body } = await refresh(node, clientId, token);
+          return body.error ?? status;
+        };
+        expect(await refreshed(other)).toBe('invalid_client');
+        expect(await refreshed(pinned)).toBe(mode === 'pinned' ? 200 : 'invalid_client');
+        expect(await refreshed(registered)).toBe(200);
+        // Nothing was revoked by it.
+        expect((await refresh(service, other.clientId, other.refresh)).status).toBe(200);
+        // A client gives back what it has, taken or not.
+        expect((await post(node, '/api/mcp/revoke', { token: other.access, client_id: other.clientId })).status).toBe(
+          200,
+        );
+        expect(await scopesOf(service, other.access)).toBeNull();
+      },
+    );
 
     test.each([
       ['not JSON', '{', /cannot be read as JSON/],

@@ -144,6 +144,15 @@ const byDocument = row<{ answer: boolean }, [clientId: string]>(
 export const clientIsByDocument = (clientId: string): Statement<boolean> =>
   mapped(byDocument(clientId), (found) => found?.answer ?? false);
 
+const documentOfCaller = row<{ metadata_url: string | null }, []>(
+  'document_of_caller',
+  'select metadata_url from connected_clients where id = (select app.client_id())',
+);
+
+/** The address of the document of the client that calls; null for one that was registered. Behind what enters with its token. */
+export const callersDocument = (): Statement<string | null> =>
+  mapped(documentOfCaller(), (found) => found?.metadata_url ?? null);
+
 const deny = row<{ outcome: Denial }>('deny_client', 'select app.deny_client($1, $2, $3, $4, $5) as outcome');
 
 /** The caller turns the client down. */
