@@ -34,10 +34,19 @@ export function dayAfter(day: Day): Day {
   return date.toISOString().slice(0, 10);
 }
 
-/** Whole calendar months are what dates hold from the first of one up to the last of one. */
-export const isWholeMonths = (first: Day, last: Day): boolean =>
-  first.endsWith('-01') && dayAfter(last).endsWith('-01');
+const thirty = new Set(['04', '06', '09', '11']);
 
-/** How many whole calendar months the dates hold; null when they begin or end amid one. */
-export const wholeMonths = (first: Day, last: Day): bigint | null =>
-  isWholeMonths(first, last) ? monthsBetween(monthOf(first), monthOf(last)) : null;
+/** "28" to "31". */
+export function lastDayOf(month: Month): string {
+  const inYear = month.slice(5);
+  if (inYear !== '02') return thirty.has(inYear) ? '30' : '31';
+  const year = BigInt(month.slice(0, 4));
+  return year % 4n === 0n && (year % 100n !== 0n || year % 400n === 0n) ? '29' : '28';
+}
+
+/** How many whole calendar months the dates hold, from the first of one up to the last of one; null when they begin or end amid one. */
+export function wholeMonths(first: Day, last: Day): bigint | null {
+  const [from, to] = [monthOf(first), monthOf(last)];
+  if (!first.endsWith('-01') || last.slice(8) !== lastDayOf(to)) return null;
+  return from === to ? 1n : monthsBetween(from, to);
+}

@@ -41,6 +41,7 @@ const unitsAt = (value: Decimal, scale: bigint): bigint => value.units * 10n ** 
 const commonScale = (a: Decimal, b: Decimal): bigint => (a.scale > b.scale ? a.scale : b.scale);
 
 export function add(a: Decimal, b: Decimal): Decimal {
+  if (a.scale === b.scale) return { units: a.units + b.units, scale: a.scale };
   const scale = commonScale(a, b);
   return { units: unitsAt(a, scale) + unitsAt(b, scale), scale };
 }

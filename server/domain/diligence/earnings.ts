@@ -166,6 +166,15 @@ function ofMonths(months: readonly Month[], byMonth: ReadonlyMap<Month, BookedPe
 
 const named = (count: number): string => (count === 1 ? '1 month' : `${count} months`);
 
+/** What a row is called in a bridge: a name that promises a year is kept only by what has one. */
+export function bridgeLabel({ label, first, last }: Pick<BookedPeriod, 'label' | 'first' | 'last'>): string {
+  const count = wholeMonths(first, last);
+  const promises = /^(fy|ttm|ltm)/i.test(label);
+  return promises && count !== null && count < 12n
+    ? `${label}, ${count === 1n ? '1 month' : `${count} months`}`
+    : label;
+}
+
 /** Twelve months that end on `last`: a row that is of them, or the sum of the months. */
 function twelveMonths(last: Month, { rows, byMonth }: Ledger): BookedPeriod[] | null {
   const first = monthAfter(last, -11n);

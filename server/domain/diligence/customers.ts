@@ -1,0 +1,236 @@
+/** How much of a business hangs on which customers, and what became of them between two periods (docs/books.md). */
+
+import type { BookedCustomer, Books } from './books.ts';
+import { monthAfter, monthOf, wholeMonths, type Day, type Month } from './calendar.ts';
+import { countingCustomers } from './contradictions.ts';
+import {
+  add,
+  compare,
+  divide,
+  isPositive,
+  isZero,
+  multiply,
+  round,
+  subtract,
+  sum,
+  whole,
+  zero,
+  type Decimal,
+} from './decimals.ts';
+import { ebitdaOf, grossProfitOf, isMonthRow, resolved, shareDigits, together } from './earnings.ts';
+
+export interface CustomerShare {
+  readonly name: string;
+  readonly revenue: Decimal;
+  /** Of the uploaded customers of the period together, and of its revenue by the profit and loss; to six digits, null where that is nothing. */
+  readonly share: Decimal | null;
+  readonly share_of_revenue: Decimal | null;
+  /** Its own share and those of the larger ones. */
+  readonly cumulative: Decimal | null;
+  readonly cumulative_of_revenue: Decimal | null;
+}
+
+/** Names that may be one customer. Nobody joins them but a person. */
+export interface SameName {
+  readonly names: readonly string[];
+  readonly revenue: Decimal;
+}
+
+export interface Concentration {
+  readonly first: Day;
+  readonly last: Day;
+  readonly currency: string;
+  readonly customers: readonly CustomerShare[];
+  readonly total: Decimal;
+  /** By the profit and loss of the same dates; null where it does not tell them. */
+  readonly revenue: Decimal | null;
+  /** Herfindahl–Hirschman index, from near 0 to 10,000 (one customer): the sum of the squares of the shares in percent, to a whole number. */
+  readonly hhi: Decimal | null;
+  readonly hhi_of_revenue: Decimal | null;
+  /** EBITDA of the same dates less the gross profit that the largest customer brings at the margin of all; null where a part is not told. */
+  readonly ebitda_without_largest: Decimal | null;
+  /** How many of the largest make up half of the uploaded revenue. */
+  readonly half: number;
+  readonly same_names: readonly SameName[];
+}
+
+export interface CustomerChange {
+  readonly name: string;
+  readonly before: Decimal;
+  readonly after: Decimal;
+  readonly difference: Decimal;
+}
+
+/** From the revenue of one period to that of the other: `before` and the five parts together are `after`. */
+export interface CustomerBridge {
+  readonly before: { readonly first: Day; readonly last: Day; readonly total: Decimal };
+  readonly after: { readonly first: Day; readonly last: Day; readonly total: Decimal };
+  readonly currency: string;
+  /** Unchanged to the cent. */
+  readonly kept: readonly CustomerChange[];
+  readonly grown: readonly CustomerChange[];
+  readonly shrunk: readonly CustomerChange[];
+  readonly lost: readonly CustomerChange[];
+  readonly new: readonly CustomerChange[];
+}
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+const largestFirst = (a: BookedCustomer, b: BookedCustomer): number =>
+  compare(b.revenue, a.revenue) || byText(a.name, b.name) || byText(a.id, b.id);
+
+const legalForms = new Set(
+  'inc incorporated llc llp lp ltd limited corp corporation co company plc gmbh ag kg sa sarl sas bv nv pty ab as oy spa srl'.split(
+    ' ',
+  ),
+);
+
+/** A name without case, spaces, punctuation and legal form: "ACME, Inc." and "Acme LLC" have the same. */
+export function plainName(name: string): string {
+  const words = name
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/[.'’]/g, '')
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== '');
+  while (words.length > 1 && legalForms.has(words.at(-1) ?? '')) words.pop();
+  return words.join('');
+}
+
+function sameNames(customers: readonly BookedCustomer[]): SameName[] {
+  return [...Map.groupBy(customers, ({ name }) => plainName(name)).entries()]
+    .filter(([plain, its]) => plain !== '' && new Set(its.map(({ name }) => name)).size > 1)
+    .toSorted(([a], [b]) => byText(a, b))
+    .map(([, its]) => ({
+      names: [...new Set(its.map(({ name }) => name))].toSorted(byText),
+      revenue: sum(its.map(({ revenue }) => revenue)),
+    }));
+}
+
+const shareOf = (part: Decimal, all: Decimal | null): Decimal | null =>
+  all && isPositive(all) ? divide(part, all, shareDigits) : null;
+
+/** The sum of squares of the shares, times 10,000: computed from amounts, so that no rounding of shares adds up. */
+function herfindahl(revenues: readonly Decimal[], all: Decimal | null): Decimal | null {
+  if (!all || !isPositive(all)) return null;
+  const squares = sum(revenues.map((revenue) => multiply(revenue, revenue)));
+  return divide(multiply(squares, whole(10_000n)), multiply(all, all), 0n);
+}
+
+/** The rows of profit and loss that tell of exactly these dates: one of its own, or its months. */
+function rowsOf(first: Day, last: Day, { rows }: ReturnType<typeof resolved>) {
+  const own = rows.find((row) => row.first === first && row.last === last);
+  if (own) return [own];
+  const count = wholeMonths(first, last);
+  if (count === null || count < 1n) return [];
+  const byMonth = new Map(rows.filter(isMonthRow).map((row) => [monthOf(row.first), row]));
+  const months: Month[] = [];
+  for (let month = monthOf(first); month <= monthOf(last) && months.length < 600; month = monthAfter(month, 1n))
+    months.push(month);
+  const found = months.map((month) => byMonth.get(month)).filter((row) => row !== undefined);
+  return found.length === months.length ? found : [];
+}
+
+/** The periods that customers were uploaded of, the latest first, each with its customers, the largest first. */
+export function customerPeriods(books: Pick<Books, 'customers' | 'uploads'>): BookedCustomer[][] {
+  return [...Map.groupBy(countingCustomers(books), ({ first, last }) => `${last} ${first}`).entries()]
+    .toSorted(([a], [b]) => byText(b, a))
+    .map(([, its]) => its.toSorted(largestFirst));
+}
+
+/** The concentration in the latest period that customers were uploaded of, or in the latest that holds the day; null without one. */
+export function concentration(books: Books, asOf: Day | null = null): Concentration | null {
+  const listing = customerPeriods(books).find(
+    ([one]) => one && (asOf === null || (one.first <= asOf && asOf <= one.last)),
+  );
+  const [one] = listing ?? [];
+  if (!listing || !one) return null;
+  const counting = resolved(books);
+  const told = counting.currency === one.currency ? rowsOf(one.first, one.last, counting) : [];
+  const revenue = together(told.map(({ amounts }) => amounts.revenue));
+  const its = listing.filter(({ currency }) => currency === one.currency);
+  const total = sum(its.map((customer) => customer.revenue));
+  let before = zero;
+  const customers = its.map((customer): CustomerShare => {
+    before = add(before, customer.revenue);
+    return {
+      name: customer.name,
+      revenue: customer.revenue,
+      share: shareOf(customer.revenue, total),
+      share_of_revenue: revenue && shareOf(customer.revenue, revenue),
+      cumulative: shareOf(before, total),
+      cumulative_of_revenue: revenue && shareOf(before, revenue),
+    };
+  });
+  const revenues = its.map((customer) => customer.revenue);
+  const [gross, ebitda] = [
+    together(told.map(({ amounts }) => grossProfitOf(amounts))),
+    together(told.map(({ amounts }) => ebitdaOf(amounts))),
+  ];
+  const [largest] = revenues;
+  const lost =
+    gross && revenue && largest && isPositive(revenue) ? divide(multiply(largest, gross), revenue, 4n) : null;
+  let half = 0;
+  for (let reached = zero; half < revenues.length && compare(multiply(reached, whole(2n)), total) < 0; half += 1)
+    reached = add(reached, revenues[half] ?? zero);
+  return {
+    first: one.first,
+    last: one.last,
+    currency: one.currency,
+    customers,
+    total,
+    revenue,
+    hhi: herfindahl(revenues, total),
+    hhi_of_revenue: revenue && herfindahl(revenues, revenue),
+    ebitda_without_largest: ebitda && lost && round(subtract(ebitda, lost), 2n),
+    half,
+    same_names: sameNames(its),
+  };
+}
+
+const largestChange = (a: CustomerChange, b: CustomerChange): number => {
+  const size = ({ difference }: CustomerChange) => (isPositive(difference) ? difference : subtract(zero, difference));
+  return compare(size(b), size(a)) || byText(a.name, b.name);
+};
+
+/** What became of the customers between two listings, by their exact names. */
+export function bridgeBetween(
+  earlier: readonly BookedCustomer[],
+  later: readonly BookedCustomer[],
+): CustomerBridge | null {
+  const [old, now] = [earlier[0], later[0]];
+  if (!old || !now || [...earlier, ...later].some(({ currency }) => currency !== now.currency)) return null;
+  const revenues = (its: readonly BookedCustomer[]) => new Map(its.map(({ name, revenue }) => [name, revenue]));
+  const [was, is] = [revenues(earlier), revenues(later)];
+  const names = [...new Set([...was.keys(), ...is.keys()])];
+  const changes = names.map((name): CustomerChange => {
+    const [before, after] = [was.get(name) ?? zero, is.get(name) ?? zero];
+    return { name, before, after, difference: subtract(after, before) };
+  });
+  const of = (wanted: (change: CustomerChange) => boolean) => changes.filter(wanted).toSorted(largestChange);
+  const both = ({ name }: CustomerChange) => was.has(name) && is.has(name);
+  const side = (one: BookedCustomer, its: readonly BookedCustomer[]) => ({
+    first: one.first,
+    last: one.last,
+    total: sum(its.map(({ revenue }) => revenue)),
+  });
+  return {
+    before: side(old, earlier),
+    after: side(now, later),
+    currency: now.currency,
+    kept: of((change) => both(change) && isZero(change.difference)),
+    grown: of((change) => both(change) && isPositive(change.difference)),
+    shrunk: of((change) => both(change) && compare(change.difference, zero) < 0),
+    lost: of(({ name }) => !is.has(name)),
+    new: of(({ name }) => !was.has(name)),
+  };
+}
+
+/** Between the latest period that customers were uploaded of and the one of the same length that ended last before it began. */
+export function customerBridge(books: Pick<Books, 'customers' | 'uploads'>): CustomerBridge | null {
+  const [later, ...others] = customerPeriods(books);
+  const now = later?.[0];
+  if (!later || !now) return null;
+  const length = wholeMonths(now.first, now.last);
+  const earlier = others.find(([one]) => one && one.last < now.first && wholeMonths(one.first, one.last) === length);
+  return earlier ? bridgeBetween(earlier, later) : null;
+}

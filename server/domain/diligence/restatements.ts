@@ -1,0 +1,48 @@
+/** What changed between two uploads that tell of the same dates, line by line: old, new and the difference (docs/books.md). */
+
+import type { BookedPeriod, Books } from './books.ts';
+import type { Day } from './calendar.ts';
+import { isZero, subtract, zero, type Decimal } from './decimals.ts';
+import { plAmounts, type PlAmount } from './snapshots.ts';
+
+export interface Restatement {
+  readonly label: string;
+  readonly first: Day;
+  readonly last: Day;
+  /** The uploads, the earlier and the one that restated it. */
+  readonly from: string;
+  readonly to: string;
+  readonly line: PlAmount;
+  /** Null where that upload does not tell the line. */
+  readonly old: Decimal | null;
+  readonly new: Decimal | null;
+  /** New less old, with what is not told as nothing: added to the old amount it gives the new. */
+  readonly difference: Decimal;
+}
+
+const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** What of its lines differs. */
+function between(old: BookedPeriod, now: BookedPeriod): Restatement[] {
+  return plAmounts.flatMap((line): Restatement[] => {
+    const [before, after] = [old.amounts[line], now.amounts[line]];
+    const difference = subtract(after ?? zero, before ?? zero);
+    if (isZero(difference) && (before === null) === (after === null)) return [];
+    const { label, first, last, snapshot_id: to } = now;
+    return [{ label, first, last, from: old.snapshot_id, to, line, old: before, new: after, difference }];
+  });
+}
+
+/** Every line that a later upload has otherwise than the one before it that tells of the same dates, the latest dates first. */
+export function restatements({ uploads, periods }: Pick<Books, 'uploads' | 'periods'>): Restatement[] {
+  const completed = new Map(uploads.map(({ id, completed_at }) => [id, `${completed_at} ${id}`]));
+  const age = ({ snapshot_id }: BookedPeriod): string => completed.get(snapshot_id) ?? '';
+  const dated = periods.filter(({ snapshot_id }) => completed.has(snapshot_id));
+  const told = [...Map.groupBy(dated, ({ first, last, currency }) => `${last} ${first} ${currency}`)];
+  return told
+    .toSorted(([a], [b]) => byText(b, a))
+    .flatMap(([, rows]) => {
+      const inTime = rows.toSorted((a, b) => byText(age(a), age(b)) || byText(a.id, b.id));
+      return inTime.slice(1).flatMap((row, place) => between(inTime[place] ?? row, row));
+    });
+}

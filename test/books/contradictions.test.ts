@@ -1,0 +1,237 @@
+/** Contradictions in books: each made one at a time in clean ones is named, with the right amounts, and nothing else. */
+
+import { describe, expect, test } from 'vitest';
+import type { BookedPeriod, Books } from '../../server/domain/diligence/books.ts';
+import {
+  contradictionKinds,
+  contradictions,
+  type Contradiction,
+  type ContradictionKind,
+} from '../../server/domain/diligence/contradictions.ts';
+import {
+  add,
+  decimal,
+  multiply,
+  negate,
+  subtract,
+  sum,
+  whole,
+  written,
+  zero,
+  type Decimal,
+} from '../../server/domain/diligence/decimals.ts';
+import type { PlAmount } from '../../server/domain/diligence/snapshots.ts';
+import { randomOf } from '../hostile/random.ts';
+import { cents, cleanBooks, shuffled } from './clean-books.ts';
+
+interface Fault {
+  readonly books: Books;
+  /** The amounts that must be named; those that are left out are not compared. */
+  readonly amounts: Record<string, Decimal>;
+  readonly rows: readonly string[];
+}
+
+type Inject = (clean: Books, below: (limit: number) => number) => Fault;
+
+const rowAt = (books: Books, place: number): BookedPeriod => {
+  const row = books.periods[place];
+  if (!row) throw new Error('no such month');
+  return row;
+};
+const changed = (books: Books, row: BookedPeriod, amounts: Partial<BookedPeriod['amounts']>): Books => ({
+  ...books,
+  periods: books.periods.map((each) =>
+    each.id === row.id ? { ...each, amounts: { ...each.amounts, ...amounts } } : each,
+  ),
+});
+const amountOf = (row: BookedPeriod, name: PlAmount): Decimal => row.amounts[name] ?? zero;
+const withAdjustment = (
+  books: Books,
+  label: string,
+  category: 'owner_comp' | 'one_time' | 'other',
+  amount: Decimal,
+) => ({
+  ...books,
+  adjustments: [...books.adjustments, { id: 'made', period_label: label, category, amount, rationale: null }],
+});
+/** A month that is neither the first nor the last. */
+const within = (books: Books, below: (limit: number) => number) => rowAt(books, 1 + below(books.periods.length - 2));
+const yearLabel = (books: Books) => books.adjustments[0]?.period_label ?? '';
+
+/** A total off by some cents to some thousands. */
+const off =
+  (name: 'gross_profit' | 'ebitda'): Inject =>
+  (clean, below) => {
+    const row = within(clean, below);
+    const difference = cents(1 + below(500_000));
+    const told = add(amountOf(row, name), difference);
+    return {
+      books: changed(clean, row, { [name]: told }),
+      amounts: { told, computed: amountOf(row, name), difference },
+      rows: [row.id],
+    };
+  };
+
+const faults: Record<ContradictionKind, Inject> = {
+  months_missing: (clean, below) => {
+    const row = within(clean, below);
+    const periods = clean.periods.filter(({ id }) => id !== row.id);
+    return { books: { ...clean, periods }, amounts: { months: whole(1n) }, rows: [] };
+  },
+  months_twice: (clean, below) => {
+    const row = within(clean, below);
+    const again = { ...row, id: 'again', last: `${row.first.slice(0, 8)}27` };
+    const amounts = { first_revenue: amountOf(row, 'revenue'), second_revenue: amountOf(row, 'revenue') };
+    return { books: { ...clean, periods: [...clean.periods, again] }, amounts, rows: ['again', row.id] };
+  },
+  year_unlike_months: (clean, below) => {
+    const months = clean.periods.slice(0, 12);
+    const revenue = sum(months.map((row) => amountOf(row, 'revenue')));
+    const difference = cents(1 + below(900_000));
+    const year = { ...rowAt(clean, 0), id: 'year', label: 'The year', last: rowAt(clean, 11).last };
+    const amounts = {
+      ...year.amounts,
+      revenue: add(revenue, difference),
+      ebitda: sum(months.map((row) => amountOf(row, 'ebitda'))),
+    };
+    const bare = Object.fromEntries(
+      Object.entries(amounts).map(([name, amount]) => [name, ['revenue', 'ebitda'].includes(name) ? amount : null]),
+    );
+    return {
+      books: { ...clean, periods: [...clean.periods, { ...year, amounts: bare as BookedPeriod['amounts'] }] },
+      amounts: { told: add(revenue, difference), months: revenue, difference },
+      rows: ['year', ...months.map(({ id }) => id)],
+    };
+  },
+  gross_profit: off('gross_profit'),
+  ebitda: off('ebitda'),
+  customers_total: (clean, below) => {
+    const customer = clean.customers[below(clean.customers.length)];
+    if (!customer) throw new Error('no customer');
+    const difference = cents((below(2) === 0 ? 1 : -1) * (1 + below(90_000)));
+    const its = clean.periods.filter(({ first, last }) => customer.first <= first && last <= customer.last);
+    const revenue = sum(its.map((row) => amountOf(row, 'revenue')));
+    const customers = clean.customers.map((each) =>
+      each.id === customer.id ? { ...each, revenue: add(each.revenue, difference) } : each,
+    );
+    return {
+      books: { ...clean, customers },
+      amounts: { customers: add(revenue, difference), revenue, difference },
+      rows: its.map(({ id }) => id),
+    };
+  },
+  owner_pay: (clean, below) => {
+    const pay = sum(clean.periods.slice(-12).map((row) => amountOf(row, 'owner_compensation')));
+    const difference = cents(1 + below(100_000));
+    const before = clean.adjustments[0]?.amount ?? zero;
+    return {
+      books: withAdjustment(clean, yearLabel(clean), 'owner_comp', subtract(add(pay, difference), before)),
+      amounts: { added_back: add(pay, difference), recorded_pay: pay, difference },
+      rows: ['n1', 'made'],
+    };
+  },
+  one_time_again: (clean, below) => {
+    const amount = cents(100 + below(90_000));
+    const first = `FY${clean.periods[0]?.first.slice(0, 4)}`;
+    return {
+      books: withAdjustment(clean, first, 'one_time', amount),
+      amounts: { total: add(amount, decimal('12345.67')) },
+      rows: ['n2', 'made'],
+    };
+  },
+  period_unmatched: (clean, below) => {
+    const amount = cents(100 + below(90_000));
+    return { books: withAdjustment(clean, 'FY1999', 'other', amount), amounts: { total: amount }, rows: ['made'] };
+  },
+  sign: (clean, below) => {
+    const names = [
+      'revenue',
+      'cost_of_goods_sold',
+      'operating_expenses',
+      'depreciation_amortization',
+      'interest_expense',
+    ] as const;
+    const name = names[below(names.length)] ?? 'revenue';
+    const row = within(clean, below);
+    const amount = negate(amountOf(row, name));
+    return { books: changed(clean, row, { [name]: amount }), amounts: { amount }, rows: [row.id] };
+  },
+  scale: (clean, below) => {
+    const row = within(clean, below);
+    const factor = below(2) === 0 ? decimal('0.001') : whole(1000n);
+    const amounts = Object.fromEntries(
+      Object.entries(row.amounts).map(([name, amount]) => [name, multiply(amount ?? zero, factor)]),
+    ) as BookedPeriod['amounts'];
+    return { books: changed(clean, row, amounts), amounts: { revenue: amounts.revenue ?? zero }, rows: [row.id] };
+  },
+  currency: (clean, below) => {
+    const row = within(clean, below);
+    const periods = clean.periods.map((each) => (each.id === row.id ? { ...each, currency: 'CAD' } : each));
+    return { books: { ...clean, periods }, amounts: { revenue: amountOf(row, 'revenue') }, rows: [row.id] };
+  },
+  month_again: (clean, below) => {
+    const [row, copied] = shuffled(clean.periods, below(1000));
+    if (!row || !copied) throw new Error('no months');
+    return {
+      // With another revenue the customers of the year come to another total too, which is a contradiction of its own.
+      books: { ...changed(clean, row, copied.amounts), customers: [] },
+      amounts: { revenue: amountOf(copied, 'revenue') },
+      rows: [row.id, copied.id],
+    };
+  },
+};
+
+const told = ({ amounts, rows }: Pick<Contradiction, 'amounts' | 'rows'>) => ({
+  amounts: Object.fromEntries(Object.entries(amounts).map(([name, amount]) => [name, written(amount)])),
+  rows: rows.toSorted(),
+});
+
+/** Two hundred random books. */
+const clean = Array.from({ length: 200 }, (_, place) => cleanBooks(place + 1));
+
+describe('contradictions', () => {
+  test('are none in clean books', () => {
+    expect(clean.flatMap(contradictions)).toEqual([]);
+  });
+
+  test.each(contradictionKinds)(
+    'of the kind %s are named where they were made, with their amounts, and nothing else is',
+    (kind) => {
+      const wrong: unknown[] = [];
+      for (const [seed, books] of clean.entries()) {
+        const chance = randomOf(seed * 31 + contradictionKinds.indexOf(kind));
+        const fault = faults[kind](books, (limit) => Math.floor(chance() * limit));
+        const found = contradictions(fault.books);
+        const [one] = found;
+        const { amounts, rows } = told(fault);
+        const named = one && told(one);
+        const isRight =
+          found.length === 1 &&
+          one?.kind === kind &&
+          named?.rows.join(' ') === rows.join(' ') &&
+          Object.entries(amounts).every(([name, amount]) => named.amounts[name] === amount);
+        if (!isRight) wrong.push({ seed, found, amounts, rows });
+        if (seed % 40 > 0) continue;
+        // Neither the order of rows nor that of uploads changes anything.
+        const mixed = {
+          ...fault.books,
+          uploads: shuffled(fault.books.uploads, seed),
+          periods: shuffled(fault.books.periods, seed),
+          customers: shuffled(fault.books.customers, seed),
+          adjustments: shuffled(fault.books.adjustments, seed),
+        };
+        expect(contradictions(mixed)).toEqual(found);
+      }
+      expect(wrong).toEqual([]);
+    },
+  );
+
+  test('say in a sentence what, how much, and what to ask', () => {
+    const sentences = contradictionKinds.map((kind) => {
+      const chance = randomOf(contradictionKinds.indexOf(kind));
+      const [found] = contradictions(faults[kind](cleanBooks(12), (limit) => Math.floor(chance() * limit)).books);
+      return `${found?.sentence} ${found?.ask}`;
+    });
+    expect(sentences).toMatchSnapshot();
+  });
+});

@@ -1,0 +1,161 @@
+/** Customers and what became of them, and what later uploads restated. */
+
+import { describe, expect, test } from 'vitest';
+import type { BookedCustomer, Books } from '../../server/domain/diligence/books.ts';
+import { add, equals, subtract, sum, written, writtenOrNull, zero } from '../../server/domain/diligence/decimals.ts';
+import { concentration, customerBridge, plainName } from '../../server/domain/diligence/customers.ts';
+import { restatements } from '../../server/domain/diligence/restatements.ts';
+import { randomOf } from '../hostile/random.ts';
+import { cents, cleanBooks, d, monthRow, shuffled } from './clean-books.ts';
+
+const customer = (name: string, revenue: string, year = '2025', currency = 'USD'): BookedCustomer => ({
+  id: `${year}-${name}`,
+  snapshot_id: 'a',
+  name,
+  first: `${year}-01-01`,
+  last: `${year}-12-31`,
+  currency,
+  revenue: d(revenue),
+});
+const books = (customers: BookedCustomer[], more: Partial<Books> = {}): Books => ({
+  currency: 'USD',
+  uploads: [{ id: 'a', completed_at: '2026-01-01T00:00:00.000000Z', source_name: null }],
+  periods: [],
+  customers,
+  adjustments: [],
+  ...more,
+});
+
+describe('customers', () => {
+  test('have shares of what was uploaded and of the revenue of the same dates, one by one and together', () => {
+    const year = monthRow('a', '2025-01', {
+      revenue: 200_000,
+      cogs: 50_000,
+      opex: 0,
+      owner: 0,
+      da: 0,
+      interest: 0,
+      tax: 0,
+    });
+    const found = concentration(
+      books([customer('B', '300'), customer('A', '600'), customer('C', '100')], {
+        periods: [{ ...year, last: '2025-12-31', label: 'FY2025' }],
+      }),
+    );
+    expect(
+      found?.customers.map(({ name, share, cumulative, share_of_revenue, cumulative_of_revenue }) => [
+        name,
+        ...[share, cumulative, share_of_revenue, cumulative_of_revenue].map(writtenOrNull),
+      ]),
+    ).toEqual([
+      ['A', '0.6', '0.6', '0.3', '0.3'],
+      ['B', '0.3', '0.9', '0.15', '0.45'],
+      ['C', '0.1', '1', '0.05', '0.5'],
+    ]);
+    // 0.36 + 0.09 + 0.01 of what was uploaded; a quarter of that of twice the revenue.
+    expect([found?.hhi, found?.hhi_of_revenue].map((value) => writtenOrNull(value ?? null))).toEqual(['4600', '1150']);
+    // The largest brings 600 at a gross margin of three quarters.
+    expect(writtenOrNull(found?.ebitda_without_largest ?? null)).toBe('1050');
+    expect(found?.half).toBe(1);
+  });
+
+  test('whose names differ in case, spaces, punctuation or legal form are proposed as one and joined nowhere', () => {
+    const names = ['ACME, Inc.', 'Acme  LLC', 'acme', 'Acme East', 'Müller GmbH', 'MÜLLER', 'Co', 'The Company'];
+    const found = concentration(books(names.map((name, place) => customer(name, `${100 - place}`))));
+    expect(found?.same_names.map((same) => [same.names, written(same.revenue)])).toEqual([
+      [['ACME, Inc.', 'Acme  LLC', 'acme'], '297'],
+      [['MÜLLER', 'Müller GmbH'], '191'],
+    ]);
+    expect(found?.customers).toHaveLength(names.length);
+    expect(plainName('S.A.')).toBe('sa');
+  });
+
+  test('are kept, grown, shrunk, lost and new between two periods, and the bridge closes to zero', () => {
+    const found = customerBridge(
+      books([
+        ...['kept 5', 'grown 5', 'shrunk 5', 'lost 5'].map((name) => customer(name.split(' ')[0] ?? '', '5', '2024')),
+        customer('kept', '5'),
+        customer('grown', '7.01'),
+        customer('shrunk', '4.5'),
+        customer('new', '1'),
+      ]),
+    );
+    const parts = ['kept', 'grown', 'shrunk', 'lost', 'new'] as const;
+    expect(parts.map((part) => found?.[part].map(({ name, difference }) => [name, written(difference)]))).toEqual([
+      [['kept', '0']],
+      [['grown', '2.01']],
+      [['shrunk', '-0.5']],
+      [['lost', '-5']],
+      [['new', '1']],
+    ]);
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const clean = cleanBooks(seed);
+      const chance = randomOf(seed);
+      const customers = clean.customers.filter(() => chance() < 0.8);
+      const bridge = customerBridge({ ...clean, customers });
+      if (!bridge) continue;
+      const changes = parts.flatMap((part) => bridge[part]);
+      const walked = sum([bridge.before.total, ...changes.map(({ difference }) => difference)]);
+      expect(equals(subtract(bridge.after.total, walked), zero)).toBe(true);
+      expect(customerBridge({ ...clean, customers: shuffled(customers, seed) })).toEqual(bridge);
+    }
+  });
+
+  test('in no currency of the other period are not compared, and of none nothing is said', () => {
+    expect(customerBridge(books([customer('a', '1'), customer('a', '1', '2024', 'EUR')]))).toBeNull();
+    expect(concentration(books([]))).toBeNull();
+    expect(concentration(books([customer('a', '0')]))?.hhi).toBeNull();
+  });
+});
+
+describe('restatements', () => {
+  const lines = { revenue: 1_000, cogs: 100, opex: 100, owner: 100, da: 1, interest: 1, tax: 1 };
+  const upload = (id: string, day: number) => ({
+    id,
+    completed_at: `2026-01-0${day}T00:00:00.000000Z`,
+    source_name: null,
+  });
+
+  test('are told line by line, from each upload to the next that tells of the same dates', () => {
+    const old = monthRow('a', '2025-03', lines);
+    const now = monthRow('b', '2025-03', { ...lines, tax: 5 });
+    const gone = { ...old, id: 'c', snapshot_id: 'c', amounts: { ...now.amounts, interest_expense: null } };
+    const found = restatements({
+      uploads: [upload('c', 3), upload('b', 2), upload('a', 1)],
+      periods: [gone, now, old],
+    });
+    expect(
+      found.map((one) => [one.from, one.to, one.line, ...[one.old, one.new, one.difference].map(writtenOrNull)]),
+    ).toEqual([
+      ['a', 'b', 'tax_expense', '0.01', '0.05', '0.04'],
+      ['a', 'b', 'net_income', '6.97', '6.93', '-0.04'],
+      ['b', 'c', 'interest_expense', '0.01', null, '-0.01'],
+    ]);
+  });
+
+  test('added to the old books give the new', () => {
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const clean = cleanBooks(seed);
+      const chance = randomOf(seed);
+      const again = clean.periods.map((row) => ({
+        ...row,
+        id: `b-${row.id}`,
+        snapshot_id: 'b',
+        amounts:
+          chance() < 0.5 ? row.amounts : { ...row.amounts, revenue: cents(Math.floor(chance() * 1e9)), ebitda: null },
+      }));
+      const all = {
+        uploads: [...clean.uploads, upload('b', 9)],
+        periods: shuffled([...clean.periods, ...again], seed),
+      };
+      const changes = Map.groupBy(restatements(all), ({ first, line }) => `${first} ${line}`);
+      for (const [place, row] of clean.periods.entries()) {
+        for (const line of ['revenue', 'ebitda', 'tax_expense'] as const) {
+          const differences = (changes.get(`${row.first} ${line}`) ?? []).map(({ difference }) => difference);
+          const made = add(row.amounts[line] ?? zero, sum(differences));
+          expect(written(made)).toBe(written(again[place]?.amounts[line] ?? zero));
+        }
+      }
+    }
+  });
+});
