@@ -1600,8 +1600,6 @@ CREATE TABLE public.webhook_deliveries (
     state text DEFAULT 'waiting'::text NOT NULL,
     attempts integer DEFAULT 0 NOT NULL,
     next_attempt_at timestamp with time zone,
-    claimed_until timestamp with time zone,
-    claim uuid,
     created_at timestamp(3) with time zone DEFAULT app.now() NOT NULL,
     first_attempt_at timestamp with time zone,
     last_attempt_at timestamp with time zone,
@@ -1628,7 +1626,6 @@ CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree 
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_in_log ON public.webhook_deliveries USING btree (endpoint_id, created_at DESC, nr DESC);
 CREATE INDEX webhook_deliveries_in_order ON public.webhook_deliveries USING btree (endpoint_id, object_id, nr) WHERE state = 'waiting'::text;
-CREATE INDEX webhook_deliveries_under_way ON public.webhook_deliveries USING btree (endpoint_id) WHERE claimed_until IS NOT NULL;
 ALTER TABLE public.webhook_deliveries ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.webhook_deliveries FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.webhook_deliveries TO CURRENT_USER
@@ -1658,11 +1655,14 @@ CREATE TABLE public.webhook_endpoints (
     failures integer DEFAULT 0 NOT NULL,
     rests_until timestamp with time zone,
     succeeded_at timestamp with time zone,
+    claim uuid,
+    claimed_until timestamp with time zone,
     CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
     CONSTRAINT webhook_endpoints_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT webhook_endpoints_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
     CONSTRAINT webhook_endpoints_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id),
     CONSTRAINT webhook_endpoints_check CHECK ((state = 'off'::text) = (off_reason IS NOT NULL) AND (state = 'off'::text) = (off_since IS NOT NULL)),
+    CONSTRAINT webhook_endpoints_claim_check CHECK ((claim IS NULL) = (claimed_until IS NULL)),
     CONSTRAINT webhook_endpoints_description_check CHECK (length(description) >= 1 AND length(description) <= 200),
     CONSTRAINT webhook_endpoints_off_reason_check CHECK (off_reason = ANY (ARRAY['asked'::text, 'failing'::text])),
     CONSTRAINT webhook_endpoints_state_check CHECK (state = ANY (ARRAY['on'::text, 'off'::text])),
@@ -4138,41 +4138,52 @@ $function$;
 GRANT EXECUTE ON FUNCTION app.choose_notification(text,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.claim_deliveries(most integer)
- RETURNS TABLE(id uuid, claim uuid, endpoint_id uuid, url text, seq bigint, event_id uuid, type text, object_type text, object_id uuid, about_deal uuid, occurred_at timestamp with time zone, attempts integer, secret_ids uuid[], secrets text[])
+ RETURNS TABLE(endpoint_id uuid, claim uuid, url text, failures integer, secret_ids uuid[], secrets text[], id uuid, seq bigint, event_id uuid, type text, object_type text, object_id uuid, about_deal uuid, occurred_at timestamp with time zone, attempts integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 #variable_conflict use_column
+declare
+  now constant timestamptz := app.now();
+  taken constant uuid := gen_random_uuid();
+  room int := least(most, 100);
+  candidate uuid;
+  this public.webhook_endpoints;
 begin
-  return query
-    with ready as materialized (
-      select e.id, e.failures from public.webhook_endpoints e
-      where e.state = 'on' and (e.rests_until is null or e.rests_until <= app.now()) and app.is_key_in_force(e.key_id)
-        and exists (select from public.webhook_deliveries w where w.endpoint_id = e.id and w.state = 'waiting' and w.next_attempt_at <= app.now())
-      -- None before others, however much it has to take.
-      order by random() limit least(most, 100)
-    ), due as (
-      select d.id from ready e
-      cross join lateral (
-        select least(case when e.failures >= 5 then 1 else 4 end, most)
-          - (select count(*)::int from public.webhook_deliveries b where b.endpoint_id = e.id and b.claimed_until > app.now()) as room) r
-      cross join lateral (
-        select w.id, w.next_attempt_at from public.webhook_deliveries w
-        where r.room > 0 and w.endpoint_id = e.id and w.state = 'waiting' and w.next_attempt_at <= app.now()
-          and (w.claimed_until is null or w.claimed_until <= app.now())
-        order by w.next_attempt_at, w.nr limit greatest(r.room, 0) for update skip locked) d
-      limit least(most, 100)
-    ), claimed as (
-      update public.webhook_deliveries d set claimed_until = app.now() + interval '1 minute', claim = gen_random_uuid(), attempts = d.attempts + 1,
-          first_attempt_at = coalesce(d.first_attempt_at, app.now()), last_attempt_at = app.now()
-      from due where d.id = due.id returning d.*
-    )
-    select c.id, c.claim, c.endpoint_id, e.url, c.seq, c.event_id, c.type, c.object_type, c.object_id, c.about_deal, c.occurred_at, c.attempts,
-      (select array_agg(s.id order by s.created_at desc, s.id) from vault.webhook_secrets s where s.endpoint_id = e.id and (s.ends_at is null or s.ends_at > app.now())),
-      (select array_agg(s.secret order by s.created_at desc, s.id) from vault.webhook_secrets s where s.endpoint_id = e.id and (s.ends_at is null or s.ends_at > app.now()))
-    from claimed c join public.webhook_endpoints e on e.id = c.endpoint_id
-    order by c.nr;
+  for candidate in
+    -- A look at the index for each webhook of which something waits, however much it is.
+    with recursive waiting (endpoint) as (
+      (select d.endpoint_id from public.webhook_deliveries d where d.state = 'waiting' and d.next_attempt_at is not null order by d.endpoint_id limit 1)
+      union all
+      select (select d.endpoint_id from public.webhook_deliveries d
+        where d.state = 'waiting' and d.next_attempt_at is not null and d.endpoint_id > w.endpoint order by d.endpoint_id limit 1)
+      from waiting w where w.endpoint is not null)
+    select e.id from waiting w join public.webhook_endpoints e on e.id = w.endpoint
+    where e.state = 'on' and (e.rests_until is null or e.rests_until <= now) and (e.claimed_until is null or e.claimed_until <= now)
+      and exists (select from public.webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting' and d.next_attempt_at <= now)
+    -- None before others, however much it has to take.
+    order by random()
+  loop
+    exit when room <= 0;
+    select e.* into this from public.webhook_endpoints e
+      where e.id = candidate and e.state = 'on' and (e.claimed_until is null or e.claimed_until <= now)
+        and 8 > (select count(*) from public.webhook_endpoints o where o.brokerage_id = e.brokerage_id and o.claimed_until > now)
+        and app.is_key_in_force(e.key_id)
+      for no key update skip locked;
+    continue when this.id is null;
+    return query
+      select this.id, taken, this.url, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
+      from (select array_agg(k.id order by k.created_at desc, k.id) as ids, array_agg(k.secret order by k.created_at desc, k.id) as secrets
+        from vault.webhook_secrets k where k.endpoint_id = this.id and (k.ends_at is null or k.ends_at > now)) s
+      cross join (select w.* from public.webhook_deliveries w
+        where w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at <= now
+        order by w.next_attempt_at, w.nr limit case when this.failures >= 5 then 1 else 50 end) d
+      order by d.nr;
+    continue when not found;
+    update public.webhook_endpoints e set claim = taken, claimed_until = now + interval '1 minute' where e.id = this.id;
+    room := room - 1;
+  end loop;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.claim_deliveries(integer) TO dealkeep_server;
@@ -5833,7 +5844,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION app.enter_for_delivery(delivery uuid, by_claim uuid)
+CREATE OR REPLACE FUNCTION app.enter_for_deliveries(endpoint uuid, by_claim uuid)
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -5845,8 +5856,8 @@ begin
   if app.identity() is not null then
     perform app.refuse('entered', 'Webhooks are delivered by the worker.');
   end if;
-  select k.* into key from public.webhook_deliveries d join public.webhook_endpoints e on e.id = d.endpoint_id join public.api_keys k on k.id = e.key_id
-    where d.id = delivery and d.claim = by_claim and d.state = 'waiting' and d.claimed_until > app.now() and e.state = 'on' and app.is_key_in_force(k.id);
+  select k.* into key from public.webhook_endpoints e join public.api_keys k on k.id = e.key_id
+    where e.id = endpoint and e.claim = by_claim and e.claimed_until > app.now() and e.state = 'on' and app.is_key_in_force(k.id);
   if key.id is null then
     return false;
   end if;
@@ -5854,7 +5865,7 @@ begin
   return true;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.enter_for_delivery(uuid,uuid) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.enter_for_deliveries(uuid,uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.enter_for_next_webhook(OUT endpoint uuid, OUT place bigint, OUT types text[])
  RETURNS record
@@ -8699,59 +8710,64 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION app.note_delivery(delivery uuid, by_claim uuid, outcome text, url text, bytes integer, digest text, status integer, error text, answer text, answer_type text, millis integer)
- RETURNS boolean
+CREATE OR REPLACE FUNCTION app.note_deliveries(lots jsonb)
+ RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
   now constant timestamptz := app.now();
-  this public.webhook_deliveries;
-  endpoint public.webhook_endpoints;
-  ends text := outcome;
+  lot record;
+  this public.webhook_endpoints;
+  noted record;
 begin
-  select e.* into endpoint from public.webhook_endpoints e
-    where e.id = (select d.endpoint_id from public.webhook_deliveries d where d.id = delivery) for no key update;
-  select d.* into this from public.webhook_deliveries d where d.id = delivery and d.claim = by_claim and d.state = 'waiting' for update;
-  if this.id is null then
-    return false;
-  end if;
-  if outcome = 'failed' and now < this.first_attempt_at + interval '3 days' then
-    ends := 'waiting';
-  end if;
-  update public.webhook_deliveries d set state = ends, claimed_until = null, claim = null, ended_at = case when ends <> 'waiting' then now end,
-      next_attempt_at = case when ends = 'waiting' then least(d.first_attempt_at + interval '3 days', now
-        + (array['5 s', '30 s', '2 min', '10 min', '30 min', '1 h', '2 h', '4 h', '8 h', '12 h']::interval[])[least(d.attempts, 10)] * (0.8 + random() * 0.4)) end,
-      sent_to = note_delivery.url, sent_bytes = note_delivery.bytes, sent_digest = note_delivery.digest, status = note_delivery.status,
-      error = left(note_delivery.error, 500), answer = left(note_delivery.answer, 4096), answer_type = left(note_delivery.answer_type, 255),
-      millis = note_delivery.millis
-    where d.id = this.id;
-  if ends <> 'waiting' then
-    update public.webhook_deliveries d set next_attempt_at = now
-      where d.id = (select n.id from public.webhook_deliveries n
-          where n.endpoint_id = this.endpoint_id and n.object_id = this.object_id and n.state = 'waiting' order by n.nr limit 1)
-        and d.next_attempt_at is null;
-  end if;
-  if outcome = 'delivered' then
-    update public.webhook_endpoints e set succeeded_at = now, failures = 0, rests_until = null where e.id = endpoint.id;
-  elsif outcome = 'failed' then
-    update public.webhook_endpoints e set failures = e.failures + 1,
-        rests_until = case when e.failures >= 4 then now + least(interval '5 seconds' * 2 ^ least(e.failures - 4, 20), interval '10 minutes') end
-      where e.id = endpoint.id;
-    if ends = 'failed' and endpoint.state = 'on' and (endpoint.succeeded_at is null or endpoint.succeeded_at < this.first_attempt_at) then
-      update public.webhook_endpoints e set state = 'off', off_reason = 'failing', off_since = now, updated_at = now where e.id = endpoint.id;
-      insert into public.audit_records (brokerage_id, action, subject_id, outcome) values (endpoint.brokerage_id, 'webhook.off', endpoint.id::text, 'done');
-      perform app.queue_mail('webhook_off', u.email, u.id, endpoint.brokerage_id, null, false, jsonb_build_object('name', u.name, 'brokerage', b.name,
-          'host', substring(endpoint.url from '^https?://([^/?]+)'), 'error', left(note_delivery.error, 200)), null, null)
-        from public.members m join public.users u on u.id = m.user_id join public.brokerages b on b.id = m.brokerage_id
-        where m.brokerage_id = endpoint.brokerage_id and m.role = 'admin' and m.status = 'active' and u.suspended_at is null order by u.id;
+  for lot in
+    select l.* from jsonb_to_recordset(lots) as l (endpoint uuid, claim uuid, is_over boolean, attempts jsonb) order by l.endpoint
+  loop
+    select e.* into this from public.webhook_endpoints e where e.id = lot.endpoint and e.claim = lot.claim for no key update;
+    continue when this.id is null;
+    with attempted as (
+      select a.*, d.object_id, d.nr, coalesce(d.first_attempt_at, now) as first_at,
+        case when a.outcome = 'failed' and now < coalesce(d.first_attempt_at, now) + interval '3 days' then 'waiting' else a.outcome end as ends
+      from rows from (jsonb_to_recordset(lot.attempts) as (id uuid, nth int, outcome text, url text, bytes int, digest text, status int, error text, answer text,
+        answer_type text, millis int)) with ordinality a (id, nth, outcome, url, bytes, digest, status, error, answer, answer_type, millis, place)
+      join public.webhook_deliveries d on d.id = a.id
+      where d.endpoint_id = this.id and d.state = 'waiting' and d.attempts = a.nth - 1
+    ), written as (
+      update public.webhook_deliveries d set state = a.ends, attempts = a.nth, first_attempt_at = a.first_at, last_attempt_at = now,
+          ended_at = case when a.ends <> 'waiting' then now end,
+          next_attempt_at = case when a.ends = 'waiting' then least(a.first_at + interval '3 days', now
+            + (array['5 s', '30 s', '2 min', '10 min', '30 min', '1 h', '2 h', '4 h', '8 h', '12 h']::interval[])[least(a.nth, 10)] * (0.8 + random() * 0.4)) end,
+          sent_to = a.url, sent_bytes = a.bytes, sent_digest = a.digest, status = a.status, error = left(a.error, 500), answer = left(a.answer, 4096),
+          answer_type = left(a.answer_type, 255), millis = a.millis
+        from attempted a where d.id = a.id
+    ), freed as (
+      update public.webhook_deliveries d set next_attempt_at = now
+        from attempted a
+        cross join lateral (select w.id from public.webhook_deliveries w
+          where w.endpoint_id = this.id and w.object_id = a.object_id and w.state = 'waiting' and w.nr > a.nr order by w.nr limit 1) n
+        where a.ends <> 'waiting' and d.id = n.id and d.next_attempt_at is null
+    )
+    select count(*) filter (where a.outcome <> 'dropped') as tried, coalesce(max(a.place) filter (where a.outcome = 'delivered'), 0) as taken,
+        count(*) filter (where a.outcome = 'failed' and a.place > all (select t.place from attempted t where t.outcome = 'delivered')) as failures,
+        max(a.first_at) filter (where a.ends = 'failed') as lost_since, max(a.error) filter (where a.ends = 'failed') as error
+      into noted from attempted a;
+    noted.failures := noted.failures + case when noted.taken = 0 then this.failures else 0 end;
+    update public.webhook_endpoints e set
+        succeeded_at = case when noted.taken > 0 then now else e.succeeded_at end,
+        failures = noted.failures,
+        rests_until = case when noted.tried = 0 then e.rests_until
+          when noted.failures >= 5 then now + least(interval '5 seconds' * 2 ^ least(noted.failures - 5, 20), interval '10 minutes') end,
+        claim = case when not lot.is_over then e.claim end, claimed_until = case when not lot.is_over then e.claimed_until end
+      where e.id = this.id;
+    if noted.taken = 0 and this.state = 'on' and noted.lost_since is not null and (this.succeeded_at is null or this.succeeded_at < noted.lost_since) then
+      perform app.switch_webhook_off(this, noted.error);
     end if;
-  end if;
-  return true;
+  end loop;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.note_delivery(uuid,uuid,text,text,integer,text,integer,text,text,text,integer) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.note_deliveries(jsonb) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.note_documents()
  RETURNS trigger
@@ -11403,17 +11419,17 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.sees_change(text,uuid,uuid,boolean) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.sees_change_event(seq bigint)
- RETURNS boolean
+CREATE OR REPLACE FUNCTION app.sees_change_events(seqs bigint[])
+ RETURNS bigint[]
  LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
 AS $function$
 begin
-  return exists (select from public.change_events e where e.brokerage_id = app.identity_part(4)::uuid and e.seq = sees_change_event.seq);
+  return array(select e.seq from public.change_events e where e.brokerage_id = app.identity_part(4)::uuid and e.seq = any (seqs));
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.sees_change_event(bigint) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.sees_change_events(bigint[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.selected_side(deal_id uuid)
  RETURNS uuid
@@ -11968,6 +11984,24 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.sweep() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.switch_webhook_off(endpoint public.webhook_endpoints, error text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  of_brokerage constant uuid := (select k.brokerage_id from public.api_keys k where k.id = endpoint.key_id);
+begin
+  update public.webhook_endpoints e set state = 'off', off_reason = 'failing', off_since = app.now(), updated_at = app.now() where e.id = endpoint.id;
+  insert into public.audit_records (brokerage_id, action, subject_id, outcome) values (of_brokerage, 'webhook.off', endpoint.id::text, 'done');
+  perform app.queue_mail('webhook_off', u.email, u.id, of_brokerage, null, false, jsonb_build_object('name', u.name,
+      'brokerage', b.name || case when endpoint.brokerage_id <> of_brokerage then ' (sandbox)' else '' end,
+      'host', substring(endpoint.url from '^https?://([^/?]+)'), 'error', left(error, 200)), null, null)
+    from public.members m join public.users u on u.id = m.user_id join public.brokerages b on b.id = m.brokerage_id
+    where m.brokerage_id = of_brokerage and m.role = 'admin' and m.status = 'active' and u.suspended_at is null order by u.id;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.take_code(person uuid, code_step bigint, device bytea)
  RETURNS boolean
@@ -12890,4 +12924,5 @@ $procedure$;
 -- db794c1d5102bd94e8be6b5ffb91c5da19a93141d1739a086ff9260fe749af8b  101_repeated_tool_calls.sql
 -- fe8a8328361119885a426894d3b251e00073400b9b835ea017e4320e231bce4b  104_first_look_at_changes.sql
 -- dc2cb71b7330b40b2880cc1d1841ebaa206a581057c8814254c6c571fce548d5  105_webhooks_of_sandboxes.sql
+-- 568b11d3975f0612e33298f8dd696d7403d6b93af296dbd0afa16cde233685b4  106_deliveries_in_lots.sql
 -- 62216aca79ea72aef41835a5db8da2785bb948fbe0e55259e77a9d8b75753788  113_documents_of_clients_in_exports.sql

@@ -332,7 +332,7 @@ export async function spendDay(options: DayOptions): Promise<Day> {
         await service.start();
         // What it was sending when it died is its own for a minute: that has passed.
         await service.sql(
-          `update webhook_deliveries set claimed_until = now() where claimed_until is not null and last_attempt_at < '${died}'`,
+          `update webhook_endpoints set claimed_until = now() where claimed_until < timestamptz '${died}' + interval '1 minute'`,
         );
         restarted.abort();
       })();

@@ -27,6 +27,41 @@ export interface Guard {
   readonly millis?: number;
   /** The most bytes of an answer that are read. */
   readonly bytes?: number;
+  /** Keeps connections open for the next request; without it each has one of its own. */
+  readonly kept?: KeptConnections;
+}
+
+/** How long a connection is kept that is not used, and for how long what a name was resolved to is good, in milliseconds. */
+const kept = { idle: 4_000, resolved: 5_000 } as const;
+
+/** Connections to one receiver, each to an address that was looked at. Not to be shared by receivers of different people: one could answer what another is asked. */
+export class KeptConnections {
+  readonly #agents = new Map<boolean, http.Agent>();
+  #resolved = { host: '', address: '', at: -Infinity };
+
+  /** @internal */
+  agent(isTls: boolean): http.Agent {
+    let agent = this.#agents.get(isTls);
+    if (agent === undefined) {
+      agent = new (isTls ? https : http).Agent({ keepAlive: true, maxFreeSockets: 4, timeout: kept.idle });
+      this.#agents.set(isTls, agent);
+    }
+    return agent;
+  }
+
+  /** @internal What a name was found to be lately, or what `find` finds now. */
+  async address(host: string, find: () => Promise<string>): Promise<string> {
+    const { host: before, address, at } = this.#resolved;
+    if (before === host && performance.now() - at < kept.resolved) return address;
+    const found = await find();
+    this.#resolved = { host, address: found, at: performance.now() };
+    return found;
+  }
+
+  /** Ends all of them; none may be in use. */
+  close(): void {
+    for (const agent of this.#agents.values()) agent.destroy();
+  }
 }
 
 export interface GuardedRequest {
@@ -169,7 +204,7 @@ export async function guardedFetch(
 ): Promise<GuardedAnswer> {
   const fault = faultOfUrl(target, guard);
   if (fault !== null) throw new NotFetched(fault);
-  const { millis = usual.millis, bytes = usual.bytes, ca } = guard;
+  const { millis = usual.millis, bytes = usual.bytes, ca, kept: connections } = guard;
   const url = new URL(target);
   const began = performance.now();
   const host = hostOf(url);
@@ -183,8 +218,9 @@ export async function guardedFetch(
     over.reject(late);
   }, millis);
 
-  async function exchange(): Promise<GuardedAnswer> {
-    const address = await addressOf(host, guard);
+  async function exchange(isAgain = false): Promise<GuardedAnswer> {
+    const find = () => addressOf(host, guard);
+    const address = await (connections ? connections.address(host, find) : find());
     if (isLate) throw new NotFetched('It took too long to resolve the name of the host.');
     const isTls = url.protocol === 'https:';
     const options: https.RequestOptions = {
@@ -198,12 +234,14 @@ export async function guardedFetch(
         'Accept-Encoding': 'identity',
         ...(body !== undefined && { 'Content-Length': String(Buffer.byteLength(body)) }),
       },
-      // A connection of its own, which ends with the answer.
-      agent: false,
+      // Without any, a connection of its own, which ends with the answer.
+      agent: (!isAgain && connections?.agent(isTls)) || false,
       ...(isTls && { ...(isIP(host) === 0 && { servername: host }), ...(ca !== undefined && { ca }) }),
     };
     return new Promise<GuardedAnswer>((resolve, reject) => {
+      let answered = false;
       const request = (isTls ? https : http).request(options, (answer) => {
+        answered = true;
         const parts: Buffer[] = [];
         let size = 0;
         const done = (isCut: boolean) =>
@@ -226,7 +264,12 @@ export async function guardedFetch(
         answer.on('close', () => reject(new NotFetched('The answer broke off.')));
       });
       sent = request;
-      request.on('error', reject);
+      request.on('error', (error: NodeJS.ErrnoException) => {
+        // The receiver ended the connection that was kept just when it was to be used again: nothing says that it has taken anything.
+        const isStale = request.reusedSocket && !answered && ['ECONNRESET', 'EPIPE'].includes(error.code ?? '');
+        if (isStale && !isLate) resolve(exchange(true));
+        else reject(error);
+      });
       request.end(body);
     });
   }
@@ -235,9 +278,9 @@ export async function guardedFetch(
     // Also where a connection ends without a word: whatever happens, it is over in time.
     return await Promise.race([exchange(), over.promise]);
   } catch (error) {
+    sent?.destroy();
     throw faultOf(error as NodeJS.ErrnoException);
   } finally {
     clearTimeout(timer);
-    sent?.destroy();
   }
 }

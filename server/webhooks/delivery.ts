@@ -1,6 +1,6 @@
 /**
- * Delivers webhooks. A delivery is claimed in a transaction of its own, the record is read with the rights of the webhook's key, and its end is noted
- * in another: a node that dies between them leaves it to another one, which sends it under the same webhook-id.
+ * Delivers webhooks. What is due of one webhook is claimed as a lot, the records are read together with the rights of the webhook's key, and how it went is noted
+ * for many at once: a node that dies before leaves it to another one, which sends it under the same webhook-id.
  */
 
 import { hash } from 'node:crypto';
@@ -8,16 +8,19 @@ import type { ChangeEvent } from '../domain/events/changes.ts';
 import { recordsOf, withRecords } from '../domain/changed-records.ts';
 import {
   claimDeliveries,
-  enterForDelivery,
-  noteDelivery,
+  enterForDeliveries,
+  noteDeliveries,
   queueWebhooks,
-  seesChange,
+  seesChanges,
   type Attempted,
   type ClaimedDelivery,
+  type ClaimedLot,
+  type NotedLot,
 } from '../domain/webhooks/deliveries.ts';
-import { guardedFetch, NotFetched } from '../http/guarded-fetch.ts';
+import { guardedFetch, NotFetched, type KeptConnections } from '../http/guarded-fetch.ts';
 import type { Services } from '../services.ts';
 import { noteEnd, startDelivering } from '../woken.ts';
+import { openReceivers } from './connections.ts';
 import { openedSecrets, signedHeaders } from './signature.ts';
 
 export interface WebhookDelivery {
@@ -29,54 +32,86 @@ export interface WebhookDelivery {
   stop(): Promise<void>;
 }
 
-/** How many a node sends at once. */
-const atOnce = 32;
+/** To how many webhooks a node sends at once, and how much at once to each. */
+const atOnce = { webhooks: 32, requests: 4 } as const;
+/** How many attempts in a row fail before the rest of a lot is left for later. */
+const mostFailures = 5;
+/** For how long deliveries of a lot are begun, well within the claim; how old what is sent may be; how long ends are gathered, in milliseconds. */
+const millis = { lot: 30_000, record: 1_000, gathering: 100 } as const;
 /** How much of an answer is kept, in characters. */
 const keptAnswer = 4_096;
 
-const nothing = { url: null, bytes: null, digest: null, status: null, answer: null, answerType: null, millis: null };
+const nothing = { url: null, bytes: null, digest: null, status: null, answer: null, answer_type: null, millis: null };
 
 /** A text that the database can keep. */
 const storable = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed();
+
+/** Runs `work`, never twice at the same time, and again when it was asked for meanwhile. */
+function inTurn(work: () => Promise<void>): () => Promise<void> {
+  let isWanted = false;
+  let running: Promise<void> | undefined;
+  return () => {
+    isWanted = true;
+    running ??= (async () => {
+      try {
+        while (isWanted) {
+          isWanted = false;
+          await work();
+        }
+      } finally {
+        running = undefined;
+      }
+    })();
+    return running;
+  };
+}
 
 /** Opens the delivery of this node; it does nothing by itself. */
 export function openWebhooks(services: Services): WebhookDelivery {
   const { config, database, secrets, clock, log } = services;
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
-  let isWanted = false;
-  let taking: Promise<void> | undefined;
+  const receivers = openReceivers();
+  let ended: NotedLot[] = [];
 
-  /** What is sent, read with the rights of its key; null when the key does not see it any more, undefined when the claim or the key has ended. */
-  async function bodyOf(claimed: ClaimedDelivery): Promise<string | null | undefined> {
-    const { event_id: id, type, seq, object_type, object_id, deal_id, occurred_at } = claimed;
-    const event = { id, type, objectType: object_type, objectId: object_id, dealId: deal_id, occurredAt: occurred_at };
-    if (seq === null) return JSON.stringify({ ...event, data: null });
-    const change = event as ChangeEvent;
-    const [entered, isSeen, ...records] = await database.together(
-      enterForDelivery(claimed),
-      seesChange(seq),
-      ...recordsOf([change], config.features),
+  /** What is sent for each, by its id, read with the rights of the webhook's key; null when the key does not see it any more. Undefined when the claim or the key has ended. */
+  async function bodiesOf(lot: ClaimedLot, deliveries: readonly ClaimedDelivery[]) {
+    const changes = deliveries.filter(({ seq }) => seq !== null).map((one) => eventOf(one) as ChangeEvent);
+    const seqs = deliveries.flatMap(({ seq }) => seq ?? []);
+    const [isEntered, seen, ...records] = await database.together(
+      enterForDeliveries(lot),
+      seesChanges(seqs),
+      ...recordsOf(changes, config.features),
     );
-    if (!entered) return undefined;
-    return isSeen ? JSON.stringify(withRecords([change], records)[0]) : null;
+    if (!isEntered) return undefined;
+    const shown = new Map(withRecords(changes, records).map((event) => [event.id, event]));
+    return new Map(
+      deliveries.map((one) => {
+        const { id, seq, event_id } = one;
+        if (seq === null) return [id, JSON.stringify({ ...eventOf(one), data: null })];
+        return [id, seen.has(seq) ? JSON.stringify(shown.get(event_id)) : null];
+      }),
+    );
   }
 
-  async function attempt(claimed: ClaimedDelivery): Promise<Attempted | undefined> {
-    const body = await bodyOf(claimed);
-    if (body === undefined) return undefined;
+  async function attempt(
+    { url }: ClaimedLot,
+    { event_id }: ClaimedDelivery,
+    body: string | null,
+    signing: readonly string[],
+    kept: KeptConnections,
+  ): Promise<Attempted> {
     if (body === null) return { ...nothing, outcome: 'dropped', error: 'The key does not see this record any more.' };
-    const { url, event_id } = claimed;
     const sent = { url, bytes: Buffer.byteLength(body), digest: hash('sha256', body) };
     try {
-      const signed = signedHeaders(event_id, clock(), body, openedSecrets(secrets, claimed));
+      const signed = signedHeaders(event_id, clock(), body, signing);
       const headers = { ...signed, 'Content-Type': 'application/json', 'User-Agent': 'Dealkeep-Webhooks/1' };
       const answer = await guardedFetch(
         url,
         { method: 'POST', headers, body },
-        { allowLoopback: config.webhooksAllowLoopback },
+        { allowLoopback: config.webhooksAllowLoopback, kept },
       );
-      const { status, millis } = answer;
+      const { status } = answer;
       const isTaken = status >= 200 && status < 300;
       return {
         ...sent,
@@ -84,8 +119,8 @@ export function openWebhooks(services: Services): WebhookDelivery {
         status,
         error: isTaken ? null : `The answer was ${status} and not 2xx.`,
         answer: storable(answer.body.toString('utf8')).slice(0, keptAnswer).toWellFormed(),
-        answerType: storable(answer.headers['content-type'] ?? '') || null,
-        millis,
+        answer_type: storable(answer.headers['content-type'] ?? '') || null,
+        millis: answer.millis,
       };
     } catch (error) {
       if (!(error instanceof NotFetched)) throw error;
@@ -93,52 +128,116 @@ export function openWebhooks(services: Services): WebhookDelivery {
     }
   }
 
-  async function deliver(claimed: ClaimedDelivery): Promise<void> {
-    const attempted = await attempt(claimed);
-    if (attempted === undefined) return;
-    const { outcome, status, error } = attempted;
-    if (outcome === 'failed') {
-      // Neither the address nor what was sent: its id leads to it.
-      const { id, endpoint_id: webhook, attempts } = claimed;
-      log.info({ webhook, delivery: id, attempt: attempts, status, reason: error }, 'a webhook was not delivered');
+  /** Sends what is in a lot, as long as it goes well and for half a minute at most; what is left then is taken anew. */
+  async function deliver(lot: ClaimedLot): Promise<void> {
+    const { endpoint_id: endpoint } = lot;
+    const { kept, giveBack } = receivers.of(endpoint);
+    const until = performance.now() + millis.lot;
+    const left = [...lot.deliveries];
+    let attempts: NotedLot['attempts'][number][] = [];
+    let bodies: Awaited<ReturnType<typeof bodiesOf>>;
+    let readAt = -Infinity;
+    let reading: Promise<void> | undefined;
+    let failures = lot.failures;
+    let isOver = false;
+    let notesAt: NodeJS.Timeout | undefined;
+
+    /** Reads what is left, unless it was read just now. */
+    async function read(): Promise<void> {
+      if (performance.now() - readAt < millis.record) return;
+      reading ??= (async () => {
+        bodies = await bodiesOf(lot, [...left]);
+        readAt = performance.now();
+        isOver ||= bodies === undefined;
+      })().finally(() => (reading = undefined));
+      await reading;
     }
-    await noteEnd(() => database.run(noteDelivery(claimed, attempted)));
+    /** Leaves what has ended by now to be noted. */
+    function leave(is_over: boolean): void {
+      clearTimeout(notesAt);
+      notesAt = undefined;
+      ended.push({ endpoint, claim: lot.claim, is_over, attempts });
+      attempts = [];
+    }
+    async function send(signing: readonly string[]): Promise<void> {
+      while (left.length > 0 && !isOver && !stopping.signal.aborted && performance.now() < until) {
+        await read();
+        const next = isOver ? undefined : left.shift();
+        const body = next && bodies?.get(next.id);
+        if (next === undefined || body === undefined) return;
+        const nth = next.attempts + 1;
+        const attempted = await attempt(lot, next, body, signing, kept);
+        const { outcome, status, error } = attempted;
+        attempts.push({ id: next.id, nth, ...attempted });
+        notesAt ??= setTimeout(() => {
+          leave(false);
+          void note();
+        }, millis.gathering);
+        if (outcome === 'delivered') failures = 0;
+        if (outcome !== 'failed') continue;
+        failures += 1;
+        isOver ||= failures >= mostFailures;
+        // Neither the address nor what was sent: its id leads to it.
+        log.info(
+          { webhook: endpoint, delivery: next.id, attempt: nth, status, reason: error },
+          'a webhook was not delivered',
+        );
+      }
+    }
+
+    let isTaken = false;
+    try {
+      const signing = openedSecrets(secrets, lot);
+      const sending = Array.from({ length: Math.min(atOnce.requests, left.length) }, () => send(signing));
+      for (const one of await Promise.allSettled(sending)) if (one.status === 'rejected') throw one.reason;
+      isTaken = true;
+    } finally {
+      giveBack();
+      // After a fault of our own the claim is left to run out: what failed here would fail again at once.
+      leave(isTaken);
+      await note();
+    }
   }
 
-  function start(claimed: ClaimedDelivery): void {
-    const run = deliver(claimed)
-      .catch((error: unknown) => log.warn({ err: error, delivery: claimed.id }, 'delivering a webhook failed'))
+  /** Notes what has ended, of all lots together. */
+  const note = inTurn(async () => {
+    while (ended.length > 0) {
+      const lots = ended;
+      ended = [];
+      const keep = (some: readonly NotedLot[]) => database.run(noteDeliveries(some));
+      const failed = (error: unknown) => log.warn({ err: error }, 'noting deliveries of webhooks failed');
+      // What cannot be noted of one webhook does not keep others from it.
+      await keep(lots).catch(() => Promise.all(lots.map((lot) => noteEnd(() => keep([lot])).catch(failed))));
+    }
+  });
+
+  function start(lot: ClaimedLot): void {
+    const run = deliver(lot)
+      .catch((error: unknown) => log.warn({ err: error, webhook: lot.endpoint_id }, 'delivering a webhook failed'))
       .finally(() => {
         running.delete(run);
-        // It has made room, and the next of its record may be due.
-        begin().catch((error: unknown) => log.warn({ err: error }, 'delivering webhooks failed'));
+        // It has made room, and the next of its records may be due.
+        claim().catch((error: unknown) => log.warn({ err: error }, 'delivering webhooks failed'));
       });
     running.add(run);
   }
 
-  async function take(): Promise<void> {
-    while (!stopping.signal.aborted && (await database.run(queueWebhooks())));
-    while (!stopping.signal.aborted && running.size < atOnce) {
-      const claimed = await database.run(claimDeliveries(atOnce - running.size));
-      if (claimed.length === 0) return;
-      claimed.forEach(start);
-    }
-  }
+  const claim = inTurn(async () => {
+    const room = atOnce.webhooks - running.size;
+    if (stopping.signal.aborted || room === 0) return;
+    // What becomes due by them is taken when one of them has ended.
+    for (const lot of await database.run(claimDeliveries(room))) start(lot);
+  });
 
-  function begin(): Promise<void> {
-    isWanted = true;
-    taking ??= (async () => {
-      try {
-        while (isWanted && !stopping.signal.aborted) {
-          isWanted = false;
-          await take();
-        }
-      } finally {
-        taking = undefined;
-      }
-    })();
-    return taking;
-  }
+  /** Writes deliveries of what has changed; those that are written are sent meanwhile. */
+  const queue = inTurn(async () => {
+    while (!stopping.signal.aborted && (await database.run(queueWebhooks()))) await claim();
+  });
+
+  const begin = async (): Promise<void> => {
+    await queue();
+    await claim();
+  };
 
   return {
     begin,
@@ -146,15 +245,27 @@ export function openWebhooks(services: Services): WebhookDelivery {
       do {
         await begin();
         await Promise.all(running);
-      } while (running.size > 0 || taking !== undefined);
+        await claim();
+      } while (running.size > 0);
     },
     async stop() {
       stopping.abort();
-      await taking?.catch(() => {});
+      await Promise.allSettled([queue(), claim()]);
       await Promise.all(running);
+      receivers.close();
     },
   };
 }
+
+/** What is told of a change, before its record. */
+const eventOf = ({ event_id: id, type, object_type, object_id, deal_id, occurred_at }: ClaimedDelivery) => ({
+  id,
+  type,
+  objectType: object_type,
+  objectId: object_id,
+  dealId: deal_id,
+  occurredAt: occurred_at,
+});
 
 /** Delivers as long as the node runs: when changes are published, and every few seconds. The function returned ends that. */
 export function startWebhooks(services: Services): () => Promise<void> {

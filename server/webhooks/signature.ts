@@ -1,7 +1,7 @@
 /** Signatures of webhooks, as Standard Webhooks has them (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
 
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
-import type { ClaimedDelivery } from '../domain/webhooks/deliveries.ts';
+import type { ClaimedLot } from '../domain/webhooks/deliveries.ts';
 import type { SealedSecret } from '../domain/webhooks/endpoints.ts';
 import { secretRows, type Secrets } from '../secrets.ts';
 
@@ -14,10 +14,10 @@ export function mintWebhookSecret(secrets: Secrets): { secret: string; sealed: S
   return { secret, sealed: { id, secret: secrets.seal(secret, secretRows.webhook(id)) } };
 }
 
-/** The secrets that sign a delivery. */
+/** The secrets that sign the deliveries of a lot. */
 export const openedSecrets = (
   secrets: Secrets,
-  { secret_ids, secrets: sealed }: Pick<ClaimedDelivery, 'secret_ids' | 'secrets'>,
+  { secret_ids, secrets: sealed }: Pick<ClaimedLot, 'secret_ids' | 'secrets'>,
 ): string[] => sealed.map((secret, nth) => secrets.open(secret, secretRows.webhook(secret_ids[nth]!)));
 
 /** The headers of a delivery: `id` of the event, the time of the attempt, and a signature with each secret. */

@@ -6,7 +6,14 @@ import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import type tls from 'node:tls';
 import { afterAll, describe, expect, test } from 'vitest';
-import { faultOfUrl, guardedFetch, isPublicAddress, NotFetched, type Guard } from '../../server/http/guarded-fetch.ts';
+import {
+  faultOfUrl,
+  guardedFetch,
+  isPublicAddress,
+  KeptConnections,
+  NotFetched,
+  type Guard,
+} from '../../server/http/guarded-fetch.ts';
 import { canCertify, certificateFor } from '../certificate.ts';
 
 const closers: (() => void)[] = [];
@@ -194,6 +201,53 @@ describe('what is sent', () => {
     const port = await listening(server);
     const answer = await guardedFetch(`http://127.0.0.1:${port}/`, post, local);
     expect([answer.status, answer.headers.location, asked]).toEqual([302, '/elsewhere', 1]);
+  });
+});
+
+describe('connections that are kept', () => {
+  test('serve the next request, to the address that was looked at; one that the host has ended is made anew', async () => {
+    const taken: net.Socket[] = [];
+    const server = net.createServer((socket) => {
+      taken.push(socket.on('error', () => {}));
+      let requests = 0;
+      socket.on('data', (part: Buffer) => {
+        if (!part.toString().includes('POST /')) return;
+        requests += 1;
+        // The first connection ends just as it is to be used for the sixth time.
+        if (requests === 6 && taken.length === 1) socket.resetAndDestroy();
+        else socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
+      });
+    });
+    const port = await listening(server);
+    const kept = new KeptConnections();
+    closers.push(() => kept.close());
+    const ask = async () => (await guardedFetch(`http://127.0.0.1:${port}/`, post, { ...local, kept })).status;
+    for (let nth = 0; nth < 5; nth += 1) expect(await ask()).toBe(200);
+    expect(taken).toHaveLength(1);
+    for (let nth = 0; nth < 5; nth += 1) expect(await ask()).toBe(200);
+    // One of its own for the request that was sent again, and another that is kept.
+    expect(taken.length).toBeLessThanOrEqual(3);
+    kept.close();
+    await expect.poll(() => taken.every(({ destroyed }) => destroyed)).toBe(true);
+  });
+
+  test('are not used for an address that has changed meanwhile, nor for one that may not be reached', async () => {
+    const asked: string[] = [];
+    const answer: http.RequestListener = (request, response) => {
+      asked.push(request.socket.localAddress!);
+      response.end('ok');
+    };
+    const port = await listening(http.createServer(answer), '0.0.0.0');
+    // Two hosts, which are told apart by their names.
+    const kept = new KeptConnections();
+    closers.push(() => kept.close());
+    for (const host of ['127.0.0.2', '127.0.0.3', '127.0.0.2'])
+      await guardedFetch(`http://${host}:${port}/`, post, { ...local, kept });
+    expect(asked).toEqual(['127.0.0.2', '127.0.0.3', '127.0.0.2']);
+    expect(
+      await refused(`https://hooks.example.com:${port}/`, { ...strict, kept, resolve: async () => ['127.0.0.2'] }),
+    ).toBe('The host is not on the public Internet.');
+    expect(asked).toHaveLength(3);
   });
 });
 

@@ -7,6 +7,12 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { publishChanges } from '../../server/domain/events/changes.ts';
+import {
+  claimDeliveries,
+  enterForDeliveries,
+  noteDeliveries,
+  type ClaimedLot,
+} from '../../server/domain/webhooks/deliveries.ts';
 import { openWebhooks, type WebhookDelivery } from '../../server/webhooks/delivery.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
@@ -287,6 +293,186 @@ describe('a receiver that fails', () => {
     expect((await log(well.id, '?state=waiting')).data).toEqual([]);
     expect((await log(moved.id)).data.some(({ error }) => error?.includes('302'))).toBe(true);
     expect((await log(dead.id)).data.some(({ error }) => error?.includes('broke'))).toBe(true);
+  });
+});
+
+const contacts = (count: number, of = tenant.id) =>
+  service.sql(
+    `insert into contacts (brokerage_id, type, display_name) select $1, 'person', 'P' || n from generate_series(1, $2::int) n`,
+    [of, count],
+  );
+
+describe('a lot', () => {
+  test('goes over a few connections, which are kept for the next', async () => {
+    await webhook();
+    let connections = 0;
+    const count = () => void (connections += 1);
+    receiver.on('connection', count);
+    await contacts(120);
+    await deliver();
+    await contacts(60);
+    await deliver();
+    receiver.off('connection', count);
+    expect(received).toHaveLength(180);
+    // Four of each node.
+    expect(connections).toBeLessThanOrEqual(8);
+  });
+
+  test('is ended after five failures in a row, then one is tried at a time, ever later, until one is taken', async () => {
+    await webhook();
+    answering = (_request, response) => response.writeHead(500).end();
+    await contacts(20);
+    await deliver();
+    // Up to three more were under way.
+    expect(received.length).toBeGreaterThanOrEqual(5);
+    expect(received.length).toBeLessThanOrEqual(8);
+    received.length = 0;
+    await deliver();
+    expect(received).toEqual([]);
+    for (const seconds of [60, 120]) {
+      service.clock.advance(seconds * 1_000);
+      await deliver();
+      expect(received).toHaveLength(1);
+      await deliver();
+      expect(received).toHaveLength(1);
+      received.length = 0;
+    }
+    answering = (_request, response) => response.writeHead(200).end();
+    service.clock.advance(hour);
+    await deliver();
+    expect(received).toHaveLength(20);
+  });
+
+  test('of a change waits behind what an earlier lot could not send of the same record', async () => {
+    await webhook();
+    answering = (_request, response) => response.writeHead(500).end();
+    const id = await contact('Late');
+    await deliver();
+    expect(received).toHaveLength(1);
+    answering = (_request, response) => response.writeHead(200).end();
+    await change(id, '1');
+    await deliver();
+    expect(received).toHaveLength(1);
+    service.clock.advance(60_000);
+    await deliver();
+    expect(received.map(({ event }) => event.type)).toEqual(['contact.created', 'contact.created', 'contact.updated']);
+  });
+
+  test('that was taken by a node that died is sent by another when its minute is over', async () => {
+    await webhook();
+    await contacts(3);
+    for (let nth = 0; nth < 2; nth += 1) await service.database.run(publishChanges());
+    await service.sql(
+      `update webhook_endpoints set claim = gen_random_uuid(), claimed_until = app.now() + interval '1 minute'`,
+    );
+    await deliver();
+    expect(received).toEqual([]);
+    service.clock.advance(61_000);
+    await deliver();
+    expect(received).toHaveLength(3);
+  });
+
+  test('of one brokerage leaves room to others, however many of its receivers hang', async () => {
+    const hanging: http.ServerResponse[] = [];
+    for (let nth = 0; nth < 12; nth += 1) await webhook({ url: `${origin}/hangs` });
+    const other = await brokerage(service);
+    const by = as(await other.key({ scopes: ['contacts:read', 'webhooks:read', 'webhooks:write'] }), service.restUrl);
+    await webhook({ url: `${origin}/other` }, by);
+    answering = ({ path }, response) => {
+      if (path === '/hangs') hanging.push(response);
+      else response.writeHead(204).end();
+    };
+    await contacts(5);
+    await service.database.run(publishChanges());
+    const delivering = deliver();
+    await expect.poll(() => hanging.length, { timeout: 20_000 }).toBe(32);
+    await contacts(60, other.id);
+    await service.database.run(publishChanges());
+    const meanwhile = deliver();
+    await expect.poll(() => received.filter(({ path }) => path === '/other').length, { timeout: 20_000 }).toBe(60);
+    // Eight webhooks of the brokerage, four at once to each.
+    expect(hanging).toHaveLength(32);
+    answering = (_request, response) => response.writeHead(204).end();
+    for (const response of hanging) response.writeHead(204).end();
+    await Promise.all([delivering, meanwhile]);
+    expect(received.filter(({ path }) => path === '/hangs')).toHaveLength(60);
+  });
+
+  describe('once it was taken', () => {
+    let lot: ClaimedLot;
+    let id: string;
+    beforeEach(async () => {
+      ({ id } = await webhook());
+      await contacts(2);
+      for (let nth = 0; nth < 2; nth += 1) await service.database.run(publishChanges());
+      await service.sql('select app.queue_webhooks()');
+      [lot] = (await service.database.run(claimDeliveries(1))) as [ClaimedLot];
+    });
+    const entered = (claimed = lot) => service.database.run(enterForDeliveries(claimed));
+
+    test('enters with the key, while it has the lot, the webhook is on and the key is in force', async () => {
+      expect(lot.deliveries).toHaveLength(2);
+      expect(await entered()).toBe(true);
+      expect(await entered({ ...lot, claim: randomUUID() })).toBe(false);
+      expect(await entered({ ...lot, endpoint_id: randomUUID() })).toBe(false);
+      for (const [undo, redo] of [
+        [
+          `update webhook_endpoints set state = 'off', off_reason = 'asked', off_since = now()`,
+          `update webhook_endpoints set state = 'on', off_reason = null, off_since = null`,
+        ],
+        [
+          'update api_keys set revoked_at = app.now() where id = $1',
+          'update api_keys set revoked_at = null where id = $1',
+        ],
+        [
+          'update webhook_endpoints set claimed_until = app.now()',
+          `update webhook_endpoints set claimed_until = app.now() + interval '1 minute'`,
+        ],
+      ] as const) {
+        const values = (statement: string) => (statement.includes('$1') ? [key.id] : []);
+        await service.sql(undo, values(undo));
+        expect([undo, await entered()]).toEqual([undo, false]);
+        await service.sql(redo, values(redo));
+        expect(await entered()).toBe(true);
+      }
+    });
+
+    test('is noted once, and not by whom another has followed', async () => {
+      const failed = {
+        outcome: 'failed',
+        url: 'x',
+        bytes: 1,
+        digest: '',
+        status: 500,
+        error: 'E',
+        answer: '',
+        answer_type: null,
+        millis: 1,
+      } as const;
+      const attempts = [{ id: lot.deliveries[0]!.id, nth: 1, ...failed }];
+      const note = (claim: string, is_over = false) =>
+        service.database.run(noteDeliveries([{ endpoint: lot.endpoint_id, claim, is_over, attempts }]));
+      const noted = async () =>
+        (
+          await service.sql(
+            'select max(attempts)::int as tried, max(failures)::int as failures from webhook_deliveries, webhook_endpoints',
+          )
+        )[0];
+      await note(randomUUID());
+      expect(await noted()).toEqual({ tried: 0, failures: 0 });
+      await note(lot.claim);
+      await note(lot.claim, true);
+      expect(await noted()).toEqual({ tried: 1, failures: 1 });
+      await note(lot.claim);
+      expect(await noted()).toEqual({ tried: 1, failures: 1 });
+      // It is over: the other one is sent at once, the one that failed later.
+      await deliver();
+      expect(received).toHaveLength(1);
+      service.clock.advance(60_000);
+      await deliver();
+      expect(received).toHaveLength(2);
+      expect((await log(id)).data.map(({ attempts: tried }) => tried).toSorted()).toEqual([1, 2]);
+    });
   });
 });
 
@@ -627,7 +813,13 @@ describe('in the settings', () => {
     expect((await admin.ask(`/webhooks/${id}`, { state: 'off' }, 'PATCH')).status).toBe(200);
   });
 
-  test('the mail about one that was switched off leads to their page', async () => {
+  test('the mail about one that was switched off leads to their page, also of a test key', async () => {
+    const trial = await tenant.key({
+      environment: 'test',
+      scopes: ['contacts:read', 'contacts:write', 'webhooks:read', 'webhooks:write'],
+    });
+    await webhook({ url: `${origin}/trial` }, as(trial, service.restUrl));
+    await as(trial, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'Tried out' });
     await add();
     answering = (_request, response) => response.writeHead(500).end();
     await contact('Never taken');
@@ -637,10 +829,17 @@ describe('in the settings', () => {
       service.clock.advance(12 * hour);
     }
     await service.deliver();
-    const mail = service.mails.slice(mails).find(({ subject }) => subject.includes('was switched off'));
-    expect(mail?.text).toContain(`${service.config.baseUrl}/settings/webhooks`);
+    const told = service.mails.slice(mails).filter(({ subject }) => subject.includes('was switched off'));
+    expect(told).toHaveLength(2);
+    for (const { text } of told) expect(text).toContain(`${service.config.baseUrl}/settings/webhooks`);
+    expect(told.filter(({ text }) => text?.includes('(sandbox)'))).toHaveLength(1);
     admin = await signInAs(service, tenant.admin);
-    expect((await ours()).body.items).toMatchObject([{ state: 'off', off_reason: 'failing' }]);
+    const off = { state: 'off', off_reason: 'failing' };
+    expect((await ours()).body.items).toMatchObject([off, off]);
+    const recorded = await service.sql(
+      `select brokerage_id from audit_records where action = 'webhook.off' order by at desc limit 2`,
+    );
+    expect(recorded).toEqual([{ brokerage_id: tenant.id }, { brokerage_id: tenant.id }]);
   });
 });
 

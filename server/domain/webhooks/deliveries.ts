@@ -97,10 +97,6 @@ export const queueWebhooks = (): Statement<boolean> => mapped(queue(), (found) =
 /** A delivery that was taken to be made. */
 export interface ClaimedDelivery {
   id: string;
-  /** Named when its end is noted. */
-  claim: string;
-  endpoint_id: string;
-  url: string;
   /** Of the change in the stream; null for a test event. */
   seq: string | null;
   event_id: string;
@@ -109,29 +105,50 @@ export interface ClaimedDelivery {
   object_id: string;
   deal_id: string | null;
   occurred_at: string;
+  /** How often it was tried before. */
   attempts: number;
-  /** The secrets that sign it, the newest first, as they were sealed, and for which id. */
-  secret_ids: string[];
-  secrets: string[];
 }
 
-/** Takes up to so many deliveries that are due, for a minute in which nobody else takes them. */
-export const claimDeliveries = rows<ClaimedDelivery, [most: number]>(
+/** Deliveries of one webhook that were taken together, each of another record. */
+export interface ClaimedLot {
+  endpoint_id: string;
+  /** Named when what became of them is noted. */
+  claim: string;
+  url: string;
+  /** Attempts in a row that have failed. */
+  failures: number;
+  /** The secrets that sign them, the newest first, as they were sealed, and for which id. */
+  secret_ids: string[];
+  secrets: string[];
+  deliveries: ClaimedDelivery[];
+}
+
+const take = rows<Omit<ClaimedLot, 'deliveries'> & ClaimedDelivery, [most: number]>(
   'claim_deliveries',
-  `select id, claim, endpoint_id, url, seq::text as seq, event_id, type, object_type, object_id, about_deal as deal_id, occurred_at, attempts, secret_ids, secrets
+  `select endpoint_id, claim, url, failures, secret_ids, secrets, id, seq::text as seq, event_id, type, object_type, object_id, about_deal as deal_id, occurred_at, attempts
    from app.claim_deliveries($1)`,
 );
 
-const enter = row<{ entered: boolean }>('enter_for_delivery', 'select app.enter_for_delivery($1, $2) as entered');
+/** Takes lots of up to so many webhooks: what is due of each, for a minute in which nobody else takes from it. */
+export const claimDeliveries = (most: number): Statement<ClaimedLot[]> =>
+  mapped(take(most), (found) =>
+    [...Map.groupBy(found, ({ endpoint_id }) => endpoint_id).values()].map((deliveries) => {
+      const { endpoint_id, claim, url, failures, secret_ids, secrets } = deliveries[0]!;
+      return { endpoint_id, claim, url, failures, secret_ids, secrets, deliveries };
+    }),
+  );
 
-/** Enters with the key of a delivery that was taken, for the rest of the transaction; false when the key has ended, or the claim has. */
-export const enterForDelivery = ({ id, claim }: ClaimedDelivery): Statement<boolean> =>
-  mapped(enter(id, claim), (found) => found?.entered ?? false);
+const enter = row<{ entered: boolean }>('enter_for_deliveries', 'select app.enter_for_deliveries($1, $2) as entered');
 
-const sees = row<{ sees: boolean }>('sees_change', 'select app.sees_change_event($1) as sees');
+/** Enters with the key of a webhook of which a lot was taken, for the rest of the transaction; false when the key has ended, or the claim has. */
+export const enterForDeliveries = ({ endpoint_id, claim }: ClaimedLot): Statement<boolean> =>
+  mapped(enter(endpoint_id, claim), (found) => found?.entered ?? false);
 
-/** Whether the caller sees a change of the stream. */
-export const seesChange = (seq: string): Statement<boolean> => mapped(sees(seq), (found) => found?.sees ?? false);
+const sees = row<{ seen: string[] }>('sees_changes', 'select app.sees_change_events($1)::text[] as seen');
+
+/** Which of these changes of the stream the caller sees. */
+export const seesChanges = (seqs: readonly string[]): Statement<ReadonlySet<string>> =>
+  mapped(sees(seqs), (found) => new Set(found?.seen));
 
 /** How an attempt went. */
 export interface Attempted {
@@ -142,24 +159,24 @@ export interface Attempted {
   readonly status: number | null;
   readonly error: string | null;
   readonly answer: string | null;
-  readonly answerType: string | null;
+  readonly answer_type: string | null;
   readonly millis: number | null;
 }
 
-const note = row<{ noted: boolean }>(
-  'note_delivery',
-  'select app.note_delivery($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as noted',
-);
+/** What became of a lot, or of a part of it. */
+export interface NotedLot {
+  readonly endpoint: string;
+  readonly claim: string;
+  /** Nothing more is sent of it: what was not tried is left to whoever comes next. */
+  readonly is_over: boolean;
+  /** In the order in which they ended; `nth`: which attempt of the delivery it was. */
+  readonly attempts: readonly (Attempted & { readonly id: string; readonly nth: number })[];
+}
 
-/** Notes it; false when another claim has followed. */
-export const noteDelivery = (
-  { id, claim }: ClaimedDelivery,
-  { outcome, url, bytes, digest, status, error, answer, answerType, millis }: Attempted,
-): Statement<boolean> =>
-  mapped(
-    note(id, claim, outcome, url, bytes, digest, status, error, answer, answerType, millis),
-    (found) => found?.noted ?? false,
-  );
+const note = row('note_deliveries', 'select app.note_deliveries($1)');
+
+/** Notes it; nothing of a lot that another claim has followed, and nothing twice. */
+export const noteDeliveries = (lots: readonly NotedLot[]): Statement<unknown> => note(JSON.stringify(lots));
 
 /** Deletes deliveries of 30 days ago, and secrets that have ended. */
 export const purgeWebhooks = row('purge_webhooks', 'select app.purge_webhooks()');
