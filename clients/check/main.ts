@@ -1,5 +1,6 @@
 /**
- * `npm run clients [-- assistants] [--keep DIR] [--only PART]`: with the word assistants what assistants.ts says; without it whether the tools of others read the OpenAPI document, and clients that they make of it work. Linters, three
+ * `npm run clients [-- assistants | views --host DIR] [--keep DIR] [--only PART]`: with the word assistants what assistants.ts says, with views what views.ts says; without either
+ * whether the tools of others read the OpenAPI document, and clients that they make of it work. Linters, three
  * generators whose clients are compiled strictly and used, our own client installed from its packed file, and a proxy that compares
  * every answer with the document. All of them are installed from npm into a temporary directory, and asked of a demo that is started here.
  */
@@ -12,10 +13,12 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { freePort } from '../../bench/free-port.ts';
+import type { DemoPerson } from '../../test/conformance/person.ts';
 import { printedUrl } from '../../bench/printed-url.ts';
 import { table } from '../../bench/table.ts';
 import { connectAll, openDocumentHost, packages as assistants } from './assistants.ts';
 import { checks, type Check, type Ground } from './checks.ts';
+import { checkViews } from './views.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 const run = promisify(execFile);
@@ -66,7 +69,9 @@ async function install(
 interface Demo {
   readonly url: string;
   readonly keys: Readonly<Record<string, string>>;
-  readonly people: { readonly buyer: { readonly email: string; readonly password: string } };
+  readonly people: Readonly<Record<'broker' | 'buyer', DemoPerson>>;
+  readonly redirect_uri: string;
+  readonly deals: { readonly with_everything: string };
   readonly child: ChildProcess;
 }
 
@@ -79,8 +84,8 @@ async function startDemo(directory: string, settings: Readonly<Record<string, st
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const url = await printedUrl(child, 'The demo');
-  const { keys, people } = JSON.parse(await readFile(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
-  return { url: new URL(url).origin, keys, people, child };
+  const told = JSON.parse(await readFile(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
+  return { ...told, url: new URL(url).origin, child };
 }
 
 /** What came of a check, and how long it took. */
@@ -104,10 +109,9 @@ async function checked([name, check]: [string, Check], ground: Ground): Promise<
 }
 
 const { values, positionals } = parseArgs({
-  options: { keep: { type: 'string' }, only: { type: 'string' } },
+  options: { keep: { type: 'string' }, only: { type: 'string' }, host: { type: 'string' }, shots: { type: 'string' } },
   allowPositionals: true,
 });
-const isOfAssistants = positionals[0] === 'assistants';
 const directory = values.keep ? path.resolve(values.keep) : await mkdtemp(path.join(os.tmpdir(), 'clients-'));
 await mkdir(directory, { recursive: true });
 let demo: Demo | undefined;
@@ -133,6 +137,20 @@ async function connectAssistants(): Promise<Results> {
   }
 }
 
+async function showViews(): Promise<Results> {
+  if (values.host === undefined) throw new Error('Say with --host where the basic host is checked out.');
+  demo = await startDemo(directory);
+  return checkViews({
+    directory,
+    host: path.resolve(values.host),
+    shots: values.shots ? path.resolve(values.shots) : null,
+    url: demo.url,
+    person: demo.people.broker,
+    redirectUri: demo.redirect_uri,
+    deal: demo.deals.with_everything,
+  });
+}
+
 async function checkDocument(): Promise<Results> {
   demo = await startDemo(directory);
   const document = await (await fetch(`${demo.url}/api/v1/openapi.json`)).text();
@@ -155,21 +173,39 @@ async function checkDocument(): Promise<Results> {
   return results;
 }
 
+interface Job {
+  readonly packages: Readonly<Record<string, string>>;
+  /** Whether packages put their program in place by a script. */
+  readonly scripts: boolean;
+  readonly heads: readonly string[];
+  readonly do: () => Promise<Results>;
+}
+
+const jobs: Readonly<Record<string, Job>> = {
+  document: { packages, scripts: false, heads: ['', '', 'what it did', 's'], do: checkDocument },
+  assistants: {
+    packages: assistants,
+    scripts: true,
+    heads: ['', 'client', '', 'what it said'],
+    do: connectAssistants,
+  },
+  views: { packages: {}, scripts: false, heads: ['view', 'of', '', ''], do: showViews },
+};
+
 try {
-  const wanted = isOfAssistants ? assistants : packages;
-  say(`Installing ${Object.keys(wanted).length} packages`);
-  // Some of the assistants put their program in place by a script.
-  const fault = await install(directory, wanted, isOfAssistants);
+  const job = jobs[positionals[0] ?? 'document'];
+  if (!job) throw new Error(`Nothing is called ${positionals[0]}: ${Object.keys(jobs).join(', ')}.`);
+  say(`Installing ${Object.keys(job.packages).length} packages`);
+  const fault = await install(directory, job.packages, job.scripts);
   if (fault !== null) {
     say(`Skipped: npm could not install what this checks with.\n${fault}`);
   } else {
     await rm(path.join(directory, 'data'), { recursive: true, force: true });
-    const results = await (isOfAssistants ? connectAssistants() : checkDocument());
-    const heads = isOfAssistants ? ['', 'client', '', 'what it said'] : ['', '', 'what it did', 's'];
+    const results = await job.do();
     say('');
     say(
       table(
-        heads,
+        [...job.heads],
         results.map(({ line }) => [...line]),
       ),
     );
