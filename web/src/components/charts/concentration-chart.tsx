@@ -25,7 +25,10 @@ function Bars({ customers, together }: { customers: readonly Customer[]; togethe
     <div className="flex h-full flex-col">
       {customers.map((customer, place) => (
         <div key={place} className="flex min-h-0 flex-1 items-center gap-2 text-sm sm:gap-3">
-          <span className="w-20 shrink-0 truncate text-right text-faint sm:w-40" title={customer.customer_name}>
+          <span
+            className="w-20 shrink-0 truncate text-right text-faint sm:w-[max(10rem,28%)]"
+            title={customer.customer_name}
+          >
             {customer.customer_name}
           </span>
           <span aria-hidden className="relative h-4.5 min-w-0 flex-1 overflow-hidden rounded-sm bg-sunken">
