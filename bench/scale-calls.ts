@@ -147,6 +147,7 @@ const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
   '/api/web/audit/export': ({ brokerage_id }) => ['', `?brokerage_id=${brokerage_id}`],
   '/api/web/qoe/template': () => ['?snapshot_type=profit_and_loss'],
   '/api/web/deals/:id/qoe/bridge': () => ['?period_label=FY2025'],
+  '/api/web/deals/:id/offers/worth': () => ['?rate=10.5&years=10&note_rate=6&note_years=5&note_standby=2'],
 };
 
 /** Routes that are not asked: a stream that never ends has a bench of its own, and bodies are not in the database. */

@@ -18,16 +18,18 @@ export interface ScopesOfTable {
 /** What stands for the table where functions tell of what no table shows. */
 export const byFunctions = 'functions';
 
-/** One expectation a cell, of the parts of the page; `table` is empty for what may be added. */
+/** One expectation a cell, of the parts of the page; `table` is empty for what may be added, and for what is computed. */
 export function readExpectations(page: string | URL): {
   records: Expectation[];
   additions: Expectation[];
   told: Expectation[];
+  computed: Expectation[];
   scopes: ScopesOfTable[];
 } {
   const records: Expectation[] = [];
   const additions: Expectation[] = [];
   const told: Expectation[] = [];
+  const computed: Expectation[] = [];
   const scopes: ScopesOfTable[] = [];
   let table = '';
   let callers: string[] = [];
@@ -59,9 +61,10 @@ export function readExpectations(page: string | URL): {
         may: cell === '·' ? [] : cell.split(', '),
       };
       if (part.includes('may add')) additions.push({ ...expectation, table: '' });
+      else if (part.includes('is computed')) computed.push({ ...expectation, table: '' });
       else if (part.includes('functions tell')) told.push({ ...expectation, table: byFunctions });
       else records.push(expectation);
     });
   }
-  return { records, additions, told, scopes };
+  return { records, additions, told, computed, scopes };
 }

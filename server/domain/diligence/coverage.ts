@@ -163,6 +163,16 @@ export function coverageInWords(
   return `${named} is covered ${written(coverage)} times if it costs at most ${percentage(most, 1n, 'down')}% of itself a year (${termsInWords(terms)}).`;
 }
 
-/** EBITDA that is left when a customer goes: its revenue less what it costs to serve it, at the gross margin. */
-export const withoutCustomer = (ebitda: Decimal, revenue: Decimal, grossMargin: Decimal): Decimal =>
-  subtract(ebitda, round(multiply(revenue, grossMargin), 2n));
+/**
+ * EBITDA that is left when a customer goes: its revenue is gone, and the cost of it at the gross margin of all. Null where
+ * there was no revenue.
+ */
+export function withoutCustomer(
+  ebitda: Decimal,
+  customer: Decimal,
+  books: { readonly revenue: Decimal; readonly grossProfit: Decimal },
+): Decimal | null {
+  if (!isPositive(books.revenue)) return null;
+  const lost = divide(multiply(customer, books.grossProfit), books.revenue, 4n);
+  return lost && round(subtract(ebitda, lost), 2n);
+}

@@ -372,15 +372,17 @@ export const sbaRules: readonly SbaRule[] = [
 export const rulesOn = (day: Day): SbaRule[] =>
   sbaRules.filter(({ effective, superseded }) => effective <= day && (superseded === null || day < superseded));
 
-/** A rule with what it says of a purchase. */
-export interface JudgedRule extends Omit<SbaRule, 'judge' | 'superseded' | 'needs'> {
+/** What one rule says of a purchase. */
+export interface SbaAnswer {
+  /** That of the rule. */
+  readonly id: string;
   readonly answer: SbaResult;
 }
 
 /** What the rules of a day say of a purchase: first what is not met, then what has to be asked, then what is met. */
-export function judged(facts: SbaFacts, day: Day): JudgedRule[] {
+export function judged(facts: SbaFacts, day: Day): SbaAnswer[] {
   const order = ['not_met', 'ask', 'met'];
   return rulesOn(day)
-    .map(({ judge, superseded: _superseded, needs: _needs, ...rule }) => ({ ...rule, answer: judge(facts) }))
+    .map(({ id, judge }) => ({ id, answer: judge(facts) }))
     .toSorted((a, b) => order.indexOf(a.answer.result) - order.indexOf(b.answer.result));
 }

@@ -78,7 +78,7 @@ const list = rows<Omit<ListedOffer, 'payload' | 'expired'> & { payload: string; 
 );
 
 /** Whether the time that a payload names has passed at `now`; false of what is no time (app.time_in says alike of the database). */
-function hasPassed(time: unknown, now: string): boolean {
+export function hasPassed(time: unknown, now: string): boolean {
   if (typeof time !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time)) return false;
   return Date.parse(/([zZ]|[+-]\d\d(:?\d\d)?)$/.test(time) ? time : `${time}Z`) <= Date.parse(now);
 }

@@ -10,17 +10,23 @@ import {
   dealOfOffer,
   decideOffer,
   exactly,
+  hasPassed,
   isTooLarge,
   isVast,
   mostOffersAPage,
   offerRevisions,
   submitOffer,
 } from '../../domain/offers/offers.ts';
+import { customerConcentration } from '../../domain/diligence/figures.ts';
+import { booksOf } from '../../domain/diligence/books.ts';
+import { mostYears } from '../../domain/diligence/coverage.ts';
+import { decimal as exact } from '../../domain/diligence/decimals.ts';
+import { assessed, funding, moment, type TypedTerms } from '../../domain/offers/assessment.ts';
 import { asDealPage, dealPage } from '../../domain/deals/page.ts';
 import { originOf } from '../../http/origin.ts';
 import { notAllowed } from '../../http/problem.ts';
 import { deploymentCursors } from './cursor.ts';
-import { body, day, decimal, instant, optional, pathId, query, text } from './input.ts';
+import { body, day, decimal, instant, line, optional, pathId, query, text } from './input.ts';
 import { withDeal, withPersonAndDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
@@ -45,6 +51,44 @@ const Payload = z
 const Submission = z.strictObject({ payload: Payload });
 const Acceptance = z.strictObject({ expires_at: instant });
 const Decision = z.strictObject({ decision: z.enum(['accepted', 'declined'], 'Choose accepted or declined.') });
+
+const rate = z.string().regex(/^(100|\d{1,2}(\.\d{1,3})?)$/, 'Write a percentage from 0 to 100, like 10.25.');
+const years = z
+  .string()
+  .regex(/^\d{1,2}$/, `Write whole years, at most ${mostYears}.`)
+  .transform(BigInt)
+  .refine((count) => count <= mostYears, `At most ${mostYears} years.`);
+const someYears = years.refine((count) => count >= 1n, 'At least one year.');
+/** What somebody types in to see what an offer would come to; nothing of it is kept. */
+const Typed = z.object({
+  period_label: optional(line(64)),
+  rate: rate.optional(),
+  years: someYears.optional(),
+  note_rate: rate.optional(),
+  note_years: someYears.optional(),
+  note_standby: years.optional(),
+  equity: decimal().optional(),
+});
+
+function typedIn({
+  rate: percent,
+  years: count,
+  note_rate,
+  note_years,
+  note_standby,
+  equity,
+}: z.output<typeof Typed>): TypedTerms {
+  const bank = percent === undefined || count === undefined ? null : { rate: exact(percent), years: count };
+  const notes = { rate: note_rate ?? percent, years: note_years ?? count };
+  return {
+    bank,
+    note:
+      notes.rate === undefined || notes.years === undefined ? null : { rate: exact(notes.rate), years: notes.years },
+    noteStandby: note_standby ?? null,
+    equity: equity === undefined ? null : exact(equity),
+  };
+}
+
 const Page = z.object({
   cursor: z.string().max(2000).optional(),
   limit: z
@@ -74,6 +118,40 @@ export function offerRoutes(services: Services) {
       );
       after?.check(list, person.user_id);
       return c.json({ items, agreed, next_cursor: next && seal(list, person.user_id, next) });
+    })
+
+    .get('/deals/:id/offers/worth', query(Typed), async (c) => {
+      const dealId = pathId(c);
+      const given = c.req.valid('query');
+      const withFunding = services.config.features.financing;
+      const [found, books, customers, time, sources] = await withDeal(
+        services,
+        c,
+        dealId,
+        dealOffers(dealId, null, mostOffersAPage),
+        booksOf(dealId, { withCustomers: false }),
+        customerConcentration(dealId, null),
+        moment(),
+        ...(withFunding ? [funding(dealId)] : []),
+      );
+      const { now, day: on } = orNotFound(time);
+      const offers = found.items.map(({ id, participant_id, payload }) => ({
+        id,
+        participant_id,
+        payload,
+        expired: hasPassed(payload.expires_at, now),
+      }));
+      return c.json(
+        assessed({
+          offers,
+          books,
+          largest: customers[0] ?? null,
+          funding: sources ?? null,
+          day: on,
+          label: given.period_label,
+          typed: typedIn(given),
+        }),
+      );
     })
 
     .get('/deals/:id/offers/:buyer_user_id/revisions', query(Page), async (c) => {
