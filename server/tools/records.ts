@@ -155,6 +155,31 @@ export const offer = z.strictObject({
     .meta({ brief: true }),
 });
 
+const multiples = z.strictObject({
+  reported_ebitda: amount.nullable(),
+  adjusted_ebitda: amount.nullable(),
+  sde: amount.nullable(),
+  revenue: amount.nullable(),
+});
+
+/** What the offers of a deal come to against its books (docs/books.md), as far as the caller may see them; absent without offers. */
+export const offersSummary = z
+  .strictObject({
+    basis: z.strictObject({ period: z.string(), currency: z.string(), ...multiples.shape }).optional(),
+    offers: z.array(
+      z.strictObject({
+        offer_id: id,
+        multiples: multiples.optional(),
+        money: z.record(z.string(), amount).optional(),
+        coverage: z.string().optional(),
+        coverage_without_largest_customer: z.string().optional(),
+      }),
+    ),
+    two_best: z.strictObject({ first: id, second: id, higher_by: z.record(z.string(), amount) }).optional(),
+  })
+  .meta({ brief: true })
+  .optional();
+
 export const closingCondition = z.strictObject({
   id,
   name: z.string(),

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readExpectations } from '../policies/expectations.ts';
 import { callers } from '../policies/scene.ts';
-import { insert } from '../tools/scene.ts';
+import { addToken, caller as toolCaller, insert } from '../tools/scene.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 
 let web: WebScene;
@@ -124,6 +124,22 @@ describe('to each caller', () => {
     }
   });
 
+  test.each(people)('the tool tells the %s no more', async (caller) => {
+    const call = toolCaller(web.service, await addToken(web.service, web.scene.people[caller]!));
+    const told = (await call('svc_offers_list', { deal_id: deal })).structuredContent['summary'] as
+      (Told & { two_best?: unknown }) | undefined;
+    const may = (row: string) =>
+      computed.some((one) => one.caller === caller && one.record === row && one.may.length > 0);
+    for (const buyer of ['exclusive buyer', 'other buyer']) {
+      const own = told?.offers?.find(({ offer_id }) => offer_id === offerOf(buyer));
+      expect(Boolean(own?.['money'])).toBe(may(`how certain the money of the ${buyer}'s offer is`));
+      expect(Boolean(own?.multiples)).toBe(may(`the ${buyer}'s offer in multiples of earnings`));
+      expect(Boolean(own?.['coverage'])).toBe(may(`whether the debt of the ${buyer}'s offer is covered`));
+    }
+    expect(Boolean(told?.basis)).toBe(may("the exclusive buyer's offer in multiples of earnings"));
+    expect(Boolean(told?.two_best)).toBe(may('by how much the two offers differ'));
+  });
+
   test('and nothing to who is not signed in', async () => {
     expect((await fetch(`${web.service.origin}/api/web/deals/${deal}/offers/worth`)).status).toBe(401);
   });
@@ -176,7 +192,13 @@ describe('to the broker', () => {
     expect(years).toHaveLength(10);
     expect(years[0]).toEqual({ year: 1, paid: '364736.04', coverage: '2.3' });
     expect(Number(years[2].paid)).toBeGreaterThan(500_000);
-    expect(own(typed, 'other buyer').coverage.debt).toBe('4000000');
+    expect(own(typed, 'other buyer').coverage).toMatchObject({
+      debt: '4000000',
+      sentences: [
+        expect.stringMatching(/^With all cash but USD 200,000 borrowed, debt of USD 4,000,000 is covered 1\.15 times/),
+        expect.any(String),
+      ],
+    });
   });
 
   test('what the rules of the SBA say, and of another period what the offers are worth', async () => {

@@ -168,6 +168,38 @@ test.each(questions)('%s', async (_question, answer, expected) => {
   expect(assistant.used.tokens).toBeLessThanOrEqual(4_000);
 });
 
+test('the two best offers are compared in two calls and under 3,000 tokens, as the database has them', async () => {
+  const { ask, deal, used } = await openAssistant();
+  const { summary, offers = [] } = (await ask('svc_offers_list', { deal_id: await deal() })) as unknown as {
+    summary: { basis: Row; offers: Row[]; two_best: { first: string; second: string; higher_by: Row } };
+    offers: Rows;
+  };
+  expect(used.calls).toBeLessThanOrEqual(2);
+  expect(used.tokens).toBeLessThan(3_000);
+  const two = await service.sql<{ id: string; price: string; cash: string | null }>(
+    `select o.id, o.payload ->> 'purchase_price' as price, o.payload ->> 'cash_at_close' as cash from offers o
+     where o.deal_id = $1 and o.is_current
+     order by coalesce(app.time_in(o.payload ->> 'expires_at') <= app.now(), false), (o.payload ->> 'purchase_price')::numeric desc limit 2`,
+    [everything()],
+  );
+  expect([summary.two_best.first, summary.two_best.second]).toEqual(two.map(({ id }) => id));
+  const [first, second] = two;
+  const higher = summary.two_best.higher_by;
+  expect(units(higher['purchase_price'])).toBe(units(first!.price) - units(second!.price));
+  expect(units(higher['cash_at_close'] ?? '0')).toBe(units(first!.cash ?? '0') - units(second!.cash ?? '0'));
+  const ebitda = summary.basis['adjusted_ebitda'];
+  const best = summary.offers.find(({ offer_id }) => offer_id === first!.id)!;
+  const multiple = units((best['multiples'] as Row)['adjusted_ebitda']);
+  // To two digits: price = multiple × EBITDA, within half a hundredth of it.
+  const off = units(first!.price) * 10_000n - multiple * units(ebitda);
+  expect((off < 0n ? -off : off) <= 50n * units(ebitda)).toBe(true);
+  expect(String(best['coverage'])).toMatch(
+    /^With all cash borrowed, debt of USD [\d,.]+ is covered 1\.15 times if it costs at most [\d.]+% of itself a year/,
+  );
+  expect(Object.values(best['money'] as Row).reduce<bigint>((all, one) => all + units(one), 0n)).toBe(10_000n);
+  expect(offers.some(({ id }) => id === first!.id)).toBe(true);
+});
+
 test('36 months of the demo take at most 2,500 tokens', async () => {
   const { ask, used } = await openAssistant();
   const { periods } = await ask('svc_qoe_pl_periods', { deal_id: everything() });

@@ -18,6 +18,7 @@ import {
   decimal,
   isPositive,
   isZero,
+  spoken,
   subtract,
   sum,
   written,
@@ -266,7 +267,7 @@ export interface Assessment {
   /** The periods that can be chosen instead. */
   readonly periods: readonly string[];
   readonly offers: readonly WorthTold[];
-  /** The two highest offers that stand, in one currency; null where there are no two. */
+  /** The two highest offers in one currency, those that have expired after those that stand; null where there are no two. */
   readonly compared: ComparedTold | null;
   /** The rules of the SBA that are in force today, where some offer is held against them. */
   readonly sba_rules: readonly Omit<SbaRule, 'judge' | 'needs' | 'superseded'>[];
@@ -302,8 +303,21 @@ const yearsTold = (ebitda: Decimal, all: readonly Loan[]): YearTold[] =>
     coverage: writtenOrNull(coverage),
   }));
 
-const sentencesOn = (ebitda: Decimal, debt: Decimal, currency: string, terms: Terms): string[] =>
-  isPositive(debt) ? asked.map((coverage) => coverageInWords(ebitda, debt, coverage, currency, terms)) : [];
+/** What is supposed of a debt that nobody recorded. */
+function supposed({ is, equity }: Debt, currency: string): string | null {
+  if (is === 'recorded') return null;
+  const own = equity !== null && isPositive(equity) ? ` but ${currency} ${spoken(equity)}` : '';
+  return `With all cash${own} borrowed`;
+}
+
+function sentencesOn(ebitda: Decimal, debt: Debt, currency: string, terms: Terms): string[] {
+  const lead = supposed(debt, currency);
+  const all = add(debt.bank, debt.note);
+  return asked.map((coverage) => {
+    const said = coverageInWords(ebitda, all, coverage, currency, terms);
+    return lead === null ? said : `${lead}, ${said.charAt(0).toLowerCase()}${said.slice(1)}`;
+  });
+}
 
 function coverageOf(
   offer: OfferAmounts,
@@ -320,11 +334,11 @@ function coverageOf(
   return {
     debt: written(all),
     debt_is: debt.is,
-    sentences: sentencesOn(ebitda, all, period.currency, terms),
+    sentences: sentencesOn(ebitda, debt, period.currency, terms),
     without_largest: less && {
       customer: less.name,
       ebitda: written(less.ebitda),
-      sentences: sentencesOn(less.ebitda, all, period.currency, terms),
+      sentences: sentencesOn(less.ebitda, debt, period.currency, terms),
     },
     years: borrowed && yearsTold(ebitda, borrowed),
     years_without_largest: borrowed && less && yearsTold(less.ebitda, borrowed),
@@ -361,14 +375,15 @@ function sbaFactsOf(
   };
 }
 
-/** The two highest offers that stand, in the currency that the highest is in. */
+/** The two highest offers in the currency that the highest is in; those that have expired come after those that stand. */
 function twoBest(offers: readonly AssessedOffer[]): ComparedTold | null {
   const priced = offers
-    .filter(({ expired }) => !expired)
-    .map(({ id, payload }) => ({ id, amounts: amountsOf(payload) }))
-    .filter(({ amounts }) => amounts.purchase_price !== null)
+    .flatMap(({ id, expired, payload }) => {
+      const amounts = amountsOf(payload);
+      return amounts.purchase_price === null ? [] : [{ id, expired, amounts, price: amounts.purchase_price }];
+    })
     .toSorted(
-      (a, b) => compare(b.amounts.purchase_price ?? zero, a.amounts.purchase_price ?? zero) || (a.id < b.id ? -1 : 1),
+      (a, b) => (a.expired === b.expired ? compare(b.price, a.price) : a.expired ? 1 : -1) || (a.id < b.id ? -1 : 1),
     );
   const [first, ...others] = priced;
   const second = others.find(({ amounts }) => amounts.currency === first?.amounts.currency);
@@ -453,5 +468,59 @@ export function assessed(given: Given): Assessment {
     sba_rules: withRules
       ? rulesOn(given.day).map(({ judge: _judge, needs: _needs, superseded: _superseded, ...rule }) => rule)
       : [],
+  };
+}
+
+/** The offers of a deal in few words, for who reads all of them. Shares are from 0 to 1, in the order in which money is sure. */
+export interface Summary {
+  readonly basis?: Omit<BasisTold, 'add_backs'>;
+  /** The highest current ones first, at most {@link mostSummarized}. */
+  readonly offers: {
+    readonly offer_id: string;
+    readonly multiples?: NonNullable<WorthTold['multiples']>;
+    readonly money?: Readonly<Partial<Record<MoneyPart | 'unsaid', string>>>;
+    readonly coverage?: string;
+    readonly coverage_without_largest_customer?: string;
+  }[];
+  /** By how much the first of the two highest, those that have expired after those that stand, is higher than the second; negative where it is lower. */
+  readonly two_best?: {
+    readonly first: string;
+    readonly second: string;
+    readonly higher_by: Readonly<Partial<Record<ComparedTerm, string>>>;
+  };
+}
+
+/** The most offers that are summarized. */
+export const mostSummarized = 5;
+
+/** The summary of the current offers of a deal; null where there are none. */
+export function summaryOf(given: Omit<Given, 'funding' | 'day'>): Summary | null {
+  const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
+  const highest = given.offers.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
+  if (highest.length === 0) return null;
+  const { basis, offers, compared } = assessed({ ...given, offers: highest, funding: null, day: '' });
+  const { add_backs: _addBacks, ...told } = basis ?? { add_backs: [] };
+  return {
+    ...(basis ? { basis: told as Omit<BasisTold, 'add_backs'> } : {}),
+    offers: offers.slice(0, mostSummarized).map(({ offer_id, multiples, money, coverage }) => {
+      const [covered] = coverage?.sentences ?? [];
+      const [without] = coverage?.without_largest?.sentences ?? [];
+      return {
+        offer_id,
+        ...(multiples ? { multiples } : {}),
+        ...(money ? { money: Object.fromEntries(money.parts.map(({ part, share }) => [part, share])) } : {}),
+        ...(covered ? { coverage: covered } : {}),
+        ...(without ? { coverage_without_largest_customer: without } : {}),
+      };
+    }),
+    ...(compared
+      ? {
+          two_best: {
+            first: compared.first,
+            second: compared.second,
+            higher_by: Object.fromEntries(compared.differences.map(({ term, by }) => [term, by])),
+          },
+        }
+      : {}),
   };
 }
