@@ -18,6 +18,7 @@ import { mailCounts, serviceState } from '../server/domain/service/status.ts';
 import { csrfToken } from '../server/http/csrf.ts';
 import { scheduledJobs } from '../server/scheduled-jobs.ts';
 import { catalog } from '../server/tools/catalog/index.ts';
+import { documentUri } from '../server/tools/document-links.ts';
 import { leastInput } from '../test/tools/inputs.ts';
 import type { Platform, ScalePerson } from './scale-data.ts';
 
@@ -179,7 +180,7 @@ const inputs: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
   svc_deals_list: [{}, { state: 'diligence' }, { state: 'draft' }],
 };
 
-/** Every tool as this person: those that write, on the deal that they opted in. */
+/** Every tool as this person: those that write, on the deal that they opted in; and what asks for documents and deals without a tool. */
 export function toolCalls(person: ScalePerson, ids: Ids): Call[] {
   const headers = {
     Authorization: `Bearer ${person.access_token}`,
@@ -187,20 +188,32 @@ export function toolCalls(person: ScalePerson, ids: Ids): Call[] {
     'Content-Type': 'application/json',
     'MCP-Protocol-Version': '2025-11-25',
   };
-  return catalog.flatMap(({ name }) =>
-    (inputs[name] ?? [leastInput(name, ids)]).map((input) => ({
-      name: `${name}${'state' in input && name === 'svc_deals_list' ? ` (${String(input['state'])})` : ''}`,
-      method: 'POST',
-      path: '/api/mcp',
-      headers,
-      body: JSON.stringify({
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name, arguments: input },
-      }),
-    })),
+  const asked = (name: string, method: string, params: object): Call => ({
+    name,
+    method: 'POST',
+    path: '/api/mcp',
+    headers,
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  });
+  const { deal_id = nothing, simple_id = nothing } = ids;
+  const besideTools = [
+    asked('resources/list', 'resources/list', {}),
+    asked('resources/read', 'resources/read', { uri: documentUri(deal_id, simple_id) }),
+    asked('completion/complete', 'completion/complete', {
+      ref: { type: 'ref/prompt', name: 'compare_offers' },
+      argument: { name: 'deal', value: '' },
+    }),
+  ];
+  const ofTools = catalog.flatMap(({ name }) =>
+    (inputs[name] ?? [leastInput(name, ids)]).map((input) =>
+      asked(
+        `${name}${'state' in input && name === 'svc_deals_list' ? ` (${String(input['state'])})` : ''}`,
+        'tools/call',
+        { name, arguments: input },
+      ),
+    ),
   );
+  return [...ofTools, ...besideTools];
 }
 
 type RestSamples = Readonly<Record<string, (ids: Ids) => readonly { path: string; body?: string }[]>>;

@@ -73,7 +73,7 @@ async function work(
   };
   if (read) {
     const found = (await database.together(...before, ...plan.work)).slice(before.length);
-    return success(answerOf(found));
+    return success(answerOf(found), exchange.takesLinks ? plan.links(found) : []);
   }
   const after = [...plan.work, record(exchange, tool, input, 'ok')];
   const key = keyIn(meta);
@@ -112,7 +112,8 @@ function factsOf({ services, holder }: Exchange, tool: Tool, input: Input): Call
   };
 }
 
-function explain(exchange: Exchange, tool: Tool, input: Input, error: unknown): RefusalBody {
+/** What a failure means to the caller; what we do not know of goes to the log, and nothing of it is told. */
+export function explain(exchange: Exchange, tool: Tool, input: Input, error: unknown): RefusalBody {
   const { services, from } = exchange;
   const known = refusalOf(error, factsOf(exchange, tool, input));
   if (known === null) services.log.error({ requestId: from.requestId, tool: tool.name, err: error }, 'a tool failed');
@@ -120,7 +121,7 @@ function explain(exchange: Exchange, tool: Tool, input: Input, error: unknown): 
 }
 
 /** Keeps a record of a call that came to nothing: its own transaction was rolled back, or never begun. */
-async function recordFailure(exchange: Exchange, tool: Tool, input: Input, outcome: string): Promise<void> {
+export async function recordFailure(exchange: Exchange, tool: Tool, input: Input, outcome: string): Promise<void> {
   const { services, from } = exchange;
   try {
     await services.database.together(exchange.enter(), record(exchange, tool, input, outcome));

@@ -1,6 +1,6 @@
 /** A tool is one record: what the model reads of it, what it takes and answers, and the statements that do its work. */
 
-import type { Tool as ListedTool } from '@modelcontextprotocol/server';
+import type { ResourceLink, Tool as ListedTool } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import type { Config } from '../config.ts';
 import type { Results } from '../database/database.ts';
@@ -75,6 +75,8 @@ export interface ToolDefinition<
   readonly page: DealPage | 'deals';
   /** The deal of that page, where the input does not name it. */
   readonly dealOf?: (...found: Results<Work>) => string | null | undefined;
+  /** Of a tool that reads: links to the resources that a result names. */
+  readonly links?: (input: z.output<Input>, ...found: Results<Work>) => readonly ResourceLink[];
   /** The picture that hosts with MCP Apps draw of a result. */
   readonly view?: ViewName;
 }
@@ -86,6 +88,7 @@ export interface Plan {
   readonly gate: Statement<unknown> | null;
   readonly work: readonly Statement<unknown>[];
   readonly answer: (found: readonly unknown[]) => Record<string, unknown> | null;
+  readonly links: (found: readonly unknown[]) => readonly ResourceLink[];
 }
 
 export interface Tool {
@@ -129,6 +132,7 @@ export function defineTool<
     filters,
     page,
     dealOf,
+    links,
   } = definition;
   const isReading = definition.scope === 'mcp:read';
   const named = 'people' in definition.output.shape || 'caller' in definition.output.shape;
@@ -153,12 +157,13 @@ export function defineTool<
       if (!parsed.success) throw new ToolRefusal(invalidInput(inputFaults(schema, given, parsed.error)));
       const statements = work(parsed.data, origin);
       const asked = filters?.(parsed.data) ?? [];
+      const resultsIn = (found: readonly unknown[]) => found.slice(0, statements.length) as unknown as Results<Work>;
       return {
         said: parsed.data,
         gate: gate?.(name, parsed.data) ?? null,
         work: [...statements, ...asked.flatMap(knownOf)],
         answer: (found) => {
-          const results = found.slice(0, statements.length) as unknown as Results<Work>;
+          const results = resultsIn(found);
           const answered = answer(...results);
           if (answered === null) return null;
           const hint = hintOf(asked, answered, found.slice(statements.length));
@@ -170,6 +175,7 @@ export function defineTool<
             ...(tellsSomething(answered) ? linksTo(page, dealId, baseUrl) : {}),
           };
         },
+        links: (found) => links?.(parsed.data, ...resultsIn(found)) ?? [],
       };
     },
   };

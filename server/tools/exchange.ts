@@ -36,14 +36,21 @@ export interface Exchange {
    */
   enterToCall(within: Within | null, read: ToolRead | null): Statement<TokenCaller | null>;
   holder: Holder | null;
+  /** Whether the client knows links to resources in results, which are of 2025-06-18; one of 2025-03-26 names no revision. */
+  readonly takesLinks: boolean;
   /** By the ids of their messages: what calls have sent for arguments that is no object. */
   readonly misfits: Map<unknown, unknown>;
   /** Null: the token is not valid. Undefined: the database has not been asked yet. */
   caller: TokenCaller | null | undefined;
 }
 
-/** The exchange of a request that carries the token with this digest. */
-export function openExchange(services: Services, digest: Buffer, from: Exchange['from']): Exchange {
+/** The exchange of a request that carries the token with this digest, and names this revision of the protocol in its headers. */
+export function openExchange(
+  services: Services,
+  digest: Buffer,
+  from: Exchange['from'],
+  revision: string | undefined,
+): Exchange {
   const resource = canonicalResource(services.config.baseUrl);
   const keep = (caller: TokenCaller | null) => (exchange.caller = caller);
   const exchange: Exchange = {
@@ -53,6 +60,7 @@ export function openExchange(services: Services, digest: Buffer, from: Exchange[
     enterToCall: (within, read) =>
       mapped(read ? enterToRead(digest, resource, within, read) : enterToCallTool(digest, resource, within), keep),
     holder: null,
+    takesLinks: (revision ?? '') >= '2025-06-18',
     misfits: new Map(),
     caller: undefined,
   };

@@ -7,6 +7,7 @@ import {
   type Server,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
+import type { Sealer } from '../http/sealed-cursor.ts';
 import type { Logger } from '../log.ts';
 import { isObject, type Exchange } from './exchange.ts';
 import { methodOf } from './message.ts';
@@ -66,9 +67,9 @@ async function answerOlder(request: Request, message: unknown, server: Server): 
   }
 }
 
-/** The protocol, with these views of results; what it reports besides its answers goes to the log. */
-export function openProtocol(log: Logger, views: readonly StaticResource[]): Protocol {
-  const serverFor = openServer(views);
+/** The protocol, with these views of results, and what seals places in lists; what it reports besides its answers goes to the log. */
+export function openProtocol(log: Logger, views: readonly StaticResource[], sealerOf: () => Promise<Sealer>): Protocol {
+  const serverFor = openServer(views, sealerOf);
   const exchanges = new WeakMap<Request, Exchange>();
   const newer = createMcpHandler(
     ({ requestInfo }) => {

@@ -1,6 +1,6 @@
 /** The results of tools as they go over the wire: the object, and the same as JSON text (specification, section 7.2). */
 
-import type { CallToolResult } from '@modelcontextprotocol/server';
+import type { CallToolResult, ResourceLink } from '@modelcontextprotocol/server';
 
 /** Why a call came to nothing. */
 export type ErrorCode =
@@ -31,10 +31,10 @@ export class ToolRefusal extends Error {
   }
 }
 
-/** A result. */
-export function success(structured: Record<string, unknown>): CallToolResult {
+/** A result; `links` to resources stand behind its text. */
+export function success(structured: Record<string, unknown>, links: readonly ResourceLink[] = []): CallToolResult {
   return {
-    content: [{ type: 'text', text: JSON.stringify(structured) }],
+    content: [{ type: 'text', text: JSON.stringify(structured) }, ...links],
     structuredContent: structured,
   };
 }

@@ -6,6 +6,7 @@ import { originOf } from '../http/origin.ts';
 import { Problem, reported } from '../http/problem.ts';
 import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
 import { admit, checkDocument, countCalls, presentedDigest, type TakenDocuments } from './admission.ts';
+import { deploymentSealer } from '../http/sealed-cursor.ts';
 import { openHolders } from '../http/token-holders.ts';
 import { openExchange, type Exchange, type Holder } from './exchange.ts';
 import { checkAccept, idOf, methodOf, readMessage } from './message.ts';
@@ -29,9 +30,12 @@ function withHeaders(response: Response, ...headers: Readonly<Record<string, str
 
 const forbidden = (): Problem => new Problem(403, 'forbidden', 'Pages of this origin may not call the tool server.');
 
+/** What asks the database for more than whose token it is. */
+const calls = new Set(['tools/call', 'resources/list', 'resources/read', 'completion/complete']);
+
 function callsIn(message: unknown): number {
   const messages: unknown[] = Array.isArray(message) ? message : [message];
-  return messages.filter((one) => methodOf(one) === 'tools/call').length;
+  return messages.filter((one) => calls.has(methodOf(one) ?? '')).length;
 }
 
 const isOrigin = (path: ResourcePath): boolean => path === '';
@@ -54,7 +58,7 @@ function isForTools(c: Context): boolean {
 export function toolServerRoutes(services: Services, isTaken: TakenDocuments): Hono {
   const { config, log } = services;
   const mayCall = originCheck(config.baseUrl, config.allowedOrigins);
-  const protocol = openProtocol(log, readViews(config.baseUrl));
+  const protocol = openProtocol(log, readViews(config.baseUrl), deploymentSealer(services));
   const holders = openHolders<Holder>();
 
   async function holderOf(exchange: Exchange, digest: Buffer, path: ResourcePath): Promise<Holder> {
@@ -98,7 +102,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): H
   /** The answer to anything but OPTIONS. Throws problems: that of the token goes before every other. */
   async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Response> {
     const digest = presentedDigest(c, services, path);
-    const exchange = openExchange(services, digest, originOf(c));
+    const exchange = openExchange(services, digest, originOf(c), c.req.header('mcp-protocol-version'));
     const holder = await holderOf(exchange, digest, path);
     exchange.holder = holder;
     try {

@@ -8,7 +8,8 @@ import type { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import { isIP } from 'node:net';
 import { canonicalResource, resourcePaths } from '../http/resource-metadata.ts';
-import { identity, protocolVersions } from './server.ts';
+import { iconsOf, identity } from './identity.ts';
+import { protocolVersions } from './server.ts';
 
 const types = { card: 'application/mcp-server-card+json', catalogue: 'application/ai-catalog+json' } as const;
 
@@ -31,7 +32,7 @@ export function serverCard(baseUrl: string) {
     title: identity.title,
     description: "A person's deals at a business brokerage: figures, questions, documents, offers, financing, closing.",
     websiteUrl: baseUrl,
-    icons: [{ src: `${baseUrl}/icon.svg`, mimeType: 'image/svg+xml', sizes: ['any'] }],
+    icons: iconsOf(baseUrl),
     remotes: [
       { type: 'streamable-http', url: canonicalResource(baseUrl), supportedProtocolVersions: protocolVersions },
     ],

@@ -11,17 +11,19 @@ import {
   type Transport,
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
-import about from '../../package.json' with { type: 'json' };
 import { callTool } from './call.ts';
 import type { Config } from '../config.ts';
 import { catalog, listedWith } from './catalog/index.ts';
+import { askingPerson } from './elicitation.ts';
 import { isObject, type Exchange } from './exchange.ts';
+import type { Sealer } from '../http/sealed-cursor.ts';
+import { iconsOf, identity } from './identity.ts';
 import { instructions } from './instructions.ts';
+import { completeArgument, getPrompt, listPrompts } from './prompts.ts';
+import { documentTemplate, listResources, readResource } from './resources.ts';
 import { extension, uriOf, type StaticResource } from './views.ts';
 
 // Everything that does not depend on who calls is made here, once.
-/** Who the server says it is. */
-export const identity = { name: 'dealkeep', title: 'Dealkeep', version: about.version };
 const byName = new Map(catalog.map((tool) => [tool.name, tool]));
 // The list is the same for everybody and changes with a release; who asks is still nobody else's business.
 const fiveMinutes = { ttlMs: 300_000, cacheScope: 'private' } as const;
@@ -33,10 +35,17 @@ export const protocolVersions: readonly string[] = ['2026-07-28', ...initialized
 
 const options: ServerOptions = {
   supportedProtocolVersions: initialized,
-  capabilities: { tools: { listChanged: false }, resources: { listChanged: false, subscribe: false } },
+  capabilities: {
+    tools: { listChanged: false },
+    resources: { listChanged: false, subscribe: false },
+    prompts: { listChanged: false },
+    completions: {},
+  },
   cacheHints: {
     'tools/list': fiveMinutes,
-    'resources/list': fiveMinutes,
+    'prompts/list': fiveMinutes,
+    // Documents come and go, and so does who may open them.
+    'resources/list': { ttlMs: 0, cacheScope: 'private' },
     'resources/templates/list': fiveMinutes,
     'resources/read': fiveMinutes,
     'server/discover': fiveMinutes,
@@ -89,8 +98,11 @@ function showsNoViews(envelope: Readonly<Record<string, unknown>> = {}): boolean
   return isObject(capabilities) && !(isObject(capabilities['extensions']) && extension in capabilities['extensions']);
 }
 
-/** Gives the server for one request. `views` are the resources that draw what tools answer. */
-export function openServer(views: readonly StaticResource[]): (exchange: Exchange) => Server {
+/** Gives the server for one request. `views` are the resources that draw what tools answer; `sealerOf` seals places in lists. */
+export function openServer(
+  views: readonly StaticResource[],
+  sealerOf: () => Promise<Sealer>,
+): (exchange: Exchange) => Server {
   const resources = new Map(views.map((view) => [view.listed.uri, view]));
   // One configuration in a process, but several in the tests.
   const lists = new WeakMap<Config, Record<'tools' | 'drawn', ListedTool[]>>();
@@ -107,33 +119,43 @@ export function openServer(views: readonly StaticResource[]): (exchange: Exchang
     return { tools, drawn };
   }
   return (exchange) => {
-    const server = new PlainServer(identity, options);
+    const { config } = exchange.services;
+    const server = new PlainServer({ ...identity, icons: iconsOf(config.baseUrl) }, options);
     server.setRequestHandler('tools/list', ({ params }, { mcpReq }) => {
       refuseCursor('tools', params?.cursor);
-      const { tools, drawn } = listsFor(exchange.services.config);
+      const { tools, drawn } = listsFor(config);
       return { tools: showsNoViews(mcpReq.envelope) ? tools : drawn };
     });
-    server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => {
+    server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
       const tool = byName.get(params.name);
-      if (!tool) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${shown(params.name)}`);
+      if (!tool)
+        throw new ProtocolError(
+          ProtocolErrorCode.InvalidParams,
+          `Unknown tool: ${shown(params.name)}. tools/list has those that there are.`,
+        );
       const { misfits } = exchange;
       const given = misfits.has(mcpReq.id) ? misfits.get(mcpReq.id) : (params.arguments ?? {});
-      return callTool(exchange, { tool, given, meta: params['_meta'] ?? {} });
+      const result = await callTool(exchange, { tool, given, meta: params['_meta'] ?? {} });
+      return askingPerson(result, tool.listed.title ?? tool.name, mcpReq);
     });
-    server.setRequestHandler('resources/list', ({ params }) => {
-      refuseCursor('resources', params?.cursor);
-      return { resources: views.map(({ listed }) => listed) };
-    });
+    server.setRequestHandler('resources/list', ({ params }) =>
+      listResources(exchange, views, sealerOf, params?.cursor),
+    );
     server.setRequestHandler('resources/templates/list', ({ params }) => {
       refuseCursor('templates', params?.cursor);
-      return { resourceTemplates: [] };
+      return { resourceTemplates: [documentTemplate(config.baseUrl)] };
     });
-    server.setRequestHandler('resources/read', ({ params }) => {
-      const found = resources.get(params.uri);
-      if (!found) throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown resource: ${shown(params.uri)}`);
-      const { uri, mimeType, _meta } = found.listed;
-      return { contents: [{ uri, mimeType, text: found.text, _meta }] };
+    server.setRequestHandler('resources/read', ({ params }) => readResource(exchange, resources, params.uri));
+    server.setRequestHandler('prompts/list', ({ params }) => {
+      refuseCursor('prompts', params?.cursor);
+      return { prompts: listPrompts(config) };
     });
+    server.setRequestHandler('prompts/get', ({ params }) =>
+      getPrompt(exchange.services, params.name, params.arguments ?? {}),
+    );
+    server.setRequestHandler('completion/complete', ({ params }) =>
+      completeArgument(exchange, params.ref, params.argument),
+    );
     return server;
   };
 }

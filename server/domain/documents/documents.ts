@@ -24,6 +24,11 @@ export interface DocumentMetadata {
   source: DocumentSource;
 }
 
+const tables: Readonly<Record<DocumentSource, string>> = { simple: 'documents', production: 'production_documents' };
+
+/** The id after every other. */
+const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+
 // A double is exact for every size that a store can hold.
 const metadataOf = (table: string, source: DocumentSource): string => `(
   select id, filename, category, confidentiality, size_bytes::float8 as size_bytes, uploaded_at, '${source}' as source
@@ -47,6 +52,48 @@ export const documentCategories = rows<{ known: string }, [dealId: string]>(
   `select category as known from documents where deal_id = ${seenDeal('$1')}
    union select category from production_documents where deal_id = ${seenDeal('$1')} order by known limit 50`,
 );
+
+/** A document among those of all deals. */
+export interface DocumentAnywhere extends DocumentMetadata {
+  deal_id: string;
+  deal_title: string;
+  media_type: string;
+  /** What comes before it: with its id and its deal's, a place in the list. */
+  deal_place: string;
+  place: string;
+}
+
+/** The document behind which a page of {@link documentsAnywhere} begins. */
+export type DocumentPlace = Pick<DocumentAnywhere, 'deal_id' | 'deal_place' | 'id' | 'place'>;
+
+// Within the deal of the place, what comes after it; of each deal after that, everything.
+const anywhereOf = (source: DocumentSource): string => `(
+  select d.id, d.filename, d.category, d.confidentiality, d.size_bytes::float8 as size_bytes, d.uploaded_at, '${source}' as source,
+    d.media_type, d.uploaded_at::text as place
+  from ${tables[source]} d
+  where d.deal_id = deal.id and (d.uploaded_at, d.id) <
+    (case when deal.id = $2 then $3::timestamptz else 'infinity' end, case when deal.id = $2 then $4::uuid else '${lastId}' end)
+  order by d.uploaded_at desc, d.id desc limit $5)`;
+
+const anywhereInOrder = rows<
+  DocumentAnywhere,
+  [dealPlace: string | null, dealId: string | null, place: string | null, id: string | null, limit: number]
+>(
+  'documents_anywhere',
+  // Deals one after the other, each in its own order, until there are enough: no more is read than a page shows.
+  `select listed.*, deal.id as deal_id, deal.title as deal_title, deal.created_at::text as deal_place
+   from (
+     select s.id, s.title, s.created_at from app.deals_in_sight() s
+     where (s.created_at, s.id) <= (coalesce($1::timestamptz, 'infinity'), coalesce($2::uuid, '${lastId}'))
+     order by s.created_at desc, s.id desc offset 0) deal
+   cross join lateral (
+     ${anywhereOf('simple')} union all ${anywhereOf('production')} order by uploaded_at desc, id desc limit $5) listed
+   limit $5`,
+);
+
+/** The documents that the caller may open, of all deals, those of the latest deal first and there the latest first: at most `limit` after a place. */
+export const documentsAnywhere = (after: DocumentPlace | null, limit: number): Statement<DocumentAnywhere[]> =>
+  anywhereInOrder(after?.deal_place ?? null, after?.deal_id ?? null, after?.place ?? null, after?.id ?? null, limit);
 
 export interface DealDocument {
   id: string;
@@ -84,8 +131,6 @@ export const previewedTypes = [
 
 /** At most so many of each source are listed; more are found by searching. */
 export const mostListed = 2000;
-
-const tables: Readonly<Record<DocumentSource, string>> = { simple: 'documents', production: 'production_documents' };
 
 const fields = (source: DocumentSource): string =>
   `d.id, d.deal_id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, u.name as uploaded_by_name,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { confidentialities, documentCategories, documents } from '../../domain/documents/documents.ts';
 import { defineTool, reads } from '../define.ts';
+import { documentLinks } from '../document-links.ts';
 import { dealId, oneOf, text } from '../inputs.ts';
 import { documentMetadata, hint } from '../records.ts';
 
@@ -24,5 +25,6 @@ export const svcDocumentsList = defineTool({
     documents(deal_id, category, confidentiality_level),
   ],
   answer: (found) => ({ documents: found }),
+  links: ({ deal_id }, found) => documentLinks(deal_id, found),
   page: 'documents',
 });

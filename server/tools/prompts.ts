@@ -1,0 +1,252 @@
+/** Questions of the trade as prompts: a host offers them to the person, and each leads the model through the tools that answer it. */
+
+import {
+  ProtocolError,
+  ProtocolErrorCode,
+  type CompleteResult,
+  type GetPromptResult,
+  type Prompt,
+} from '@modelcontextprotocol/server';
+import type { Config } from '../config.ts';
+import { deals } from '../domain/deals/deals.ts';
+import { isUuid } from '../http/uuid.ts';
+import { catalog } from './catalog/index.ts';
+import { svcDealsList } from './catalog/svc_deals_list.ts';
+import type { Exchange } from './exchange.ts';
+import { iconsOf } from './identity.ts';
+import { readAs } from './reading.ts';
+
+/** One call of a tool, and what of its answer counts. */
+interface Step {
+  readonly tool: string;
+  /** Beside deal_id. */
+  readonly input?: Readonly<Record<string, string>>;
+  readonly look: string;
+}
+
+type Argument = 'deal' | 'since';
+type Given = Readonly<Partial<Record<Argument, string>>>;
+
+interface Question {
+  readonly name: string;
+  readonly title: string;
+  readonly description: string;
+  /** Those that it takes, and whether it needs them. */
+  readonly takes: Readonly<Partial<Record<Argument, boolean>>>;
+  /** The question, as the person would put it. */
+  readonly ask: (deal: string, since: string) => string;
+  readonly steps: (since: string) => readonly Step[];
+  readonly end: string;
+}
+
+const argumentsOf: Readonly<Record<Argument, string>> = {
+  deal: 'The deal, by its title or its id.',
+  since: 'A day: YYYY-MM-DD, a day of the week such as Monday, or yesterday.',
+};
+
+const questions: readonly Question[] = [
+  {
+    name: 'open_before_closing',
+    title: 'What is open before closing?',
+    description:
+      'Conditions, questions, findings and financing of a deal that are not settled yet, with who and by when.',
+    takes: { deal: true },
+    ask: (deal) => `What is still open before closing on ${deal}?`,
+    steps: () => [
+      {
+        tool: 'svc_closing_conditions_list',
+        look: 'status open or in_progress: overdue first, then by deadline; owner_user_id is named in people',
+      },
+      {
+        tool: 'svc_questions_list',
+        look: 'status pending_broker_review, with_seller or answered: the buyer has no response yet',
+      },
+      { tool: 'svc_findings_list', input: { status: 'open' }, look: 'by severity, critical first, with owner' },
+      {
+        tool: 'svc_financing_stack_get',
+        look: 'sources whose commitment_status is not committed or funded, and totals by commitment_status',
+      },
+      { tool: 'svc_deals_get', look: 'state, and exclusivity_expires_at where there is exclusivity' },
+    ],
+    end: 'Answer with one list, the most urgent first: what it is, who it waits for, by when. Say where nothing is open.',
+  },
+  {
+    name: 'compare_offers',
+    title: 'Compare the offers',
+    description: 'The current offers on a deal side by side: price, cash, conditions, dates, and how each changed.',
+    takes: { deal: true },
+    ask: (deal) => `Compare the offers on ${deal}.`,
+    steps: () => [
+      {
+        tool: 'svc_offers_list',
+        look: 'one column for each offer with is_current; earlier revisions of the same buyer show how it changed; expired ones cannot be accepted any more',
+      },
+      {
+        tool: 'svc_qoe_get',
+        look: 'adjusted_ebitda in ebitda_bridge, if it is there: purchase_price over it is the multiple',
+      },
+      { tool: 'svc_financing_stack_get', look: 'how far the financing of a buyer is committed' },
+    ],
+    end: 'Answer with a table: purchase_price, cash_at_close and its share, seller_note, earnout, rollover_equity, financing_contingency, target_close_date, expires_at, terms. Amounts exactly as they stand, never added across currencies. Say below it what sets the offers apart; what an offer leaves open is unknown, not zero.',
+  },
+  {
+    name: 'what_changed',
+    title: 'What changed since Monday?',
+    description:
+      'What is new since a day: offers, questions, documents, conditions, findings, and the state of the deal.',
+    takes: { deal: false, since: false },
+    ask: (deal, since) => `What changed since ${since} on ${deal}?`,
+    steps: (since) => [
+      { tool: 'svc_deals_get', look: `updated_at on or after ${since}: state, exclusivity` },
+      { tool: 'svc_offers_list', look: `submitted_at on or after ${since}, beside the revision before` },
+      { tool: 'svc_questions_list', look: `asked_at on or after ${since}` },
+      { tool: 'svc_documents_list', look: `uploaded_at on or after ${since}` },
+      { tool: 'svc_closing_conditions_list', look: `completed_at on or after ${since}, and what has become overdue` },
+      { tool: 'svc_findings_list', look: `created_at or updated_at on or after ${since}` },
+      { tool: 'svc_financing_stack_get', look: `created_at or updated_at on or after ${since}` },
+    ],
+    end: 'Answer in the order of time, the latest first, with the people by their names. Times are UTC. What the tools do not date cannot be said to be new.',
+  },
+];
+
+const byName = new Map(questions.map((question) => [question.name, question]));
+
+/** The steps whose tools are there: of a tool that is switched off nothing is said. Every token reads, so no other is missing. */
+function stepsOf(question: Question, since: string, features: Config['features']): readonly Step[] {
+  return question.steps(since).filter(({ tool }) => {
+    const found = catalog.find(({ name }) => name === tool);
+    return found !== undefined && (found.feature === undefined || features[found.feature]);
+  });
+}
+
+/** Every prompt that has tools to lead through. */
+export function listPrompts({ baseUrl, features }: Config): Prompt[] {
+  return questions
+    .filter((question) => stepsOf(question, '', features).length > 0)
+    .map(({ name, title, description, takes }) => ({
+      name,
+      title,
+      description,
+      arguments: (Object.entries(takes) as [Argument, boolean][]).map(([argument, required]) => ({
+        name: argument,
+        description: argumentsOf[argument],
+        required,
+      })),
+      icons: iconsOf(baseUrl),
+    }));
+}
+
+const invalid = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+
+const shown = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
+
+function questionCalled(name: string): Question {
+  const question = byName.get(name);
+  if (!question) throw invalid(`Unknown prompt: ${shown(name)}. The prompts are ${[...byName.keys()].join(', ')}.`);
+  return question;
+}
+
+const longest = 200;
+
+/** What was given for the arguments of a prompt. Throws a ProtocolError that says what to send. */
+function argumentsIn({ name, takes }: Question, sent: Readonly<Record<string, unknown>>): Given {
+  const given: Partial<Record<Argument, string>> = {};
+  for (const [argument, value] of Object.entries(sent)) {
+    if (!Object.hasOwn(takes, argument))
+      throw invalid(`${name} has no argument ${shown(argument)}: it takes ${Object.keys(takes).join(', ')}.`);
+    if (typeof value !== 'string' || value.length > longest)
+      throw invalid(`${argument} of ${name} must be text of at most ${longest} characters.`);
+    if (value.trim() !== '') given[argument as Argument] = value.trim();
+  }
+  for (const [argument, required] of Object.entries(takes) as [Argument, boolean][])
+    if (required && given[argument] === undefined)
+      throw invalid(`${name} needs the argument ${argument}. ${argumentsOf[argument]}`);
+  return given;
+}
+
+const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
+
+const dayBefore = (now: Date, days: number): string =>
+  new Date(now.getTime() - days * 86_400_000).toISOString().slice(0, 10);
+
+/** The day that is meant, in UTC, as YYYY-MM-DD: the last such day of the week, today where it is one. Words that name no day stay as they are. */
+function dayOf(words: string, now: Date): string {
+  const word = words.toLowerCase();
+  if (word === 'today') return dayBefore(now, 0);
+  if (word === 'yesterday') return dayBefore(now, 1);
+  const day = weekdays.indexOf(word.replace(/^last /, ''));
+  return day < 0 ? words : dayBefore(now, (now.getUTCDay() - day + 7) % 7);
+}
+
+/** A prompt with its arguments filled in. Throws a ProtocolError that says what to send. */
+export function getPrompt(
+  { config, clock }: Exchange['services'],
+  name: string,
+  sent: Readonly<Record<string, unknown>>,
+): GetPromptResult {
+  const question = questionCalled(name);
+  const { deal, since = 'Monday' } = argumentsIn(question, sent);
+  const now = clock();
+  const day = dayOf(since, now);
+  const dealId = deal !== undefined && isUuid(deal) ? deal.toLowerCase() : null;
+  // What a person typed stands in quotation marks, as JSON writes it.
+  const called =
+    deal === undefined
+      ? 'each of my deals'
+      : dealId === null
+        ? `the deal ${JSON.stringify(deal)}`
+        : `the deal ${dealId}`;
+  const from = /^\d{4}-\d\d-\d\d$/.test(day) ? day : JSON.stringify(day);
+  const finding =
+    dealId === null
+      ? [
+          deal === undefined
+            ? 'svc_deals_list {}: the deals that are not closed or withdrawn; then the following for each, those with the latest updated_at first; ask me before going through more than five'
+            : `svc_deals_list {}: the deal_id is the id of the deal whose title is ${JSON.stringify(deal)}; if none or several could be meant, ask me which`,
+        ]
+      : [];
+  const steps = stepsOf(question, from, config.features).map(
+    ({ tool, input, look }) => `${tool} ${JSON.stringify({ deal_id: dealId ?? '<deal_id>', ...input })}: ${look}`,
+  );
+  const text = [
+    `${question.ask(called, from)} Today is ${dayBefore(now, 0)} (UTC).`,
+    '',
+    'These tools of Dealkeep have it:',
+    ...[...finding, ...steps].map((line, at) => `${at + 1}. ${line}.`),
+    '',
+    `${question.end} Link to the url of the answers you used. An empty list means that there is nothing, or nothing that I may see: do not tell the two apart.`,
+  ].join('\n');
+  return { description: question.title, messages: [{ role: 'user', content: { type: 'text', text } }] };
+}
+
+/** How many values are offered at once, as the protocol has it. */
+const mostValues = 100;
+
+const completed = (values: readonly string[]): CompleteResult => ({
+  completion: {
+    values: values.slice(0, mostValues),
+    total: values.length,
+    hasMore: values.length > mostValues,
+  },
+});
+
+/** What an argument of a prompt could be that begins as it was typed: titles of the caller's deals, or days. Templates of resources are completed with nothing. */
+export async function completeArgument(
+  exchange: Exchange,
+  ref: Readonly<{ type: string; name?: string }>,
+  { name, value }: Readonly<{ name: string; value: string }>,
+): Promise<CompleteResult> {
+  if (ref.type !== 'ref/prompt') return completed([]);
+  const { takes } = questionCalled(String(ref.name));
+  const typed = value.trim().toLowerCase();
+  if (!Object.hasOwn(takes, name) || typed.length > longest) return completed([]);
+  if (name === 'since') {
+    const now = exchange.services.clock();
+    const week = Array.from({ length: 7 }, (_, days) => dayBefore(now, days));
+    const words = weekdays.map((day) => `${day.charAt(0).toUpperCase()}${day.slice(1)}`);
+    return completed(['yesterday', ...words, ...week].filter((day) => day.toLowerCase().startsWith(typed)));
+  }
+  const found = await readAs(exchange, svcDealsList, { dealId: null, subjectId: null }, deals(null, null));
+  const titles = [...new Set(found.map(({ title }) => title))];
+  return completed(titles.filter((title) => title.toLowerCase().includes(typed)));
+}

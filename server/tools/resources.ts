@@ -1,0 +1,133 @@
+/** What a host can attach to a conversation by itself: the views of results, and the documents of deals, of which it is told what is known of them. */
+
+import { ProtocolError, ProtocolErrorCode, type Resource } from '@modelcontextprotocol/server';
+import {
+  documentOfDeal,
+  documentsAnywhere,
+  type DocumentAnywhere,
+  type DocumentMetadata,
+  type DocumentPlace,
+} from '../domain/documents/documents.ts';
+import { dealPagePath } from '../http/links.ts';
+import type { Sealer } from '../http/sealed-cursor.ts';
+import { isUuid } from '../http/uuid.ts';
+import { svcDocumentsList } from './catalog/svc_documents_list.ts';
+import { documentUri } from './document-links.ts';
+import type { Exchange } from './exchange.ts';
+import { iconsOf } from './identity.ts';
+import { readAs } from './reading.ts';
+import type { StaticResource } from './views.ts';
+
+const mimeType = 'application/json';
+
+/** How many documents a page of the list holds. */
+export const documentsOnAPage = 50;
+
+const list = 'mcp resources';
+
+const shown = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
+
+/** The same for what there is not, what the caller may not see, and what is no address. */
+const unknown = (uri: string): ProtocolError =>
+  new ProtocolError(
+    ProtocolErrorCode.InvalidParams,
+    `Unknown resource: ${shown(uri)}. resources/list has those that there are.`,
+  );
+
+const listed = (
+  { id, deal_id, filename, category, deal_title, uploaded_at }: DocumentAnywhere,
+  baseUrl: string,
+): Resource => ({
+  uri: documentUri(deal_id, id),
+  name: filename,
+  title: filename,
+  description: `${category}, ${deal_title}: what is known of the document, not its contents.`,
+  mimeType,
+  annotations: { lastModified: uploaded_at },
+  icons: iconsOf(baseUrl),
+});
+
+const place = ({ deal_id, id, deal_place, place: at }: DocumentPlace): Buffer =>
+  Buffer.from(`${deal_id}${id}${deal_place}|${at}`);
+
+function placeIn(bytes: Buffer): DocumentPlace | null {
+  const text = bytes.toString('latin1');
+  const [deal_id, id, times] = [text.slice(0, 36), text.slice(36, 72), text.slice(72)];
+  const [deal_place, at, ...more] = times.split('|');
+  const isTime = (time: string | undefined): time is string => /^[\d :.+-]{1,40}$/.test(time ?? '');
+  return isUuid(deal_id) && isUuid(id) && isTime(deal_place) && isTime(at) && more.length === 0
+    ? { deal_id, id, deal_place, place: at }
+    : null;
+}
+
+/** The template of the addresses of documents. */
+export const documentTemplate = (baseUrl: string) => ({
+  uriTemplate: documentUri('{deal_id}', '{document_id}'),
+  name: 'document',
+  title: 'Document of a deal',
+  description: 'What is known of a document: name, category, size, date and who may open it; never its contents.',
+  mimeType,
+  icons: iconsOf(baseUrl),
+});
+
+/** A page of the list: the views first, then the documents that the caller may open, of all deals, the latest deal first. */
+export async function listResources(
+  exchange: Exchange,
+  views: readonly StaticResource[],
+  sealerOf: () => Promise<Sealer>,
+  cursor: string | undefined,
+): Promise<{ resources: Resource[]; nextCursor?: string }> {
+  const { services, holder } = exchange;
+  const { baseUrl } = services.config;
+  const reader = holder?.userId ?? '';
+  const sealer = await sealerOf();
+  let after: DocumentPlace | null = null;
+  if (cursor !== undefined) {
+    const unsealed = sealer.unseal(cursor);
+    after = unsealed?.isFor(list, reader) ? placeIn(unsealed.place) : null;
+    if (after === null)
+      throw new ProtocolError(
+        ProtocolErrorCode.InvalidParams,
+        'This cursor is none of this list: send nextCursor of an earlier answer unchanged, or begin again without it.',
+      );
+  }
+  const statement = documentsAnywhere(after, documentsOnAPage + 1);
+  const found = await readAs(exchange, svcDocumentsList, { dealId: null, subjectId: null }, statement);
+  const page = found.slice(0, documentsOnAPage);
+  const last = found.length > page.length ? page.at(-1) : undefined;
+  const fixed = after === null ? views.map((view) => ({ ...view.listed, icons: iconsOf(baseUrl) })) : [];
+  return {
+    resources: [...fixed, ...page.map((one) => listed(one, baseUrl))],
+    ...(last ? { nextCursor: sealer.seal(list, reader, place(last)) } : {}),
+  };
+}
+
+const address = new RegExp(`^${documentUri('([^/]{36})', '([^/]{36})')}$`);
+
+/** What is at an address. Rejects with a ProtocolError, the same for what there is not and what the caller may not see. */
+export async function readResource(exchange: Exchange, views: ReadonlyMap<string, StaticResource>, uri: string) {
+  const view = views.get(uri);
+  if (view) {
+    const { mimeType: type, _meta } = view.listed;
+    return { contents: [{ uri, mimeType: type, text: view.text, _meta }] };
+  }
+  const [, dealId = '', id = ''] = address.exec(uri)?.map((part) => part.toLowerCase()) ?? [];
+  if (!isUuid(dealId) || !isUuid(id)) throw unknown(uri);
+  const found = await readAs(exchange, svcDocumentsList, { dealId, subjectId: id }, documentOfDeal(dealId, id));
+  if (found === null) throw unknown(uri);
+  const { filename, category, confidentiality, size_bytes, uploaded_at, source, media_type } = found;
+  const told: DocumentMetadata & Record<string, unknown> = {
+    id,
+    deal_id: dealId,
+    filename,
+    category,
+    confidentiality,
+    size_bytes,
+    media_type,
+    uploaded_at,
+    source,
+    url: exchange.services.config.baseUrl + dealPagePath('documents', dealId),
+  };
+  // Asked for anew each time: who may open a document can change at any moment.
+  return { contents: [{ uri, mimeType, text: JSON.stringify(told) }], ttlMs: 0, cacheScope: 'private' as const };
+}
