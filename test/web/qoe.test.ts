@@ -20,7 +20,7 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-const reads = ['', '/periods', '/customers', '/normalizations', '/bridge', '/members', '/snapshots'];
+const reads = ['', '/periods', '/customers', '/normalizations', '/bridge', '/members', '/snapshots', '/computed'];
 const get = (name: string, path: string) => as(name).ask(`/deals/${deal}/qoe${path}`);
 
 async function send(name: string, path: string, body: string | Buffer, type = 'profit_and_loss'): Promise<Answer> {
@@ -71,6 +71,50 @@ describe('what is in the workspace', () => {
     const { body } = await get('broker', '/customers');
     const earlier = body.periods.at(-1).period_end_date;
     expect((await get('broker', `/customers?as_of_period=${earlier}`)).body.items[0].period_end_date).toBe(earlier);
+  });
+});
+
+describe('what is computed of the books', () => {
+  interface Computed {
+    earnings: { label: string; reported_ebitda: string; adjusted_ebitda: string; rows: string[] }[];
+    contradictions: { kind: string }[];
+  }
+  const computed = async (name: string) => (await get(name, '/computed')).body as Computed;
+
+  test('agrees with the bridge of each period, for everybody in the workspace', async () => {
+    const { earnings } = await computed('buyer');
+    expect(earnings.map(({ label }) => label)).toContain('TTM');
+    expect(await computed('seller')).toMatchObject({ earnings });
+    for (const { label, reported_ebitda, adjusted_ebitda } of earnings) {
+      const { body } = await get('buyer', `/bridge?period_label=${encodeURIComponent(label)}`);
+      expect([label, Number(reported_ebitda), Number(adjusted_ebitda)]).toEqual([
+        label,
+        Number(body.reported_ebitda),
+        Number(body.adjusted_ebitda),
+      ]);
+    }
+  });
+
+  test('is nothing to who is outside of the workspace, and contradictions are for the brokers’ and the sellers’ side', async () => {
+    expect((await get('other_buyer', '/computed')).body).toEqual({
+      currency: 'USD',
+      uploads: [],
+      earnings: [],
+      seasonality: [],
+      contradictions: [],
+      concentration: null,
+      bridge: null,
+      restatements: { count: 0, items: [] },
+      counted: { rows: 0, superseded: 0, other_currency: 0 },
+    });
+    const lost = { adjustment_category: 'other', adjustment_amount: '100.10', rationale: null, period_label: 'FY1998' };
+    const added = await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, lost);
+    const kinds = async (name: string) => (await computed(name)).contradictions.map(({ kind }) => kind);
+    expect(await kinds('broker')).toContain('period_unmatched');
+    expect(await kinds('seller')).toEqual(await kinds('broker'));
+    expect(await kinds('buyer')).toEqual([]);
+    await as('buyer').ask(`/qoe/normalizations/${added.body.id}`, undefined, 'DELETE');
+    expect(await kinds('broker')).not.toContain('period_unmatched');
   });
 });
 

@@ -264,3 +264,25 @@ export function earnings(books: Pick<Books, 'currency' | 'uploads' | 'periods' |
 /** What a price is compared with: the last twelve months, or the latest whole year where there are none; null without either. */
 export const basisOf = (periods: readonly Earnings[]): Earnings | null =>
   periods.find(({ kind }) => kind === 'ttm') ?? periods.find(({ kind }) => kind !== 'partial_year') ?? null;
+
+export interface SeasonMonth {
+  /** "01" to "12". */
+  readonly month: string;
+  /** The revenue of this month of the year in all whole years together, and its share of theirs. */
+  readonly revenue: Decimal;
+  readonly share: Decimal;
+}
+
+/** How revenue falls on the months of the year, in the calendar years of which every month is there; none without such a year. */
+export function seasonality(books: Pick<Books, 'currency' | 'uploads' | 'periods'>): SeasonMonth[] {
+  const byYear = Map.groupBy(resolved(books).rows.filter(isMonthRow), ({ first }) => yearOf(first));
+  const whole = [...byYear.values()].filter((months) => months.length === 12).flat();
+  const total = together(whole.map(({ amounts }) => amounts.revenue));
+  return [...Map.groupBy(whole, ({ first }) => first.slice(5, 7)).entries()]
+    .toSorted(([a], [b]) => byText(a, b))
+    .flatMap(([month, rows]) => {
+      const revenue = sum(rows.map(({ amounts }) => amounts.revenue ?? zero));
+      const share = shareOf(revenue, total);
+      return share ? [{ month, revenue, share }] : [];
+    });
+}

@@ -14,6 +14,8 @@ import { addChecklistRow, checklist, setChecklistStatus } from '../../domain/dil
 import { admitToQoe, dismissFromQoe, editsQoe, memberOnPage, membersOnPage } from '../../domain/diligence/workspace.ts';
 import { bridgeOnPage, concentrationOnPage, periodsOnPage } from '../../domain/diligence/figures.ts';
 import { snapshotsOnPage } from '../../domain/diligence/snapshots.ts';
+import { booksOf } from '../../domain/diligence/books.ts';
+import { qoeOverview, seesContradictions } from '../../domain/diligence/overview.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { originOf } from '../../http/origin.ts';
 import { notAllowed } from '../../http/problem.ts';
@@ -80,6 +82,12 @@ export function qoeRoutes(services: Services) {
       const { period_label } = c.req.valid('query');
       const [bridge] = await withDeal(services, c, id, bridgeOnPage(id, period_label));
       return c.json(orNotFound(bridge));
+    })
+
+    .get('/deals/:id/qoe/computed', async (c) => {
+      const id = pathId(c);
+      const [books, seesAll] = await withDeal(services, c, id, booksOf(id), seesContradictions(id));
+      return c.json(qoeOverview(books, (found) => (seesAll ? found : [])));
     })
 
     .get('/deals/:id/qoe/normalizations', async (c) => {

@@ -18,6 +18,8 @@ const part = <T>(dealId: Id, name: string, ask: (options: { param: { id: Id }; s
 
 export const periodsQuery = (dealId: Id) =>
   part(dealId, 'periods', (options) => api.get('/web/deals/:id/qoe/periods', options));
+export const computedQuery = (dealId: Id) =>
+  part(dealId, 'computed', (options) => api.get('/web/deals/:id/qoe/computed', options));
 export const normalizationsQuery = (dealId: Id) =>
   part(dealId, 'normalizations', (options) => api.get('/web/deals/:id/qoe/normalizations', options));
 export const membersQuery = (dealId: Id) =>
