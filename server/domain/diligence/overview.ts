@@ -4,7 +4,7 @@ import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Books } from './books.ts';
 import { contradictions, type Contradiction } from './contradictions.ts';
 import { concentration, customerBridge, type CustomerChange } from './customers.ts';
-import { written, type Decimal } from './decimals.ts';
+import { sum, written, type Decimal } from './decimals.ts';
 import { earnings, resolved, seasonality } from './earnings.ts';
 import { restatements } from './restatements.ts';
 
@@ -44,6 +44,7 @@ const most = { restated: 200, customers: 10, names: 20, contradictions: 100 } as
 
 const largest = (changes: readonly CustomerChange[]) => ({
   count: changes.length,
+  difference: sum(changes.map(({ difference }) => difference)),
   largest: changes.slice(0, most.customers),
 });
 

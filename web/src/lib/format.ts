@@ -76,6 +76,13 @@ export function formatMonth(day: Day): string {
   return monthFormat.format(new Date(`${day}T00:00:00Z`));
 }
 
+const monthNames = new Intl.DateTimeFormat(undefined, { month: 'long', timeZone: 'UTC' });
+
+/** "January", of a month of the year from "01" to "12". */
+export function formatMonthOfYear(month: string): string {
+  return monthNames.format(new Date(`2001-${month}-01T00:00:00Z`));
+}
+
 /** The date of an instant in the viewer's zone. */
 export function formatDate(at: Instant): string {
   return dateFormat.format(new Date(at));

@@ -4,7 +4,7 @@ import { formatMonth } from '../../lib/format.ts';
 import { isMonth } from '../../lib/periods.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { amountOf, moneyTick, Plot, widthOf } from './plot.tsx';
-import { scaleOf } from './scale.ts';
+import { scaleOf, type Scale } from './scale.ts';
 import { Tip } from './tip.tsx';
 
 type Period = Pick<
@@ -18,22 +18,55 @@ interface MonthlyChartProps {
   title?: string;
 }
 
-const height = 300;
+const height = 340;
 const edge = { top: 10, right: 8, bottom: 26, left: 60 };
 const floor = height - edge.bottom;
+/** Where the bars of revenue end, and where the axis of EBITDA begins below them. */
+const revenueFloor = 190;
+const earningsTop = 222;
 
-/** Revenue as bars and EBITDA as a line, at a width in pixels. */
+interface Axis {
+  money: Scale;
+  width: number;
+  currency: string;
+}
+
+/** The lines and amounts of one axis. */
+function Grid({ money, width, currency }: Axis) {
+  return money.ticks.map((tick) => (
+    <g key={tick}>
+      <line
+        x1={edge.left}
+        x2={width - edge.right}
+        y1={money.at(tick)}
+        y2={money.at(tick)}
+        stroke={tick === 0 ? 'var(--edge)' : 'var(--chart-grid)'}
+      />
+      <text x={edge.left - 8} y={money.at(tick) + 4} textAnchor="end" fill="var(--faint)">
+        {moneyTick(tick, currency)}
+      </text>
+    </g>
+  ));
+}
+
+/** Revenue as bars and, on an axis of its own below them, EBITDA as a line, at a width in pixels. */
 function drawn(periods: readonly Period[], labels: readonly string[], currency: string, width: number) {
   const revenues = periods.map(({ revenue }) => toPixels(revenue));
   const earnings = periods.map(({ ebitda }) => (ebitda === null ? null : toPixels(ebitda)));
-  const money = scaleOf([...revenues, ...earnings.filter((value) => value !== null)], floor, edge.top);
+  const money = scaleOf(revenues, revenueFloor, edge.top, 4);
+  const earned = scaleOf(
+    earnings.filter((value) => value !== null),
+    floor,
+    earningsTop,
+    3,
+  );
   const band = (width - edge.left - edge.right) / Math.max(1, periods.length);
   const thick = Math.min(28, band * 0.72);
   const middle = (place: number) => edge.left + (place + 0.5) * band;
   // Every label, or every second, third, … so that none runs into the next.
   const every = Math.ceil((Math.max(0, ...labels.map(widthOf)) + 16) / band);
   const points = earnings.map((value, place) =>
-    value === null ? null : { place, x: middle(place), y: money.at(value) },
+    value === null ? null : { place, x: middle(place), y: earned.at(value) },
   );
   const line = points
     .map((point, place) => point && `${points[place - 1] ? 'L' : 'M'}${point.x.toFixed(1)} ${point.y.toFixed(1)}`)
@@ -49,20 +82,8 @@ function drawn(periods: readonly Period[], labels: readonly string[], currency: 
     })),
     drawing: (
       <>
-        {money.ticks.map((tick) => (
-          <g key={tick}>
-            <line
-              x1={edge.left}
-              x2={width - edge.right}
-              y1={money.at(tick)}
-              y2={money.at(tick)}
-              stroke={tick === 0 ? 'var(--edge)' : 'var(--chart-grid)'}
-            />
-            <text x={edge.left - 8} y={money.at(tick) + 4} textAnchor="end" fill="var(--faint)">
-              {moneyTick(tick, currency)}
-            </text>
-          </g>
-        ))}
+        <Grid money={money} width={width} currency={currency} />
+        <Grid money={earned} width={width} currency={currency} />
         {labels.map((label, place) =>
           place % every === 0 ? (
             <text
@@ -87,8 +108,6 @@ function drawn(periods: readonly Period[], labels: readonly string[], currency: 
             fill="var(--chart-1)"
           />
         ))}
-        {/* The line runs over the bars: an edge in the colour of the paper keeps the two apart. */}
-        <path d={line} fill="none" stroke="var(--surface)" strokeWidth={7} strokeLinecap="round" />
         <path d={line} fill="none" stroke="var(--chart-2)" strokeWidth={3} strokeLinecap="round" />
         {dots &&
           points.map(
@@ -110,7 +129,7 @@ function drawn(periods: readonly Period[], labels: readonly string[], currency: 
   };
 }
 
-/** Revenue as bars and EBITDA as a line, month by month. */
+/** Revenue as bars and EBITDA as a line on an axis of its own, month by month. */
 export function MonthlyChart({ periods, title = 'Revenue and EBITDA by month' }: MonthlyChartProps) {
   const inOrder = periods.toSorted((a, b) => a.period_start_date.localeCompare(b.period_start_date));
   const currency = inOrder[0]?.currency ?? 'USD';

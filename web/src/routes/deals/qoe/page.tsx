@@ -4,6 +4,7 @@ import { Columns } from '../../../components/columns.tsx';
 import { Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { useDeal } from '../context.ts';
 import { ChecklistCard } from './checklist.tsx';
+import { CustomerChangesCard, EarningsCard, RestatementsCard, ToClearUpCard } from './computed.tsx';
 import { BridgeCard, CustomersCard, PeriodsCard } from './figures.tsx';
 import { MembersCard } from './members.tsx';
 import { NormalizationsCard } from './normalizations.tsx';
@@ -20,9 +21,13 @@ export default function QoeTab() {
       <Columns
         main={
           <>
+            <EarningsCard dealId={deal.id} />
             <PeriodsCard dealId={deal.id} />
             <BridgeCard dealId={deal.id} />
+            <ToClearUpCard dealId={deal.id} />
             <CustomersCard dealId={deal.id} />
+            <CustomerChangesCard dealId={deal.id} />
+            <RestatementsCard dealId={deal.id} />
             <NormalizationsCard dealId={deal.id} currency={deal.currency} editor={editor} />
           </>
         }

@@ -1,0 +1,335 @@
+/** What is computed from the uploaded books: earnings and margins, what is to be cleared up, customers, and what later uploads changed. */
+import { useQuery } from '@tanstack/react-query';
+import { Calculator } from 'lucide-react';
+import { useState, type ReactNode } from 'react';
+import { computedQuery } from '../../../api/qoe.ts';
+import type { ComputedBooks, Contradiction, Decimal, Earnings, Id } from '../../../api/shapes.ts';
+import { Button } from '../../../components/button.tsx';
+import { Card, Fact, Facts } from '../../../components/card.tsx';
+import { Money } from '../../../components/money.tsx';
+import { EmptyState, Loaded, SkeletonCard, SkeletonRows } from '../../../components/states.tsx';
+import { cx } from '../../../lib/cx.ts';
+import { compare } from '../../../lib/decimal.ts';
+import { formatCount, formatDay, formatMonthOfYear, formatShare, plural } from '../../../lib/format.ts';
+
+const cell = 'px-3 py-1.5 text-right whitespace-nowrap first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5';
+const computedFrom = 'Computed from what was uploaded; nobody has audited it.';
+
+const Share = ({ of, signed = false }: { of: Decimal | null; signed?: boolean }) =>
+  of === null ? (
+    <Money amount={null} currency={null} />
+  ) : (
+    <span className="tabular">{formatShare(of, { signed })}</span>
+  );
+
+interface Line {
+  label: string;
+  of: (one: Earnings) => ReactNode;
+  /** Belongs to the line above it. */
+  sub?: boolean;
+}
+
+const money = (of: (one: Earnings) => Decimal | null) => (one: Earnings) => (
+  <Money amount={of(one)} currency={one.currency} />
+);
+
+const lines: readonly Line[] = [
+  { label: 'Revenue', of: money(({ amounts }) => amounts.revenue) },
+  { label: 'Growth', sub: true, of: ({ revenue_growth }) => <Share of={revenue_growth} signed /> },
+  { label: 'Gross margin', of: ({ gross_margin }) => <Share of={gross_margin} /> },
+  { label: 'Reported EBITDA', of: money(({ reported_ebitda }) => reported_ebitda) },
+  { label: 'Margin', sub: true, of: ({ ebitda_margin }) => <Share of={ebitda_margin} /> },
+  { label: 'Growth', sub: true, of: ({ ebitda_growth }) => <Share of={ebitda_growth} signed /> },
+  { label: 'Adjusted EBITDA', of: money(({ adjusted_ebitda }) => adjusted_ebitda) },
+  { label: 'Margin', sub: true, of: ({ adjusted_ebitda_margin }) => <Share of={adjusted_ebitda_margin} /> },
+  { label: 'SDE', of: money(({ sde }) => sde) },
+];
+
+/** The periods that have a column: whole ones, then what there is of years that are not whole. */
+const inColumns = (earnings: readonly Earnings[]): readonly Earnings[] =>
+  earnings.toSorted((a, b) => Number(a.kind === 'partial_year') - Number(b.kind === 'partial_year')).slice(0, 6);
+
+/** A table that scrolls within its card, also by keyboard. */
+function Scrolled({ label, children }: { label: string; children: ReactNode }) {
+  return (
+    // What scrolls must be reachable by keyboard.
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
+    <div role="region" aria-label={label} tabIndex={0} className="relative overflow-x-auto">
+      {children}
+    </div>
+  );
+}
+
+function Seasons({ seasonality }: Pick<ComputedBooks, 'seasonality'>) {
+  const inOrder = seasonality.toSorted((a, b) => compare(b.share, a.share));
+  const [best, worst] = [inOrder[0], inOrder.at(-1)];
+  if (!best || !worst) return null;
+  return (
+    <p className="border-t border-line px-4 py-3 text-sm text-soft sm:px-5">
+      Over whole years {formatMonthOfYear(best.month)} brings the most revenue ({formatShare(best.share)}) and{' '}
+      {formatMonthOfYear(worst.month)} the least ({formatShare(worst.share)}).
+    </p>
+  );
+}
+
+/** What the business earned: the last twelve months and years, with margins and growth. */
+export function EarningsCard({ dealId }: { dealId: Id }) {
+  const query = useQuery(computedQuery(dealId));
+  return (
+    <Card title="Earnings and margins" description={computedFrom} flush>
+      <Loaded query={query} skeleton={<SkeletonRows rows={9} height="h-8" />}>
+        {({ earnings, seasonality }) =>
+          earnings.length === 0 ? (
+            <EmptyState icon={Calculator} title="No earnings yet">
+              They show here once a profit and loss has been uploaded.
+            </EmptyState>
+          ) : (
+            <>
+              <Scrolled label="Earnings and margins">
+                <table className="w-full border-collapse text-sm">
+                  <thead className="border-y border-line bg-sunken text-faint">
+                    <tr>
+                      <th scope="col" className="sticky left-0 bg-sunken px-4 py-2 text-left font-medium sm:px-5">
+                        <span className="sr-only">Line</span>
+                      </th>
+                      {inColumns(earnings).map((one) => (
+                        <th
+                          key={one.label}
+                          scope="col"
+                          title={`${formatDay(one.first)} – ${formatDay(one.last)}`}
+                          className={cx(cell, 'font-medium')}
+                        >
+                          {one.label}
+                        </th>
+                      ))}
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {lines.map(({ label, of, sub }, place) => (
+                      <tr key={place} className={cx(!sub && 'border-t border-line first:border-t-0')}>
+                        <th
+                          scope="row"
+                          className={cx(
+                            'sticky left-0 bg-surface px-4 py-1.5 text-left whitespace-nowrap sm:px-5',
+                            sub ? 'pl-7 font-normal text-faint sm:pl-8' : 'font-medium',
+                          )}
+                        >
+                          {label}
+                        </th>
+                        {inColumns(earnings).map((one) => (
+                          <td key={one.label} className={cx(cell, sub && 'text-faint')}>
+                            {of(one)}
+                          </td>
+                        ))}
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </Scrolled>
+              <Seasons seasonality={seasonality} />
+            </>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+}
+
+function ContradictionLine({ one }: { one: Contradiction }) {
+  return (
+    <li className="px-4 py-3 sm:px-5">
+      <p className="max-w-prose break-words">{one.sentence}</p>
+      <p className="mt-0.5 max-w-prose text-sm break-words text-soft">{one.ask}</p>
+    </li>
+  );
+}
+
+/** Where the books contradict themselves, and what to ask. Nothing where there is nothing, or nothing that the reader may see. */
+export function ToClearUpCard({ dealId }: { dealId: Id }) {
+  const { data } = useQuery(computedQuery(dealId));
+  if (!data || data.contradictions.length === 0) return null;
+  return (
+    <Card
+      title={`To clear up (${formatCount(data.contradictions.length)})`}
+      description="Where the uploaded figures contradict themselves, and what to ask. The deal’s brokers and sellers see this."
+      flush
+    >
+      <ul className="divide-y divide-line border-t border-line">
+        {data.contradictions.map((one) => (
+          <ContradictionLine key={one.key} one={one} />
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
+type Customers = Pick<ComputedBooks, 'concentration' | 'bridge'>;
+type Change = NonNullable<Customers['bridge']>['lost'];
+
+const parts = [
+  ['grown', 'Grown'],
+  ['new', 'New'],
+  ['kept', 'Kept as they were'],
+  ['shrunk', 'Shrunk'],
+  ['lost', 'Lost'],
+] as const;
+
+function ChangeRow({ label, change, currency }: { label: string; change: Change; currency: string }) {
+  const named = change.largest.slice(0, 3).map(({ name }) => name);
+  const others = change.count - named.length;
+  return (
+    <tr className="border-t border-line align-top">
+      <th scope="row" className="px-4 py-2 text-left font-medium whitespace-nowrap sm:px-5">
+        {label}
+      </th>
+      <td className={cx(cell, 'tabular')}>{formatCount(change.count)}</td>
+      <td className={cell}>
+        <Money amount={change.difference} currency={currency} signed />
+      </td>
+      <td className="w-full min-w-40 px-3 py-2 pr-4 break-words text-soft sm:pr-5">
+        {named.join(', ')}
+        {others > 0 && named.length > 0 && ` and ${formatCount(others)} more`}
+      </td>
+    </tr>
+  );
+}
+
+/** What hangs on the largest customer, and what became of the customers since the period before. */
+export function CustomerChangesCard({ dealId }: { dealId: Id }) {
+  const { data } = useQuery(computedQuery(dealId));
+  const { concentration = null, bridge = null } = data ?? {};
+  if (!concentration) return null;
+  const { largest, currency } = concentration;
+  const hhi = concentration.hhi_of_revenue ?? concentration.hhi;
+  return (
+    <Card
+      title="What hangs on customers"
+      description={`${formatDay(concentration.first)} – ${formatDay(concentration.last)}. ${computedFrom}`}
+      flush
+    >
+      <Facts className="border-t border-line px-4 py-4 sm:px-5">
+        <Fact label="Half of the uploaded revenue comes from">{plural(concentration.half, 'customer')}</Fact>
+        {hhi !== null && (
+          <Fact label={concentration.hhi_of_revenue ? 'HHI, of all revenue' : 'HHI, of uploaded customers'}>
+            {formatCount(Number(hhi))} of 10,000
+          </Fact>
+        )}
+        {largest && (
+          <Fact label={`Largest: ${largest.name}`}>
+            <Share of={largest.share_of_revenue ?? largest.share} />
+          </Fact>
+        )}
+        {concentration.ebitda_without_largest !== null && (
+          <Fact label="Reported EBITDA without the largest, at gross margin">
+            <Money amount={concentration.ebitda_without_largest} currency={currency} />
+          </Fact>
+        )}
+      </Facts>
+      {bridge && (
+        <Scrolled label="Customers between two periods">
+          <table className="w-full border-collapse text-sm">
+            <caption className="border-t border-line px-4 py-2 text-left text-sm text-faint sm:px-5">
+              From {formatDay(bridge.before.first)} – {formatDay(bridge.before.last)} (
+              <Money amount={bridge.before.total} currency={bridge.currency} />) to the same length up to{' '}
+              {formatDay(bridge.after.last)} (<Money amount={bridge.after.total} currency={bridge.currency} />)
+            </caption>
+            <tbody>
+              {parts.map(([part, label]) => (
+                <ChangeRow key={part} label={label} change={bridge[part]} currency={bridge.currency} />
+              ))}
+            </tbody>
+          </table>
+        </Scrolled>
+      )}
+      {concentration.same_names.length > 0 && (
+        <div className="border-t border-line px-4 py-3 text-sm text-soft sm:px-5">
+          <p>These names may each be one customer. They are counted apart:</p>
+          <ul className="mt-1 list-disc pl-5">
+            {concentration.same_names.map(({ names, revenue }) => (
+              <li key={names.join()} className="break-words">
+                {names.join(' · ')}, together <Money amount={revenue} currency={currency} />
+              </li>
+            ))}
+          </ul>
+        </div>
+      )}
+    </Card>
+  );
+}
+
+const lineNames: Readonly<Record<string, string>> = {
+  revenue: 'Revenue',
+  cost_of_goods_sold: 'Cost of goods sold',
+  gross_profit: 'Gross profit',
+  operating_expenses: 'Operating expenses',
+  owner_compensation: 'Owner’s pay',
+  depreciation_amortization: 'Depreciation',
+  interest_expense: 'Interest',
+  tax_expense: 'Tax',
+  net_income: 'Net income',
+  ebitda: 'EBITDA',
+};
+
+const shownFirst = 10;
+
+/** What later uploads changed in periods that earlier ones told of. */
+export function RestatementsCard({ dealId }: { dealId: Id }) {
+  const query = useQuery(computedQuery(dealId));
+  const [all, setAll] = useState(false);
+  return (
+    <Loaded query={query} skeleton={<SkeletonCard rows={3} />}>
+      {({ restatements: { count, items }, currency }) =>
+        count === 0 ? null : (
+          <Card
+            title={`What later uploads changed (${formatCount(count)})`}
+            description="Line by line, where two uploads tell of the same dates."
+            flush
+            actions={
+              items.length > shownFirst && (
+                <Button size="sm" onClick={() => setAll(!all)}>
+                  {all ? 'Show fewer' : `Show ${items.length < count ? formatCount(items.length) : 'all'}`}
+                </Button>
+              )
+            }
+          >
+            <Scrolled label="What later uploads changed">
+              <table className="w-full border-collapse text-sm">
+                <thead className="border-y border-line bg-sunken text-faint">
+                  <tr>
+                    {['Period', 'Line'].map((header) => (
+                      <th key={header} scope="col" className="px-4 py-2 text-left font-medium sm:px-5">
+                        {header}
+                      </th>
+                    ))}
+                    {['Before', 'Now', 'Difference'].map((header) => (
+                      <th key={header} scope="col" className={cx(cell, 'font-medium')}>
+                        {header}
+                      </th>
+                    ))}
+                  </tr>
+                </thead>
+                <tbody className="divide-y divide-line">
+                  {items.slice(0, all ? undefined : shownFirst).map((one) => (
+                    <tr key={`${one.from} ${one.first} ${one.last} ${one.line}`}>
+                      <td className="px-4 py-1.5 whitespace-nowrap sm:px-5">{one.label}</td>
+                      <td className="px-4 py-1.5 whitespace-nowrap sm:px-5">{lineNames[one.line]}</td>
+                      <td className={cell}>
+                        <Money amount={one.old} currency={currency} />
+                      </td>
+                      <td className={cell}>
+                        <Money amount={one.new} currency={currency} />
+                      </td>
+                      <td className={cell}>
+                        <Money amount={one.difference} currency={currency} signed />
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </Scrolled>
+          </Card>
+        )
+      }
+    </Loaded>
+  );
+}
