@@ -11,7 +11,8 @@ let directory: string;
 
 beforeAll(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-imports-'));
-  await cp(path.join(root, 'oxlint.config.ts'), path.join(directory, 'oxlint.config.ts'));
+  for (const file of ['oxlint.config.ts', 'oxlint.exact.js'])
+    await cp(path.join(root, file), path.join(directory, file));
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
