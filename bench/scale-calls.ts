@@ -10,7 +10,7 @@ import { bodiesToClear } from '../server/domain/documents/documents.ts';
 import { deadlines, enterWithCalendarLink } from '../server/domain/notifications/calendar.ts';
 import { queueNotificationMails, tellEvents } from '../server/domain/notifications/events.ts';
 import { remind } from '../server/domain/notifications/reminders.ts';
-import { deleteBrokeragePart } from '../server/domain/people/brokerage-deletion.ts';
+import { brokerageToDelete } from '../server/domain/people/brokerage-deletion.ts';
 import { exportDeals, exportRows, exportTables } from '../server/domain/people/brokerage-export.ts';
 import { enterWithSession } from '../server/domain/accounts/sessions.ts';
 import { withinDeal } from '../server/domain/visibility/within.ts';
@@ -472,7 +472,7 @@ export function jobsOf(database: Database, people: readonly ScalePerson[], unsig
       return { name: statement.name, run: () => done(database.run(statement)) };
     }),
     { name: 'clear_store: bodies to clear', run: () => done(database.run(bodiesToClear())) },
-    { name: 'delete_brokerages: none is due', run: () => done(database.run(deleteBrokeragePart(2_000))) },
+    { name: 'delete_brokerages: none is due', run: () => done(database.run(brokerageToDelete([]))) },
     { name: 'tell_events: 20 events', before: twentyEvents, run: () => done(database.run(tellEvents(100))) },
     { name: 'tell_events: none', run: () => done(database.run(tellEvents(100))) },
     {

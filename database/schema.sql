@@ -1578,7 +1578,6 @@ CREATE POLICY oneself ON public.users FOR SELECT TO dealkeep_server
 CREATE POLICY change_oneself ON public.users FOR UPDATE TO dealkeep_server
     USING (id = (( SELECT app.user_id() AS user_id)));
 CREATE TRIGGER end_calendar_link AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN (new.suspended_at IS NOT NULL) EXECUTE FUNCTION app.end_calendar_link_of();
-CREATE TRIGGER forget_in_sandboxes AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (old.erased_at IS NULL AND new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_in_sandboxes();
 CREATE TRIGGER forget_reminders AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_reminders();
 CREATE TRIGGER forget_visits AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_visits();
 CREATE TRIGGER on_suspension AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN ((old.suspended_at IS NULL) <> (new.suspended_at IS NULL)) EXECUTE FUNCTION app.on_suspension();
@@ -3527,6 +3526,21 @@ CREATE OR REPLACE FUNCTION app.brokerage_of_key(key uuid)
  STABLE
 RETURN (SELECT CASE k.environment WHEN 'test'::text THEN (SELECT s.id FROM public.brokerages s WHERE (s.sandbox_of = k.brokerage_id)) ELSE k.brokerage_id END AS brokerage_id FROM public.api_keys k WHERE (k.id = brokerage_of_key.key));
 
+CREATE OR REPLACE FUNCTION app.brokerage_to_delete(skipped uuid[])
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select d.brokerage_id from vault.brokerage_deletions d
+    where d.due_at <= app.now() and d.brokerage_id <> all (skipped) and not exists (select from app.hold_on_brokerage(d.brokerage_id))
+      and not exists (select from public.brokerages s join vault.brokerage_deletions o on o.brokerage_id = s.id where s.sandbox_of = d.brokerage_id)
+    order by d.begun_at, d.due_at limit 1);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.brokerage_to_delete(uuid[]) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.brokerages_as(VARIADIC roles text[])
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -5275,7 +5289,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.decide_offer(uuid,text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.delete_brokerage_part(most integer)
+CREATE OR REPLACE FUNCTION app.delete_brokerage_part(of_brokerage uuid, most integer)
  RETURNS TABLE(brokerage uuid, name text, finished boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -5290,12 +5304,11 @@ declare
   bodies text[];
   counted int;
   room int := most;
-  of_brokerage uuid;
+  parent uuid;
 begin
   select d.* into this from vault.brokerage_deletions d
-    where d.due_at <= app.now() and not exists (select from app.hold_on_brokerage(d.brokerage_id))
-      and not exists (select from public.brokerages s join vault.brokerage_deletions o on o.brokerage_id = s.id where s.sandbox_of = d.brokerage_id)
-    order by d.begun_at, d.due_at limit 1 for update skip locked;
+    where d.brokerage_id = of_brokerage and d.due_at <= app.now() and not exists (select from app.hold_on_brokerage(d.brokerage_id))
+    for update skip locked;
   if not found then
     return;
   end if;
@@ -5371,8 +5384,8 @@ begin
   delete from vault.mail_counts m where m.subject = 'for ' || brokerage or m.subject like 'from ' || brokerage || ' to %';
   delete from vault.brokerage_deletions d where d.brokerage_id = brokerage returning d.* into this;
   delete from public.users u where u.sandbox_id = brokerage;
-  delete from public.brokerages b where b.id = brokerage returning b.sandbox_of into of_brokerage;
-  if of_brokerage is not null then
+  delete from public.brokerages b where b.id = brokerage returning b.sandbox_of into parent;
+  if parent is not null then
     return next;
     return;
   end if;
@@ -5382,7 +5395,7 @@ begin
   return next;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.delete_brokerage_part(integer) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.delete_brokerage_part(uuid,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.delete_client(client_id uuid, address inet, request_id text)
  RETURNS boolean
@@ -6176,6 +6189,12 @@ begin
     where m.user_id = person and num_nonnulls(m.invited_name, m.invited_email) > 0;
   update public.participants p set invited_name = 'Former participant', invited_email = placeholder
     where p.user_id = person and num_nonnulls(p.invited_name, p.invited_email) > 0;
+  -- What was typed about them in sandboxes, where somebody fictive has an address made of theirs.
+  update public.participants p set invited_name = 'Former participant', invited_email = placeholder
+    from public.brokerages s join public.users u on u.email = app.sandbox_address(s.id, md5(erased.email))
+    where s.sandbox_of is not null and p.user_id = u.id;
+  update public.users u set name = 'Former participant'
+    from public.brokerages s where s.sandbox_of is not null and u.email = app.sandbox_address(s.id, md5(erased.email));
   update public.ndas n set signed_name = pseudonym, signed_address = null
     from public.participants p
     where p.user_id = person and n.participant_id = p.id and num_nonnulls(n.signed_name, n.signed_address) > 0;
@@ -6620,22 +6639,6 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.forget_answers(double precision) TO dealkeep_server;
-
-CREATE OR REPLACE FUNCTION app.forget_in_sandboxes()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  update public.participants p set invited_name = 'Former participant', invited_email = new.email
-    from public.brokerages s join public.users u on u.email = app.sandbox_address(s.id, md5(old.email))
-    where s.sandbox_of is not null and p.user_id = u.id;
-  update public.users u set name = 'Former participant'
-    from public.brokerages s where s.sandbox_of is not null and u.email = app.sandbox_address(s.id, md5(old.email));
-  return null;
-end
-$function$;
 
 CREATE OR REPLACE FUNCTION app.forget_reminders()
  RETURNS trigger
@@ -10574,6 +10577,24 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.refuse_reset(of_brokerage uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  sandbox public.brokerages;
+  seconds int;
+begin
+  select b.* into sandbox from public.brokerages b where b.sandbox_of = of_brokerage for no key update;
+  seconds := ceil(extract(epoch from sandbox.reset_at + interval '10 seconds' - app.now()));
+  if seconds > 0 and sandbox.reset_at > sandbox.created_at then
+    raise exception using errcode = 'DK001', message = format('The sandbox was reset less than ten seconds ago: try again in %s s.', seconds), hint = 'sandbox_just_reset',
+      detail = seconds;
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.refuse_value(field text, message text)
  RETURNS void
  LANGUAGE plpgsql
@@ -11002,6 +11023,7 @@ begin
   if not exists (select from public.brokerages b where b.sandbox_of = of_brokerage) then
     return false;
   end if;
+  perform app.refuse_reset(of_brokerage);
   perform app.set_up_sandbox(of_brokerage, true);
   perform app.audit('sandbox.reset', of_brokerage::text, 'done', of_brokerage, null, address, request_id, '{}');
   return true;
@@ -11022,6 +11044,7 @@ begin
   if of_brokerage is null then
     return false;
   end if;
+  perform app.refuse_reset(of_brokerage);
   perform app.set_up_sandbox(of_brokerage, true);
   perform app.audit('sandbox.reset', of_brokerage::text, 'done', of_brokerage, null, address, request_id, '{}');
   return true;
@@ -11406,18 +11429,6 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.sees_any(text,uuid[],uuid,boolean) TO dealkeep_server;
-
-CREATE OR REPLACE FUNCTION app.sees_change(of_table text, record uuid, deal_id uuid, gone boolean)
- RETURNS boolean
- LANGUAGE plpgsql
- STABLE
- SET search_path TO ''
-AS $function$
-begin
-  return app.sees_any(of_table, array[record], deal_id, gone);
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.sees_change(text,uuid,uuid,boolean) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.sees_change_events(seqs bigint[])
  RETURNS bigint[]
@@ -12925,4 +12936,6 @@ $procedure$;
 -- fe8a8328361119885a426894d3b251e00073400b9b835ea017e4320e231bce4b  104_first_look_at_changes.sql
 -- dc2cb71b7330b40b2880cc1d1841ebaa206a581057c8814254c6c571fce548d5  105_webhooks_of_sandboxes.sql
 -- 568b11d3975f0612e33298f8dd696d7403d6b93af296dbd0afa16cde233685b4  106_deliveries_in_lots.sql
+-- dbf46df061040c80639911172133d38ea009dbacdfe0b8d0b28436327517f93f  107_sandboxes_and_erasing.sql
+-- bb1e03587489ce4266b527a9ee618b6011d1d653e366a15aef12d7cc0a11bbc0  108_deletions_one_by_one.sql
 -- 62216aca79ea72aef41835a5db8da2785bb948fbe0e55259e77a9d8b75753788  113_documents_of_clients_in_exports.sql

@@ -1,7 +1,7 @@
 /** Deletes the brokerages whose time has come: their rows, and then the bodies of their documents. */
 
 import type { CoreServices } from '../services.ts';
-import { deleteBrokeragePart } from '../domain/people/brokerage-deletion.ts';
+import { brokerageToDelete, deleteBrokeragePart } from '../domain/people/brokerage-deletion.ts';
 import { clearBodies } from './clearing.ts';
 
 /** How many rows go in one transaction: a fraction of a second of the database, in which nobody waits for them. */
@@ -11,18 +11,30 @@ const mostParts = 5_000;
 
 /**
  * Deletes what is due. Each part is a transaction of its own, so that whatever ends this is gone on with by the next run, on any node.
- * `forget` is called with the name of each brokerage of which nothing is left in the database.
+ * `forget` is called with the name of each brokerage of which nothing is left in the database. One that cannot be deleted is left for the next run, and does not
+ * hold up others: then this rejects when they are done.
  */
 export async function deleteBrokerages(services: CoreServices, forget: (name: string) => Promise<void>): Promise<void> {
   const { database, log } = services;
+  const skipped: string[] = [];
+  const faults: unknown[] = [];
   let finished = 0;
   for (let part = 0; part < mostParts; part += 1) {
-    const deleted = await database.run(deleteBrokeragePart(rowsAtOnce));
-    if (deleted === null) break;
-    if (!deleted.finished) continue;
-    finished += 1;
-    await forget(deleted.name);
-    log.info({ brokerage: deleted.brokerage }, 'deleted a brokerage');
+    const id = await database.run(brokerageToDelete(skipped));
+    if (id === null) break;
+    try {
+      const deleted = await database.run(deleteBrokeragePart(id, rowsAtOnce));
+      if (deleted === null) skipped.push(id);
+      if (!deleted?.finished) continue;
+      finished += 1;
+      await forget(deleted.name);
+      log.info({ brokerage: id }, 'deleted a brokerage');
+    } catch (error) {
+      log.error({ err: error, brokerage: id }, 'a brokerage could not be deleted');
+      faults.push(error);
+      skipped.push(id);
+    }
   }
   if (finished > 0) await clearBodies(services);
+  if (faults.length > 0) throw new AggregateError(faults, `${faults.length} brokerages could not be deleted.`);
 }

@@ -64,7 +64,7 @@ export const notAllowed = (cause?: unknown): Problem =>
 function ofRefusal(error: Refusal): Problem {
   const { reason, message } = error;
   if (reason === 'not_found') return nothingThere();
-  if (reason === 'too_many_mails')
+  if (reason === 'too_many_mails' || reason === 'sandbox_just_reset')
     return new Problem(429, reason, message, { ...retryAfter(error.retryAfter ?? 3600), cause: error });
   return new Problem(reason === 'recent_sign_in_required' ? 403 : 409, reason, message, { cause: error });
 }

@@ -109,10 +109,9 @@ const common: Failures = {
       'RateLimitedError',
       'rate_limited',
       z.object({
-        limit: z
-          .int()
-          .optional()
-          .meta({ description: 'Requests allowed in the window of a minute; of mails it is in the message.' }),
+        limit: z.int().optional().meta({
+          description: 'Requests allowed in the window of a minute; of mails and resets it is in the message.',
+        }),
         retry_after: z.int().meta({ description: 'Seconds until the window ends, as in Retry-After.' }),
       }),
     ),

@@ -100,14 +100,15 @@ const digestOf = (c: Context, said: unknown): Buffer => digestOfRequest([c.req.m
 /** For how long a full sandbox is left alone, in seconds, by programs that would ask again. */
 const untilReset = 3_600;
 
-/** An idempotency key that stands for another request is a fault of this one; a sandbox that is full lasts until it is reset. */
+/** An idempotency key that stands for another request is a fault of this one; a sandbox that is full lasts until it is reset, which it is once in ten seconds. */
 export const faultOf = (fault: unknown): unknown => {
   if (!(fault instanceof Refusal)) return fault;
   const { reason, message } = fault;
   if (reason === 'idempotency_key_reused') return invalid([{ in: 'header', path: 'Idempotency-Key', message }]);
-  if (reason !== 'sandbox_full') return fault;
-  const headers = { 'Retry-After': String(untilReset) };
-  return new Problem(429, 'rate_limited', message, { details: { retry_after: untilReset }, headers, cause: fault });
+  if (reason !== 'sandbox_full' && reason !== 'sandbox_just_reset') return fault;
+  const seconds = fault.retryAfter ?? untilReset;
+  const headers = { 'Retry-After': String(seconds) };
+  return new Problem(429, 'rate_limited', message, { details: { retry_after: seconds }, headers, cause: fault });
 };
 
 /** What leaves a record of `action` where it was refused or failed; `faultOf` says what the fault means to the caller. */

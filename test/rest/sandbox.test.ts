@@ -32,7 +32,11 @@ const sandboxId = async () =>
 const deal = async (title: string, by = ask) =>
   (await list('/deals', by)).find((one) => String(one['title']).startsWith(title))!;
 const diligence = async () => (await deal('Heating')).id;
-const reset = () => ask('POST', '/sandbox/reset');
+/** When the last reset is long enough ago. */
+const reset = () => {
+  service.clock.advance(10_000);
+  return ask('POST', '/sandbox/reset');
+};
 
 /** Every list of one deal, contacts and deals, with what is in them, but for when. */
 async function everything(): Promise<Record<string, unknown[]>> {
@@ -332,7 +336,36 @@ describe('a reset', () => {
     expect((await ask('POST', '/deals', { title: 'Room again' })).status).toBe(201);
   });
 
+  test('is done once in ten seconds, by whichever test key or admin', async () => {
+    expect((await reset()).status).toBe(200);
+    service.clock.advance(2_500);
+    const other = as(await tenant.key({ environment: 'test' }), service.restUrl);
+    for (const by of [ask, other]) {
+      const refused = await by('POST', '/sandbox/reset');
+      expect([refused.status, refused.body!.error.code]).toEqual([429, 'rate_limited']);
+      const seconds = Number(refused.headers.get('retry-after'));
+      expect(seconds).toBeGreaterThan(0);
+      expect(seconds).toBeLessThanOrEqual(8);
+      expect(refused.body!.error.details).toEqual({ retry_after: seconds });
+    }
+    const admin = await signInAs(service, tenant.admin);
+    expect(await admin.ask(`/brokerages/${tenant.id}/sandbox/reset`, {})).toMatchObject({
+      status: 429,
+      body: { error: { code: 'sandbox_just_reset', message: expect.stringMatching(/try again in [1-8] s\.$/) } },
+    });
+    // Two at once are one reset.
+    service.clock.advance(10_000);
+    const both = await Promise.all([ask('POST', '/sandbox/reset'), other('POST', '/sandbox/reset')]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([200, 429]);
+    // To be made is no reset.
+    const fresh = await brokerage(service);
+    const first = as(await fresh.key({ environment: 'test' }), service.restUrl);
+    expect((await first('POST', '/sandbox/reset')).status).toBe(200);
+    expect((await first('POST', '/sandbox/reset')).status).toBe(429);
+  });
+
   test('is done once for one idempotency key, and not for a live key', async () => {
+    service.clock.advance(10_000);
     const first = await ask('POST', '/sandbox/reset', undefined, { 'Idempotency-Key': 'reset-1' });
     await ask('POST', '/contacts', { type: 'person', displayName: 'Kept' });
     const second = await ask('POST', '/sandbox/reset', undefined, { 'Idempotency-Key': 'reset-1' });

@@ -811,7 +811,7 @@ export type RateLimitedError = ErrorEnvelope & {
     code: 'rate_limited';
     message: string;
     details: {
-      /** Requests allowed in the window of a minute; of mails it is in the message. */
+      /** Requests allowed in the window of a minute; of mails and resets it is in the message. */
       limit?: number | undefined;
       /** Seconds until the window ends, as in Retry-After. */
       retry_after: number;
@@ -1984,7 +1984,7 @@ export abstract class Calls {
     return this.call('getMe', input, options);
   }
 
-  /** Reset the sandbox. Puts the sandbox of a test key back to its demo data, under the same ids; webhooks stay, and who follows changes is told of them. Any test key may ask. */
+  /** Reset the sandbox. Puts the sandbox of a test key back to its demo data, under the same ids; webhooks stay, and who follows changes is told of them. Any test key may ask, once in ten seconds for all of them: 429 before that. */
   resetSandbox(
     input: Operations['resetSandbox']['input'] = {},
     options?: CallOptions,

@@ -18,7 +18,10 @@ export const sandboxOf = row<Sandbox, [brokerageId: string]>(
 
 const reset = row<{ done: boolean | null }>('reset_sandbox', 'select app.reset_sandbox($1, $2, $3) as done');
 
-/** Puts the sandbox of a brokerage back to how it was made; false when there is none, null when the caller is no admin of it. */
+/**
+ * Puts the sandbox of a brokerage back to how it was made; false when there is none, null when the caller is no admin of it. Refused with `sandbox_just_reset` for
+ * ten seconds after the last time.
+ */
 export const resetSandbox = (brokerageId: string, { address, requestId }: Origin): Statement<boolean | null> =>
   mapped(reset(brokerageId, address, requestId), (answer) => answer?.done ?? null);
 
@@ -27,6 +30,6 @@ const resetOfKey = row<{ done: boolean; at: string }>(
   'select app.reset_sandbox_with_key($1, $2) as done, app.now() as at',
 );
 
-/** Puts the sandbox of the calling test key back to how it was made, and says when; null for every other key. */
+/** The same for the calling test key; says when it was reset, null to every other key. */
 export const resetOwnSandbox = ({ address, requestId }: Origin): Statement<string | null> =>
   mapped(resetOfKey(address, requestId), (answer) => (answer?.done ? answer.at : null));

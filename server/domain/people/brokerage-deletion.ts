@@ -34,8 +34,14 @@ export interface DeletedPart {
   finished: boolean;
 }
 
-/** Deletes about `most` rows of a brokerage whose time has come; null when there is none. */
-export const deleteBrokeragePart = row<DeletedPart, [most: number]>(
+const next = row<{ id: string | null }>('brokerage_to_delete', 'select app.brokerage_to_delete($1) as id');
+
+/** The first brokerage whose time has come, of those that are not named; null when there is none. */
+export const brokerageToDelete = (skipped: readonly string[]): Statement<string | null> =>
+  mapped(next(skipped), (found) => found?.id ?? null);
+
+/** Deletes about `most` rows of a brokerage whose time has come; null when it is not so any more, or another node is at it. */
+export const deleteBrokeragePart = row<DeletedPart, [id: string, most: number]>(
   'delete_brokerage_part',
-  'select brokerage, name, finished from app.delete_brokerage_part($1)',
+  'select brokerage, name, finished from app.delete_brokerage_part($1, $2)',
 );
