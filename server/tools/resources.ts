@@ -32,6 +32,8 @@ const unknown = (uri: string): ProtocolError =>
   new ProtocolError(
     ProtocolErrorCode.InvalidParams,
     `Unknown resource: ${shown(uri)}. resources/list has those that there are.`,
+    // SEP-2164: which one, for a client that asked for several.
+    { uri: uri.slice(0, 1000) },
   );
 
 const listed = (

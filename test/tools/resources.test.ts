@@ -93,6 +93,7 @@ describe.each(eras)('%s', (_title, mode) => {
       await expect(client.readResource({ uri })).rejects.toMatchObject({
         code: -32_602,
         message: expect.stringMatching(/Unknown resource: .*resources\/list has those that there are/s),
+        data: { uri },
       });
   });
 
