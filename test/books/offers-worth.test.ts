@@ -1,6 +1,7 @@
 /** What is computed of the offers of a deal, as pages and tools tell it to each caller: docs/visibility.md, "What is computed". */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openBrowser, openDesk } from '../browser.ts';
 import { readExpectations } from '../policies/expectations.ts';
 import { callers } from '../policies/scene.ts';
 import { addToken, caller as toolCaller, insert } from '../tools/scene.ts';
@@ -243,4 +244,34 @@ describe('to the broker', () => {
     const { status, body } = await ask('broker', query);
     expect([status, body.error.code]).toEqual([400, 'validation_error']);
   });
+});
+
+test('on the page of offers the broker compares them, and computes coverage with terms of their own', async () => {
+  const browser = await openBrowser();
+  try {
+    const { cookie } = await web.as('broker');
+    const { page } = await openDesk(browser, web.service.origin, { cookie, locale: 'en-US' });
+    await page.goto(`${web.service.origin}/deals/${deal}/offers`);
+    const worth = page.getByRole('region', { name: 'What the offers are worth' });
+    await worth.waitFor();
+    await expect
+      .poll(() => worth.getByRole('row', { name: /^exclusive buyer/ }).innerText())
+      .toMatch(/4\.64×\s+5\.42×\s+3\.82×\s+0\.81×\s+74\.4%/);
+    await expect
+      .poll(() => page.getByRole('region', { name: 'The two best offers' }).innerText())
+      .toMatch(/\+\$300,000/);
+    await page.getByLabel('If it were accepted').selectOption({ label: 'exclusive buyer' });
+    await page.getByLabel(/^Loan: rate/).fill('111');
+    await page.getByRole('button', { name: 'Compute coverage by year' }).click();
+    await page.getByText('Write a percentage from 0 to 100, like 10.25.').waitFor();
+    await page.getByLabel(/^Loan: rate/).fill('10');
+    await page.getByLabel(/^Loan: years/).fill('10');
+    await page.getByRole('button', { name: 'Compute coverage by year' }).click();
+    const years = page.getByRole('region', { name: 'Coverage by year' });
+    await years.waitFor();
+    await expect.poll(() => years.getByRole('row').count()).toBe(11);
+    await page.getByText('Rules of the SBA for 7(a) loans').waitFor();
+  } finally {
+    await browser.close();
+  }
 });

@@ -102,7 +102,7 @@ function judgeEquity(facts: SbaFacts): SbaResult {
   const counted = countedNote(facts, required);
   const all = sum([equity, counted]);
   const share = divide(multiply(all, decimal('100')), cost, 2n, 'down');
-  const named = `${usd(all)} is ${share ? written(share) : '0'}% of ${usd(cost)}${isZero(counted) ? '' : `, ${usd(counted)} of it the seller’s note`}`;
+  const named = `${usd(all)} is ${share ? written(share) : '0'}% of ${usd(cost)}${isZero(counted) ? '' : `, ${usd(counted)} of it the seller’s note`}.`;
   if (atMost(required, all)) return met(named);
   if (facts.full_standby === null && note !== null && isPositive(note)) {
     const withNote = sum([equity, countedNote({ ...facts, full_standby: true }, required)]);

@@ -1,7 +1,13 @@
-import { infiniteQueryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import {
+  infiniteQueryOptions,
+  keepPreviousData,
+  queryOptions,
+  useMutation,
+  useQueryClient,
+} from '@tanstack/react-query';
 import { api } from './client.ts';
 import { keys } from './keys.ts';
-import type { Id, Instant, OfferInput } from './shapes.ts';
+import type { Id, Instant, OfferInput, TypedTerms } from './shapes.ts';
 
 /** Each buyer's current offer, and the terms that are agreed. */
 export const offersQuery = (dealId: Id) =>
@@ -11,6 +17,14 @@ export const offersQuery = (dealId: Id) =>
       api.get('/web/deals/:id/offers', { param: { id: dealId }, query: { cursor: pageParam }, signal }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor ?? null,
+  });
+
+/** What the current offers come to against the books, with what somebody typed in; while that changes, what was there before. */
+export const worthQuery = (dealId: Id, typed: TypedTerms) =>
+  queryOptions({
+    queryKey: [...keys.of(dealId, 'offers'), 'worth', typed],
+    queryFn: ({ signal }) => api.get('/web/deals/:id/offers/worth', { param: { id: dealId }, query: typed, signal }),
+    placeholderData: keepPreviousData,
   });
 
 /** Every revision of one buyer's offer, the latest first. */

@@ -93,6 +93,13 @@ export type Offer = Item<'/web/deals/:id/offers'>;
 export type OfferPayload = Offer['payload'];
 export type OfferInput = RequestBody<'post', '/web/deals/:id/offers'>['payload'];
 
+export type OfferAssessment = Answer<'get', '/web/deals/:id/offers/worth'>;
+export type OfferWorth = OfferAssessment['offers'][number];
+/** What somebody types in to see what it would come to, as text. */
+export type TypedTerms = Readonly<
+  Partial<Record<keyof RequestQuery<'get', '/web/deals/:id/offers/worth'> & string, string>>
+>;
+
 export type ClosingCondition = Item<'/web/deals/:id/conditions'>;
 export type ConditionStatus = ClosingCondition['status'];
 export type ConditionInput = RequestBody<'post', '/web/deals/:id/conditions'>;

@@ -13,6 +13,7 @@ import { formatMoney } from '../../../lib/format.ts';
 import { useDeal } from '../context.ts';
 import { endOfBusinessIn, UntilDialog } from '../exclusivity.tsx';
 import { AgreedTerms } from './agreed-terms.tsx';
+import { Assessment } from './assessment.tsx';
 import { Comparison } from './comparison.tsx';
 import { InviteBuyerLink } from '../invite-buyer-link.tsx';
 import { HistoryDrawer } from './history-drawer.tsx';
@@ -107,6 +108,7 @@ export default function OffersTab() {
             )}
             {side === 'seller' && !agreed && <AcceptedByBroker />}
             <Comparison offers={offers} onHistory={setShown} onAccept={setAccepting} />
+            <Assessment offers={offers} />
           </>
         )}
       </PagedList>

@@ -1,0 +1,209 @@
+/** What an acceptance would mean: whether the debt is covered, with terms that are typed in, and what the SBA's rules say. */
+import { useQueryClient } from '@tanstack/react-query';
+import { worthQuery } from '../../../api/offers.ts';
+import type { OfferAssessment, OfferWorth, TypedTerms } from '../../../api/shapes.ts';
+import { Badge } from '../../../components/badge.tsx';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Input } from '../../../components/input.tsx';
+import { Money } from '../../../components/money.tsx';
+import { none } from '../../../components/offers/terms.tsx';
+import { DayText } from '../../../components/time.tsx';
+import { MoneyField } from '../../../components/value-fields.tsx';
+import { useForm } from '../../../lib/use-form.ts';
+import { useDeal } from '../context.ts';
+import { Figures } from './worth.tsx';
+
+type Named = 'rate' | 'years' | 'note_rate' | 'note_years' | 'note_standby';
+
+const fields: readonly { name: Named; label: string; hint: string; mode: 'decimal' | 'numeric' }[] = [
+  { name: 'rate', label: 'Loan: rate', hint: 'Percent a year, like 10.25.', mode: 'decimal' },
+  { name: 'years', label: 'Loan: years', hint: 'At most 40.', mode: 'numeric' },
+  { name: 'note_rate', label: 'Seller note: rate', hint: 'As the loan if empty.', mode: 'decimal' },
+  { name: 'note_years', label: 'Seller note: years', hint: 'As the loan if empty.', mode: 'numeric' },
+  { name: 'note_standby', label: 'Seller note: years on standby', hint: 'Years without a payment.', mode: 'numeric' },
+];
+
+interface TermsFormProps {
+  typed: TypedTerms;
+  onTyped: (typed: TypedTerms) => void;
+  currency: string;
+}
+
+const nothing: Record<Named | 'equity', string> = {
+  rate: '',
+  years: '',
+  note_rate: '',
+  note_years: '',
+  note_standby: '',
+  equity: '',
+};
+
+/** Terms to see what they come to; they are kept nowhere. */
+function TermsForm({ typed, onTyped, currency }: TermsFormProps) {
+  const { deal } = useDeal();
+  const client = useQueryClient();
+  const withTerms = (values: typeof nothing): TypedTerms => ({
+    ...(typed.period_label && { period_label: typed.period_label }),
+    ...Object.fromEntries(
+      Object.entries(values).flatMap(([name, value]) => (value.trim() === '' ? [] : [[name, value.trim()]])),
+    ),
+  });
+  const form = useForm({
+    initial: nothing,
+    draft: null,
+    submit: (values) => client.fetchQuery(worthQuery(deal.id, withTerms(values))),
+    onDone: (_found, values) => onTyped(withTerms(values)),
+  });
+  return (
+    <form {...form.props} className="mt-4 border-t border-line pt-4">
+      <div className="grid grid-cols-2 gap-x-4 gap-y-3 md:grid-cols-3">
+        {fields.map(({ name, label, hint, mode }) => (
+          <Field key={name} label={label} hint={hint} error={form.errors[name]} optional>
+            <Input inputMode={mode} autoComplete="off" {...form.text(name)} />
+          </Field>
+        ))}
+        <Field label="Buyer’s own money" hint="Not borrowed." error={form.errors['equity']} optional>
+          <MoneyField {...form.field('equity')} currency={currency} />
+        </Field>
+      </div>
+      {form.fault && <p className="mt-3 text-sm text-bad">{form.fault}</p>}
+      <div className="mt-4 flex flex-wrap items-center gap-x-4 gap-y-2">
+        <Button type="submit" pending={form.pending}>
+          Compute coverage by year
+        </Button>
+        <p className="text-sm text-faint">What you type is kept nowhere.</p>
+      </div>
+    </form>
+  );
+}
+
+interface CoverageCardProps extends Omit<TermsFormProps, 'currency'> {
+  coverage: NonNullable<OfferWorth['coverage']>;
+  basis: NonNullable<OfferAssessment['basis']>;
+  name: string;
+}
+
+/** Whether what the business earns pays the debt of an offer. */
+export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardProps) {
+  const {
+    debt,
+    debt_is: is,
+    sentences,
+    without_largest: without,
+    years,
+    years_without_largest: yearsWithout,
+  } = coverage;
+  const withoutOf = (year: number) => yearsWithout?.find((one) => one.year === year)?.coverage;
+  return (
+    <Card
+      title="Is the debt covered?"
+      description={
+        <>
+          {name}: <Money amount={debt} currency={basis.currency} />{' '}
+          {is === 'recorded'
+            ? 'as recorded in its financing, with the seller note'
+            : 'of cash and seller note, as no loan is recorded'}
+          . From adjusted EBITDA of {basis.period}, which stays the same each year.
+        </>
+      }
+    >
+      <ul className="flex flex-col gap-1.5">
+        {sentences.map((sentence) => (
+          <li key={sentence}>{sentence}</li>
+        ))}
+      </ul>
+      {without && (
+        <>
+          <p className="mt-4 text-sm font-medium text-ink">
+            Without {without.customer}, the largest customer (EBITDA{' '}
+            <Money amount={without.ebitda} currency={basis.currency} />)
+          </p>
+          <ul className="mt-1 flex flex-col gap-1.5">
+            {without.sentences.map((sentence) => (
+              <li key={sentence}>{sentence}</li>
+            ))}
+          </ul>
+        </>
+      )}
+      <TermsForm {...form} currency={basis.currency} />
+      {years && (
+        <div className="mt-4 -mx-4 sm:-mx-5">
+          <Figures
+            label="Coverage by year"
+            head={['Year', 'Paid on debt', 'Coverage', ...(without ? [`Without ${without.customer}`] : [])]}
+            rows={years.map(({ year, paid, coverage: covered }) => ({
+              key: String(year),
+              cells: [
+                year,
+                <Money key="paid" amount={paid} currency={basis.currency} />,
+                covered ? `${covered}×` : none,
+                ...(without ? [withoutOf(year) ? `${withoutOf(year)}×` : none] : []),
+              ],
+            }))}
+          />
+        </div>
+      )}
+    </Card>
+  );
+}
+
+const looks = {
+  met: { tone: 'good', label: 'Met' },
+  not_met: { tone: 'bad', label: 'Not met' },
+  ask: { tone: 'warn', label: 'Ask' },
+} as const;
+
+/** What the rules of the SBA for 7(a) loans say of an offer. */
+export function SbaCard({
+  worth,
+  rules,
+  name,
+}: {
+  worth: OfferWorth;
+  rules: OfferAssessment['sba_rules'];
+  name: string;
+}) {
+  if (!worth.sba) return null;
+  return (
+    <Card
+      flush
+      title="Rules of the SBA for 7(a) loans"
+      description={`${name}, by what was entered. The lender decides; this is no advice.`}
+    >
+      <ul className="divide-y divide-line border-t border-line">
+        {worth.sba.map(({ id, answer }) => {
+          const rule = rules.find((one) => one.id === id);
+          const look = looks[answer.result];
+          return (
+            <li key={id} className="grid gap-x-4 gap-y-1 px-4 py-3 sm:grid-cols-[6rem_minmax(0,1fr)] sm:px-5">
+              <span>
+                <Badge tone={look.tone}>{look.label}</Badge>
+              </span>
+              <div className="min-w-0">
+                <p className="text-ink">
+                  {answer.result === 'ask' ? answer.ask : answer.why}
+                  {answer.result === 'not_met' && ` Not met by ${answer.by}.`}
+                </p>
+                <p className="mt-1 text-sm text-faint">
+                  {rule?.rule}{' '}
+                  <a
+                    href={rule?.source}
+                    target="_blank"
+                    rel="noreferrer"
+                    className="rounded-sm text-accent-ink underline underline-offset-3 hover:text-ink"
+                  >
+                    {rule?.citation}
+                  </a>
+                  , since {rule && <DayText day={rule.effective} />}
+                  {rule?.sureness === 'told' && '; as others tell it'}
+                </p>
+              </div>
+            </li>
+          );
+        })}
+      </ul>
+    </Card>
+  );
+}
