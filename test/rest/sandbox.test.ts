@@ -154,6 +154,138 @@ describe('a test key', () => {
     ).not.toBe(200);
   });
 
+  describe('beside two worlds that differ in what it may not see', () => {
+    /** What a brokerage or sandbox has in one of two worlds: a contact, and a deal with records, all of them with ids of ours. */
+    const added = (nth: number) => (word: string) =>
+      `01900000-0000-7000-8000-${hash('md5', `${nth} ${word}`).slice(0, 12)}`;
+    async function add(brokerageId: string, keyId: string, id: (word: string) => string): Promise<void> {
+      const [contactId, dealId] = [id('contact'), id('deal')];
+      const owner = await service.sql<{ id: string }>(
+        `select user_id as id from members where brokerage_id = $1 union all select id from users where sandbox_id = $1 limit 1`,
+        [brokerageId],
+      );
+      for (const [statement, ...values] of [
+        [
+          `insert into contacts (id, brokerage_id, type, display_name, email, external_id) values ($1, $2, 'person', 'A secret', 'secret@hidden.example', $3)`,
+          contactId,
+          brokerageId,
+          id('external'),
+        ],
+        [
+          `insert into deals (id, organization_id, title, state, keys_admitted, created_by) values ($1, $2, 'A secret', 'diligence', true, $3)`,
+          dealId,
+          brokerageId,
+          owner[0]!.id,
+        ],
+        [
+          `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`,
+          dealId,
+          owner[0]!.id,
+        ],
+        [`insert into closing_conditions (id, deal_id, name) values ($1, $2, 'A secret')`, id('condition'), dealId],
+        [
+          `insert into webhook_endpoints (id, key_id, url, state, off_reason, off_since, place, history)
+           select $1, $2, 'https://secret.example/', 'off', 'asked', now(), published, history from vault.change_stream`,
+          id('webhook'),
+          keyId,
+        ],
+      ])
+        await service.sql(statement!, values);
+    }
+
+    /** Every answer to a key, read and refused, of its own records and of hidden ones; without what tells requests apart. */
+    async function answers(by: typeof ask, hidden: readonly ((word: string) => string)[], since: string) {
+      const { paths } = (await (await fetch(`${service.restUrl}/openapi.json`)).json()) as {
+        paths: Record<string, Record<string, unknown>>;
+      };
+      const own = { contactId: (await list('/contacts', by))[0]!.id, dealId: (await list('/deals', by))[0]!.id };
+      const words: Readonly<Record<string, string>> = {
+        contactId: 'contact',
+        dealId: 'deal',
+        conditionId: 'condition',
+        webhookId: 'webhook',
+      };
+      const filled = (path: string, id: (word: string) => string) =>
+        path
+          .replace('{externalId}', id('external'))
+          .replaceAll(/\{(\w+)\}/g, (_all, name: string) => id(words[name] ?? name));
+      const reads = Object.entries(paths)
+        .filter(([path, operations]) => 'get' in operations && !path.includes('content'))
+        .flatMap(([path]) => [
+          filled(path, (word) => Object.entries(own).find(([name]) => words[name] === word)?.[1] ?? hidden[0]!(word)),
+          ...(path.includes('{') ? hidden.map((id) => filled(path, id)) : []),
+        ]);
+      const searches = [
+        '/contacts?search=secret',
+        '/contacts?email=secret%40hidden.example',
+        '/deals?search=secret',
+        `/events?after=${since}&expand=data`,
+      ];
+      const id = hidden.flatMap((one) => [one('contact'), one('deal'), one('webhook')]);
+      const asked: [string, string, unknown?][] = [
+        ...[...new Set([...reads, ...searches])].map((path) => ['GET', path] as [string, string]),
+        ...id.flatMap((one): [string, string, unknown?][] => [
+          ['PATCH', `/contacts/${one}`, { phone: '1' }],
+          ['POST', `/contacts/archive/${one}`],
+          ['POST', `/contacts/merge/${own.contactId}`, { from: one }],
+          ['PATCH', `/deals/${one}`, { summary: 'Other' }],
+          ['POST', `/deals/${one}/conditions`, { name: 'Other' }],
+          ['PATCH', `/webhooks/${one}`, { state: 'on' }],
+          ['DELETE', `/webhooks/${one}`],
+          ['POST', '/contacts/batch', { items: [{ action: 'update', id: one, contact: { phone: '1' } }] }],
+        ]),
+      ];
+      const found: Record<string, string> = {};
+      const askFor = async ([method, path, body]: (typeof asked)[number]) => {
+        const more = { 'Accept-Encoding': 'identity', ...(method === 'GET' ? {} : { 'If-Match': '*' }) };
+        const { status, headers, text } = await by(method, path, body, more);
+        const told = [...headers].filter(([name]) => !/^(?:date|x-request-id|etag|(?:x-)?ratelimit.*)$/.test(name));
+        const plain = text.replaceAll(/"(nextCursor|requestId|request_id)":"[^"]+"/g, '"$1":"…"');
+        found[`${method} ${path}`] = `${status} ${JSON.stringify(told)} ${plain}`;
+      };
+      for (let at = 0; at < asked.length; at += 8) await Promise.all(asked.slice(at, at + 8).map(askFor));
+      return found;
+    }
+
+    test(
+      'it answers alike, and so does a live key beside another sandbox, or its own',
+      { timeout: 60_000 },
+      async () => {
+        const other = await brokerage(service);
+        const theirs = await other.key({ scopes: keyScopes, environment: 'test' });
+        const [elsewhere] = await service.sql<{ id: string }>('select id from brokerages where sandbox_of = $1', [
+          other.id,
+        ]);
+        const worlds: readonly (readonly [typeof ask, ...(readonly [brokerageId: string, keyId: string])[]])[] = [
+          [ask, [tenant.id, live.id], [elsewhere!.id, theirs.id]],
+          [onLive, [await sandboxId(), key.id], [elsewhere!.id, theirs.id]],
+        ];
+        await onLive('POST', '/contacts', { type: 'person', displayName: 'Ours' });
+        await onLive('POST', '/deals', { title: 'Ours' });
+        const settled = async () => {
+          for (let nth = 0; nth < 3; nth += 1) await service.database.run(publishChanges());
+        };
+        await settled();
+        for (const [turn, [by, ...others]] of worlds.entries()) {
+          const hidden = others.map((_one, nth) => added(turn * 10 + nth));
+          const since = (await by('GET', '/events?after=latest')).body!.pagination.nextCursor!;
+          const before = await answers(by, hidden, since);
+          expect(Object.keys(before).length).toBeGreaterThan(80);
+          for (const [nth, [brokerageId, keyId]] of others.entries()) await add(brokerageId, keyId, hidden[nth]!);
+          await settled();
+          expect(await answers(by, hidden, since)).toEqual(before);
+          // What is broken is found: a policy that lets every key read contacts.
+          const [policy] = await service.sql<{ name: string; using: string }>(
+            `select policyname as name, qual as using from pg_policies where tablename = 'contacts' and cmd = 'SELECT' and policyname <> 'as_owner'`,
+          );
+          await service.sql(`alter policy ${policy!.name} on contacts using (true)`);
+          expect(await answers(by, hidden, since)).not.toEqual(before);
+          await service.sql(`alter policy ${policy!.name} on contacts using (${policy!.using})`);
+        }
+      },
+    );
+  });
+
   test('follows what changes in the sandbox, and cannot go on where a live key was', async () => {
     const settle = () =>
       expect
