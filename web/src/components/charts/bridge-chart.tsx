@@ -4,7 +4,7 @@ import { sum, toPixels } from '../../lib/decimal.ts';
 import { formatMoney } from '../../lib/format.ts';
 import { adjustmentCategories } from '../../lib/states.ts';
 import { ChartFrame } from './chart-frame.tsx';
-import { moneyTick, narrow, Plot, widthOf } from './plot.tsx';
+import { MoneyGrid, moneyTick, narrow, Plot, widthOf } from './plot.tsx';
 import { scaleOf } from './scale.ts';
 import { Tip } from './tip.tsx';
 
@@ -64,20 +64,7 @@ function standing(steps: readonly Step[], currency: string, width: number) {
     zones: steps.map((_, place) => ({ x: edge.left + place * band, y: 0, width: band, height: height - edge.bottom })),
     drawing: (
       <>
-        {money.ticks.map((tick) => (
-          <g key={tick}>
-            <line
-              x1={edge.left}
-              x2={width - edge.right}
-              y1={money.at(tick)}
-              y2={money.at(tick)}
-              stroke={tick === 0 ? 'var(--edge)' : 'var(--chart-grid)'}
-            />
-            <text x={edge.left - 8} y={money.at(tick) + 4} textAnchor="end" fill="var(--faint)">
-              {moneyTick(tick, currency)}
-            </text>
-          </g>
-        ))}
+        <MoneyGrid money={money} currency={currency} from={edge.left} to={width - edge.right} />
         {steps.map(({ label, said, span: [from, to], color }, place) => {
           const top = Math.min(money.at(from), money.at(to));
           return (

@@ -3,8 +3,8 @@ import { toPixels } from '../../lib/decimal.ts';
 import { formatMonth } from '../../lib/format.ts';
 import { isMonth } from '../../lib/periods.ts';
 import { ChartFrame } from './chart-frame.tsx';
-import { amountOf, moneyTick, Plot, widthOf } from './plot.tsx';
-import { scaleOf, type Scale } from './scale.ts';
+import { amountOf, MoneyGrid, Plot, widthOf } from './plot.tsx';
+import { scaleOf } from './scale.ts';
 import { Tip } from './tip.tsx';
 
 type Period = Pick<
@@ -25,30 +25,6 @@ const floor = height - edge.bottom;
 const revenueFloor = 190;
 const earningsTop = 222;
 
-interface Axis {
-  money: Scale;
-  width: number;
-  currency: string;
-}
-
-/** The lines and amounts of one axis. */
-function Grid({ money, width, currency }: Axis) {
-  return money.ticks.map((tick) => (
-    <g key={tick}>
-      <line
-        x1={edge.left}
-        x2={width - edge.right}
-        y1={money.at(tick)}
-        y2={money.at(tick)}
-        stroke={tick === 0 ? 'var(--edge)' : 'var(--chart-grid)'}
-      />
-      <text x={edge.left - 8} y={money.at(tick) + 4} textAnchor="end" fill="var(--faint)">
-        {moneyTick(tick, currency)}
-      </text>
-    </g>
-  ));
-}
-
 /** Revenue as bars and, on an axis of its own below them, EBITDA as a line, at a width in pixels. */
 function drawn(periods: readonly Period[], labels: readonly string[], currency: string, width: number) {
   const revenues = periods.map(({ revenue }) => toPixels(revenue));
@@ -63,6 +39,7 @@ function drawn(periods: readonly Period[], labels: readonly string[], currency: 
   const band = (width - edge.left - edge.right) / Math.max(1, periods.length);
   const thick = Math.min(28, band * 0.72);
   const middle = (place: number) => edge.left + (place + 0.5) * band;
+  const across = { currency, from: edge.left, to: width - edge.right };
   // Every label, or every second, third, … so that none runs into the next.
   const every = Math.ceil((Math.max(0, ...labels.map(widthOf)) + 16) / band);
   const points = earnings.map((value, place) =>
@@ -82,8 +59,8 @@ function drawn(periods: readonly Period[], labels: readonly string[], currency: 
     })),
     drawing: (
       <>
-        <Grid money={money} width={width} currency={currency} />
-        <Grid money={earned} width={width} currency={currency} />
+        <MoneyGrid money={money} {...across} />
+        <MoneyGrid money={earned} {...across} />
         {labels.map((label, place) =>
           place % every === 0 ? (
             <text

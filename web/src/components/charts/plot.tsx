@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
 import type { Decimal } from '../../api/shapes.ts';
 import { formatMoney } from '../../lib/format.ts';
+import type { Scale } from './scale.ts';
 
 /** Where a point is, as far as pointing there means it. */
 interface Zone {
@@ -107,6 +108,32 @@ export function Plot({ label, height, draw, tip }: PlotProps) {
 /** The label of a tick on a money axis: "$1.2M". Ticks are positions that the chart chose, not amounts of ours. */
 export const moneyTick = (value: number, currency: string): string =>
   formatMoney(String(value), currency, { short: true });
+
+interface MoneyGridProps {
+  money: Scale;
+  currency: string;
+  /** The pixels at which the lines begin and end. */
+  from: number;
+  to: number;
+}
+
+/** A line across the drawing for each tick of an upright axis of money, with its amount to the left. */
+export function MoneyGrid({ money, currency, from, to }: MoneyGridProps) {
+  return money.ticks.map((tick) => (
+    <g key={tick}>
+      <line
+        x1={from}
+        x2={to}
+        y1={money.at(tick)}
+        y2={money.at(tick)}
+        stroke={tick === 0 ? 'var(--edge)' : 'var(--chart-grid)'}
+      />
+      <text x={from - 8} y={money.at(tick) + 4} textAnchor="end" fill="var(--faint)">
+        {moneyTick(tick, currency)}
+      </text>
+    </g>
+  ));
+}
 
 /** The width of a text of axis labels, roughly. */
 export const widthOf = (text: string): number => text.length * 6.8;
