@@ -1,9 +1,6 @@
 import { useKeyActions } from '../../../api/settings.ts';
 import type { ApiKey, ApiKeyCreated, Id, Instant, KeyScope } from '../../../api/shapes.ts';
-import { Button } from '../../../components/button.tsx';
 import { Checkbox } from '../../../components/checkbox.tsx';
-import { CopyField } from '../../../components/copy-field.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
 import { Field, FieldGroup } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
@@ -12,6 +9,7 @@ import { DateTimeField } from '../../../components/value-fields.tsx';
 import { keyScopeGroups } from '../../../lib/key-scopes.ts';
 import { keyScopes, optionsOf } from '../../../lib/states.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
+import { RenewDialog, SecretDialog } from '../secret-dialogs.tsx';
 
 interface MakerProps {
   brokerageId: Id;
@@ -106,56 +104,33 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
   );
 }
 
-/** How long the token before may work on. */
-const overlaps = {
-  '0': 'Stops at once',
-  '3600': 'Works for another hour',
-  '86400': 'Works for another day',
-  '604800': 'Works for another week',
-} as const;
-
 /** Gives a key a new token. */
 export function RotateDialog({ apiKey, brokerageId, onClose, onMade }: MakerProps & { apiKey: ApiKey }) {
   const { rotate } = useKeyActions(brokerageId);
-  const withRecentSignIn = useRecentSignIn();
-  const form = useForm<{ overlap_seconds: keyof typeof overlaps }, ApiKeyCreated>({
-    initial: { overlap_seconds: '86400' },
-    draft: `rotation/${apiKey.id}`,
-    submit: ({ overlap_seconds }) =>
-      withRecentSignIn(() => rotate.mutateAsync({ id: apiKey.id, overlap_seconds: Number(overlap_seconds) })),
-    onDone: onMade,
-  });
   return (
-    <FormDialog
-      form={form}
-      size="sm"
-      onClose={onClose}
+    <RenewDialog
       title={`Rotate ${apiKey.name}`}
       description="The key gets a new token and stays what it is otherwise."
       action="Rotate"
-    >
-      <Field label="The current token" error={form.errors.overlap_seconds}>
-        <Select {...form.field('overlap_seconds')} options={optionsOf(overlaps)} />
-      </Field>
-    </FormDialog>
+      current="The current token"
+      does="Works"
+      draft={`rotation/${apiKey.id}`}
+      renew={(overlap_seconds) => rotate.mutateAsync({ id: apiKey.id, overlap_seconds })}
+      onClose={onClose}
+      onMade={onMade}
+    />
   );
 }
 
 /** Shows a new token, this once. */
 export function TokenDialog({ made, onClose }: { made: ApiKeyCreated; onClose: () => void }) {
   return (
-    <Dialog
-      shownOnce
-      onClose={onClose}
+    <SecretDialog
       title={`The token of ${made.key.name}`}
       description="Copy it now: it is not shown again, and no one here can find it out."
-      footer={
-        <Button kind="primary" onClick={onClose}>
-          I have copied it
-        </Button>
-      }
-    >
-      <CopyField value={made.token} label="Token" />
-    </Dialog>
+      label="Token"
+      secret={made.token}
+      onClose={onClose}
+    />
   );
 }

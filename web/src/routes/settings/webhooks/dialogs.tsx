@@ -1,18 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import { apiKeysQuery, useWebhookActions } from '../../../api/settings.ts';
 import type { EventType, Id, Instant, Webhook, WebhookSecret } from '../../../api/shapes.ts';
-import { Button } from '../../../components/button.tsx';
 import { Checkbox } from '../../../components/checkbox.tsx';
-import { CopyField } from '../../../components/copy-field.tsx';
-import { Dialog } from '../../../components/dialog.tsx';
 import { Field, FieldGroup } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
 import { eventTypeGroups } from '../../../lib/event-types.ts';
-import { optionsOf } from '../../../lib/states.ts';
-import { orNull, required, useForm } from '../../../lib/use-form.ts';
+import { orNull, required, useForm, type Form } from '../../../lib/use-form.ts';
+import { RenewDialog, SecretDialog } from '../secret-dialogs.tsx';
 
 interface DialogProps {
   onClose: () => void;
@@ -63,7 +61,6 @@ function Types({ all, types, error, onAll, onTypes }: TypesProps) {
 }
 
 interface Values {
-  key_id: Id;
   url: string;
   description: string;
   all: boolean;
@@ -76,8 +73,33 @@ const checkOf = (values: Values) => ({
 });
 const typesOf = ({ all, types }: Values): EventType[] | null => (all ? null : types);
 
-const urlHint = 'Begins with https:// and can be reached from the Internet.';
-const descriptionHint = 'What people here call it.';
+interface FieldsProps {
+  form: Pick<Form<Values>, 'values' | 'set' | 'errors' | 'text'>;
+  /** Between the description and what is sent. */
+  children?: ReactNode;
+}
+
+/** What a webhook is: where it goes to, what it is called, and what is sent. */
+function Fields({ form: { values, set, errors, text }, children }: FieldsProps) {
+  return (
+    <>
+      <Field label="Address" error={errors.url} hint="Begins with https:// and can be reached from the Internet.">
+        <Input {...text('url')} type="url" maxLength={2000} autoComplete="off" placeholder="https://" />
+      </Field>
+      <Field label="Description" optional error={errors.description} hint="What people here call it.">
+        <Input {...text('description')} maxLength={200} autoComplete="off" />
+      </Field>
+      {children}
+      <Types
+        all={values.all}
+        types={values.types}
+        error={errors.types}
+        onAll={(all) => set('all', all)}
+        onTypes={(types) => set('types', types)}
+      />
+    </>
+  );
+}
 
 /** Adds a webhook; the server wants a recent sign-in for that. */
 export function AddDialog({
@@ -88,7 +110,7 @@ export function AddDialog({
   const { add } = useWebhookActions();
   const withRecentSignIn = useRecentSignIn();
   const keys = useQuery(apiKeysQuery(brokerageId)).data?.items.filter(({ state }) => state === 'active');
-  const form = useForm<Values, WebhookSecret>({
+  const form = useForm<Values & { key_id: Id }, WebhookSecret>({
     initial: { key_id: '', url: '', description: '', all: true, types: [] },
     draft: `webhook/${brokerageId}`,
     check: (values) => ({ ...checkOf(values), ...required(values, { key_id: 'Choose a key.' }) }),
@@ -112,39 +134,28 @@ export function AddDialog({
       action="Add webhook"
       onClose={onClose}
     >
-      <Field label="Address" error={form.errors.url} hint={urlHint}>
-        <Input {...form.text('url')} type="url" maxLength={2000} autoComplete="off" placeholder="https://" />
-      </Field>
-      <Field label="Description" optional error={form.errors.description} hint={descriptionHint}>
-        <Input {...form.text('description')} maxLength={200} autoComplete="off" />
-      </Field>
-      <Field
-        label="API key"
-        error={form.errors.key_id}
-        hint={
-          keys?.length === 0
-            ? 'There is no key in force: create one under API keys first.'
-            : 'What the key may read is sent, and nothing once it is revoked.'
-        }
-      >
-        <Select
-          {...form.field('key_id')}
-          options={[
-            { value: '', label: 'Choose a key' },
-            ...(keys ?? []).map(({ id, name, environment }) => ({
-              value: id,
-              label: environment === 'test' ? `${name} (test)` : name,
-            })),
-          ]}
-        />
-      </Field>
-      <Types
-        all={form.values.all}
-        types={form.values.types}
-        error={form.errors.types}
-        onAll={(all) => form.set('all', all)}
-        onTypes={(types) => form.set('types', types)}
-      />
+      <Fields form={form}>
+        <Field
+          label="API key"
+          error={form.errors.key_id}
+          hint={
+            keys?.length === 0
+              ? 'There is no key in force: create one under API keys first.'
+              : 'What the key may read is sent, and nothing once it is revoked.'
+          }
+        >
+          <Select
+            {...form.field('key_id')}
+            options={[
+              { value: '', label: 'Choose a key' },
+              ...(keys ?? []).map(({ id, name, environment }) => ({
+                value: id,
+                label: environment === 'test' ? `${name} (test)` : name,
+              })),
+            ]}
+          />
+        </Field>
+      </Fields>
     </FormDialog>
   );
 }
@@ -154,95 +165,60 @@ export function EditDialog({ webhook, onClose }: DialogProps & { webhook: Webhoo
   const { change } = useWebhookActions();
   const withRecentSignIn = useRecentSignIn();
   const { id, url, description, types } = webhook;
-  const form = useForm<Omit<Values, 'key_id'>>({
+  const form = useForm<Values>({
     initial: { url, description: description ?? '', all: types === null, types: [...(types ?? [])] },
     draft: `webhook/${id}`,
-    check: (values) => checkOf({ ...values, key_id: '' }),
+    check: checkOf,
     submit: (values) =>
       withRecentSignIn(() =>
         change.mutateAsync({
           id,
           ...(values.url.trim() !== url && { url: values.url.trim() }),
           description: orNull(values.description),
-          types: typesOf({ ...values, key_id: '' }),
+          types: typesOf(values),
         }),
       ),
     onDone: onClose,
   });
   return (
     <FormDialog form={form} title={`Edit ${nameOf(webhook)}`} action="Save" onClose={onClose}>
-      <Field label="Address" error={form.errors.url} hint={urlHint}>
-        <Input {...form.text('url')} type="url" maxLength={2000} autoComplete="off" />
-      </Field>
-      <Field label="Description" optional error={form.errors.description} hint={descriptionHint}>
-        <Input {...form.text('description')} maxLength={200} autoComplete="off" />
-      </Field>
-      <Types
-        all={form.values.all}
-        types={form.values.types}
-        error={form.errors.types}
-        onAll={(all) => form.set('all', all)}
-        onTypes={(chosen) => form.set('types', chosen)}
-      />
+      <Fields form={form} />
     </FormDialog>
   );
 }
 
-/** How long the secret before may sign too. */
-const overlaps = {
-  '0': 'Stops at once',
-  '3600': 'Signs for another hour',
-  '86400': 'Signs for another day',
-  '604800': 'Signs for another week',
-} as const;
-
 /** Gives a webhook a new secret. */
-export function RenewDialog({
+export function RenewSecretDialog({
   webhook,
   onClose,
   onMade,
 }: DialogProps & { webhook: Webhook; onMade: (made: WebhookSecret) => void }) {
   const { rotate } = useWebhookActions();
-  const withRecentSignIn = useRecentSignIn();
-  const form = useForm<{ overlap_seconds: keyof typeof overlaps }, WebhookSecret>({
-    initial: { overlap_seconds: '86400' },
-    draft: null,
-    submit: ({ overlap_seconds }) =>
-      withRecentSignIn(() => rotate.mutateAsync({ id: webhook.id, overlap_seconds: Number(overlap_seconds) })),
-    onDone: onMade,
-  });
   return (
-    <FormDialog
-      form={form}
-      size="sm"
-      onClose={onClose}
+    <RenewDialog
       title={`Renew the secret of ${nameOf(webhook)}`}
       description="While both secrets sign, each delivery has two signatures: the receiver takes it by either."
       action="Renew secret"
-    >
-      <Field label="The current secret" error={form.errors.overlap_seconds}>
-        <Select {...form.field('overlap_seconds')} options={optionsOf(overlaps)} />
-      </Field>
-    </FormDialog>
+      current="The current secret"
+      does="Signs"
+      draft={null}
+      renew={(overlap_seconds) => rotate.mutateAsync({ id: webhook.id, overlap_seconds })}
+      onClose={onClose}
+      onMade={onMade}
+    />
   );
 }
 
-/** Shows a new secret, this once. */
-export function SecretDialog({ made, onClose }: DialogProps & { made: WebhookSecret }) {
+/** Shows a webhook's new secret, this once. */
+export function NewSecretDialog({ made, onClose }: DialogProps & { made: WebhookSecret }) {
   return (
-    <Dialog
-      shownOnce
-      onClose={onClose}
+    <SecretDialog
       title={`The secret of ${nameOf(made.webhook)}`}
       description="Whoever receives it checks each delivery with it. Copy it now: it is not shown again."
-      footer={
-        <Button kind="primary" onClick={onClose}>
-          I have copied it
-        </Button>
-      }
-    >
-      <CopyField value={made.secret} label="Secret" />
-    </Dialog>
+      label="Secret"
+      secret={made.secret}
+      onClose={onClose}
+    />
   );
 }
 

@@ -20,7 +20,7 @@ import { paths } from '../../../paths.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 import { DeliveriesDrawer } from './deliveries.tsx';
-import { AddDialog, EditDialog, nameOf, RenewDialog, SecretDialog } from './dialogs.tsx';
+import { AddDialog, EditDialog, nameOf, NewSecretDialog, RenewSecretDialog } from './dialogs.tsx';
 
 type Open =
   | { kind: 'add' }
@@ -214,9 +214,9 @@ function Webhooks({ brokerageId }: { brokerageId: Id }) {
       </Card>
       {open?.kind === 'add' && <AddDialog brokerageId={brokerageId} onClose={close} onMade={show} />}
       {open?.kind === 'edit' && <EditDialog webhook={open.webhook} onClose={close} />}
-      {open?.kind === 'renew' && <RenewDialog webhook={open.webhook} onClose={close} onMade={show} />}
+      {open?.kind === 'renew' && <RenewSecretDialog webhook={open.webhook} onClose={close} onMade={show} />}
       {open?.kind === 'deliveries' && <DeliveriesDrawer webhook={open.webhook} onClose={close} />}
-      {open?.kind === 'secret' && <SecretDialog made={open.made} onClose={close} />}
+      {open?.kind === 'secret' && <NewSecretDialog made={open.made} onClose={close} />}
     </SettingsPage>
   );
 }

@@ -1,0 +1,86 @@
+import { Button } from '../../components/button.tsx';
+import { CopyField } from '../../components/copy-field.tsx';
+import { Dialog } from '../../components/dialog.tsx';
+import { Field } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
+import { Select } from '../../components/input.tsx';
+import { useRecentSignIn } from '../../components/recent-sign-in.tsx';
+import { optionsOf } from '../../lib/states.ts';
+import { useForm } from '../../lib/use-form.ts';
+
+/** For how many seconds the secret before may be used too. */
+const overlaps = { '0': '', '3600': 'another hour', '86400': 'another day', '604800': 'another week' } as const;
+type Overlap = keyof typeof overlaps;
+
+interface RenewDialogProps<Made> {
+  title: string;
+  description: string;
+  action: string;
+  /** What the secret before is called, and what it does meanwhile: “The current token”, “Works”. */
+  current: string;
+  does: string;
+  /** As of useForm. */
+  draft: string | null;
+  renew: (overlapSeconds: number) => Promise<Made>;
+  onClose: () => void;
+  onMade: (made: Made) => void;
+}
+
+/** Puts a new secret in the place of one, which may be used for a while yet; the server wants a recent sign-in for that. */
+export function RenewDialog<Made>({
+  title,
+  description,
+  action,
+  current,
+  does,
+  draft,
+  renew,
+  onClose,
+  onMade,
+}: RenewDialogProps<Made>) {
+  const withRecentSignIn = useRecentSignIn();
+  const form = useForm<{ overlap_seconds: Overlap }, Made>({
+    initial: { overlap_seconds: '86400' },
+    draft,
+    submit: ({ overlap_seconds }) => withRecentSignIn(() => renew(Number(overlap_seconds))),
+    onDone: onMade,
+  });
+  const options = optionsOf(overlaps).map(({ value, label }) => ({
+    value,
+    label: label === '' ? 'Stops at once' : `${does} for ${label}`,
+  }));
+  return (
+    <FormDialog form={form} size="sm" onClose={onClose} title={title} description={description} action={action}>
+      <Field label={current} error={form.errors.overlap_seconds}>
+        <Select {...form.field('overlap_seconds')} options={options} />
+      </Field>
+    </FormDialog>
+  );
+}
+
+interface SecretDialogProps {
+  title: string;
+  description: string;
+  label: string;
+  secret: string;
+  onClose: () => void;
+}
+
+/** Shows a new secret, this once. */
+export function SecretDialog({ title, description, label, secret, onClose }: SecretDialogProps) {
+  return (
+    <Dialog
+      shownOnce
+      onClose={onClose}
+      title={title}
+      description={description}
+      footer={
+        <Button kind="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      }
+    >
+      <CopyField value={secret} label={label} />
+    </Dialog>
+  );
+}
