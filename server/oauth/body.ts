@@ -21,13 +21,16 @@ export async function bodyParameters(c: Context, known: readonly string[]): Prom
   }
   if (charset !== undefined && charset !== 'utf-8') throw invalidRequest('Send the body in UTF-8.', 415);
   const body = await boundedText(c, largestBody);
-  if (body === 'too_large') throw invalidRequest(`The body is too large: at most ${largestBody} bytes.`);
-  if (body === 'not_text') throw invalidRequest('The body is not UTF-8.');
+  if (body === 'too_large') throw invalidRequest(`The body is too large: send at most ${largestBody} bytes.`);
+  if (body === 'not_text') throw invalidRequest('The body is not UTF-8: send it in UTF-8.');
   const parameters = type === form ? urlencodedParameters(body.text) : jsonParameters(body.text);
-  if (parameters === null) throw invalidRequest('The body must be a JSON object whose values are strings.');
+  if (parameters === null)
+    throw invalidRequest('The body must be a JSON object whose values are strings: send it so, or as a form.');
   for (const name of known) {
-    if (name !== 'resource' && parameters.isRepeated(name)) throw invalidRequest(`${name} is there more than once.`);
-    if (parameters.isMalformed(name)) throw invalidRequest(`${name} is not well-formed UTF-8.`);
+    if (name !== 'resource' && parameters.isRepeated(name))
+      throw invalidRequest(`${name} is there more than once: send it once.`);
+    if (parameters.isMalformed(name))
+      throw invalidRequest(`${name} is not well-formed UTF-8: send it percent-encoded in UTF-8.`);
   }
   return parameters;
 }
@@ -35,6 +38,6 @@ export async function bodyParameters(c: Context, known: readonly string[]): Prom
 /** The value of a parameter that has to be there; throws invalid_request. */
 export function required(parameters: Parameters, name: string): string {
   const value = parameters.one(name);
-  if (value === undefined) throw invalidRequest(`${name} is missing.`);
+  if (value === undefined) throw invalidRequest(`${name} is missing: send it.`);
   return value;
 }

@@ -40,7 +40,9 @@ function inCodesOfOAuth(c: Context, problem: Problem): Problem {
     case 'validation_error':
       // What the database calls the value is no name of a parameter.
       return problem.cause instanceof Invalid
-        ? invalidRequest('A parameter does not have the form that it must have.')
+        ? invalidRequest(
+            'A parameter does not have the form that it must have: compare them with those of the metadata and of the last answer.',
+          )
         : invalidRequest(problem.message, problem.status);
     case 'busy':
     case 'unavailable':
@@ -50,7 +52,11 @@ function inCodesOfOAuth(c: Context, problem: Problem): Problem {
         ...retryAfter(5),
       });
     case 'internal_error':
-      return oauthError('server_error', `Something failed on our side; request id ${requestIdOf(c)}.`, { status: 500 });
+      return oauthError(
+        'server_error',
+        `Something failed on our side: try again, and if it fails again, tell the operator the request id ${requestIdOf(c)}.`,
+        { status: 500 },
+      );
     default:
       return problem;
   }

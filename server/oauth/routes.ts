@@ -32,7 +32,15 @@ const wrongMethod =
     return writeOAuthError(c, invalidRequest(`Use ${allowed[0]}.`, 405));
   };
 
-const notFound: Handler = (c) => writeOAuthError(c, new Problem(404, 'not_found', 'There is no such document.'));
+const notFound: Handler = (c) =>
+  writeOAuthError(
+    c,
+    new Problem(
+      404,
+      'not_found',
+      'There is no such document: the metadata is at /.well-known/oauth-authorization-server.',
+    ),
+  );
 
 /** The endpoints that programs call: every answer, also to a failure, is JSON. */
 function forPrograms(services: Services): Hono {

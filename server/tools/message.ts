@@ -25,14 +25,15 @@ export async function readMessage(c: Context): Promise<unknown> {
     throw new Problem(415, 'unsupported_media_type', 'Send JSON with the header Content-Type: application/json.');
   const body = await boundedText(c, largestBody);
   if (body === 'too_large')
-    throw new Problem(413, 'too_large', `The body is too large: at most ${largestBody} bytes (1 MiB).`);
-  if (body === 'not_text') throw parseError('Parse error: the body is not UTF-8.');
-  if (isTooDeep(body.text)) throw parseError('Parse error: the body is nested too deeply.');
+    throw new Problem(413, 'too_large', `The body is too large: send at most ${largestBody} bytes (1 MiB).`);
+  if (body === 'not_text') throw parseError('Parse error: the body is not UTF-8. Send JSON in UTF-8.');
+  if (isTooDeep(body.text))
+    throw parseError('Parse error: the body is nested too deeply. Send one message with plain arguments.');
   let message: unknown;
   try {
     message = JSON.parse(body.text);
   } catch {
-    throw parseError('Parse error: the body is not valid JSON.');
+    throw parseError('Parse error: the body is not valid JSON. Send one JSON-RPC message.');
   }
   if (Array.isArray(message)) checkArray(c, message);
   return message;
@@ -46,7 +47,7 @@ function checkArray(c: Context, messages: readonly unknown[]): void {
   if (revision !== undefined && revision !== revisionWithArrays)
     throw invalidRequest(`revision ${revisionWithArrays} alone has arrays of messages; send one at a time.`);
   if (messages.some((one) => methodOf(one) === 'initialize'))
-    throw invalidRequest('initialize is not sent in an array.');
+    throw invalidRequest('initialize is not sent in an array; send it alone.');
 }
 
 /** What a message asks for; undefined when it asks for nothing. */

@@ -74,9 +74,17 @@ export const missingScope = (facts: CallFacts): RefusalBody =>
 
 /** What the tool is not yet there for. */
 export function featureNotAvailable(tool: Tool): RefusalBody {
-  const message = `${tool.name} is not available on this server: its ${tool.feature} feature is switched off. Nothing was done, and calling again will not help.`;
+  const message = `${tool.name} is not available on this server: its ${tool.feature} feature is switched off. Nothing was done, and calling again will not help; the operator of the service can switch it on.`;
   return { error: 'feature_not_available', message };
 }
+
+/** What can be done about a refusal of the database that does not say so itself: it words what is so for whoever is in front of a page. */
+const nextSteps: Readonly<Record<string, string>> = {
+  not_a_buyer: 'Somebody of a buyer’s side can ask it; calling again will not help.',
+  deal_over: 'svc_questions_list has what was asked before; calling again will not help.',
+  deal_closed: 'What is there can still be read; calling again will not help.',
+  deal_full: 'Nothing was added: what is there can be changed or commented on instead.',
+};
 
 /**
  * What `error`, thrown in the course of a call, means to the model. Null: it is none of the faults that we know of, and
@@ -100,7 +108,7 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
     case 'validation_error':
       return {
         error: code,
-        message: `Nothing was done, because the input does not fit. ${message}`,
+        message: `Nothing was done, because the input does not fit. ${message} Correct it and call again.`,
         details: (details as readonly Detail[]).map((detail) => ({ ...detail, allowed: 'as the input schema says' })),
       };
     case 'idempotency_key_reused':
@@ -117,7 +125,7 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
       return { error: code, message: `${message}${doubt}` };
     }
     default:
-      return { error: 'submission_rejected', message };
+      return { error: 'submission_rejected', message: nextSteps[code] ? `${message} ${nextSteps[code]}` : message };
   }
 }
 
@@ -125,6 +133,6 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
 export function internalError(requestId: string): RefusalBody {
   return {
     error: 'internal_error',
-    message: `Something failed on our side, and nothing was changed. The operator finds it in the log under request id ${requestId}.`,
+    message: `Something failed on our side, and nothing was changed. Try again once; if it fails again, tell the user the request id ${requestId}, under which the operator finds it in the log.`,
   };
 }

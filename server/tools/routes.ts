@@ -28,7 +28,12 @@ function withHeaders(response: Response, ...headers: Readonly<Record<string, str
   return response;
 }
 
-const forbidden = (): Problem => new Problem(403, 'forbidden', 'Pages of this origin may not call the tool server.');
+const forbidden = (): Problem =>
+  new Problem(
+    403,
+    'forbidden',
+    'Pages of this origin may not call the tool server: its operator can allow the origin (ALLOWED_ORIGINS).',
+  );
 
 /** What asks the database for more than whose token it is. */
 const calls = new Set(['tools/call', 'resources/list', 'resources/read', 'completion/complete']);
@@ -75,7 +80,9 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): H
   function checkRequest(c: Context, origin: string | undefined): void {
     if (origin !== undefined && !mayCall(origin)) throw forbidden();
     if (c.req.method !== 'POST')
-      throw new Problem(405, 'method_not_allowed', 'Use POST.', { headers: { Allow: 'POST' } });
+      throw new Problem(405, 'method_not_allowed', 'Use POST: messages are sent so, and nothing is streamed.', {
+        headers: { Allow: 'POST' },
+      });
     checkAccept(c);
   }
 

@@ -22,7 +22,11 @@ function inOurWords(c: Context, problem: Problem): Problem {
       return new Problem(503, problem.code, message, retryAfter(5));
     }
     case 'internal_error':
-      return new Problem(500, problem.code, `Something failed on our side; request id ${requestIdOf(c)}.`);
+      return new Problem(
+        500,
+        problem.code,
+        `Something failed on our side: try again, and if it fails again, tell the operator the request id ${requestIdOf(c)}.`,
+      );
     default:
       return problem;
   }

@@ -229,7 +229,7 @@ test('a failure on our side is told in fixed words with the id under which the l
     expect(body?.result.structuredContent).toEqual({
       error: 'internal_error',
       message:
-        'Something failed on our side, and nothing was changed. The operator finds it in the log under request id broken-1.',
+        'Something failed on our side, and nothing was changed. Try again once; if it fails again, tell the user the request id broken-1, under which the operator finds it in the log.',
     });
     expect(text).not.toMatch(/payload|column|offers_|postgres/i);
     expect(await recordsOf('broken-1')).toMatchObject([{ outcome: 'internal_error' }]);

@@ -33,7 +33,11 @@ describe('one address', () => {
 
   test.each(['GET', 'DELETE', 'PUT', 'PATCH'])('%s is 405 and says what is allowed', async (method) => {
     const { status, headers, body } = await send(service, access.token, undefined, { method });
-    expect([status, headers.get('allow'), body?.error.message]).toEqual([405, 'POST', 'Use POST.']);
+    expect([status, headers.get('allow'), body?.error.message]).toEqual([
+      405,
+      'POST',
+      'Use POST: messages are sent so, and nothing is streamed.',
+    ]);
   });
 
   test('the origin is the tool server to programs, and the home page to a browser', async () => {

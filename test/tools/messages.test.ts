@@ -96,7 +96,7 @@ describe('what a client sends and takes', () => {
     const { status, body } = await send(service, access.token, large);
     expect([status, body?.error]).toEqual([
       413,
-      { code: 413, message: 'The body is too large: at most 1048576 bytes (1 MiB).' },
+      { code: 413, message: 'The body is too large: send at most 1048576 bytes (1 MiB).' },
     ]);
     const unannounced = await fetch(`${service.mcpUrl}/api/mcp`, {
       method: 'POST',

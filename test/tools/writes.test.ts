@@ -146,7 +146,11 @@ describe('what stands in front', () => {
   test('a closed deal takes no more changes, and says so', async () => {
     for (const state of ['closing', 'closed'])
       await service.sql('update deals set state = $2 where id = $1', [scene.deal, state]);
-    const closed = { error: 'submission_rejected', message: 'The deal is closed and takes no more changes.' };
+    const closed = {
+      error: 'submission_rejected',
+      message:
+        'The deal is closed and takes no more changes. What is there can still be read; calling again will not help.',
+    };
     expect(await (await writer('broker')).refused(normalize, adjustment())).toEqual(closed);
     expect(await (await writer('other buyer')).refused(askQuestion, question())).toEqual(closed);
     expect(await kept('normalizations')).toEqual([{ count: 0 }]);

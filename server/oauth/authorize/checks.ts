@@ -40,18 +40,21 @@ const singular = [
 
 const eachOnce: Check = (parameters) => {
   const repeated = singular.find((name) => parameters.isRepeated(name));
-  return repeated === undefined ? null : invalid(`${repeated} is there more than once.`);
+  return repeated === undefined ? null : invalid(`${repeated} is there more than once: send it once.`);
 };
 
 const eachText: Check = (parameters) => {
   const malformed = [...singular, 'resource'].find((name) => parameters.isMalformed(name));
-  return malformed === undefined ? null : invalid(`${malformed} is not well-formed UTF-8.`);
+  return malformed === undefined
+    ? null
+    : invalid(`${malformed} is not well-formed UTF-8: send it percent-encoded in UTF-8.`);
 };
 
 const noRequestObject: Check = (parameters) => {
-  if (parameters.one('request') !== undefined) return refused('request_not_supported', 'Send plain parameters.');
+  if (parameters.one('request') !== undefined)
+    return refused('request_not_supported', 'Request objects are not read: send plain parameters.');
   if (parameters.one('request_uri') !== undefined)
-    return refused('request_uri_not_supported', 'Send plain parameters.');
+    return refused('request_uri_not_supported', 'Request objects are not read: send plain parameters.');
   return null;
 };
 
@@ -61,10 +64,13 @@ const responseType: Check = (parameters) => {
   return value === 'code' ? null : refused('unsupported_response_type', 'response_type must be code.');
 };
 
-const state: Check = (parameters) => (parameters.one('state') === undefined ? invalid('state is missing.') : null);
+const state: Check = (parameters) =>
+  parameters.one('state') === undefined ? invalid('state is missing: send a value that nobody can guess.') : null;
 
 const challengeMethod: Check = (parameters) =>
-  parameters.one('code_challenge_method') === 'S256' ? null : invalid('code_challenge_method must be S256.');
+  parameters.one('code_challenge_method') === 'S256'
+    ? null
+    : invalid('code_challenge_method must be S256: send it with the challenge.');
 
 const challenge: Check = (parameters) =>
   /^[A-Za-z0-9_-]{43}$/.test(parameters.one('code_challenge') ?? '')
@@ -75,15 +81,17 @@ const scope: Check = (parameters) => {
   const asked = scopeList(parameters.one('scope'));
   if (asked === null) return invalid('scope is missing: ask for mcp:read, or for mcp:read mcp:write.');
   if (!asked.every((name) => (scopes as readonly string[]).includes(name))) {
-    return refused('invalid_scope', 'There are the scopes mcp:read and mcp:write.');
+    return refused('invalid_scope', 'There are the scopes mcp:read and mcp:write: ask for the first, or for both.');
   }
-  return asked.includes('mcp:read') ? null : refused('invalid_scope', 'mcp:read is the least that can be asked for.');
+  return asked.includes('mcp:read')
+    ? null
+    : refused('invalid_scope', 'mcp:read is the least that can be asked for: ask for it, or for mcp:read mcp:write.');
 };
 
 const resource: Check = (parameters, baseUrl) =>
   parameters.all('resource').every((asked) => resourceOf(baseUrl, asked) !== null)
     ? null
-    : refused('invalid_target', 'resource must be this tool server, as in its metadata.');
+    : refused('invalid_target', 'resource must be this tool server, as in its metadata: send that, or leave it out.');
 
 const checks: readonly Check[] = [
   eachOnce,

@@ -123,7 +123,10 @@ export function takeDecision(services: Services): Handler {
         document ? denyDocumentClient(consent, originOf(c)) : denyClient(consent, originOf(c)),
       );
       if (outcome !== 'denied') return explain(outcome);
-      return redirectWithError(c, back, { error: 'access_denied', description: 'The person said no.' });
+      return redirectWithError(c, back, {
+        error: 'access_denied',
+        description: 'The person said no: send them here again only when they want to connect.',
+      });
     }
     if (decision !== 'approve') return refusalPage(c, 400, outOfDate);
     const code = mint('code');
