@@ -76,6 +76,9 @@ export const ebitdaBridge = z
   .meta({ brief: true })
   .optional();
 
+/** What is computed of the uploaded books (docs/books.md); absent where there is nothing. */
+const summary = z.looseObject({}).meta({ brief: true }).optional();
+
 /** As server/tools/condensed.ts makes it: 500 periods with each field named would be twice as long. */
 export const plPeriods = z.strictObject({
   snapshots: z
@@ -92,6 +95,7 @@ export const plPeriods = z.strictObject({
       amounts: z.array(amount.nullable()),
     }),
   ),
+  summary,
 });
 
 const inBooks = { snapshot_id: id, period_start_date: day, period_end_date: day, currency: z.string() };
@@ -110,6 +114,7 @@ export const customers = z.strictObject({
       ...optional({ currency: z.string() }),
     }),
   ),
+  summary,
 });
 
 export const question = z.strictObject({

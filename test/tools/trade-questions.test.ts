@@ -206,3 +206,33 @@ test('36 months of the demo take at most 2,500 tokens', async () => {
   expect(periods).toHaveLength(36);
   expect(used.tokens).toBeLessThanOrEqual(2_500);
 });
+
+test('which customers make up half of revenue, and how EBITDA has moved, take one call and under 3,000 tokens', async () => {
+  const { ask, used } = await openAssistant();
+  const told = (await ask('svc_qoe_customer_concentration', { deal_id: everything() })) as unknown as {
+    customers: { cumulative_share: string }[];
+    summary: Record<string, unknown> & { half_of_it_from_largest: number; ebitda: Record<string, string> };
+  };
+  const half = told.summary.half_of_it_from_largest;
+  expect([half - 2, half - 1].map((at) => Number(told.customers[at]?.cumulative_share) >= 0.5)).toEqual([false, true]);
+  expect(told.summary).toMatchObject({ customers_in_all: 40, lost: { customers: 1 }, new: { customers: 1 } });
+  expect(Object.keys(told.summary.ebitda)).toEqual(['TTM', 'FY2025', 'FY2024']);
+  expect(units(told.summary.ebitda['TTM']) > units(told.summary.ebitda['FY2025'])).toBe(true);
+  expect(used).toMatchObject({ calls: 1 });
+  expect(used.tokens).toBeLessThan(3_000);
+});
+
+test('what contradicts itself takes one call and under 3,000 tokens; in the books of the demo nothing does', async () => {
+  const { ask, used } = await openAssistant();
+  const told = (await ask('svc_qoe_pl_periods', { deal_id: everything() })) as unknown as {
+    summary: { columns: string[]; earnings: string[][]; contradictions?: string[] };
+  };
+  expect(told.summary.earnings.map((row) => row[0])).toEqual([
+    'TTM',
+    'FY2025',
+    'FY2024',
+    expect.stringMatching(/^2026, /),
+  ]);
+  expect(told.summary.contradictions).toBeUndefined();
+  expect(used.tokens).toBeLessThan(3_000);
+});

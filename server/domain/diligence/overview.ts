@@ -2,9 +2,10 @@
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Books } from './books.ts';
+import type { Day } from './calendar.ts';
 import { contradictions, type Contradiction } from './contradictions.ts';
 import { concentration, customerBridge, type CustomerChange } from './customers.ts';
-import { sum, written, type Decimal } from './decimals.ts';
+import { round, sum, written, type Decimal } from './decimals.ts';
 import { earnings, resolved, seasonality } from './earnings.ts';
 import { restatements } from './restatements.ts';
 
@@ -75,6 +76,75 @@ function customersOf(books: Books) {
       new: largest(bridge.new),
     },
   };
+}
+
+/** How many periods, contradictions (and of one kind) and names a summary has at most. */
+const brief = { periods: 4, contradictions: 6, ofKind: 2, names: 3 } as const;
+
+const inShort = (share: Decimal | null): Decimal | null => share && round(share, 4n);
+
+/** Earnings of the latest periods and what contradicts itself, in few words: for assistants. Null without figures. */
+export function earningsInShort(books: Books, seen: (all: Contradiction[]) => Contradiction[]) {
+  const found = earnings(books);
+  if (found.length === 0) return null;
+  const whole = found.filter(({ kind }) => kind !== 'partial_year');
+  const told = [...whole, ...found.filter(({ kind }) => kind === 'partial_year')].slice(0, brief.periods);
+  const all = seen(contradictions(books));
+  const named = [...Map.groupBy(all, ({ kind }) => kind).values()]
+    .flatMap((its) => its.slice(0, brief.ofKind))
+    .slice(0, brief.contradictions);
+  return writtenOut({
+    columns: ['period', 'revenue', 'gross_margin', 'ebitda', 'ebitda_margin', 'adjusted_ebitda', 'sde'],
+    earnings: told.map((one) => [
+      one.label,
+      one.amounts.revenue,
+      inShort(one.gross_margin),
+      one.reported_ebitda,
+      inShort(one.ebitda_margin),
+      one.adjusted_ebitda,
+      one.sde,
+    ]),
+    ...(named.length > 0 ? { contradictions: named.map(({ sentence }) => sentence) } : {}),
+    ...(named.length < all.length ? { contradictions_in_all: all.length } : {}),
+  });
+}
+
+/** What hangs on customers in the period that holds the day, and what became of them since the period before, in few words. */
+export function customersInShort(books: Books, asOf: Day) {
+  const found = concentration(books, asOf);
+  if (!found) return null;
+  const latest = customerBridge(books);
+  const bridge = latest?.after.last === found.last ? latest : null;
+  const part = (changes: readonly CustomerChange[]) => ({
+    customers: changes.length,
+    difference: sum(changes.map(({ difference }) => difference)),
+  });
+  const earned = earnings(books).filter(({ kind, reported_ebitda }) => kind !== 'partial_year' && reported_ebitda);
+  return writtenOut({
+    ...(earned.length > 0
+      ? { ebitda: Object.fromEntries(earned.slice(0, 3).map(({ label, reported_ebitda }) => [label, reported_ebitda])) }
+      : {}),
+    customers_in_all: found.customers.length,
+    total: found.total,
+    half_of_it_from_largest: found.half,
+    ...(found.revenue ? { revenue_of_period: found.revenue } : {}),
+    hhi: found.hhi,
+    ...(found.ebitda_without_largest ? { ebitda_without_largest: found.ebitda_without_largest } : {}),
+    ...(found.same_names.length > 0
+      ? { names_perhaps_of_one: found.same_names.slice(0, brief.names).map(({ names }) => names) }
+      : {}),
+    ...(bridge
+      ? {
+          since: `${bridge.before.first} to ${bridge.before.last}`,
+          total_then: bridge.before.total,
+          kept: part(bridge.kept),
+          grown: part(bridge.grown),
+          shrunk: part(bridge.shrunk),
+          lost: part(bridge.lost),
+          new: part(bridge.new),
+        }
+      : {}),
+  });
 }
 
 /** Everything that is computed of these books, with the contradictions that the caller may see. */

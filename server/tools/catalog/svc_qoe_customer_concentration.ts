@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { booksOf } from '../../domain/diligence/books.ts';
 import { customerConcentration } from '../../domain/diligence/figures.ts';
+import { customersInShort } from '../../domain/diligence/overview.ts';
 import { sharing } from '../condensed.ts';
 import { defineTool, reads } from '../define.ts';
 import { date, dealId } from '../inputs.ts';
@@ -9,7 +11,7 @@ export const svcQoeCustomerConcentration = defineTool({
   name: 'svc_qoe_customer_concentration',
   title: 'Get customer concentration',
   description:
-    "Customer concentration risk: how far a business depends on its biggest customers (clients), up to 50, the largest first: revenue_total, revenue_share of all sales (0 to 1), cumulative_share (of the top five: the fifth's) and rank, from the latest completed accounting snapshot. For members of the QoE workspace.",
+    "Customer concentration risk: how far a business depends on its biggest customers (clients), up to 50, the largest first: revenue_total, revenue_share of all sales (0 to 1), cumulative_share (of the top five: the fifth's) and rank, from the latest completed accounting snapshot. summary: HHI, how many make up half, customers kept, lost, new. For members of the QoE workspace.",
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({
@@ -17,8 +19,13 @@ export const svcQoeCustomerConcentration = defineTool({
     as_of_period: date('A day of the period (default: latest)').optional(),
   }),
   output: customers,
-  work: ({ deal_id, as_of_period = null }) => [customerConcentration(deal_id, as_of_period)],
-  answer: (found) => sharing('customers', found, ['snapshot_id', 'period_start_date', 'period_end_date', 'currency']),
+  work: ({ deal_id, as_of_period = null }) => [customerConcentration(deal_id, as_of_period), booksOf(deal_id)],
+  answer: (found, books) => {
+    const [first] = found;
+    const summary = first ? customersInShort(books, first.period_end_date) : null;
+    const rows = sharing('customers', found, ['snapshot_id', 'period_start_date', 'period_end_date', 'currency']);
+    return { ...rows, ...(summary ? { summary } : {}) };
+  },
   page: 'qoe',
   view: 'customers',
 });

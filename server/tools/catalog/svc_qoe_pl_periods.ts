@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { booksOf } from '../../domain/diligence/books.ts';
+import { earningsInShort, seesContradictions } from '../../domain/diligence/overview.ts';
 import { plPeriods } from '../../domain/diligence/figures.ts';
 import { periodsInColumns } from '../condensed.ts';
 import { defineTool, reads } from '../define.ts';
@@ -9,7 +11,7 @@ export const svcQoePlPeriods = defineTool({
   name: 'svc_qoe_pl_periods',
   title: 'List profit-and-loss periods',
   description:
-    'Profit and loss (P&L) by month or year, the latest first, at most 500 periods: revenue, costs, gross_profit (over revenue: gross margin), owner_compensation, net_income, ebitda; 12 months add up to TTM. amounts stand in the order of columns. A period without period_end_date is the calendar month, without period_label labelled YYYY-MM. snapshot is its place in snapshots (0 if left out): several can tell of one period. For members of the QoE workspace.',
+    'Profit and loss (P&L) by month or year, the latest first, at most 500 periods: revenue, costs, gross_profit (over revenue: gross margin), owner_compensation, net_income, ebitda; summary: TTM and years, adjusted EBITDA, contradictions. amounts stand in the order of columns. A period without period_end_date is the calendar month, without period_label labelled YYYY-MM. snapshot is its place in snapshots (0 if left out): several can tell of one period. For members of the QoE workspace.',
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({
@@ -18,8 +20,15 @@ export const svcQoePlPeriods = defineTool({
     end_date: date('Last day').optional(),
   }),
   output: periods,
-  work: ({ deal_id, start_date = null, end_date = null }) => [plPeriods(deal_id, start_date, end_date)],
-  answer: (found) => periodsInColumns(found),
+  work: ({ deal_id, start_date = null, end_date = null }) => [
+    plPeriods(deal_id, start_date, end_date),
+    booksOf(deal_id),
+    seesContradictions(deal_id),
+  ],
+  answer: (found, books, seesAll) => {
+    const summary = found.length > 0 ? earningsInShort(books, (all) => (seesAll ? all : [])) : null;
+    return { ...periodsInColumns(found), ...(summary ? { summary } : {}) };
+  },
   page: 'qoe',
   view: 'monthly',
 });
