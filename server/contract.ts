@@ -7,6 +7,7 @@ import type { ExtractSchema } from 'hono/types';
 import type { AuthRoutes } from './auth/routes.ts';
 import type { ApiRoutes } from './web/api/routes.ts';
 
+export type { ViewName } from './tools/views.ts';
 export type { ErrorBody } from './web/api/problems.ts';
 
 type Below<Prefix extends string, Routes> = {

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import tailwindcss from '@tailwindcss/vite';
 import { defineConfig, type Plugin } from 'vite';
-import { viewNames } from './src/views/names.ts';
+import { viewNames } from '../server/tools/views.ts';
 
 const here = import.meta.dirname;
 

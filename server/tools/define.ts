@@ -77,7 +77,7 @@ export interface ToolDefinition<
   readonly dealOf?: (...found: Results<Work>) => string | null | undefined;
   /** Of a tool that reads: links to the resources that a result names. */
   readonly links?: (input: z.output<Input>, ...found: Results<Work>) => readonly ResourceLink[];
-  /** The picture that hosts with MCP Apps draw of a result. */
+  /** The view that hosts with MCP Apps show of a result. */
   readonly view?: ViewName;
 }
 

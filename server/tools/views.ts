@@ -1,5 +1,5 @@
 /**
- * The pictures that hosts with MCP Apps (SEP-1865, 2026-01-26) draw of results: files of the web application's build, one for
+ * The views that hosts with MCP Apps (SEP-1865, 2026-01-26) show of results: files of the web application's build, one for
  * each view, served as resources. A tool names its view in `_meta`; what it answers stays the same.
  */
 
@@ -30,12 +30,14 @@ export interface StaticResource {
 export const uriOf = (view: ViewName): string => `ui://dealkeep/${view}`;
 
 const built = path.join(import.meta.dirname, '../../web/dist/views');
-const names = Object.keys(titles) as ViewName[];
+
+/** Every view, each built to one file of this name. */
+export const viewNames = Object.keys(titles) as ViewName[];
 
 /** The views as resources, read once; none where the application is not built. A view learns from its file where our pages are. */
 export function readViews(baseUrl: string, directory = built): readonly StaticResource[] {
-  if (!names.every((name) => existsSync(path.join(directory, `${name}.html`)))) return [];
-  return names.map((name) => {
+  if (!viewNames.every((name) => existsSync(path.join(directory, `${name}.html`)))) return [];
+  return viewNames.map((name) => {
     const text = readFileSync(path.join(directory, `${name}.html`), 'utf8');
     return {
       listed: {

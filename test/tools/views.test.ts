@@ -3,7 +3,7 @@
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { catalog, listedWith } from '../../server/tools/catalog/index.ts';
-import { viewNames } from '../../web/src/views/names.ts';
+import { viewNames } from '../../server/tools/views.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addToken, type Access } from './scene.ts';
 

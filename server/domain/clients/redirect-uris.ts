@@ -56,7 +56,7 @@ export function redirectUriFaults(uris: readonly string[]): { index: number; mes
   });
 }
 
-export interface ClientPreset {
+interface ClientPreset {
   readonly id: string;
   readonly name: string;
   readonly redirectUris: readonly string[];
@@ -69,7 +69,7 @@ const onThisMachine = (...paths: readonly string[]): string[] =>
   paths.flatMap((path) => [`http://localhost${path}`, `http://127.0.0.1${path}`]);
 
 /** What the hosts that people connect really send; from where that is known, and when it was seen, is in docs/tools.md. */
-export const clientPresets: readonly ClientPreset[] = [
+export const clientPresets = [
   {
     id: 'claude',
     name: 'Claude',
@@ -116,4 +116,4 @@ export const clientPresets: readonly ClientPreset[] = [
     redirectUris: onThisMachine('/callback'),
     byDocument: false,
   },
-];
+] as const satisfies readonly ClientPreset[];

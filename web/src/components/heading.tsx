@@ -1,6 +1,6 @@
 import { createContext, useContext, type ComponentProps } from 'react';
 
-/** The level of the headings of what stands in a card: 3 on pages, whose cards have 2; 2 where the picture is all there is. */
+/** The level of the headings of what stands in a card: 3 on pages, whose cards have 2; 2 where a view is all there is. */
 export const HeadingLevel = createContext<2 | 3>(3);
 
 /** A heading of what stands in a card; `below` it, of a part of that. */

@@ -1,14 +1,13 @@
 import { createRoot } from 'react-dom/client';
 import { connect } from './host.ts';
-import { pictures } from './pictures.tsx';
-import { viewNames } from './names.ts';
-import { View } from './view.tsx';
+import { ViewFrame } from './view.tsx';
+import { views } from './views.tsx';
 import './views.css';
 
 const root = document.getElementById('root');
-const name = viewNames.find((one) => one === root?.dataset['view']);
+const view = Object.entries(views).find(([name]) => name === root?.dataset['view'])?.[1];
 
-if (root && name) {
-  createRoot(root).render(<View picture={pictures[name]} />);
+if (root && view) {
+  createRoot(root).render(<ViewFrame view={view} />);
   void connect(root);
 }

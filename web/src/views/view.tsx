@@ -12,18 +12,18 @@ function Quiet({ children }: { children: ReactNode }) {
   );
 }
 
-interface PictureProps {
+interface ViewProps {
   answer: Readonly<Record<string, unknown>>;
 }
 
-/** A picture of one tool's results. */
-export interface Picture {
+/** What is drawn of one tool's results. */
+export interface View {
   /** What it is of. */
   readonly title: string;
   /** The page that shows the same, below the deal's. */
   readonly page: string;
   /** Draws it; null where there is nothing to draw. */
-  readonly draw: (props: PictureProps) => ReactNode;
+  readonly draw: (props: ViewProps) => ReactNode;
   /** What is said where there is nothing to draw. */
   readonly empty: string;
 }
@@ -36,17 +36,17 @@ function pageOf(page: string, deal: unknown): string | null {
   return origin && typeof deal === 'string' && uuid.test(deal) ? `${origin}/deals/${deal}/${page}` : null;
 }
 
-function Drawn({ picture, result, input }: { picture: Picture; result: ToolResult; input: Told['input'] }) {
+function Drawn({ view, result, input }: { view: View; result: ToolResult; input: Told['input'] }) {
   const { opensLinks } = useTold();
   const answer = answerOf(result);
   if (result.isError === true) {
     const { message } = answer;
     return <Quiet>{typeof message === 'string' ? message : 'There is no result to show.'}</Quiet>;
   }
-  const page = pageOf(picture.page, input['deal_id']);
+  const page = pageOf(view.page, input['deal_id']);
   return (
     <div className="p-4">
-      {picture.draw({ answer }) ?? <Quiet>{picture.empty}</Quiet>}
+      {view.draw({ answer }) ?? <Quiet>{view.empty}</Quiet>}
       {page !== null && opensLinks && (
         <p className="mt-3 text-right">
           <button
@@ -63,20 +63,20 @@ function Drawn({ picture, result, input }: { picture: Picture; result: ToolResul
   );
 }
 
-/** A picture with everything around it: what stands there until there is a result, or instead of it, and the way to the page. */
-export function View({ picture }: { picture: Picture }) {
+/** A view with everything around it: what stands there until there is a result, or instead of it, and the way to the page. */
+export function ViewFrame({ view }: { view: View }) {
   const { input, result, cancelled } = useTold();
   return (
     <HeadingLevel.Provider value={2}>
       <main>
-        <h1 className="sr-only">{picture.title}</h1>
+        <h1 className="sr-only">{view.title}</h1>
         {cancelled ? (
           <Quiet>The call was cancelled.</Quiet>
         ) : result === null ? (
           <Quiet>One moment…</Quiet>
         ) : (
           <Guard>
-            <Drawn picture={picture} result={result} input={input} />
+            <Drawn view={view} result={result} input={input} />
           </Guard>
         )}
       </main>

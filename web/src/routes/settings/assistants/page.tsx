@@ -9,14 +9,11 @@ import { CopyBlock } from '../../../components/copy-block.tsx';
 import { Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { toastError } from '../../../components/toast.tsx';
 import { SettingsPage } from '../settings-page.tsx';
-import { ways } from './ways.ts';
-
-type Preset = Clients['presets'][number];
+import { ways, type Preset } from './ways.ts';
 
 /** What to do on the other side, with the lines to paste there. */
 function Steps({ preset, address, clientId }: { preset: Preset; address: string; clientId: string | null }) {
-  const way = ways[preset.id]?.({ address, clientId, name: 'dealkeep' });
-  if (!way) return null;
+  const way = ways[preset.id]({ address, clientId, name: 'dealkeep' });
   return (
     <>
       <ol className="flex list-decimal flex-col gap-4 pl-5 marker:text-faint">

@@ -1,5 +1,10 @@
 /** How each host is connected on its own side: what to do there, and the lines to paste. */
 
+import type { Clients } from '../../../api/shapes.ts';
+
+/** A host that can be connected. */
+export type Preset = Clients['presets'][number];
+
 /** What is filled in. */
 export interface Connection {
   /** The address of the tool server. */
@@ -34,7 +39,7 @@ const signIn: Step = {
 };
 
 /** By the id of the preset. */
-export const ways: Readonly<Record<string, (connection: Connection) => Way>> = {
+export const ways: Readonly<Record<Preset['id'], (connection: Connection) => Way>> = {
   claude: ({ address, clientId }) => ({
     steps: [
       {

@@ -1,4 +1,5 @@
 import { useState } from 'react';
+import type { ViewName } from '../../../server/contract.ts';
 import { StatePill } from '../components/badge.tsx';
 import { BridgeChart } from '../components/charts/bridge-chart.tsx';
 import { ConcentrationChart } from '../components/charts/concentration-chart.tsx';
@@ -16,7 +17,6 @@ import { charted, isMonth } from '../lib/periods.ts';
 import { conditionStates } from '../lib/states.ts';
 import { useBreakpoint } from '../lib/use-media.ts';
 import { useNow } from '../lib/use-now.ts';
-import type { ViewName } from './names.ts';
 import {
   bridgeIn,
   checklistIn,
@@ -29,7 +29,7 @@ import {
   type OfferIn,
   type Period,
 } from './results.ts';
-import type { Picture } from './view.tsx';
+import type { View } from './view.tsx';
 
 /** The periods of each snapshot, that with the latest period first. */
 function bySnapshot(periods: readonly Period[]): Period[][] {
@@ -201,7 +201,7 @@ function Conditions({ answer }: { answer: Readonly<Record<string, unknown>> }) {
 }
 
 /** Every view. */
-export const pictures: Readonly<Record<ViewName, Picture>> = {
+export const views: Readonly<Record<ViewName, View>> = {
   monthly: {
     title: 'Revenue and EBITDA',
     page: 'qoe',
