@@ -9721,6 +9721,34 @@ AS $function$
   ) where exists (select from public.users u where u.id = person)
 $function$;
 
+CREATE OR REPLACE FUNCTION app.pipeline(most integer)
+ RETURNS TABLE(part text, id uuid, title text, asking_price numeric, currency text, deals integer, priced integer)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  run uuid[];
+begin
+  if app.user_id() is null then
+    return;
+  end if;
+  run := app.deals_acting_as('broker');
+  return query
+    with mine as materialized (
+      select d.id, d.title, d.asking_price, d.currency from public.deals d
+      where d.id = any (run) and d.state not in ('closed', 'withdrawn'))
+    (select 'total', null::uuid, null::text, sum(m.asking_price), m.currency, count(*)::int, count(m.asking_price)::int
+      from mine m group by m.currency order by count(*) desc, m.currency limit 20)
+    union all
+    (select 'deal', m.id, m.title, m.asking_price, m.currency, null, null
+      from mine m order by m.asking_price desc nulls last, m.id limit least(greatest(most, 0), 50));
+end $function$;
+GRANT EXECUTE ON FUNCTION app.pipeline(integer) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.principals()
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -12939,3 +12967,4 @@ $procedure$;
 -- dbf46df061040c80639911172133d38ea009dbacdfe0b8d0b28436327517f93f  107_sandboxes_and_erasing.sql
 -- bb1e03587489ce4266b527a9ee618b6011d1d653e366a15aef12d7cc0a11bbc0  108_deletions_one_by_one.sql
 -- 62216aca79ea72aef41835a5db8da2785bb948fbe0e55259e77a9d8b75753788  113_documents_of_clients_in_exports.sql
+-- 8adaba652af58a62bfbeed3e8d45a84ebd62dbe4c2c4976ffeeebbd565cbbc7c  118_pipeline.sql

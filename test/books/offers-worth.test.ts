@@ -80,6 +80,7 @@ interface Told {
     [more: string]: unknown;
   }[];
   readonly compared?: unknown;
+  readonly pipeline?: { readonly deals: readonly { id: string; adjusted_ebitda: string | null }[] };
   readonly basis?: unknown;
 }
 
@@ -96,7 +97,12 @@ const seen: Readonly<Record<string, (told: Told) => boolean>> = Object.fromEntri
     ];
   }),
 );
-const rows: typeof seen = { ...seen, 'by how much the two offers differ': (told) => Boolean(told.compared) };
+const rows: typeof seen = {
+  ...seen,
+  'by how much the two offers differ': (told) => Boolean(told.compared),
+  "the deal's adjusted EBITDA on the first page": ({ pipeline }) =>
+    Boolean(pipeline?.deals.find(({ id }) => id === deal)?.adjusted_ebitda),
+};
 
 const { computed } = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
 const people = callers.filter((caller) => caller !== 'API key' && caller !== 'nobody');
@@ -110,7 +116,8 @@ describe('to each caller', () => {
 
   test.each(people)('pages tell the %s what is theirs to know', async (caller) => {
     const { status, body } = await ask(caller);
-    const told = status === 200 ? (body as Told) : {};
+    const { body: pipeline } = await (await web.as(caller)).ask('/home/pipeline');
+    const told: Told = { ...(status === 200 ? (body as Told) : {}), pipeline };
     const found = Object.entries(rows).map(([row, isIn]) => [row, isIn(told) ? ['sees'] : []]);
     expect(found).toEqual(
       Object.keys(rows).map((row) => [row, computed.find((one) => one.caller === caller && one.record === row)?.may]),
@@ -215,6 +222,25 @@ describe('to the broker', () => {
       expect(rule).toMatchObject({ citation: expect.any(String), source: expect.stringMatching(/^https:/) });
     const other = (await ask('broker', '?period_label=TTM')).body;
     expect(other.basis).toMatchObject({ period: 'TTM', adjusted_ebitda: '720000' });
+  });
+
+  test('on the first page what the deals ask for together, and what the business earns', async () => {
+    const [row] = await web.service.sql<{ asking: string | null; deals: number }>(
+      `select sum(d.asking_price)::text as asking, count(*)::int as deals from deals d join participants p on p.deal_id = d.id
+       where p.user_id = $1 and p.role = 'broker' and p.status = 'active' and d.state not in ('closed', 'withdrawn') and d.currency = 'USD'`,
+      [web.scene.people['broker']],
+    );
+    await web.service.sql('update deals set asking_price = 4410000 where id = $1', [deal]);
+    const { body } = await (await web.as('broker')).ask('/home/pipeline');
+    expect(body.totals[0]).toMatchObject({ currency: 'USD', deals: row!.deals });
+    expect(Number(body.totals[0].asking)).toBeGreaterThanOrEqual(4_410_000);
+    expect(body.deals.find(({ id }: { id: string }) => id === deal)).toMatchObject({
+      asking_price: '4410000',
+      adjusted_ebitda: '840000',
+      period: 'FY2025',
+      multiple: '5.25',
+    });
+    expect((await (await web.as('outsider')).ask('/home/pipeline')).body).toEqual({ totals: [], deals: [] });
   });
 
   test('by how much the two best offers differ', async () => {

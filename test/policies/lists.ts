@@ -260,6 +260,15 @@ for (const from of ['app.home_queue(true) q', `app.home(true) q where q.part = '
 const states = `select ${dealState} as state, count(*)::int as count from ${dealTables} group by 1 order by 1`;
 const running = `select d.id as deal_id, d.title as deal_title, x.expires_at from ${dealTables}
   where x.expires_at > app.now() and ${dealState} in ('exclusivity', 'diligence', 'closing') order by x.expires_at, d.id limit 20`;
+const runs = `select d.* from deals d where d.state not in ('closed', 'withdrawn') and exists (
+  select from participants p where p.deal_id = d.id and p.user_id = app.user_id() and p.role = 'broker' and p.status = 'active')`;
+check(
+  'app.pipeline tells of the deals that the caller runs what row-level security shows of them',
+  `select * from app.pipeline(50)`,
+  `(select 'total' as part, null::uuid as id, null::text as title, sum(r.asking_price) as asking_price, r.currency, count(*)::int as deals,
+      count(r.asking_price)::int as priced from (${runs}) r group by r.currency order by count(*) desc, r.currency)
+   union all (select 'deal', r.id, r.title, r.asking_price, r.currency, null, null from (${runs}) r order by r.asking_price desc nulls last, r.id)`,
+);
 check(
   'app.home counts the deals that row-level security shows in the states that it shows',
   `select h.kind as state, h.count from app.home(true) h where h.part = 'state'`,

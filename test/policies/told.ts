@@ -61,6 +61,10 @@ export const told: Readonly<Record<string, Told>> = {
   }),
   'when scheduled jobs ran': ({ brokerage }) => ({ text: 'select 1 from app.job_status($1)', values: [brokerage] }),
   'when backups were made': ({ brokerage }) => ({ text: 'select 1 from app.backup_status($1)', values: [brokerage] }),
+  'what the deals that the broker runs ask for': ({ deal }) => ({
+    text: 'select 1 from app.pipeline(50) p where p.id = $1',
+    values: [deal],
+  }),
   'the queue of events': () => ({ text: 'select 1 from vault.events', values: [] }),
   'the outbox': () => ({ text: 'select 1 from vault.outbox', values: [] }),
   'notifications of everybody': () => ({ text: 'select 1 from vault.notifications', values: [] }),

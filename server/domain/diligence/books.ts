@@ -60,7 +60,8 @@ export const mostRows = { periods: 3000, customers: 20_000, adjustments: 1000 } 
 
 type Told<T> = { [K in keyof T]: T[K] extends Decimal ? string : T[K] };
 
-interface Stored {
+/** Books as the database writes them. */
+export interface StoredBooks {
   currency: string;
   uploads: Upload[];
   periods: (Omit<BookedPeriod, 'amounts'> & { amounts: (string | null)[] })[];
@@ -68,7 +69,16 @@ interface Stored {
   adjustments: Told<Adjustment>[];
 }
 
-const stored = row<Stored, [dealId: string, withCustomers: boolean]>(
+/** In SQL: rows of profit and loss `p`, and adjustments `n`, as {@link StoredBooks} has them. */
+export const periodJson = `jsonb_build_object('id', p.id, 'snapshot_id', p.snapshot_id, 'label', p.period_label,
+        'first', p.period_start_date, 'last', p.period_end_date, 'currency', p.currency,
+        'amounts', jsonb_build_array(${plAmounts.map((name) => `p.${name}::text`).join(', ')}))`;
+export const adjustmentJson = `jsonb_build_object('id', n.id, 'period_label', n.period_label,
+        'category', n.adjustment_category, 'amount', n.adjustment_amount::text, 'rationale', n.rationale)`;
+/** In SQL: a completed snapshot `u`. */
+export const uploadJson = `jsonb_build_object('id', u.id, 'completed_at', to_char(u.completed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'source_name', u.source_name)`;
+
+const stored = row<StoredBooks, [dealId: string, withCustomers: boolean]>(
   'books_of_deal',
   `with deal as materialized (
      select d.id, d.currency from deals d where d.id = ${seenDeal('$1')}
@@ -78,11 +88,9 @@ const stored = row<Stored, [dealId: string, withCustomers: boolean]>(
      order by s.completed_at desc, s.id desc limit 200
    )
    select d.currency,
-     (select coalesce(jsonb_agg(jsonb_build_object('id', u.id, 'completed_at', to_char(u.completed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'source_name', u.source_name)), '[]')
+     (select coalesce(jsonb_agg(${uploadJson}), '[]')
       from uploads u) as uploads,
-     (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'snapshot_id', p.snapshot_id, 'label', p.period_label,
-        'first', p.period_start_date, 'last', p.period_end_date, 'currency', p.currency,
-        'amounts', jsonb_build_array(${plAmounts.map((name) => `p.${name}::text`).join(', ')}))), '[]')
+     (select coalesce(jsonb_agg(${periodJson}), '[]')
       from (select p.* from pl_periods p join uploads u on u.id = p.snapshot_id
         where p.deal_id = (select id from deal)
         order by u.completed_at desc, p.period_start_date desc, p.id desc limit ${mostRows.periods}) p) as periods,
@@ -91,8 +99,7 @@ const stored = row<Stored, [dealId: string, withCustomers: boolean]>(
       from (select c.* from customer_revenues c join uploads u on u.id = c.snapshot_id
         where c.deal_id = (select id from deal) and $2
         order by u.completed_at desc, c.period_start_date desc, c.revenue_total desc, c.id limit ${mostRows.customers}) c) as customers,
-     (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'period_label', n.period_label,
-        'category', n.adjustment_category, 'amount', n.adjustment_amount::text, 'rationale', n.rationale)), '[]')
+     (select coalesce(jsonb_agg(${adjustmentJson}), '[]')
       from (select n.* from normalizations n where n.deal_id = (select id from deal)
         order by n.created_at desc, n.id desc limit ${mostRows.adjustments}) n) as adjustments
    from deal d`,
@@ -101,7 +108,8 @@ const stored = row<Stored, [dealId: string, withCustomers: boolean]>(
 const amountsOf = (values: readonly (string | null)[]): BookedPeriod['amounts'] =>
   Object.fromEntries(plAmounts.map((name, place) => [name, decimalOrNull(values[place])])) as BookedPeriod['amounts'];
 
-const read = ({ periods, customers, adjustments, ...rest }: Stored): Books => ({
+/** Books from what the database wrote. */
+export const readBooks = ({ periods, customers, adjustments, ...rest }: StoredBooks): Books => ({
   ...rest,
   periods: periods.map((period) => ({ ...period, amounts: amountsOf(period.amounts) })),
   customers: customers.map((customer) => ({ ...customer, revenue: decimal(customer.revenue) })),
@@ -112,4 +120,4 @@ const none: Books = { currency: 'USD', uploads: [], periods: [], customers: [], 
 
 /** What the caller sees of a deal's books: nothing for who is not in its QoE workspace. Customers only where asked for. */
 export const booksOf = (dealId: string, { withCustomers = true } = {}): Statement<Books> =>
-  mapped(stored(dealId, withCustomers), (found) => (found === null ? none : read(found)));
+  mapped(stored(dealId, withCustomers), (found) => (found === null ? none : readBooks(found)));

@@ -1,19 +1,26 @@
-/** GET /home: what waits for the person, their invitations, how their deals stand, what happened lately. */
+/** GET /home/pipeline: what the deals that the person runs ask for and earn. GET /home: what waits for the person, their invitations, how their deals stand, what happened lately. */
 
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
 import { waitingInvitations } from '../../domain/deals/participants.ts';
 import { home } from '../../domain/deals/home.ts';
+import { pipeline } from '../../domain/deals/pipeline.ts';
 import { asPerson } from '../../http/person.ts';
 
 export function homeRoutes(services: Services) {
-  return new Hono().get('/home', async (c) => {
-    const [{ queue, exclusivities, deals_by_state, activity }, invitations] = await asPerson(
-      services,
-      c,
-      home(services.config.features.findings),
-      waitingInvitations(),
-    );
-    return c.json({ queue, invitations, exclusivities, deals_by_state, activity });
-  });
+  return new Hono()
+    .get('/home', async (c) => {
+      const [{ queue, exclusivities, deals_by_state, activity }, invitations] = await asPerson(
+        services,
+        c,
+        home(services.config.features.findings),
+        waitingInvitations(),
+      );
+      return c.json({ queue, invitations, exclusivities, deals_by_state, activity });
+    })
+
+    .get('/home/pipeline', async (c) => {
+      const [found] = await asPerson(services, c, pipeline());
+      return c.json(found);
+    });
 }

@@ -8,6 +8,12 @@ export const homeQuery = queryOptions({
   queryFn: ({ signal }) => api.get('/web/home', { signal }),
 });
 
+/** What the deals that the person runs ask for and earn. */
+export const pipelineQuery = queryOptions({
+  queryKey: [...keys.home, 'pipeline'],
+  queryFn: ({ signal }) => api.get('/web/home/pipeline', { signal }),
+});
+
 /** Takes up an invitation to a deal; the deal that it was for. */
 export function acceptInvitation(participant: Id): Promise<{ deal_id: Id }> {
   return api.post('/web/invitations/:participant_id/accept', { param: { participant_id: participant } });

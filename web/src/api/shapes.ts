@@ -28,6 +28,7 @@ type Item<P extends PathOf<'get'>> = Answer<'get', P> extends { items: (infer T)
 export type Me = Answer<'get', '/web/me'>;
 
 export type Home = Answer<'get', '/web/home'>;
+export type Pipeline = Answer<'get', '/web/home/pipeline'>;
 export type QueueEntry = Home['queue'][number];
 export type QueueKind = QueueEntry['kind'];
 export type DealInvitation = Home['invitations'][number];

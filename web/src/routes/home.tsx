@@ -1,22 +1,23 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { CircleCheckBig, Handshake } from 'lucide-react';
-import { acceptInvitation, declineInvitation, homeQuery } from '../api/home.ts';
+import { acceptInvitation, declineInvitation, homeQuery, pipelineQuery } from '../api/home.ts';
 import { keys } from '../api/keys.ts';
 import { useBrokerage, useMe } from '../api/me.ts';
-import type { DealInvitation, Home } from '../api/shapes.ts';
+import type { DealInvitation, Home, Pipeline as PipelineFigures } from '../api/shapes.ts';
 import { ActivityList } from '../components/activity-list.tsx';
 import { StatePill } from '../components/badge.tsx';
 import { Button, ButtonLink } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { Columns } from '../components/columns.tsx';
 import { useConfirm } from '../components/confirm-dialog.tsx';
+import { Money } from '../components/money.tsx';
 import { PageHeader } from '../components/page-header.tsx';
 import { QueueList } from '../components/queue-list.tsx';
 import { EmptyState, Loaded, Skeleton, SkeletonRows } from '../components/states.tsx';
 import { Countdown, Time } from '../components/time.tsx';
 import { toast, toastError } from '../components/toast.tsx';
-import { formatCount } from '../lib/format.ts';
+import { formatCount, plural } from '../lib/format.ts';
 import { dealPath, dealStates, participantRoles } from '../lib/states.ts';
 
 function Invitation({ invitation }: { invitation: DealInvitation }) {
@@ -109,6 +110,58 @@ function Exclusivities({ exclusivities }: Pick<Home, 'exclusivities'>) {
   );
 }
 
+/** The value of a currency's deals, and how many of them name no price yet. */
+function PipelineTotal({ total: { currency, deals, priced, asking } }: { total: PipelineFigures['totals'][number] }) {
+  return (
+    <p>
+      <Money amount={asking} currency={currency} className="text-xl font-semibold text-ink" />
+      <span className="ml-2 text-sm text-faint">
+        asked for {plural(priced, 'deal')}
+        {deals > priced && `, ${formatCount(deals - priced)} without a price`}
+      </span>
+    </p>
+  );
+}
+
+/** What the deals that the reader runs ask for, and what the businesses earn, computed from what was uploaded. */
+function PipelineValue() {
+  const { data } = useQuery(pipelineQuery);
+  if (!data || data.totals.length === 0) return null;
+  return (
+    <Card title="Value of your pipeline" description="Adjusted EBITDA is computed from what was uploaded." flush>
+      <div className="flex flex-col gap-1 px-4 pb-3 sm:px-5">
+        {data.totals.map((total) => (
+          <PipelineTotal key={total.currency} total={total} />
+        ))}
+      </div>
+      <ul className="divide-y divide-line border-t border-line">
+        {data.deals.map((deal) => (
+          <li key={deal.id}>
+            <Link
+              to="/deals/$dealId"
+              params={{ dealId: deal.id }}
+              className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 px-4 py-2.5 -outline-offset-2 hover:bg-hover sm:px-5"
+            >
+              <span className="truncate font-medium text-ink">{deal.title}</span>
+              <Money amount={deal.asking_price} currency={deal.currency} className="text-right text-ink" />
+              <span className="truncate text-sm text-faint">
+                {deal.adjusted_ebitda === null ? (
+                  'No EBITDA uploaded yet'
+                ) : (
+                  <>
+                    Adjusted EBITDA <Money amount={deal.adjusted_ebitda} currency={deal.earned_in} /> ({deal.period})
+                  </>
+                )}
+              </span>
+              <span className="text-right text-sm text-faint tabular">{deal.multiple && `${deal.multiple}×`}</span>
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </Card>
+  );
+}
+
 function greeting(): string {
   const hour = new Date().getHours();
   return hour < 5 || hour >= 18 ? 'Good evening' : hour < 12 ? 'Good morning' : 'Good afternoon';
@@ -169,6 +222,7 @@ function HomeView({ home }: { home: Home }) {
                   </EmptyState>
                 )}
               </Card>
+              <PipelineValue />
               {activity.length > 0 && (
                 <Card title="Recent activity">
                   <ActivityList items={activity} withDeal />

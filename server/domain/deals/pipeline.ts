@@ -1,0 +1,103 @@
+/** What the deals that somebody runs ask for, and what the businesses of the highest priced of them earn: for their first page. */
+
+import { mapped, rows, type Statement } from '../../database/statement.ts';
+import { adjustmentJson, periodJson, readBooks, uploadJson, type StoredBooks } from '../diligence/books.ts';
+import { decimalOrNull, writtenOrNull } from '../diligence/decimals.ts';
+import { earnings } from '../diligence/earnings.ts';
+import { multiple } from '../diligence/worth.ts';
+import { comparedWith } from '../offers/assessment.ts';
+
+/** The deals of one currency that are neither closed nor withdrawn. */
+export interface PipelineTotal {
+  currency: string;
+  deals: number;
+  /** How many of them name a price. */
+  priced: number;
+  /** What these ask for together, a decimal string; null where none names a price. */
+  asking: string | null;
+}
+
+export interface PipelineDeal {
+  id: string;
+  title: string;
+  asking_price: string | null;
+  currency: string;
+  /** Of the period that offers are held against too; null where the books do not tell it. */
+  adjusted_ebitda: string | null;
+  /** The currency of the books. */
+  earned_in: string | null;
+  period: string | null;
+  /** The asking price divided by it, to two digits; null in another currency. */
+  multiple: string | null;
+}
+
+export interface Pipeline {
+  /** The currency that most deals are in first. */
+  totals: PipelineTotal[];
+  /** The highest priced first, at most {@link mostDeals}. */
+  deals: PipelineDeal[];
+}
+
+/** The most deals that are told one by one. */
+export const mostDeals = 10;
+/** The most rows of profit and loss that are computed with, of the latest uploads: twenty years by month. */
+const mostPeriods = 240;
+
+type Found =
+  | { part: 'total'; currency: string; deals: number; priced: number; asking_price: string | null }
+  | ({ part: 'deal'; id: string; title: string; asking_price: string | null } & Omit<StoredBooks, 'customers'>);
+
+// The function lists the deals; what they earn is read under the caller's own policies.
+const found = rows<Found, [most: number]>(
+  'pipeline',
+  `select d.part, d.id, d.title, trim_scale(d.asking_price) as asking_price, d.currency, d.deals, d.priced, b.uploads, b.periods, b.adjustments
+   from app.pipeline($1) with ordinality d
+   left join lateral (
+     with uploads as materialized (
+       select u.id, u.completed_at, u.source_name from accounting_snapshots u
+       where u.deal_id = d.id and u.status = 'completed' order by u.completed_at desc, u.id desc limit 200)
+     select
+       (select coalesce(jsonb_agg(${uploadJson}), '[]') from uploads u) as uploads,
+       (select coalesce(jsonb_agg(${periodJson}), '[]') from (
+          select p.* from pl_periods p join uploads u on u.id = p.snapshot_id where p.deal_id = d.id
+          order by u.completed_at desc, p.period_start_date desc, p.id desc limit ${mostPeriods}) p) as periods,
+       (select coalesce(jsonb_agg(${adjustmentJson}), '[]') from (
+          select n.* from normalizations n where n.deal_id = d.id order by n.created_at desc, n.id desc limit 1000) n) as adjustments
+   ) b on d.part = 'deal'
+   order by d.ordinality`,
+);
+
+function told({
+  id,
+  title,
+  asking_price,
+  currency,
+  uploads,
+  periods,
+  adjustments,
+}: Extract<Found, { part: 'deal' }>): PipelineDeal {
+  const books = readBooks({ currency, uploads, periods, adjustments, customers: [] });
+  const period = comparedWith(earnings(books), null);
+  const isSame = period?.currency === currency;
+  return {
+    id,
+    title,
+    asking_price,
+    currency,
+    adjusted_ebitda: writtenOrNull(period?.adjusted_ebitda ?? null),
+    earned_in: period?.currency ?? null,
+    period: period?.label ?? null,
+    multiple: isSame ? writtenOrNull(multiple(decimalOrNull(asking_price), period.adjusted_ebitda)) : null,
+  };
+}
+
+/** The pipeline of the deals that the caller runs; empty when they run none. */
+export const pipeline = (): Statement<Pipeline> =>
+  mapped(found(mostDeals), (all) => {
+    const page: Pipeline = { totals: [], deals: [] };
+    for (const one of all) {
+      if (one.part === 'deal') page.deals.push(told(one));
+      else page.totals.push({ currency: one.currency, deals: one.deals, priced: one.priced, asking: one.asking_price });
+    }
+    return page;
+  });
