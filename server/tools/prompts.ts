@@ -79,11 +79,11 @@ const questions: readonly Question[] = [
     steps: () => [
       {
         tool: 'svc_offers_list',
-        look: 'one column for each offer with is_current; earlier revisions of the same buyer show how it changed; expired ones cannot be accepted any more',
+        look: 'one column for each offer with is_current; earlier revisions of the same buyer show how it changed; expired ones cannot be accepted any more; summary has multiples, shares of the money and coverage, where the books allow it',
       },
       {
         tool: 'svc_qoe_get',
-        look: 'adjusted_ebitda in ebitda_bridge, if it is there: purchase_price over it is the multiple',
+        look: 'ebitda_bridge, if it is there: what the adjusted_ebitda behind a multiple is made of',
       },
       { tool: 'svc_financing_stack_get', look: 'how far the financing of a buyer is committed' },
     ],

@@ -261,7 +261,10 @@ function toolCalls({ caller }: Pair, ids: Ids, scope: 'mcp:read' | 'mcp:write', 
         inputs.map((input) => rpc('tools/call', { name, arguments: { [key]: id, ...input } })),
       );
     });
-  return [...(scope === 'mcp:read' ? [rpc('tools/list', {})] : []), ...calls];
+  if (scope === 'mcp:write') return calls;
+  // What is told of documents and deals without a tool.
+  const title = { ref: { type: 'ref/prompt', name: 'compare_offers' }, argument: { name: 'deal', value: '' } };
+  return [rpc('tools/list', {}), rpc('resources/list', {}), rpc('completion/complete', title), ...calls];
 }
 
 const later = '2027-01-01T00:00:00.000Z';

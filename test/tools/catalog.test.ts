@@ -156,3 +156,19 @@ test('the questions that a model would otherwise have to guess are answered by t
     ],
   });
 });
+
+test('the descriptions have the words that the trade uses', () => {
+  const said = catalog.map(({ listed }) => listed.description).join('\n');
+  for (const word of [
+    'LOI',
+    'CIM',
+    'pipeline',
+    'gross margin',
+    'TTM',
+    'highest bid',
+    'add-back',
+    'risk',
+    'adjusted EBITDA',
+  ])
+    expect(said).toContain(word);
+});
