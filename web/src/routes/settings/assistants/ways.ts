@@ -207,14 +207,21 @@ export const ways: Readonly<Record<Preset['id'], (connection: Connection) => Way
       signIn,
     ],
   }),
-  inspector: ({ address, clientId }) => ({
+  inspector: ({ address, clientId, name }) => ({
     steps: [
       { text: 'Run this in a terminal.', lines: ['npx @modelcontextprotocol/inspector'] },
-      { text: 'Choose “Streamable HTTP” and paste this as the URL.', lines: [address] },
-      { text: 'Open “Authentication”, and paste this as the client ID.', lines: idLine(clientId) },
-      { text: 'Choose “Connect”.' },
+      {
+        text: `Choose “Add Servers”, “Add manually”, call it ${name}, choose “streamable-http”, and paste this as the URL.`,
+        lines: [address],
+      },
+      {
+        text: 'Choose “Settings” on its card, open “OAuth Settings”, and paste this as the Client ID.',
+        lines: idLine(clientId),
+      },
+      { text: 'Turn on the switch on its card.' },
       signIn,
     ],
+    note: 'This is how version 2 looks. Without its page: npx @modelcontextprotocol/inspector --cli with --client-id.',
   }),
   desktop: ({ address, clientId }) => ({
     steps: [
