@@ -5,6 +5,7 @@ import { openDatabase, type Database } from '../../server/database/database.ts';
 import { Denied, Invalid, Refusal, Conflict } from '../../server/database/errors.ts';
 import { row } from '../../server/database/statement.ts';
 import { enterWithSession } from '../../server/domain/accounts/sessions.ts';
+import { numbersOf } from '../hostile/random.ts';
 import { makers, nameOf, ofTime, sessionOf, sweep, weights, type Step } from './moves.ts';
 import { everythingSeen, everythingSeenSql } from './rules.ts';
 import { emptyWorld, type World } from './world.ts';
@@ -12,25 +13,13 @@ import { emptyWorld, type World } from './world.ts';
 /** How many people walk; the first five are members of the two brokerages. */
 const people = 12;
 
-/** A generator of numbers below 2^32, the same for the same seed (mulberry32). */
-export function numbers(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let t = state;
-    t = Math.imul(t ^ (t >>> 15), t | 1);
-    t ^= t + Math.imul(t ^ (t >>> 7), t | 61);
-    return (t ^ (t >>> 14)) >>> 0;
-  };
-}
-
 const kinds = [...Object.keys(makers), ...ofTime].flatMap((kind) =>
   Array.from({ length: weights[kind] ?? 1 }, () => kind),
 );
 
 /** The steps of the walk with this seed. */
 export function stepsOf(seed: number, count: number): Step[] {
-  const next = numbers(seed);
+  const next = numbersOf(seed);
   const below = (n: number) => next() % n;
   return Array.from({ length: count }, () => ({
     kind: kinds[below(kinds.length)]!,
