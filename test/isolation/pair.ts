@@ -1,5 +1,8 @@
 /** Two worlds behind two listening services, asked the same things at the same times; what they answer differently. */
 
+import { once } from 'node:events';
+import { Agent, request, type IncomingMessage } from 'node:http';
+import { buffer } from 'node:stream/consumers';
 import { unzipSync } from 'fflate';
 import { createApp } from '../../server/app.ts';
 import { readConfig, type Config } from '../../server/config.ts';
@@ -137,6 +140,8 @@ async function openWorld(world: World): Promise<TestService> {
     config: {
       features: { findings: true, financing: true },
       smtpUrl: 'smtp://127.0.0.1:9',
+      // Each connection plans every statement for itself.
+      poolSize: 3,
       rateLimits: Object.fromEntries(
         Object.keys(readConfig({}).rateLimits).map((kind) => [kind, 1_000_000]),
       ) as unknown as Config['rateLimits'],
@@ -165,10 +170,14 @@ export async function openWorlds(first: World, second: World): Promise<Worlds> {
   return {
     as: (caller) => pairOf(services, known, routes, caller),
     async close() {
+      connections.destroy();
       await Promise.all(services.map((service) => service.close()));
     },
   };
 }
+
+/** Kept open between questions: some ten thousand are asked. */
+const connections = new Agent({ keepAlive: true, maxSockets: 16 });
 
 function pairOf(
   services: readonly [TestService, TestService],
@@ -192,23 +201,29 @@ function pairOf(
     nobody: {},
   };
   async function send(service: TestService, { method, path, as, body }: Ask): Promise<Answer> {
-    const response = await fetch(service.origin + path, {
+    const sent = request(service.origin + path, {
+      agent: connections,
       method,
-      redirect: 'manual',
       headers: {
+        accept: '*/*',
         ...credentials[as],
         // Compressed, answers whose new ids alone differ would differ in length.
         'accept-encoding': 'identity',
         ...(as === 'session' || as === 'nobody' ? { origin: service.config.baseUrl } : {}),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const isArchive = response.headers.get('content-type') === 'application/zip';
-    const text = isArchive ? unpacked(await response.bytes(), known) : await response.text();
-    const headers = [...response.headers].filter(([name]) => !uncompared(as, name, text.includes(service.origin)));
-    const whole = [response.status, ...headers.map(([name, value]) => `${name}: ${value}`), '', text].join('\n');
-    return { status: response.status, text, whole };
+    sent.end(body === undefined ? undefined : JSON.stringify(body));
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    const bytes = await buffer(response);
+    const isArchive = response.headers['content-type'] === 'application/zip';
+    const text = isArchive ? unpacked(bytes, known) : bytes.toString();
+    const headers = Object.entries(response.headers).filter(
+      ([name]) => !uncompared(as, name, text.includes(service.origin)),
+    );
+    const status = response.statusCode ?? 0;
+    const whole = [status, ...headers.map(([name, value]) => `${name}: ${String(value)}`), '', text].join('\n');
+    return { status, text, whole };
   }
   return {
     caller,
