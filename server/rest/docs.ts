@@ -111,16 +111,13 @@ async function sendReader(c: Context): Promise<Response> {
 
 /** Adds /openapi.json and /docs of the operations to the routes; `baseUrl` is our public origin. */
 export function serveDocs(routes: Hono, baseUrl: string, operations: readonly Operation[]): void {
-  const document = JSON.stringify(openApiDocument(baseUrl, operations));
+  const document = once(() => JSON.stringify(openApiDocument(baseUrl, operations)));
   const text = once(guide);
   const serve = (path: string, handler: Handler) => routes.get(path, handler).all(path, only('GET', 'HEAD'));
   const send = (type: string, body: () => string): Handler => {
     return (c) => c.body(body(), 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
   };
-  serve(
-    '/openapi.json',
-    send('application/json', () => document),
-  );
+  serve('/openapi.json', send('application/json', document));
   serve('/docs', (c) => {
     c.header('Content-Security-Policy', policy);
     return c.html(page);

@@ -77,6 +77,16 @@ function readBuild(directory: string): ReadonlyMap<string, BuiltFile> {
   return new Map(names.map((name) => [`/${name.split(path.sep).join('/')}`, readBuiltFile(directory, name)]));
 }
 
+const builds = new Map<string, ReadonlyMap<string, BuiltFile>>();
+
+/** What {@link readBuild} gives, read once by this process for all of its applications. */
+function buildIn(directory: string): ReadonlyMap<string, BuiltFile> {
+  const build = builds.get(directory) ?? readBuild(directory);
+  // The application may still be built while this one starts.
+  if (build.size > 0) builds.set(directory, build);
+  return build;
+}
+
 /** The best coding that the request takes and the file has; a coding with q=0 is not taken (RFC 9110, 12.5.3). */
 function codingFor(accepted: string, { bodies }: BuiltFile): Coding {
   const taken = new Set(
@@ -116,7 +126,7 @@ function send(c: Context, file: BuiltFile, caching: string, policy?: string): Re
  */
 export function staticRoutes(directory = built): Hono {
   const app = new Hono();
-  const build = readBuild(directory);
+  const build = buildIn(directory);
   const index = build.get('/index.html');
   const show = (c: Context) => {
     if (!index) return problem(c, 503, 'not_built', 'The application is not built: see the log, and start it again.');
