@@ -9,7 +9,15 @@ import { onDisk } from './temporary.ts';
 
 // Not the package's own arguments: they switch web security and the isolation of sites off, and run it all as one
 // process, which ends when the first context is closed.
-const args = ['--no-sandbox', '--disable-dev-shm-usage'];
+const args = [
+  '--no-sandbox',
+  '--disable-dev-shm-usage',
+  // Pages live for seconds: drawing by software alone, and compiling and collecting on the page's own thread, take a tenth
+  // less of the processors, of which the other test files have the rest.
+  '--disable-gpu',
+  '--disable-software-rasterizer',
+  '--js-flags=--single-threaded',
+];
 
 /** Starts Chromium; `close` it in afterAll. */
 export async function openBrowser(): Promise<Browser> {
