@@ -5915,7 +5915,7 @@ $function$;
 GRANT EXECUTE ON FUNCTION app.enter_for_next_webhook() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid, tool text DEFAULT NULL::text, subject text DEFAULT NULL::text, on_deal uuid DEFAULT NULL::uuid, address inet DEFAULT NULL::inet, request_id text DEFAULT NULL::text)
- RETURNS TABLE(user_id uuid, client_id uuid, client_name text, family_id uuid, scopes text[], expires_at timestamp with time zone)
+ RETURNS TABLE(user_id uuid, client_id uuid, client_name text, family_id uuid, scopes text[], expires_at timestamp with time zone, user_name text, deal_role text)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
@@ -5929,23 +5929,22 @@ declare
   secret bytea;
   tenant uuid;
   participant uuid;
-  part_role text;
   advised uuid;
   advised_role text;
   identity text;
 begin
   -- The client works for the person as vault.working_clients has it, with the memberships that are read anyway.
   select f.user_id, f.client_id, c.name, f.id, t.scopes, t.expires_at, m.asking, m.administered, s.secret,
-    d.organization_id, p.id, p.role, p.advises
+    d.organization_id, p.id, p.role, p.advises, u.name
   into user_id, client_id, client_name, family_id, scopes, expires_at, asking, administered, secret,
-    tenant, participant, part_role, advised
+    tenant, participant, deal_role, advised, user_name
   from (select k.family_id, k.scopes, k.expires_at from vault.access_tokens k
     where k.digest = presented and k.expires_at > now and k.revoked_at is null offset 0) t
   cross join lateral (select y.id, y.user_id, y.client_id from vault.token_families y
     where y.id = t.family_id and y.revoked_at is null and y.ends_at > now and y.resource = enter_with_access_token.resource offset 0) f
   cross join lateral (select k.name, k.brokerage_id, k.created_by from public.connected_clients k
     where k.id = f.client_id and k.deleted_at is null and not k.disabled offset 0) c
-  cross join lateral (select from public.users k where k.id = f.user_id and k.suspended_at is null offset 0) u
+  cross join lateral (select k.name from public.users k where k.id = f.user_id and k.suspended_at is null offset 0) u
   cross join vault.seal s
   cross join lateral (
     select coalesce(array_agg(m.brokerage_id), '{}') as joined,
@@ -5976,8 +5975,8 @@ begin
     end if;
   end if;
   identity := concat(user_id, ',', client_id, ',,,', array_to_string(scopes, ' '), ',,', array_to_string(asking, ' '),
-    case when of_table is not null then ',' || app.standing_of(deal, tenant, asking, administered, participant, part_role,
-      coalesce(advised, participant), coalesce(advised_role, part_role)) end);
+    case when of_table is not null then ',' || app.standing_of(deal, tenant, asking, administered, participant, deal_role,
+      coalesce(advised, participant), coalesce(advised_role, deal_role)) end);
   identity := concat(set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true));
   if tool is not null then
     if asking <> '{}' then
@@ -9558,6 +9557,32 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.pending_secret(bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.people_on_deal(deal uuid)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  identity constant text := app.identity();
+  -- In a request about this deal alone, what the reader is on it has been found already.
+  everybody constant boolean := split_part(identity, ',', 8) = deal::text and split_part(identity, ',', 12) in ('broker', 'seller', 'viewer');
+begin
+  if coalesce(split_part(identity, ',', 1), '') = '' then
+    return null;
+  end if;
+  -- One table after the other, each by its index, however few rows there are.
+  return (
+    select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role))
+    from (select k.user_id, k.role from public.participants k
+      where k.deal_id = deal and k.joined_at is not null
+        and (everybody or app.could_open('participants', k.id, k.deal_id)) offset 0) p
+    cross join lateral (select k.id, k.name from public.users k where k.id = p.user_id offset 0) u);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.people_on_deal(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.person_could_open(person uuid, of_table text, record uuid, deal uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -12966,5 +12991,6 @@ $procedure$;
 -- 568b11d3975f0612e33298f8dd696d7403d6b93af296dbd0afa16cde233685b4  106_deliveries_in_lots.sql
 -- dbf46df061040c80639911172133d38ea009dbacdfe0b8d0b28436327517f93f  107_sandboxes_and_erasing.sql
 -- bb1e03587489ce4266b527a9ee618b6011d1d653e366a15aef12d7cc0a11bbc0  108_deletions_one_by_one.sql
+-- 1e9bde8f118c115929da9474f8c4b917c60ee37a575bfb5ac4d5a47b060ffa25  109_people_on_a_deal.sql
 -- 62216aca79ea72aef41835a5db8da2785bb948fbe0e55259e77a9d8b75753788  113_documents_of_clients_in_exports.sql
 -- 8adaba652af58a62bfbeed3e8d45a84ebd62dbe4c2c4976ffeeebbd565cbbc7c  118_pipeline.sql

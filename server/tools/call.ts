@@ -67,7 +67,7 @@ async function work(
   const read = tool.scope === 'mcp:read' ? { tool: tool.name, ...subjectOf(input), from: exchange.from } : null;
   const before = [exchange.enterToCall(within(input), read), ...(plan.gate ? [plan.gate] : [])];
   const answerOf = (found: readonly unknown[]): Record<string, unknown> => {
-    const result = plan.answer(found.slice(0, plan.work.length));
+    const result = plan.answer(found.slice(0, plan.work.length), exchange.caller ?? null);
     if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);
     return result;
   };

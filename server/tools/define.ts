@@ -7,10 +7,11 @@ import type { Results } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import type { Origin } from '../domain/audit/audited.ts';
 import type { Scope } from '../domain/clients/connected-clients.ts';
+import type { TokenCaller } from '../domain/clients/tokens.ts';
 import { dealPagePath, dealsPath, type DealPage } from '../http/links.ts';
 import { hintOf, knownOf, type Filter } from './filters.ts';
 import { inputFaults, invalidInput, leniently } from './inputs.ts';
-import { withPeople } from './people.ts';
+import { callerOnDeal, withPeople } from './people.ts';
 import { linked } from './records.ts';
 import { ToolRefusal, type RefusalBody } from './results.ts';
 import type { ViewName } from './views.ts';
@@ -71,6 +72,8 @@ export interface ToolDefinition<
   readonly filters?: (input: z.output<Input>) => readonly Filter[];
   /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
   readonly answer: (...found: Results<Work>) => z.input<Output> | null;
+  /** Whether an answer that tells of the deal tells who calls, with their role on it. */
+  readonly tellsCaller?: boolean;
   /** The page that shows a result: the pipeline, or a page of a deal. */
   readonly page: DealPage | 'deals';
   /** The deal of that page, where the input does not name it. */
@@ -87,7 +90,7 @@ export interface Plan {
   readonly said: unknown;
   readonly gate: Statement<unknown> | null;
   readonly work: readonly Statement<unknown>[];
-  readonly answer: (found: readonly unknown[]) => Record<string, unknown> | null;
+  readonly answer: (found: readonly unknown[], caller: TokenCaller | null) => Record<string, unknown> | null;
   readonly links: (found: readonly unknown[]) => readonly ResourceLink[];
 }
 
@@ -133,6 +136,7 @@ export function defineTool<
     page,
     dealOf,
     links,
+    tellsCaller = false,
   } = definition;
   const isReading = definition.scope === 'mcp:read';
   const named = 'people' in definition.output.shape || 'caller' in definition.output.shape;
@@ -162,17 +166,19 @@ export function defineTool<
         said: parsed.data,
         gate: gate?.(name, parsed.data) ?? null,
         work: [...statements, ...asked.flatMap(knownOf)],
-        answer: (found) => {
+        answer: (found, caller) => {
           const results = resultsIn(found);
           const answered = answer(...results);
           if (answered === null) return null;
           const hint = hintOf(asked, answered, found.slice(statements.length));
-          const told = named ? withPeople(answered) : answered;
+          const isSomething = tellsSomething(answered);
+          const onDeal = tellsCaller && isSomething && caller ? callerOnDeal(caller) : undefined;
+          const told = named ? withPeople(answered, onDeal) : answered;
           const dealId = parsed.data['deal_id'] ?? dealOf?.(...results);
           return {
             ...told,
             ...(hint === null ? {} : { hint }),
-            ...(tellsSomething(answered) ? linksTo(page, dealId, baseUrl) : {}),
+            ...(isSomething ? linksTo(page, dealId, baseUrl) : {}),
           };
         },
         links: (found) => links?.(parsed.data, ...resultsIn(found)) ?? [],

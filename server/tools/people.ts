@@ -1,5 +1,6 @@
 /** The people beside the ids that an answer mentions: whom row-level security let its statements join, in one place for all tools. */
 
+import type { TokenCaller } from '../domain/clients/tokens.ts';
 import type { Mentioned } from '../domain/deals/participants.ts';
 
 /** Somebody whom an answer mentions, as they are told: their role is that on the deal. */
@@ -15,13 +16,19 @@ const suffix = '_person';
 
 const isRow = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value);
 
+/** The one who calls about a deal that they see: who takes no part in it is an admin of its brokerage. */
+export const callerOnDeal = ({ user_id, user_name, deal_role }: TokenCaller): Person => ({
+  user_id,
+  name: user_name,
+  role: deal_role ?? 'admin',
+});
+
 /**
  * The answer with `people` beside its rows: each person of the columns that {@link Mentioned} describes once, and the one who
- * calls as `caller`. The columns themselves go. Without anybody to name the answer stays as it is. What people wrote (an offer's payload) is not looked into.
+ * calls as `caller`, unless `caller` is given. The columns themselves go. Without anybody to name the answer stays as it is. What people wrote (an offer's payload) is not looked into.
  */
-export function withPeople(answer: Json): Json {
+export function withPeople(answer: Json, caller?: Person): Json {
   const people = new Map<string, Person>();
-  let caller: Person | undefined;
   const take = (row: Json): void => {
     for (const [name, value] of Object.entries(row)) {
       if (Array.isArray(value) && !name.endsWith(suffix)) for (const one of value) if (isRow(one)) take(one);

@@ -335,3 +335,12 @@ check(
    from unnest($2::uuid[]) x (person) order by x.person`,
   ({ scene }) => [scene.deal, Object.values(scene.people)],
 );
+
+check(
+  'app.people_on_deal names the people of a deal whom row-level security shows there',
+  `select x.person, app.people_on_deal($1) -> x.person::text as known from unnest($2::uuid[]) x (person) order by x.person`,
+  `select x.person, (select jsonb_build_array(u.id, u.name, p.role) from participants p join users u on u.id = p.user_id
+     where p.deal_id = $1 and p.user_id = x.person and p.joined_at is not null) as known
+   from unnest($2::uuid[]) x (person) order by x.person`,
+  ({ scene }) => [scene.deal, Object.values(scene.people)],
+);

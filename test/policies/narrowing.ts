@@ -86,6 +86,32 @@ check('narrowed to each deal, each person sees the rows of it that they see anyw
   }
 });
 
+check(
+  'narrowed to each deal, app.people_on_deal names the people whom row-level security shows there',
+  async (stage) => {
+    const { owner, server } = stage;
+    const deals = (await owner.query<{ id: string }>('select id from deals order by id')).rows;
+    let named = 0;
+    for (const caller of callers) {
+      if (caller === 'nobody') continue;
+      for (const { id: deal } of deals)
+        await taken(stage, async () => {
+          await enterWithin(stage, caller, deal);
+          const { rows } = await server.query<{ told: object | null; shown: object | null }>(
+            `select app.people_on_deal($1) as told,
+             (select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role)) from participants p join users u on u.id = p.user_id
+              where p.deal_id = $1 and p.joined_at is not null) as shown`,
+            [deal],
+          );
+          // It is for people: an API key is told the ids alone.
+          assert.deepEqual(rows[0]?.told, caller === 'API key' ? null : rows[0]?.shown, `${caller}: ${deal}`);
+          named += rows[0]?.told ? 1 : 0;
+        });
+    }
+    assert.ok(named > 0, 'nobody was named to anybody');
+  },
+);
+
 check('narrowed to the deal of a record, each may do with the record what the page says', async (stage) => {
   const { owner, scene } = stage;
   for (const caller of callers) {

@@ -159,9 +159,12 @@ export interface TokenCaller {
   family_id: string;
   scopes: Scope[];
   expires_at: string;
+  user_name: string;
+  /** Of the deal that was entered for; null when they take no part in it, or none was named. */
+  deal_role: string | null;
 }
 
-const callerFields = 'user_id, client_id, client_name, family_id, scopes, expires_at';
+const callerFields = 'user_id, client_id, client_name, family_id, scopes, expires_at, user_name, deal_role';
 const enter = row<TokenCaller>(
   'enter_with_access_token',
   `select ${callerFields} from app.enter_with_access_token($1, $2, $3, $4)`,

@@ -85,29 +85,18 @@ export const callerRole = `case
  */
 export const seenDeal = (id: string): string => `(select app.seen_deal(${id}))`;
 
-/** The caller as somebody whom an answer mentions (`Mentioned` of participants.ts), `role` being SQL for what they are. */
-const callerPerson = (role: string): string =>
-  `array[(select app.user_id())::text, (select u.name from users u where u.id = (select app.user_id())), ${role}] as caller_person`;
-
-type WithCaller<R> = R & { caller_person: readonly [userId: string, name: string, role: string] };
-
-/**
- * One deal, or null when there is none that the caller sees, with who the caller is: their role on it, or `admin` of its
- * brokerage.
- */
-export const deal = row<WithCaller<Deal>, [id: string]>(
+/** One deal, or null when there is none that the caller sees. */
+export const deal = row<Deal, [id: string]>(
   'deal',
-  `select ${dealFields}, ${callerPerson(`coalesce((select p.role from participants p
-     where p.deal_id = d.id and p.user_id = (select app.user_id()) and p.status = 'active'), 'admin')`)}
-   from ${dealTables} where d.id = ${seenDeal('$1')}`,
+  `select ${dealFields} from ${dealTables} where d.id = ${seenDeal('$1')}`,
 );
 
-/** Who the caller is, with their strongest role in a brokerage, or `participant`. */
-export const dealsCaller = row<WithCaller<unknown>, []>(
+/** Who the caller is, as somebody whom an answer mentions (`Mentioned` of participants.ts): with their strongest role in a brokerage, or `participant`. */
+export const dealsCaller = row<{ caller_person: readonly [userId: string, name: string, role: string] }, []>(
   'deals_caller',
-  `select ${callerPerson(`coalesce((select m.role from members m
-     where m.user_id = (select app.user_id()) and m.status = 'active'
-     order by array_position('{admin,broker,staff}', m.role) limit 1), 'participant')`)}`,
+  `select array[(select app.user_id())::text, (select u.name from users u where u.id = (select app.user_id())),
+     coalesce((select m.role from members m where m.user_id = (select app.user_id()) and m.status = 'active'
+       order by array_position('{admin,broker,staff}', m.role) limit 1), 'participant')] as caller_person`,
 );
 
 /** The columns of {@link Deal} but `updated_at`, of a row of app.deals_in_sight(). */

@@ -31,6 +31,9 @@ export type Mentioned = readonly [userId: string, name: string | null, role: str
 export const mentioned = (name: string): string =>
   `case when ${name}.id is not null then array[${name}.id::text, ${name}.name, ${name}_part.role] end as ${name}_person`;
 
+/** The same of the person whose user id stands in `id`, where a statement is about the one deal in `deal`: all of its names are looked up at once. */
+export const personOnDeal = (deal: string, id: string): string => `(select app.people_on_deal(${deal})) -> ${id}::text`;
+
 export interface PersonOfDeal {
   id: string;
   /** Their account; until they have accepted, that of their invitation, and name and email are what was typed. */
@@ -97,8 +100,9 @@ export const participantOfDeal = row<PersonOfDeal, [dealId: string, participantI
 /** The people on a deal whom the caller may know of, in the order in which they were added. */
 export const participants = rows<Participant & { user_person: Mentioned }, [dealId: string]>(
   'participants',
-  `select p.person_id as user_id, p.role, p.status, array[p.person_id::text, ${participantName}, p.role] as user_person
-   from participants p left join users u on u.id = p.user_id
+  `select p.person_id as user_id, p.role, p.status,
+     coalesce(${personOnDeal('$1', 'p.user_id')}, jsonb_build_array(p.id, p.invited_name, p.role)) as user_person
+   from participants p
    where p.deal_id = ${seenDeal('$1')}
    order by p.created_at, p.id`,
 );

@@ -4,7 +4,7 @@ import { paged, type Page, type Place, type Placed } from '../../database/paging
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
-import { knownPerson, mentioned, type Mentioned } from '../deals/participants.ts';
+import { knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 /** What was offered: amounts are decimal strings; unknown keys are kept as they were submitted. */
@@ -71,9 +71,8 @@ export interface ListedOffer extends Offer {
 // Revisions of one buyer must not crowd out what the others offer now.
 const list = rows<Omit<ListedOffer, 'payload' | 'expired'> & { payload: string; told_at: string }, [dealId: string]>(
   'offers',
-  `select o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at, o.payload::text, ${mentioned('buyer')}, app.now() as told_at from (
+  `select o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at, o.payload::text, ${personOnDeal('$1', 'o.buyer_user_id')} as buyer_person, app.now() as told_at from (
      select * from offers where deal_id = ${seenDeal('$1')} order by is_current desc, submitted_at desc, id desc limit 50) o
-     ${knownPerson('buyer', 'o.buyer_user_id', 'o.deal_id')}
    order by o.submitted_at desc, o.id desc`,
 );
 

@@ -20,6 +20,7 @@ export const svcDealsGet = defineTool({
     people: records.people,
   }),
   work: ({ deal_id }) => [deal(deal_id), participants(deal_id)],
+  tellsCaller: true,
   answer: (found, people) => ({ deal: found, participants: people }),
   page: 'deal',
 });
