@@ -10,7 +10,6 @@ import {
   isPositive,
   isZero,
   multiply,
-  round,
   subtract,
   sum,
   whole,
@@ -167,8 +166,11 @@ export function concentration(books: Books, asOf: Day | null = null): Concentrat
     together(told.map(({ amounts }) => ebitdaOf(amounts))),
   ];
   const [largest] = revenues;
-  const lost =
-    gross && revenue && largest && isPositive(revenue) ? divide(multiply(largest, gross), revenue, 4n) : null;
+  // In one division: what is rounded twice can end a cent off.
+  const without =
+    gross && ebitda && revenue && largest
+      ? divide(subtract(multiply(ebitda, revenue), multiply(largest, gross)), revenue, 2n)
+      : null;
   let half = 0;
   for (let reached = zero; half < revenues.length && compare(multiply(reached, whole(2n)), total) < 0; half += 1)
     reached = add(reached, revenues[half] ?? zero);
@@ -181,7 +183,7 @@ export function concentration(books: Books, asOf: Day | null = null): Concentrat
     revenue,
     hhi: herfindahl(revenues, total),
     hhi_of_revenue: revenue && herfindahl(revenues, revenue),
-    ebitda_without_largest: ebitda && lost && round(subtract(ebitda, lost), 2n),
+    ebitda_without_largest: without,
     half,
     same_names: sameNames(its),
   };
