@@ -340,10 +340,22 @@ describe('what asks for documents and deals', () => {
 
   test('counts as calls', async () => {
     const who = await addToken(service, access.buyer.userId);
-    const remaining: number[] = [];
-    for (const [method, params] of await requests())
-      remaining.push(Number((await ask(who, method, params)).headers.get('x-ratelimit-remaining')));
-    expect(remaining.map((left) => (remaining[0] ?? 0) - left)).toEqual([0, 1, 2]);
+    const asked = await requests();
+    // Once more when a minute of the limit ends in between.
+    await expect
+      .poll(async () => {
+        const left: { remaining: number; reset: string | null }[] = [];
+        for (const [method, params] of asked) {
+          const { headers } = await ask(who, method, params);
+          left.push({
+            remaining: Number(headers.get('x-ratelimit-remaining')),
+            reset: headers.get('x-ratelimit-reset'),
+          });
+        }
+        const isOneMinute = new Set(left.map(({ reset }) => reset)).size === 1;
+        return isOneMinute ? left.map(({ remaining }) => (left[0]?.remaining ?? 0) - remaining) : [];
+      })
+      .toEqual([0, 1, 2]);
   });
 });
 
