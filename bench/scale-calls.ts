@@ -3,7 +3,12 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Database } from '../server/database/database.ts';
-import { publishChanges } from '../server/domain/events/changes.ts';
+import { mapped, row } from '../server/database/statement.ts';
+import { recordsOf } from '../server/domain/changed-records.ts';
+import { callingApiKey, enterWithApiKey } from '../server/domain/clients/api-keys.ts';
+import { clientIsByDocument, clientOfGrant, documentClient } from '../server/domain/clients/authorization.ts';
+import { resetOwnSandbox } from '../server/domain/clients/sandboxes.ts';
+import { objectTypes, publishChanges } from '../server/domain/events/changes.ts';
 import { claimDeliveries, queueWebhooks } from '../server/domain/webhooks/deliveries.ts';
 import { claimMail } from '../server/domain/outbox/mails.ts';
 import { bodiesToClear } from '../server/domain/documents/documents.ts';
@@ -58,7 +63,8 @@ const idsOnDeal = `
     (select x.id from production_documents x where x.deal_id = d.id and x.removed_at is null order by x.id limit 1) as production_id,
     (select x.id from findings x where x.deal_id = d.id order by x.created_by = $2 desc, x.id limit 1) as finding_id,
     (select x.id from financing_sources x where x.deal_id = d.id order by x.created_by = $2 desc, x.id limit 1) as source_id,
-    (select x.buyer_user_id from offers x where x.deal_id = d.id order by x.buyer_user_id = $2 desc, x.id limit 1) as buyer_user_id
+    (select x.buyer_user_id from offers x where x.deal_id = d.id order by x.buyer_user_id = $2 desc, x.id limit 1) as buyer_user_id,
+    (select x.id from webhook_endpoints x where x.brokerage_id = coalesce($3, d.organization_id) order by x.id limit 1) as webhook_id
   from deals d where d.id = $1`;
 
 /** What the calls of an API key are about: a contact of its brokerage, and what there is on one of its deals that has an offer. */
@@ -95,7 +101,12 @@ function idIn(parts: readonly string[], at: number, ids: Ids): string | undefine
   const name = (parts[at] ?? '').slice(1).replace(/\{.*/, '');
   if (name !== 'id') return ids[name];
   const before = parts[at - 1] ?? '';
-  return { deals: ids['deal_id'], brokerages: ids['brokerage_id'], findings: ids['finding_id'] }[before];
+  return {
+    deals: ids['deal_id'],
+    brokerages: ids['brokerage_id'],
+    findings: ids['finding_id'],
+    webhooks: ids['webhook_id'],
+  }[before];
 }
 
 /** The path of a route with the person's ids; throws where it asks for something that is not known here. */
@@ -176,8 +187,25 @@ export function webCalls(routes: readonly Route[], person: ScalePerson, ids: Ids
 }
 
 /** More than the least that a tool takes, where that asks the database for something else. */
-const inputs: Readonly<Record<string, readonly Record<string, unknown>[]>> = {
-  svc_deals_list: [{}, { state: 'diligence' }, { state: 'draft' }],
+const inputs: Readonly<Record<string, (ids: Ids) => readonly Record<string, unknown>[]>> = {
+  svc_deals_list: ({ brokerage_id }) => [
+    {},
+    { state: 'diligence' },
+    { state: 'draft' },
+    { brokerage_id },
+    // What names nothing is answered with what there is.
+    { brokerage_id: 'no-such-brokerage' },
+  ],
+  svc_documents_list: ({ deal_id }) => [
+    { deal_id },
+    { deal_id, category: 'financials' },
+    { deal_id, category: 'nothing' },
+  ],
+  svc_findings_list: ({ deal_id }) => [
+    { deal_id },
+    { deal_id, category: 'financials' },
+    { deal_id, category: 'nothing' },
+  ],
 };
 
 /** Every tool as this person: those that write, on the deal that they opted in; and what asks for documents and deals without a tool. */
@@ -205,13 +233,16 @@ export function toolCalls(person: ScalePerson, ids: Ids): Call[] {
     }),
   ];
   const ofTools = catalog.flatMap(({ name }) =>
-    (inputs[name] ?? [leastInput(name, ids)]).map((input) =>
-      asked(
-        `${name}${'state' in input && name === 'svc_deals_list' ? ` (${String(input['state'])})` : ''}`,
-        'tools/call',
-        { name, arguments: input },
-      ),
-    ),
+    (inputs[name]?.(ids) ?? [leastInput(name, ids)]).map((input) => {
+      const filters = Object.entries(input).filter(([filter]) => name in inputs && filter !== 'deal_id');
+      const shown = filters.map(([filter, value]) =>
+        value === ids['brokerage_id'] ? 'brokerage_id' : `${filter} ${String(value)}`,
+      );
+      return asked(`${name}${shown.length > 0 ? ` (${shown.join(', ')})` : ''}`, 'tools/call', {
+        name,
+        arguments: input,
+      });
+    }),
   );
   return [...ofTools, ...besideTools];
 }
@@ -350,6 +381,8 @@ const restSamples: RestSamples = {
 
 /** Operations that are not called: each adds what the next run would measure, or takes a deal out of the state in which it is measured. */
 const restApart = new Set([
+  // For test keys: it is among the jobs.
+  'POST /api/v1/sandbox/reset',
   'POST /api/v1/deals',
   'POST /api/v1/deals/:dealId/state',
   'POST /api/v1/deals/:dealId/invitations',
@@ -461,8 +494,70 @@ async function exportPortion(database: Database, { session_token, brokerage_id }
   }
 }
 
+const from = { address: null, requestId: null };
+
+/** What is asked about clients that say who they are by a document, of whom the platform has none: what every other client costs by it. */
+function clientsByDocument(database: Database, broker: ScalePerson | undefined): Job[] {
+  const url = 'https://client.example.com/oauth/client.json';
+  if (!broker) return [];
+  const asked: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['document_client', () => database.together(enterWithSession(digestOf(broker.session_token)), documentClient(url))],
+    ['client_of_grant', () => database.run(clientOfGrant(url, digestOf(broker.access_token)))],
+    ['client_is_by_document', () => database.run(clientIsByDocument(nothing))],
+  ];
+  return asked.map(([name, ask]) => ({ name, run: () => ask().then(() => 'done') }));
+}
+
+/** The token of a test key that is made beside the keys of the platform. */
+const testToken = 'dk_test_of_the_bench';
+
+/** The sandbox of a brokerage, made before it is measured and reset anew each time. */
+function sandboxJobs(database: Database, brokerageId: string | undefined): Job[] {
+  if (brokerageId === undefined) return [];
+  const before = `
+    with made as (
+      insert into api_keys (brokerage_id, name, environment, scopes, last_four, created_by)
+        select brokerage_id, 'Bench', 'test', scopes, '0000', created_by from api_keys k where brokerage_id = '${brokerageId}'
+          and not exists (select from vault.api_key_digests where digest = '\\x${digestOf(testToken).toString('hex')}')
+        limit 1 returning id, created_by)
+    insert into vault.api_key_digests (digest, key_id, issued_by) select '\\x${digestOf(testToken).toString('hex')}', id, created_by from made;
+    update brokerages set reset_at = created_at where sandbox_of = '${brokerageId}'`;
+  const enter = enterWithApiKey(digestOf(testToken));
+  const told = (work: Promise<unknown>) => work.then(() => 'done');
+  return [
+    { name: 'calling_key: of a test key', before, run: () => told(database.together(enter, callingApiKey())) },
+    { name: 'reset_sandbox_with_key', before, run: () => told(database.together(enter, resetOwnSandbox(from))) },
+  ];
+}
+
+/** The records of 50 changes of a kind, as a reader of events or a webhook gets them. */
+function expansions(database: Database, token: string | undefined): Job[] {
+  if (token === undefined) return [];
+  const enter = enterWithApiKey(digestOf(token));
+  return objectTypes.map((objectType) => ({
+    name: `expand=data: 50 of ${objectType}`,
+    async run() {
+      const [, found] = await database.together(enter, changedOf(objectType));
+      const changes = found.map((id) => ({ id, type: '', objectType, objectId: id, dealId: null, occurredAt: '' }));
+      await database.together(enter, ...recordsOf(changes, { findings: true, financing: true }));
+      return found.length > 0 ? 'done' : 'none';
+    },
+  }));
+}
+
+const changed = row<{ ids: string[] }, [type: string]>(
+  'bench_changed',
+  `select array(select c.object_id from (select object_id, object_type from change_events where brokerage_id = app.identity_part(4)::uuid order by seq limit 2000) c
+     where c.object_type = $1 limit 50) as ids`,
+);
+const changedOf = (objectType: string) => mapped(changed(objectType), (found) => found?.ids ?? []);
+
 /** Every scheduled job, what the workers do when something has happened, and what is done too seldom for a person to be measured. */
-export function jobsOf(database: Database, people: readonly ScalePerson[], unsigned: Unsigned | null): Job[] {
+export function jobsOf(
+  database: Database,
+  { people, apiKeys }: Pick<Platform, 'people' | 'apiKeys'>,
+  unsigned: Unsigned | null,
+): Job[] {
   const broker = people.find(({ name }) => name === 'broker of 1000');
   const admin = people.find(({ name }) => name === 'admin of 12000');
   const done = (work: Promise<unknown>): Promise<string> => work.then(() => 'done');
@@ -485,6 +580,9 @@ export function jobsOf(database: Database, people: readonly ScalePerson[], unsig
     { name: 'queue_webhooks: nothing is new', run: () => done(database.run(queueWebhooks())) },
     { name: 'claim_deliveries: none is due', run: () => done(database.run(claimDeliveries(32))) },
     { name: 'claim_mail: none is due', run: () => done(database.run(claimMail())) },
+    ...clientsByDocument(database, broker),
+    ...sandboxJobs(database, apiKeys[0]?.brokerage_id),
+    ...expansions(database, apiKeys[0]?.token),
     {
       name: 'mail_counts, service_state: for the metrics',
       run: () => done(database.together(mailCounts(), serviceState())),

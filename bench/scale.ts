@@ -328,7 +328,7 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
       who,
       calls: calls.filter(only),
     }));
-    const jobs = jobsOf(database, platform.people, await waitingNda(platform)).filter(only);
+    const jobs = jobsOf(database, platform, await waitingNda(platform)).filter(only);
     const results: Results = { deals: platform.deals, measures: {}, scans: {} };
     try {
       if (!values['no-times']) await measureAll({ platform, asked, jobs, start, results, say });

@@ -5,6 +5,7 @@
 
 import { hash } from 'node:crypto';
 import type { ChangeEvent } from '../domain/events/changes.ts';
+import { Busy } from '../database/errors.ts';
 import { recordsOf, withRecords } from '../domain/changed-records.ts';
 import {
   claimDeliveries,
@@ -137,6 +138,7 @@ export function openWebhooks(services: Services): WebhookDelivery {
     let attempts: NotedLot['attempts'][number][] = [];
     let bodies: Awaited<ReturnType<typeof bodiesOf>>;
     let readAt = -Infinity;
+    let together = left.length;
     let reading: Promise<void> | undefined;
     let failures = lot.failures;
     let isOver = false;
@@ -146,7 +148,14 @@ export function openWebhooks(services: Services): WebhookDelivery {
     async function read(): Promise<void> {
       if (performance.now() - readAt < millis.record) return;
       reading ??= (async () => {
-        bodies = await bodiesOf(lot, [...left]);
+        try {
+          bodies = await bodiesOf(lot, left.slice(0, together));
+        } catch (error) {
+          // What takes too long together is read in smaller parts.
+          if (!(error instanceof Busy) || together === 1) throw error;
+          together = Math.ceil(together / 8);
+          return;
+        }
         readAt = performance.now();
         isOver ||= bodies === undefined;
       })().finally(() => (reading = undefined));
@@ -162,9 +171,15 @@ export function openWebhooks(services: Services): WebhookDelivery {
     async function send(signing: readonly string[]): Promise<void> {
       while (left.length > 0 && !isOver && !stopping.signal.aborted && performance.now() < until) {
         await read();
-        const next = isOver ? undefined : left.shift();
-        const body = next && bodies?.get(next.id);
-        if (next === undefined || body === undefined) return;
+        const [next] = left;
+        if (isOver || next === undefined) return;
+        const body = bodies?.get(next.id);
+        if (body === undefined) {
+          // Of a part that is not read yet.
+          readAt = -Infinity;
+          continue;
+        }
+        left.shift();
         const nth = next.attempts + 1;
         const attempted = await attempt(lot, next, body, signing, kept);
         const { outcome, status, error } = attempted;

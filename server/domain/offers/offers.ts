@@ -220,11 +220,15 @@ const dealOf = row<{ deal_id: string }, [id: string]>('deal_of_offer', 'select d
 export const dealOfOffer = (id: string): Statement<string | null> =>
   mapped(dealOf(id), (found) => found?.deal_id ?? null);
 
-const revisionColumns = `o.id, o.deal_id, o.buyer_user_id, buyer.name as buyer_name, o.participant_id, o.revision_number, o.is_current,
+const columnsOfRevision = (
+  isAgreed: string,
+) => `o.id, o.deal_id, o.buyer_user_id, buyer.name as buyer_name, o.participant_id, o.revision_number, o.is_current,
   o.submitted_at, o.payload::text as payload, case when c.decision = 'accepted' then c.decided_at end as accepted_at,
-  case when c.decision = 'declined' then c.decided_at end as declined_at, coalesce(o.id = agreed.id, false) as agreed`;
-const revisionTables = (deal: string) => `offers o ${knownPerson('buyer', 'o.buyer_user_id', 'o.deal_id')}
-  left join offer_decisions c on c.offer_id = o.id
+  case when c.decision = 'declined' then c.decided_at end as declined_at, coalesce(${isAgreed}, false) as agreed`;
+const decidedRevisions = `offers o ${knownPerson('buyer', 'o.buyer_user_id', 'o.deal_id')}
+  left join offer_decisions c on c.offer_id = o.id`;
+const revisionColumns = columnsOfRevision('o.id = agreed.id');
+const revisionTables = (deal: string) => `${decidedRevisions}
   left join offers agreed on agreed.id = (select app.accepted_offer(${deal}))`;
 
 /** A revision of an offer, as it is told outside of the application. */
@@ -278,9 +282,10 @@ const oneRevision = row<FoundRevision, [dealId: string, id: string]>(
   `select ${revisionColumns} from ${revisionTables('$1')} where o.deal_id = $1 and o.id = $2`,
 );
 
+// Of many deals: what is agreed on each is looked for where an offer was accepted, and nowhere else.
 const byIds = recordsByIds<FoundRevision>('offers_by_ids', {
-  columns: revisionColumns,
-  tables: revisionTables('o.deal_id'),
+  columns: columnsOfRevision(`case when c.decision = 'accepted' then o.id = app.accepted_offer(o.deal_id) end`),
+  tables: decidedRevisions,
   id: 'o.id',
 });
 
