@@ -118,10 +118,12 @@ CREATE TABLE public.accounting_snapshots (
     requested_at timestamp with time zone DEFAULT app.now() NOT NULL,
     completed_at timestamp with time zone,
     brokerage_id uuid NOT NULL,
+    account_lines jsonb,
     CONSTRAINT accounting_snapshots_pkey PRIMARY KEY (id),
     CONSTRAINT accounting_snapshots_id_deal_id_key UNIQUE (id, deal_id),
     CONSTRAINT accounting_snapshots_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT accounting_snapshots_requested_by_fkey FOREIGN KEY (requested_by) REFERENCES public.users(id),
+    CONSTRAINT accounting_snapshots_account_lines_check CHECK (jsonb_typeof(account_lines) = 'object'::text AND length(account_lines::text) <= 262144),
     CONSTRAINT accounting_snapshots_failure_check CHECK (length(failure) <= 2000),
     CONSTRAINT accounting_snapshots_snapshot_type_check CHECK (snapshot_type = ANY (ARRAY['profit_and_loss'::text, 'customer_revenue'::text, 'full'::text])),
     CONSTRAINT accounting_snapshots_source_name_check CHECK (length(source_name) <= 255),
@@ -153,7 +155,7 @@ CREATE TRIGGER note_new AFTER INSERT ON public.accounting_snapshots REFERENCING 
 CREATE TRIGGER note_removed AFTER DELETE ON public.accounting_snapshots REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('accounting_snapshot');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER stamp_completion BEFORE INSERT OR UPDATE OF status ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.stamp_completion('completed', 'failed');
-GRANT INSERT (deal_id, snapshot_type, status, source_name), SELECT, UPDATE (status, failure) ON public.accounting_snapshots TO dealkeep_server;
+GRANT INSERT (deal_id, snapshot_type, status, source_name, account_lines), SELECT, UPDATE (status, failure) ON public.accounting_snapshots TO dealkeep_server;
 
 CREATE TABLE public.answer_readings (
     deal_id uuid NOT NULL,
@@ -12994,3 +12996,4 @@ $procedure$;
 -- 1e9bde8f118c115929da9474f8c4b917c60ee37a575bfb5ac4d5a47b060ffa25  109_people_on_a_deal.sql
 -- 62216aca79ea72aef41835a5db8da2785bb948fbe0e55259e77a9d8b75753788  113_documents_of_clients_in_exports.sql
 -- 8adaba652af58a62bfbeed3e8d45a84ebd62dbe4c2c4976ffeeebbd565cbbc7c  118_pipeline.sql
+-- f5b21545598e422c5e7ad70ffaa49f7143d2671e0a981d03c64cde9e52398ea9  121_accounts_of_exports.sql

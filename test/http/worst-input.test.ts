@@ -133,6 +133,29 @@ test('an amount of 90,000 zeros', async () => {
   expect(await answersSoon(() => send(path, body, { ...broker.headers, ...csv }))).toBe(200);
 });
 
+test.each([
+  ['many parts', '--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n\r\n'.repeat(95_000)],
+  ['a part with many headers', `--b\r\n${'X-A: b\r\n'.repeat(650_000)}\r\n`],
+  ['a name of percent signs', `--b\r\nContent-Disposition: form-data; name="${'%0'.repeat(2_500_000)}"\r\n\r\n\r\n`],
+])('an upload of books with a form of %s', async (_, parts) => {
+  const path = `/api/web/deals/${walk.scene.deal}/qoe/snapshots/preview?snapshot_type=profit_and_loss`;
+  const headers = { ...broker.headers, 'content-type': 'multipart/form-data; boundary=b' };
+  expect(await answersSoon(() => send(path, `${parts}--b--`, headers))).toBe(400);
+});
+
+test('an export with as many accounts, months and faults as are read', async () => {
+  const path = `/api/web/deals/${walk.scene.deal}/qoe/snapshots/preview?snapshot_type=profit_and_loss`;
+  const heading = `Account,${Array.from({ length: 120 }, (__, at) => `${2010 + Math.floor(at / 12)}-${(at % 12) + 1}`).join(',')}`;
+  const wide = Array.from({ length: 1_000 }, (__, at) => `Sales ${at}${',1.01'.repeat(120)}`);
+  expect(await answersSoon(() => send(path, [heading, ...wide].join('\n'), { ...broker.headers, ...csv }))).toBe(200);
+  const name = 'x'.repeat(150);
+  const nested = Array.from({ length: 600 }, (__, at) => `A${at} ${name}`);
+  const sales = Array.from({ length: 600 }, (__, at) => `Sales ${at}${',1.01'.repeat(60)}`);
+  const totals = nested.toReversed().map((one) => `Total ${one}${',1'.repeat(60)}`);
+  const deep = [heading, ...nested, ...sales, ...totals].join('\n');
+  expect(await answersSoon(() => send(path, deep, { ...broker.headers, ...csv }))).toBe(200);
+});
+
 test('a password of combining marks, at the sign-in', async () => {
   const password = `a${'\u0301'.repeat(16_000)}${'\u0316'.repeat(16_000)}`;
   const body = JSON.stringify({ email: 'nobody@example.test', password });

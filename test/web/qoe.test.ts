@@ -1,5 +1,6 @@
 /** Quality of earnings through the web application's routes, as each role. */
 
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectAccessible, loaded, openBrowser, openDesk } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -415,6 +416,27 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await page.getByRole('button', { name: 'Save 2 rows' }).click();
     await page.getByText('The financials are saved').first().waitFor();
     await page.getByText('books.csv').waitFor();
+
+    // An export of QuickBooks: what its accounts count to is changed by keyboard, and stored so.
+    await page.getByRole('button', { name: 'Upload financials' }).click();
+    await choose(await readFile(new URL('../books/exports/quickbooks.csv', import.meta.url), 'utf8'));
+    await page.getByText('An export of QuickBooks: on accrual basis').waitFor();
+    await expectAccessible(page);
+    const comparison = page.getByRole('region', { name: 'Beside the export’s own totals' });
+    await expect.poll(() => comparison.getByRole('row', { name: /^Net income/ }).innerText()).toMatch(/None$/);
+    await page.getByLabel('Rent', { exact: true }).focus();
+    await page.keyboard.press('End');
+    await page.getByText('Net income differs in Jan 2025 (800)').waitFor();
+    const rent = await page.getByLabel('Rent', { exact: true }).getAttribute('id');
+    expect(await page.evaluate('document.activeElement.id')).toBe(rent);
+    await page.getByLabel('Rent', { exact: true }).selectOption('Operating expenses');
+    await page.getByText('Net income differs in').waitFor({ state: 'detached' });
+    await page.getByLabel('Wages', { exact: true }).selectOption('Owner’s pay');
+    await page.getByRole('button', { name: 'Save 3 periods' }).click();
+    await page.getByText('The financials are saved').first().waitFor();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    const { items } = (await get('buyer', '/periods?start_date=2025-01-01&end_date=2025-01-31')).body;
+    expect(items).toContainEqual(expect.objectContaining({ revenue: '9900.0000', owner_compensation: '3500.0000' }));
     expect(desk.complaints).toEqual([]);
     await desk.close();
 
@@ -424,6 +446,14 @@ test('in the browser: a normalization, a file with faults, and the same file men
     });
     await phone.go(`/deals/${deal}/qoe`);
     await loaded(phone.page);
+    expect(await phone.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    await expectAccessible(phone.page);
+    await phone.page.getByRole('button', { name: 'Upload financials' }).click();
+    const xero = await readFile(new URL('../books/exports/xero.csv', import.meta.url));
+    await phone.page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'xero.csv', mimeType: 'text/csv', buffer: xero });
+    await phone.page.getByText('An export of Xero').waitFor();
     expect(await phone.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
     await expectAccessible(phone.page);
     await phone.close();

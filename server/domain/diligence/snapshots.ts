@@ -79,18 +79,26 @@ export const failAbandonedSnapshots = row<unknown, []>(
 const request = row<{ id: string }>(
   'request_snapshot',
   `with changed as (
-     insert into accounting_snapshots (deal_id, snapshot_type, source_name) values ($3, $4, $5) returning id, deal_id)
+     insert into accounting_snapshots (deal_id, snapshot_type, source_name, account_lines) values ($3, $4, $5, $6::jsonb)
+     returning id, deal_id)
    select changed.id from changed
    ${audited('qoe.snapshot.request', { details: `jsonb_build_object('type', $4::text)` })}`,
 );
 
-/** Begins a snapshot; its id. Denied to all but editors. */
+/**
+ * Begins a snapshot; its id. `accountLines` is what the accounts of an export count to, remembered for the next one. Denied to
+ * all but editors.
+ */
 export const requestSnapshot = (
   dealId: string,
   type: Snapshot['snapshot_type'],
   sourceName: string | null,
+  accountLines: ReadonlyMap<string, string | null> | null,
   origin: Origin,
-): Statement<string> => addedId(request(...from(origin), dealId, type, sourceName));
+): Statement<string> => {
+  const lines = accountLines && JSON.stringify(Object.fromEntries(accountLines));
+  return addedId(request(...from(origin), dealId, type, sourceName, lines));
+};
 
 /** Begins to work on it. */
 export const processSnapshot = row<unknown, [id: string]>(

@@ -97,7 +97,7 @@ export interface RowError {
  * The most that is taken apart: lines (of cells, of nothing, or within a cell), characters of a line and of a row, cells of
  * a row and of all rows.
  */
-const limits = { lines: 20_000, length: 100_000, columns: 200, cells: 500_000 };
+const limits = { lines: 20_000, length: 100_000, columns: 200, cells: 500_000, titles: 30 };
 /** Longer than any text that is taken: what is cut off here is refused later all the same. */
 const longestCell = 1_000;
 
@@ -117,10 +117,13 @@ function checkLines(csv: string): void {
   }
 }
 
-/** The mark between the cells: of those that programs write, the one that the heading has most of. */
+const marks = [',', ';', '\t'];
+
+/** The mark between the cells: of those that programs write, the one that the heading has most of. Lines of one cell may be above it. */
 function delimiterOf(csv: string): string {
-  const heading = csv.split(/\r?\n/).find((one) => one.trim() !== '') ?? '';
-  const counts = [',', ';', '\t'].map((mark) => ({ mark, count: heading.split(mark).length }));
+  const lines = csv.split(/\r?\n/, limits.titles).map((one) => one.replaceAll(/"[^"]*"/g, ''));
+  const heading = lines.find((one) => marks.some((mark) => one.includes(mark))) ?? '';
+  const counts = marks.map((mark) => ({ mark, count: heading.split(mark).length }));
   return counts.reduce((best, one) => (one.count > best.count ? one : best)).mark;
 }
 

@@ -4,6 +4,12 @@ import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import {
+  accountLines,
+  linesToRemember,
+  rememberedLines,
+  type AccountLines,
+} from '../../domain/diligence/account-lines.ts';
+import {
   completeSnapshot,
   failAbandonedSnapshots,
   failSnapshot,
@@ -12,17 +18,18 @@ import {
   requestSnapshot,
   snapshotOnPage,
 } from '../../domain/diligence/snapshots.ts';
-import { boundedBytes } from '../../http/bounded-body.ts';
+import { bodyType, boundedBytes } from '../../http/bounded-body.ts';
+import { isTooDeep } from '../../http/json-text.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { originOf } from '../../http/origin.ts';
 import { withinDeal } from '../../domain/visibility/within.ts';
 import { asPerson, asPersonWithin } from '../../http/person.ts';
 import { notAllowed, Problem, problemOf } from '../../http/problem.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';
-import { csvHeaders } from './csv.ts';
+import { csvHeaders, unreadable } from './csv.ts';
 import { line, optional, pathId, query } from './input.ts';
 import { withDeal } from './visible-record.ts';
-import { orNotFound } from './problems.ts';
+import { invalid, orNotFound } from './problems.ts';
 
 const largestFile = 5_242_880;
 const choose = { error: 'Choose what is in the file.' };
@@ -34,36 +41,105 @@ const About = z.object({
 const Template = z.object({ snapshot_type: z.enum(['profit_and_loss', 'customer_revenue'], choose) });
 
 /** Why a file with faults is not stored. */
-function reasonOf({ faults }: ReadBooks): string {
+function reasonOf({ faults, export: exported }: ReadBooks): string {
   const [first] = faults;
   const count = new Set(faults.map(({ row }) => row)).size;
   const rows = count === 1 ? 'One row has' : `${count} rows have`;
-  return `${rows} faults. Row ${first?.row}: ${first?.message}`.slice(0, 2000);
+  // Of an export each month is a column, so that the row alone does not tell where to look.
+  const column = exported && first?.column ? `, column ${first.column}` : '';
+  return `${rows} faults. Row ${first?.row}${column}: ${first?.message}`.slice(0, 2000);
+}
+
+const largestChoice = 524_288;
+
+/** What each account of an export counts to, as it was looked at in the preview. */
+const Choice = z
+  .array(z.object({ account: z.string().min(1).max(200), line: z.enum(accountLines).nullable() }))
+  .max(1_000, 'At most 1,000 accounts.');
+
+function readChoice(sent: File | string | null): AccountLines | null {
+  if (sent === null) return null;
+  const wrong = () => invalid([{ path: 'account_lines', message: 'Say of each account which line it counts to.' }]);
+  if (typeof sent !== 'string' || isTooDeep(sent)) throw wrong();
+  let value: unknown;
+  try {
+    value = JSON.parse(sent);
+  } catch {
+    throw wrong();
+  }
+  const choice = Choice.safeParse(value);
+  if (!choice.success) throw wrong();
+  return new Map(choice.data.map(({ account, line: to }) => [account, to]));
+}
+
+/** How many parts a form may have, and how long the head of each may be: its reader takes its time for each. */
+const formLimits = { parts: 2, head: 2_048 };
+
+/** Whether a form is of no more than a file and a choice, each with a short head (RFC 2046, 5.1.1). */
+function isPlainForm(bytes: Uint8Array, contentType: string): boolean {
+  const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))/i.exec(contentType);
+  if (!boundary) return false;
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const mark = `--${boundary[1] ?? boundary[2]}`;
+  let parts = 0;
+  for (let at = body.indexOf(mark); at !== -1; at = body.indexOf(mark, at + mark.length)) {
+    const end = body.subarray(at, at + formLimits.head).indexOf('\r\n\r\n');
+    const isLast = body.toString('latin1', at + mark.length, at + mark.length + 2) === '--';
+    if (end === -1 && !isLast) return false;
+    parts += 1;
+    if (parts > formLimits.parts + 1) return false;
+  }
+  return true;
+}
+
+/** The file in the body: alone, or as a form (RFC 7578) with what its accounts count to. */
+async function fileOf(c: Context): Promise<{ bytes: Uint8Array; chosen: AccountLines | null }> {
+  const tooLarge = () => new Problem(413, 'validation_error', 'The file is larger than 5 MB: split it.');
+  const { type } = bodyType(c);
+  const isForm = type === 'multipart/form-data';
+  const bytes = await boundedBytes(c, isForm ? largestFile + largestChoice : largestFile);
+  if (bytes === null) throw tooLarge();
+  if (!isForm) return { bytes, chosen: null };
+  const noForm = () => unreadable('Send a form of two parts: the file, and what its accounts count to.');
+  const headers = { 'Content-Type': c.req.header('content-type') ?? '' };
+  if (!isPlainForm(bytes, headers['Content-Type'])) throw noForm();
+  const form = await new Response(new Uint8Array(bytes), { headers }).formData().catch(() => {
+    throw noForm();
+  });
+  const file = form.get('file');
+  if (!(file instanceof File)) throw noForm();
+  if (file.size > largestFile) throw tooLarge();
+  return { bytes: await file.bytes(), chosen: readChoice(form.get('account_lines')) };
 }
 
 export function qoeImportRoutes(services: Services) {
   /** What the file in the body holds. Throws 403 to all but editors, before the file is read. */
   const read = async (c: Context, dealId: string, type: z.output<typeof About>['snapshot_type']) => {
-    const [into] = await withDeal(services, c, dealId, importsInto(dealId));
+    const [into, remembered] = await withDeal(services, c, dealId, importsInto(dealId), rememberedLines(dealId));
     if (!into?.editor) throw notAllowed();
-    const bytes = await boundedBytes(c, largestFile);
-    if (bytes === null) throw new Problem(413, 'validation_error', 'The file is larger than 5 MB: split it.');
-    return readBooks(bytes, type, { id: dealId, currency: into.currency });
+    const { bytes, chosen } = await fileOf(c);
+    const books = await readBooks(bytes, type, { id: dealId, currency: into.currency, chosen, remembered });
+    return { books, chosen, remembered };
   };
 
   return new Hono()
     .post('/deals/:id/qoe/snapshots/preview', query(About), async (c) => {
       const { snapshot_type } = c.req.valid('query');
-      const { columns, rows, row_count, faults } = await read(c, pathId(c), snapshot_type);
-      return c.json({ columns, rows, row_count, faults });
+      const { columns, rows, row_count, faults, export: seen } = (await read(c, pathId(c), snapshot_type)).books;
+      if (seen === null) return c.json({ columns, rows, row_count, faults, export: null });
+      const { lines: _, ...shown } = seen;
+      return c.json({ columns, rows, row_count, faults, export: shown });
     })
 
     .post('/deals/:id/qoe/snapshots', query(About), async (c) => {
       const dealId = pathId(c);
       const { snapshot_type, filename } = c.req.valid('query');
-      const books = await read(c, dealId, snapshot_type);
+      const { books, chosen, remembered } = await read(c, dealId, snapshot_type);
+      if (books.export && chosen === null)
+        throw unreadable('Look at the preview first, and say what each account of the export counts to.');
+      const lines = books.export && linesToRemember(books.export.lines, remembered);
       const within = withinDeal(dealId);
-      const request = requestSnapshot(dealId, snapshot_type, filename, originOf(c));
+      const request = requestSnapshot(dealId, snapshot_type, filename, lines, originOf(c));
       const [, id] = await asPersonWithin(services, c, within, failAbandonedSnapshots(), request);
       await asPersonWithin(services, c, within, processSnapshot(id));
       if (books.faults.length > 0)

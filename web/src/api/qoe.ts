@@ -1,7 +1,15 @@
 import { keepPreviousData, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { address, api } from './client.ts';
 import { keys } from './keys.ts';
-import type { ChecklistRow, Id, NormalizationInput, QoeMember, SnapshotPreview, SnapshotType } from './shapes.ts';
+import type {
+  AccountChoice,
+  ChecklistRow,
+  Id,
+  NormalizationInput,
+  QoeMember,
+  SnapshotPreview,
+  SnapshotType,
+} from './shapes.ts';
 import { upload } from './upload.ts';
 
 export const qoeQuery = (dealId: Id) =>
@@ -95,8 +103,8 @@ export function useQoeActions(dealId: Id) {
       onSuccess: again,
     }),
     importFile: useMutation({
-      mutationFn: ({ file, type }: { file: File; type: SnapshotType }) =>
-        upload('/web/deals/:id/qoe/snapshots', file, {
+      mutationFn: ({ file, type, accounts }: { file: File; type: SnapshotType; accounts: AccountChoice[] | null }) =>
+        upload('/web/deals/:id/qoe/snapshots', withAccounts(file, accounts), {
           param: { id: dealId },
           query: { snapshot_type: type, filename: file.name },
         }),
@@ -105,9 +113,23 @@ export function useQoeActions(dealId: Id) {
   };
 }
 
+/** The file, with what each account in it counts to where that was chosen. */
+function withAccounts(file: File, accounts: AccountChoice[] | null): File | FormData {
+  if (accounts === null) return file;
+  const form = new FormData();
+  form.set('file', file);
+  form.set('account_lines', JSON.stringify(accounts));
+  return form;
+}
+
 /** What a file would bring in, and what is wrong with it; stores nothing. */
-export const previewBooks = (dealId: Id, file: File, type: SnapshotType): Promise<SnapshotPreview> =>
-  upload('/web/deals/:id/qoe/snapshots/preview', file, {
+export const previewBooks = (
+  dealId: Id,
+  file: File,
+  type: SnapshotType,
+  accounts: AccountChoice[] | null,
+): Promise<SnapshotPreview> =>
+  upload('/web/deals/:id/qoe/snapshots/preview', withAccounts(file, accounts), {
     param: { id: dealId },
     query: { snapshot_type: type, filename: file.name },
   });

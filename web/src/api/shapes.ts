@@ -78,6 +78,11 @@ export type Snapshot = Item<'/web/deals/:id/qoe/snapshots'>;
 export type SnapshotStatus = Snapshot['status'];
 export type SnapshotType = Snapshot['snapshot_type'];
 export type SnapshotPreview = Answer<'post', '/web/deals/:id/qoe/snapshots/preview'>;
+export type ExportPreview = NonNullable<SnapshotPreview['export']>;
+export type ExportAccount = ExportPreview['accounts'][number];
+export type AccountLine = NonNullable<ExportAccount['line']>;
+/** What an account of an export counts to; null: to nothing. */
+export type AccountChoice = Pick<ExportAccount, 'account' | 'line'>;
 export type PlPeriod = Item<'/web/deals/:id/qoe/periods'>;
 export type CustomerConcentration = Answer<'get', '/web/deals/:id/qoe/customers'>;
 export type CustomerRevenue = CustomerConcentration['items'][number];

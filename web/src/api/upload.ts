@@ -8,18 +8,22 @@ export interface Progress {
   onProgress?: (sent: number) => void;
 }
 
-/** POSTs `file` to a path below /api and gives the answer's JSON. Throws an {@link ApiError}; an AbortError when stopped. */
-export const upload = <P extends PathOf<'post'>>(path: P, file: Blob, options: RequestOptions<'post', P> & Progress) =>
-  send(path, file, options) as Promise<Answer<'post', P>>;
+/** POSTs a file, or a form with one, to a path below /api and gives the answer's JSON. Throws an {@link ApiError}; an AbortError when stopped. */
+export const upload = <P extends PathOf<'post'>>(
+  path: P,
+  file: Blob | FormData,
+  options: RequestOptions<'post', P> & Progress,
+) => send(path, file, options) as Promise<Answer<'post', P>>;
 
-function send(path: string, file: Blob, options: Options & Progress, again = false): Promise<unknown> {
+function send(path: string, file: Blob | FormData, options: Options & Progress, again = false): Promise<unknown> {
   const { signal, onProgress } = options;
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
   const request = new XMLHttpRequest();
   const stop = () => request.abort();
   request.open('POST', addressOf(path, options));
   request.setRequestHeader('Accept', 'application/json');
-  request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
+  // Of a form the browser itself says where each part of it ends.
+  if (file instanceof Blob) request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
   for (const [name, value] of Object.entries(csrfHeader())) request.setRequestHeader(name, value);
   request.upload.addEventListener('progress', (event) => onProgress?.(event.loaded));
   request.addEventListener('load', () => {

@@ -59,7 +59,7 @@ interface ImportDialogProps extends Omit<DialogProps, 'footer' | 'size'> {
 export function ImportDialog(props: ImportDialogProps) {
   const { look, action, done, noun, accept, hint, onChoose, columnName, above, below, summary, children, ...dialog } =
     props;
-  const { file, preview, fault, count, pending, around, store } = look;
+  const { file, preview, fault, count, reading, pending, around, store } = look;
   const faults = preview?.faults ?? [];
   return (
     <Dialog
@@ -68,7 +68,7 @@ export function ImportDialog(props: ImportDialogProps) {
       footer={
         <>
           <CancelButton />
-          <Button kind="primary" disabled={count === 0} pending={pending} onClick={() => void store()}>
+          <Button kind="primary" disabled={count === 0 || reading} pending={pending} onClick={() => void store()}>
             {count > 0 ? `${action} ${plural(count, noun)}` : action}
           </Button>
         </>
@@ -80,14 +80,14 @@ export function ImportDialog(props: ImportDialogProps) {
         {below}
         <div aria-live="polite" className="flex flex-col gap-4">
           {fault && <Notice tone="bad">{fault}</Notice>}
-          {file && !preview && !fault && <SkeletonText lines={4} />}
+          {reading && !preview && <SkeletonText lines={4} />}
           {preview && faults.length > 0 && (
             <Notice tone="warn" title={`Nothing can be ${done} yet`}>
               {plural(new Set(faults.map(({ row }) => row)).size, 'row')} of {formatCount(preview.row_count)} cannot be
               read. Mend the file and choose it again.
             </Notice>
           )}
-          {preview && faults.length === 0 && summary}
+          {preview && faults.length === 0 && !fault && summary}
         </div>
         {faults.length > 0 && <Faults faults={faults} columnName={columnName} />}
         {children}

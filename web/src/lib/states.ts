@@ -125,6 +125,17 @@ export const snapshotTypes: Record<T.SnapshotType, string> = {
   full: 'P&L and revenue by customer',
 };
 
+/** What an account of a bookkeeping program's export counts to. */
+export const accountLines: Record<T.AccountLine, string> = {
+  revenue: 'Revenue',
+  cost_of_goods_sold: 'Cost of goods sold',
+  operating_expenses: 'Operating expenses',
+  owner_compensation: 'Owner’s pay',
+  depreciation_amortization: 'Depreciation and amortization',
+  interest_expense: 'Interest',
+  tax_expense: 'Income tax',
+};
+
 export const adjustmentCategories: Record<T.AdjustmentCategory, string> = {
   owner_comp: 'Owner compensation',
   related_party: 'Related party',

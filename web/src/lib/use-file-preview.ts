@@ -28,8 +28,13 @@ export interface FilePreview<P> {
   pending: boolean;
   /** For the element around what belongs to it. */
   around: RefCallback<HTMLElement>;
-  /** Takes a file in place of the one before; `found` is what the server says of it. */
-  choose: (file: File, found: Promise<P>) => Promise<void>;
+  /** Whether the server is looking at it, the first time or again. */
+  reading: boolean;
+  /**
+   * Takes a file in place of the one before; `found` is what the server says of it. With `again` it is the same file, looked at in another
+   * way, and what was found in it before stays until then.
+   */
+  choose: (file: File, found: Promise<P>, again?: 'again') => Promise<void>;
   store: () => Promise<void>;
 }
 
@@ -37,6 +42,7 @@ interface Look<P> {
   file: File;
   preview: P | null;
   fault: string | null;
+  reading: boolean;
 }
 
 /** What an ApiError says; whatever else went wrong is thrown on. */
@@ -49,9 +55,8 @@ function faultOf(error: unknown): string {
 export function useFilePreview<P extends Preview, R>(options: FilePreviewOptions<P, R>): FilePreview<P> {
   const [look, setLook] = useState<Look<P> | null>(null);
   const [pending, setPending] = useState(false);
-  const { file, preview, fault } = look ?? { file: null, preview: null, fault: null };
-  const count = preview !== null && preview.faults.length === 0 ? options.count(preview) : 0;
-  const reading = look !== null && preview === null && fault === null;
+  const { file, preview, fault, reading } = look ?? { file: null, preview: null, fault: null, reading: false };
+  const count = preview !== null && preview.faults.length === 0 && fault === null ? options.count(preview) : 0;
   const { around, done } = useUnsaved({
     // A file that cannot be taken is no loss.
     dirty: count > 0 || reading,
@@ -59,12 +64,12 @@ export function useFilePreview<P extends Preview, R>(options: FilePreviewOptions
     discard: () => setLook(null),
   });
 
-  const choose: FilePreview<P>['choose'] = async (chosen, found) => {
-    const asked: Look<P> = { file: chosen, preview: null, fault: null };
+  const choose: FilePreview<P>['choose'] = async (chosen, found, again) => {
+    const asked: Look<P> = { file: chosen, preview: again ? preview : null, fault: null, reading: true };
     setLook(asked);
     const answer = await found.then(
-      (known) => ({ ...asked, preview: known }),
-      (error: unknown) => ({ ...asked, fault: faultOf(error) }),
+      (known) => ({ ...asked, reading: false, preview: known }),
+      (error: unknown) => ({ ...asked, reading: false, fault: faultOf(error) }),
     );
     // Another file may have been chosen meanwhile.
     setLook((now) => (now === asked ? answer : now));
@@ -82,5 +87,5 @@ export function useFilePreview<P extends Preview, R>(options: FilePreviewOptions
       setPending(false);
     }
   };
-  return { file, preview, fault, count, pending, around, choose, store };
+  return { file, preview, fault, count, reading, pending, around, choose, store };
 }

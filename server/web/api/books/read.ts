@@ -3,8 +3,18 @@
 import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
 import { othersFirst, parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
 import { readCell } from '../../../csv.ts';
+import {
+  mappedBooks,
+  proposedLine,
+  type AccountLine,
+  type AccountLines,
+  type AccountsExport,
+  type Comparison,
+} from '../../../domain/diligence/account-lines.ts';
+import { sum, written } from '../../../domain/diligence/decimals.ts';
 import { columnsOf, type Column, type Kind } from './columns.ts';
-import { periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
+import { readExport, type ReadExport } from './exported.ts';
+import { notAnAmount, periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
 import type { Table } from './workbook-reader.ts';
 import { readXlsx, Unreadable } from './workbook.ts';
 
@@ -18,6 +28,33 @@ export interface ReadBooks {
   readonly rows: { row: number; values: Record<string, string | null> }[];
   readonly row_count: number;
   readonly faults: RowError[];
+  /** When the file is the export of a bookkeeping program. */
+  readonly export: ExportSeen | null;
+}
+
+/** What an export holds, and what its accounts count to. */
+export interface ExportSeen extends Pick<ReadExport, 'program' | 'basis'> {
+  readonly period_count: number;
+  /** The headings of columns of which nothing is read. */
+  readonly left_out: readonly string[];
+  readonly accounts: {
+    readonly row: number;
+    /** Names the account in what is sent back, and in the next export. */
+    readonly account: string;
+    readonly name: string;
+    readonly is_income: boolean;
+    /** Over all periods. */
+    readonly amount: string;
+    readonly line: AccountLine | null;
+    /** Where the line is from: as chosen now, as for the export before, or by the name. */
+    readonly by: 'choice' | 'memory' | 'name';
+  }[];
+  /** The export's own totals beside what the lines come to. */
+  readonly comparison: readonly Comparison[];
+  readonly doubts: readonly RowError[];
+  readonly doubt_count: number;
+  /** What is to be remembered when it is stored. */
+  readonly lines: AccountLines;
 }
 
 async function readCsv(bytes: Uint8Array): Promise<Table[]> {
@@ -90,21 +127,76 @@ function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Co
   );
 }
 
-const notAnAmount = 'Write an amount with at most 16 digits before the point and 4 after it.';
+/** For which deal a file is read, and what its accounts count to: as was chosen, null before, and as is remembered of it. */
+export interface BooksFor {
+  readonly id: string;
+  readonly currency: string;
+  readonly chosen: AccountLines | null;
+  readonly remembered: AccountLines;
+}
+
+/** What an account counts to, and why. Throws 400 when a choice was made and none for it. */
+function lineOf(
+  account: AccountsExport['accounts'][number],
+  { chosen, remembered }: BooksFor,
+): Pick<ExportSeen['accounts'][number], 'line' | 'by'> {
+  const choice = chosen?.get(account.key);
+  if (chosen && choice === undefined)
+    throw unreadable(`Say what “${account.name}” (row ${account.row}) counts to, or that it counts to nothing.`);
+  if (choice !== undefined) return { line: choice, by: 'choice' };
+  const memory = remembered.get(account.key);
+  return memory === undefined ? { line: proposedLine(account), by: 'name' } : { line: memory, by: 'memory' };
+}
+
+const shownDoubts = 50;
+
+function booksOfExport(exported: ReadExport, into: BooksFor): ReadBooks {
+  const accounts = exported.accounts.map((account) => ({ account, ...lineOf(account, into) }));
+  const lines = new Map(accounts.map(({ account, line }) => [account.key, line]));
+  const { periods, comparison, tooMuch } = mappedBooks(exported, lines, into.currency);
+  const faults = exported.faults.concat(
+    tooMuch.map(({ heading, line }) => ({ row: 1, column: heading, message: `${line}: ${notAnAmount}` })),
+  );
+  const { program, basis, doubts } = exported;
+  return {
+    columns: [],
+    periods,
+    customers: [],
+    rows: periods.slice(0, shownRows).map((values, place) => ({ row: place + 1, values: { ...values } })),
+    row_count: exported.rowCount,
+    faults,
+    export: {
+      program,
+      basis,
+      period_count: periods.length,
+      left_out: exported.leftOut,
+      accounts: accounts.map(({ account: { row, key, name, section, amounts }, line, by }) => {
+        const is_income = section === 'income' || section === 'other_income';
+        return { row, account: key, name, is_income, amount: written(sum(amounts)), line, by };
+      }),
+      comparison,
+      doubts: doubts.slice(0, shownDoubts),
+      doubt_count: doubts.length,
+      lines,
+    },
+  };
+}
 
 /** Reads a file of accounts. Throws 400 when it is no such file; the faults of its rows are told row by row. */
 export async function readBooks(
   bytes: Uint8Array,
   type: Snapshot['snapshot_type'],
-  { id: dealId, currency }: { id: string; currency: string },
+  into: BooksFor,
 ): Promise<ReadBooks> {
+  const { currency } = into;
   const wanted: Kind[] = type === 'full' ? ['customer_revenue', 'profit_and_loss'] : [type];
-  const sheets = (await tablesOf(bytes, dealId))
-    .map((table) => sheetOf(table, wanted))
-    .filter((sheet) => sheet !== null);
+  const tables = await tablesOf(bytes, into.id);
+  const sheets = tables.map((table) => sheetOf(table, wanted)).filter((sheet) => sheet !== null);
   const used = wanted.map((kind) => sheets.find((sheet) => sheet.kind === kind)).filter((sheet) => sheet !== undefined);
+  const exported = used.length === 0 && type === 'profit_and_loss' ? await readExport(tables) : null;
+  if (exported) return booksOfExport(exported, into);
   if (used.length < wanted.length) throw unreadable(headings[type]);
-  const row_count = used.reduce((sum, { rows }) => sum + rows.length, 0);
+  const row_count = used.reduce((count, { rows }) => count + rows.length, 0);
   if (row_count === 0) throw unreadable('There are no rows below the heading.');
   if (row_count > mostRows) throw unreadable(`At most ${mostRows} rows at once; this file has ${row_count}.`);
 
@@ -115,6 +207,7 @@ export async function readBooks(
     rows: [],
     row_count,
     faults: [],
+    export: null,
   };
   for (const sheet of used) await readSheet(sheet, used.length > 1, currency, books);
   return books;

@@ -7,6 +7,9 @@ function withoutLastZeros(digits: string): string {
   return digits.slice(0, end);
 }
 
+/** What is said of a cell that {@link readAmount} does not take. */
+export const notAnAmount = 'Write an amount with at most 16 digits before the point and 4 after it.';
+
 /** A decimal that fits numeric(20,4), null for an empty cell, undefined for what is no amount. */
 export function readAmount(written: string): string | null | undefined {
   let text = written.replaceAll(/[\s\u00a0\u202f']|\p{Sc}/gu, '').replaceAll(/[\u2212\u2013\u2014]/g, '-');
@@ -35,9 +38,18 @@ function withoutGroups(text: string): string | undefined {
   return undefined;
 }
 
+/** The decimal of `digits` with four of its `places` digits behind the point; null where that is a billionth or more away from it. */
+function toFourPlaces(digits: string, places: number): string | null {
+  const cut = 10n ** BigInt(places - 4);
+  const rounded = (BigInt(digits) + cut / 2n) / cut;
+  const away = rounded * cut - BigInt(digits);
+  return (away < 0n ? -away : away) * 1_000_000_000n < 10n ** BigInt(places) ? String(rounded) : null;
+}
+
 /**
  * A number as a workbook stores it, such as "1.5E6", as a plain decimal. Workbooks keep fifteen digits; what stands
- * behind them ("0.30000000000000004") is an artefact of binary fractions and is rounded away.
+ * behind them ("0.30000000000000004") is an artefact of binary fractions and is rounded away, as is what is less than a billionth away
+ * from four digits behind the point ("5.250000000000007", of a sum).
  */
 export function plainNumber(stored: string): string {
   const match = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,3}))?$/.exec(stored.trim());
@@ -51,6 +63,8 @@ export function plainNumber(stored: string): string {
     digits = String((BigInt(digits) + 5n * 10n ** BigInt(cut - 1)) / 10n ** BigInt(cut));
     places -= cut;
   }
+  const four = places > 4 ? toFourPlaces(digits, places) : null;
+  if (four !== null) [digits, places] = [four, 4];
   if (places < 0) [digits, places] = [digits + '0'.repeat(-places), 0];
   digits = digits.padStart(places + 1, '0');
   const point = digits.length - places;

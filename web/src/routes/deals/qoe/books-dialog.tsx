@@ -1,7 +1,7 @@
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { ApiError } from '../../../api/client.ts';
 import { booksTemplate, previewBooks, useQoeActions } from '../../../api/qoe.ts';
-import type { Id, SnapshotPreview, SnapshotType } from '../../../api/shapes.ts';
+import type { AccountChoice, AccountLine, Id, SnapshotPreview, SnapshotType } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { ImportDialog } from '../../../components/import-dialog.tsx';
 import { Select } from '../../../components/input.tsx';
@@ -10,13 +10,14 @@ import { toast } from '../../../components/toast.tsx';
 import { plural } from '../../../lib/format.ts';
 import { optionsOf, snapshotTypes } from '../../../lib/states.ts';
 import { useFilePreview } from '../../../lib/use-file-preview.ts';
+import { ExportAccounts } from './export-accounts.tsx';
 
 const named = (column: string): string => {
   const words = column.replaceAll('_', ' ');
   return column === 'ebitda' ? 'EBITDA' : words.charAt(0).toUpperCase() + words.slice(1);
 };
 
-function Rows({ rows, row_count }: Pick<SnapshotPreview, 'rows' | 'row_count'>) {
+function Rows({ rows, count }: Pick<SnapshotPreview, 'rows'> & { count: number }) {
   const columns = [...new Set(rows.flatMap(({ values }) => Object.keys(values)))].filter((column) =>
     rows.some(({ values }) => values[column]),
   );
@@ -57,21 +58,30 @@ function Rows({ rows, row_count }: Pick<SnapshotPreview, 'rows' | 'row_count'>) 
           </tbody>
         </table>
       </div>
-      {row_count > rows.length && (
-        <p className="mt-2 text-sm text-faint">And {plural(row_count - rows.length, 'more row')}.</p>
-      )}
+      {count > rows.length && <p className="mt-2 text-sm text-faint">And {plural(count - rows.length, 'more row')}.</p>}
     </div>
   );
 }
 
+/** How many rows would be stored: of an export, one for each of its periods. */
+const storedCount = ({ row_count, export: exported }: SnapshotPreview): number => exported?.period_count ?? row_count;
+
+const choicesOf = (accounts: readonly AccountChoice[]): AccountChoice[] =>
+  accounts.map(({ account, line }) => ({ account, line }));
+
 /** Brings figures in from a CSV file or a workbook. */
 export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => void }) {
   const [type, setType] = useState<SnapshotType>('profit_and_loss');
+  // What was chosen on the page and is not looked at yet; null before anything was.
+  const [choice, setChoice] = useState<AccountChoice[] | null>(null);
+  const newest = useRef<AccountChoice[] | null>(null);
+  const asked = useRef<Promise<unknown>>(Promise.resolve());
   const { importFile } = useQoeActions(dealId);
   const look = useFilePreview<SnapshotPreview, void>({
-    count: ({ row_count }) => row_count,
+    count: storedCount,
     store: async (file) => {
-      const { status, failure } = await importFile.mutateAsync({ file, type });
+      const accounts = preview?.export ? choicesOf(preview.export.accounts) : null;
+      const { status, failure } = await importFile.mutateAsync({ file, type, accounts });
       if (status === 'failed') throw new ApiError(422, { code: 'import_failed', message: failure ?? '' });
     },
     onStored: () => {
@@ -80,15 +90,31 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
     },
   });
   const { file, preview, count } = look;
-  const choose = (chosen: File, as: SnapshotType) => void look.choose(chosen, previewBooks(dealId, chosen, as));
+  const choose = (chosen: File, as: SnapshotType) => {
+    setChoice(null);
+    void look.choose(chosen, previewBooks(dealId, chosen, as, null));
+  };
+  const change = (account: string, line: AccountLine | null) => {
+    if (file === null || !preview?.export) return;
+    const accounts = (choice ?? choicesOf(preview.export.accounts)).map((one) =>
+      one.account === account ? { account, line } : one,
+    );
+    setChoice(accounts);
+    // One request at a time, however fast somebody chooses; each asks for what is chosen by then.
+    newest.current = accounts;
+    const found = asked.current.then(() => previewBooks(dealId, file, type, newest.current));
+    asked.current = found.catch(() => {});
+    void look.choose(file, found, 'again');
+  };
+  const differs = preview?.export?.comparison.some(({ periods }) => periods.length > 0) ?? false;
   return (
     <ImportDialog
       title="Upload financials"
-      description="A CSV file or an XLSX workbook whose first line names the columns."
+      description="A profit and loss by month from QuickBooks or Xero as it is, or a file whose first line names the columns."
       look={look}
       action="Save"
       done="saved"
-      noun="row"
+      noun={preview?.export ? 'period' : 'row'}
       accept=".csv,.xlsx,text/csv"
       hint="CSV in UTF-8 or XLSX, at most 5,000 rows and 5 MB"
       onChoose={(chosen) => choose(chosen, type)}
@@ -116,10 +142,18 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
           </a>
         )
       }
-      summary={<Notice tone="good" title={`${plural(count, 'row')} can be saved`} />}
+      summary={
+        <Notice
+          tone={differs ? 'warn' : 'good'}
+          title={`${plural(count, preview?.export ? 'period' : 'row')} can be saved`}
+        >
+          {differs && 'But what is counted is not what the export adds up to: see below.'}
+        </Notice>
+      }
       onClose={onClose}
     >
-      {preview && preview.rows.length > 0 && <Rows {...preview} />}
+      {preview?.export && <ExportAccounts seen={preview.export} choice={choice} onChange={change} />}
+      {preview && preview.rows.length > 0 && <Rows rows={preview.rows} count={storedCount(preview)} />}
     </ImportDialog>
   );
 }

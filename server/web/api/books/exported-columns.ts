@@ -1,0 +1,149 @@
+/** The columns of profit-and-loss exports: which period each is of, as QuickBooks and Xero head them. */
+
+import { periodBetween, readDay, readPeriod, type Period } from './values.ts';
+
+/** A column whose heading names its period, or only the day on which it ends. */
+type Headed = Period | { readonly until: string };
+
+const names = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const name = `((?:${names.join('|')})[a-z]{0,6})\\.?`;
+const patterns = {
+  /** "31 Jan 2025" */
+  dayFirst: new RegExp(`^(\\d{1,2}) ${name},? (\\d{4}|\\d{2})$`, 'i'),
+  /** "Jan 31, 2025" */
+  monthFirst: new RegExp(`^${name} (\\d{1,2}),? (\\d{4})$`, 'i'),
+  /** "Nov 1 - 22, 2025" */
+  days: new RegExp(`^${name} (\\d{1,2}) ?- ?(\\d{1,2}),? (\\d{4})$`, 'i'),
+  /** "Jan - Mar 2025", "January 1, 2025 - March 31, 2025" */
+  months: new RegExp(`^${name}(?: (\\d{1,2}))?(?:,? (\\d{4}))? ?- ?${name}(?: (\\d{1,2}))?,? (\\d{4})$`, 'i'),
+  /** "1 Jan 2025 - 31 Mar 2025" */
+  dates: new RegExp(`^(\\d{1,2}) ${name}(?: (\\d{4}))? ?- ?(\\d{1,2}) ${name} (\\d{4})$`, 'i'),
+};
+
+const two = (value: number): string => String(value).padStart(2, '0');
+const monthNumber = (written = ''): number => names.indexOf(written.slice(0, 3).toLowerCase()) + 1;
+
+/** The day; the last of the month where none is named. */
+function dayOf(year: string | undefined, month: string | undefined, day: string | undefined): string | undefined {
+  const at = `${Number((year ?? '').length === 2 ? `20${year}` : year)}-${two(monthNumber(month))}`;
+  return day === undefined ? readPeriod(at)?.last : readDay(`${at}-${two(Number(day))}`);
+}
+
+function between(first: string | undefined, last: string | undefined): Period | undefined {
+  return first === undefined || last === undefined || last < first ? undefined : periodBetween(first, last);
+}
+
+function headed(written: string): Headed | undefined {
+  if (written.length > 64) return undefined;
+  const text = written
+    .trim()
+    .replaceAll(/\s+/g, ' ')
+    .replaceAll(/[\u2010-\u2015]| to /g, '-')
+    .replaceAll(/ ?- ?/g, '-');
+  const until = patterns.dayFirst.exec(text);
+  const american = patterns.monthFirst.exec(text);
+  const day = until
+    ? dayOf(until[3], until[2], until[1])
+    : american
+      ? dayOf(american[3], american[1], american[2])
+      : readDay(text);
+  if (day !== undefined) return { until: day };
+  const days = patterns.days.exec(text);
+  if (days) return between(dayOf(days[4], days[1], days[2]), dayOf(days[4], days[1], days[3]));
+  const months = patterns.months.exec(text);
+  if (months)
+    return between(dayOf(months[3] ?? months[6], months[1], months[2] ?? '1'), dayOf(months[6], months[4], months[5]));
+  const dates = patterns.dates.exec(text);
+  if (dates) return between(dayOf(dates[3] ?? dates[6], dates[2], dates[1]), dayOf(dates[6], dates[5], dates[4]));
+  return readPeriod(text);
+}
+
+export interface PeriodColumn extends Period {
+  readonly index: number;
+  readonly heading: string;
+}
+
+export interface ExportColumns {
+  /** Where the heading stands among the rows. */
+  readonly at: number;
+  /** The columns before this one name the accounts. */
+  readonly firstPeriod: number;
+  /** The column that the program itself calls that of the accounts, where it does. */
+  readonly account: number | null;
+  readonly periods: readonly PeriodColumn[];
+  readonly total: { readonly index: number; readonly heading: string } | null;
+  /** The headings of other columns, of which nothing is read. */
+  readonly leftOut: readonly string[];
+}
+
+/** The months of a day, counted from the year 0. */
+const monthCount = (day: string): number => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7));
+
+function firstDay(until: string, months: number): string {
+  const first = monthCount(until) - months;
+  return `${String(Math.floor(first / 12)).padStart(4, '0')}-${two((first % 12) + 1)}-01`;
+}
+
+const lengths: Record<string, number> = { month: 1, quarter: 3, year: 12 };
+
+/**
+ * How many months a column is of whose heading is the day that ends it: as the title says ("For the year ended …"), as far as the columns
+ * are apart, or one.
+ */
+function monthsOfColumns(days: readonly string[], titles: readonly string[]): number {
+  for (const title of titles) {
+    const said = /\bfor the (?:(\d{1,2}) )?(month|quarter|year)s? ended\b/i.exec(title.slice(0, 200));
+    if (said) return Math.min(Number(said[1] ?? 1), 12) * (lengths[(said[2] ?? '').toLowerCase()] ?? 1);
+  }
+  const counts = days.map(monthCount);
+  const apart = new Set(counts.slice(1).map((count, index) => Math.abs(count - (counts[index] ?? 0))));
+  const [gap = 1] = apart;
+  return apart.size === 1 && [1, 3, 6, 12].includes(gap) ? gap : 1;
+}
+
+const mostTitles = 30;
+
+/** The columns of a profit and loss whose periods stand beside each other; null when there is no such heading. */
+export function exportColumns(rows: readonly (readonly string[])[]): ExportColumns | null {
+  const found = rows
+    .slice(0, mostTitles)
+    .map((cells) => cells.map((cell, index) => (index > 0 ? headed(cell) : undefined)));
+  const counts = found.map((cells) => cells.filter((cell) => cell !== undefined).length);
+  const most = Math.max(0, ...counts);
+  if (most === 0) return null;
+  const at = counts.indexOf(most);
+  const columns = found[at] ?? [];
+  const cells = rows[at] ?? [];
+  const titles = rows.slice(0, at).flatMap((row) => row.filter((cell) => cell.trim() !== ''));
+  const days = columns.flatMap((one) => (one && 'until' in one ? [one.until] : []));
+  const months = monthsOfColumns(days, titles);
+  const told = titles
+    .map(headed)
+    .find((one) => one !== undefined && 'last' in one && days.length === 1 && one.last === days[0]);
+  const periodOf = (one: Headed): Period => {
+    if (!('until' in one)) return one;
+    if (told && 'first' in told) return told;
+    // A workbook may keep "Jan 2025" as the first day of it.
+    if (one.until.endsWith('-01')) return readPeriod(one.until.slice(0, 7)) ?? periodBetween(one.until, one.until);
+    return periodBetween(firstDay(one.until, months), one.until);
+  };
+  const periods = columns.flatMap((one, index) =>
+    one ? [{ ...periodOf(one), index, heading: (cells[index] ?? '').trim() }] : [],
+  );
+  const firstPeriod = periods[0]?.index ?? 0;
+  const others = cells
+    .map((cell, index) => ({ index, heading: cell.trim().slice(0, 64) }))
+    .filter(({ index, heading }) => index > firstPeriod && heading !== '' && !columns[index]);
+  const totals = others.filter(({ heading }) => /^total\b/i.test(heading));
+  const account = cells
+    .slice(0, firstPeriod)
+    .findIndex((cell) => /^(distribution )?account( name)?$/i.test(cell.trim()));
+  return {
+    at,
+    firstPeriod,
+    account: account === -1 ? null : account,
+    periods,
+    total: totals.length === 1 ? (totals[0] ?? null) : null,
+    leftOut: others.filter((one) => !totals.includes(one)).map(({ heading }) => heading),
+  };
+}

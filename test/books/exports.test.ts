@@ -1,0 +1,385 @@
+/** Profit-and-loss exports of QuickBooks and Xero: what is read of them, what their accounts count to, and what is stored. */
+
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { parse } from 'csv-parse/sync';
+import { texts } from '../hostile/generate.ts';
+import type { Answer } from '../web/person.ts';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { archive, workbook } from '../web/workbook.ts';
+import { random } from './random.ts';
+
+let web: WebScene;
+let deal: string;
+
+beforeAll(async () => {
+  web = await openScene();
+  ({ deal } = web.scene);
+});
+afterAll(() => web?.close());
+
+const fixture = (name: string) => readFile(new URL(`exports/${name}.csv`, import.meta.url), 'utf8');
+
+interface Seen {
+  account: string;
+  name: string;
+  row: number;
+  amount: string;
+  line: string | null;
+  by: string;
+}
+type Lines = { account: string; line: string | null }[];
+
+const address = (path: string, filename: string) =>
+  `${web.service.origin}/api/web/deals/${deal}/qoe/snapshots${path}?${new URLSearchParams({ snapshot_type: 'profit_and_loss', filename })}`;
+
+async function sendBody(
+  caller: string,
+  path: string,
+  body: Uint8Array<ArrayBuffer> | FormData | string,
+  type?: string,
+  filename = 'export.csv',
+): Promise<Answer> {
+  const { headers } = await web.as(caller);
+  const response = await fetch(address(path, filename), {
+    method: 'POST',
+    headers: { ...headers, ...(type && { 'content-type': type }) },
+    body,
+  });
+  return { status: response.status, body: await response.json() };
+}
+
+const bytesOf = (file: string | Buffer) => new Uint8Array(Buffer.from(file));
+const preview = (file: string | Buffer, caller = 'broker') => sendBody(caller, '/preview', bytesOf(file), 'text/csv');
+
+function formOf(file: string | Buffer, lines: unknown): FormData {
+  const form = new FormData();
+  form.set('file', new Blob([bytesOf(file)]), 'export.csv');
+  form.set('account_lines', typeof lines === 'string' ? lines : JSON.stringify(lines));
+  return form;
+}
+const send = (path: string, file: string | Buffer, lines: unknown, caller = 'broker') =>
+  sendBody(caller, path, formOf(file, lines));
+
+const linesOf = (accounts: readonly Seen[]): Lines => accounts.map(({ account, line }) => ({ account, line }));
+const byName = (accounts: readonly Seen[]) => Object.fromEntries(accounts.map(({ name, line }) => [name, line]));
+
+/** The same rows as a workbook: labels as text, amounts as numbers with what binary fractions leave behind. */
+async function asWorkbook(csv: string, noise = ''): Promise<Buffer> {
+  const rows = parse(csv, { relax_column_count: true, skip_empty_lines: false }) as string[][];
+  const escape = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  const cell = (text: string) => {
+    const plain = text.replaceAll(/[$,]/g, '').replace(/^\((.*)\)$/, '-$1');
+    if (!/^-?\d+(\.\d+)?$/.test(plain)) return escape(text);
+    return { number: plain.includes('.') ? `${plain}${noise}` : plain };
+  };
+  return archive(workbook({ 'Profit and Loss': rows.map((row) => row.map(cell)) }));
+}
+
+describe('an export of QuickBooks', () => {
+  test('is read by its accounts, and its totals agree', async () => {
+    const { status, body } = await preview(await fixture('quickbooks'));
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      faults: [],
+      export: { program: 'quickbooks', basis: 'accrual', period_count: 3, left_out: [], doubts: [], doubt_count: 0 },
+    });
+    expect(byName(body.export.accounts)).toEqual({
+      Sales: 'revenue',
+      'Discounts given': 'revenue',
+      'Flour & sugar': 'cost_of_goods_sold',
+      'Payroll expenses': 'operating_expenses',
+      Wages: 'operating_expenses',
+      'Officer salary': 'owner_compensation',
+      Rent: 'operating_expenses',
+      Depreciation: 'depreciation_amortization',
+      'Taxes & licenses': 'operating_expenses',
+      'Interest earned': 'interest_expense',
+      'Interest paid': 'interest_expense',
+      'Income tax': 'tax_expense',
+    });
+    expect(body.export.accounts[4]).toMatchObject({
+      account: 'Expenses / Payroll expenses / Wages',
+      row: 16,
+      amount: '6000',
+      is_income: false,
+      by: 'name',
+    });
+    const told = { revenue: '31350.5', cost_of_goods_sold: '9000', gross_profit: '22350.5', net_income: '6564.5' };
+    expect(body.export.comparison).toEqual(
+      Object.entries(told).map(([line, amount]) => ({
+        line,
+        told: amount,
+        counted: amount,
+        difference: '0',
+        periods: [],
+      })),
+    );
+    expect(body.rows.map(({ values }: { values: object }) => values)).toMatchObject([
+      {
+        period_label: '2025-01',
+        period_start_date: '2025-01-01',
+        period_end_date: '2025-01-31',
+        revenue: '9900',
+        cost_of_goods_sold: '3000',
+        gross_profit: '6900',
+        operating_expenses: '3320',
+        owner_compensation: '1500',
+        depreciation_amortization: '150.5',
+        interest_expense: '100',
+        tax_expense: '200',
+        net_income: '1629.5',
+        ebitda: '2080',
+      },
+      { period_label: '2025-02', revenue: '11950.25', net_income: '3605', ebitda: '4050.25' },
+      { period_label: '2025-03', revenue: '9500.25', net_income: '1330', ebitda: '1770.25' },
+    ]);
+  });
+
+  test('is the same as a workbook, whatever binary fractions left in its numbers', async () => {
+    const csv = await fixture('quickbooks');
+    const plain = (await preview(csv)).body;
+    for (const noise of ['', '0000000000007', '000000000000001'])
+      expect((await preview(await asWorkbook(csv, noise))).body).toEqual(plain);
+  });
+
+  test('with an amount that cannot be read names the cell, and says why it was not stored', async () => {
+    const csv = (await fixture('quickbooks')).replace('"$9,500.25","$31,500.75"', '"$9,500.25x","$31,500.75"');
+    const { body } = await preview(csv);
+    expect(body.faults).toEqual([{ row: 7, column: 'Mar 2025', message: expect.stringMatching(/^Write an amount/) }]);
+    const failed = await send('', csv, linesOf(body.export.accounts));
+    expect(failed).toMatchObject({ status: 201, body: { status: 'failed' } });
+    expect(failed.body.failure).toMatch(/^One row has faults\. Row 7, column Mar 2025: /);
+  });
+
+  test('with totals that are not what they add up is doubted by cell, and may be stored', async () => {
+    const csv = (await fixture('quickbooks')).replace('"$4,970.50"', '"$4,971.50"').replace('"2,400.00"', '"2,500.00"');
+    const { body } = await preview(csv);
+    expect(body.faults).toEqual([]);
+    expect(body.export.doubts).toEqual([
+      {
+        row: 22,
+        column: 'Jan 2025',
+        message: '“Total for Expenses” says 4,971.50; the accounts in it come to 4,970.50.',
+      },
+      { row: 19, column: 'Total', message: 'The total says 2,500; the columns come to 2,400.' },
+    ]);
+  });
+
+  test('whose formulas were never calculated is read without its totals', async () => {
+    const csv = await fixture('quickbooks');
+    const lines = csv
+      .split('\n')
+      .map((line) => (/^(Total|Gross|Net)|^ +Total/.test(line) ? `${line.split(',')[0]},0,0,0,0` : line));
+    const { body } = await preview(lines.join('\n'));
+    expect(body).toMatchObject({ faults: [], export: { doubts: [], comparison: [] } });
+    expect(body.rows[0].values).toMatchObject({ net_income: '1629.5' });
+  });
+});
+
+describe('an export of Xero', () => {
+  test('with the newest month first and days as headings is read by its accounts', async () => {
+    const csv = await fixture('xero');
+    const { body } = await preview(csv);
+    expect(body).toMatchObject({
+      faults: [],
+      export: { program: 'xero', basis: null, period_count: 3, doubt_count: 0 },
+    });
+    expect(byName(body.export.accounts)).toEqual({
+      Coffee: 'revenue',
+      Cakes: 'revenue',
+      'Beans and milk': 'cost_of_goods_sold',
+      'Interest Income': 'interest_expense',
+      'Rent received': 'operating_expenses',
+      "Director's Wages": 'owner_compensation',
+      'Wages and Salaries': 'operating_expenses',
+      Amortisation: 'depreciation_amortization',
+      'Interest Expense': 'interest_expense',
+    });
+    expect(body.export.comparison.map(({ difference }: { difference: string }) => difference)).toEqual([
+      '0',
+      '0',
+      '0',
+      '0',
+    ]);
+    expect(body.rows[0].values).toMatchObject({
+      period_label: '2025-03',
+      period_start_date: '2025-03-01',
+      period_end_date: '2025-03-31',
+      revenue: '6250.25',
+      operating_expenses: '900',
+      owner_compensation: '900',
+      interest_expense: '-21.25',
+      tax_expense: '0',
+      net_income: '2961.5',
+      ebitda: '2950.25',
+    });
+    expect((await preview(await asWorkbook(csv))).body).toEqual(body);
+  });
+
+  test.each([
+    [
+      'For the year ended 30 June 2025',
+      ['30 Jun 2025', '30 Jun 2024'],
+      ['2024-07-01 2025-06-30', '2023-07-01 2024-06-30'],
+    ],
+    ['1 January 2025 to 31 December 2025', ['31 Dec 2025'], ['2025-01-01 2025-12-31']],
+    ['', ['31 Mar 2025', '31 Dec 2024'], ['2025-01-01 2025-03-31', '2024-10-01 2024-12-31']],
+    [
+      'For the month ended 31 March 2025',
+      ['31 Mar 2025', '31 Mar 2024'],
+      ['2025-03-01 2025-03-31', '2024-03-01 2024-03-31'],
+    ],
+    ['', ['Nov 1 - 22, 2026', 'Oct 2026'], ['2026-11-01 2026-11-22', '2026-10-01 2026-10-31']],
+    ['', ['Jan - Mar 2025', 'Apr 1, 2025 - Jun 30, 2025'], ['2025-01-01 2025-03-31', '2025-04-01 2025-06-30']],
+    ['', ['Jan - Dec 2025'], ['2025-01-01 2025-12-31']],
+  ])('titled “%s” with the columns %j', async (title, columns, dates) => {
+    const row = (cells: readonly string[]) => cells.map((cell) => `"${cell}"`).join(',');
+    const csv = [title, row(['Account', ...columns]), row(['Sales', ...columns.map(() => '5')])].join('\n');
+    const { body } = await preview(csv);
+    expect(
+      body.rows.map(
+        ({ values }: { values: Record<string, string> }) =>
+          `${values['period_start_date']} ${values['period_end_date']}`,
+      ),
+    ).toEqual(dates);
+  });
+});
+
+test('what an account counts to can be changed, is stored so, and is proposed again for the next export of the deal', async () => {
+  const csv = await fixture('quickbooks');
+  const { body: first } = await preview(csv);
+  const lines = linesOf(first.export.accounts).map((one) =>
+    one.account.endsWith('Rent')
+      ? { ...one, line: null }
+      : one.account.endsWith('Wages')
+        ? { ...one, line: 'owner_compensation' }
+        : one,
+  );
+  const changed = await send('/preview', csv, lines);
+  expect(changed.body.export.comparison.at(-1)).toEqual({
+    line: 'net_income',
+    told: '6564.5',
+    counted: '8964.5',
+    difference: '2400',
+    periods: ['Jan 2025', 'Feb 2025', 'Mar 2025'].map((heading) => ({ heading, difference: '800' })),
+  });
+  expect((await preview(csv)).body.export.accounts.some(({ by }: Seen) => by === 'memory')).toBe(false);
+
+  expect(await send('', csv, lines)).toMatchObject({ status: 201, body: { status: 'completed', failure: null } });
+  const { body: stored } = await (
+    await web.as('broker')
+  ).ask(`/deals/${deal}/qoe/periods?end_date=2025-03-31&start_date=2025-01-01`);
+  expect(stored.items.find((one: { period_label: string }) => one.period_label === '2025-01')).toMatchObject({
+    revenue: '9900.0000',
+    operating_expenses: '520.0000',
+    owner_compensation: '3500.0000',
+    net_income: '2429.5000',
+    ebitda: '2880.0000',
+  });
+  const next = (await preview(csv.replaceAll('2025', '2024').replace('Depreciation', 'Depreciation of vans'))).body
+    .export.accounts;
+  expect(next.find(({ name }: Seen) => name === 'Rent')).toMatchObject({ line: null, by: 'memory' });
+  expect(next.find(({ name }: Seen) => name === 'Wages')).toMatchObject({ line: 'owner_compensation', by: 'memory' });
+  expect(next.find(({ name }: Seen) => name === 'Depreciation of vans')).toMatchObject({
+    line: 'depreciation_amortization',
+    by: 'name',
+  });
+  // Of another export what is not in it stays remembered.
+  const xero = await fixture('xero');
+  const other = (await preview(xero)).body.export.accounts;
+  expect((await send('', xero, linesOf(other))).status).toBe(201);
+  const again = (await preview(csv)).body.export.accounts;
+  expect(again.every(({ by }: Seen) => by === 'memory')).toBe(true);
+});
+
+test('nothing is stored before it was looked at, or where an account was not spoken of', async () => {
+  const csv = await fixture('xero');
+  const count = async () => (await web.service.sql('select count(*)::int as n from accounting_snapshots'))[0]?.['n'];
+  const before = await count();
+  expect(await sendBody('broker', '', csv, 'text/csv')).toMatchObject({
+    status: 400,
+    body: { error: { message: expect.stringMatching(/^Look at the preview first/) } },
+  });
+  const lines = linesOf((await preview(csv)).body.export.accounts);
+  expect(await send('', csv, lines.slice(1))).toMatchObject({
+    status: 400,
+    body: { error: { message: 'Say what “Coffee” (row 8) counts to, or that it counts to nothing.' } },
+  });
+  for (const wrong of [
+    '{',
+    '[{"account":"x","line":"ebitda"}]',
+    '['.repeat(100_000),
+    [{ account: 'x'.repeat(201), line: null }],
+  ])
+    expect((await send('', csv, wrong)).status).toBe(400);
+  expect(await count()).toBe(before);
+});
+
+test('who may not upload is told so before anything is read, and who is outside finds nothing', async () => {
+  const csv = await fixture('xero');
+  for (const path of ['', '/preview']) {
+    for (const caller of ['outsider', 'removed', 'invited'])
+      expect((await send(path, csv, [], caller)).status, caller).toBe(404);
+    for (const caller of ['viewer', 'other buyer'])
+      expect((await send(path, csv, [], caller)).status, caller).toBe(403);
+  }
+});
+
+test('accounts with the names of what every object has are accounts', async () => {
+  const names = ['__proto__', 'constructor', 'toString', 'hasOwnProperty'];
+  const csv = `Account,Jan 2023\nIncome\n${names.map((name) => `${name},1`).join('\n')}\nTotal Income,4\nNet Income,4\n`;
+  const { body } = await preview(csv);
+  expect(body.export.accounts.map(({ line }: Seen) => line)).toEqual(names.map(() => 'revenue'));
+  const lines = linesOf(body.export.accounts).map((one, place) => (place === 0 ? { ...one, line: null } : one));
+  expect((await send('', csv, lines)).body.status).toBe('completed');
+  expect((await preview(csv)).body.export.accounts.map(({ line }: Seen) => line)).toEqual([
+    null,
+    'revenue',
+    'revenue',
+    'revenue',
+  ]);
+});
+
+test('random cells in an export never make the service fail', async () => {
+  const below = random(20_261_122);
+  const pick = <T>(from: readonly T[]): T => from[below(from.length)]!;
+  const odd = [
+    ...texts,
+    '',
+    '-',
+    '(',
+    '1e9',
+    '=1+1',
+    '99999999999999999',
+    '0.00001',
+    'Total',
+    'Total Income',
+    'Jan 2025',
+    '31 Feb 2025',
+    '#REF!',
+    'Net Income',
+    'Jan - Dec',
+    '%',
+    '1'.repeat(900),
+  ];
+  const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
+  const grids = await Promise.all(
+    ['quickbooks', 'xero'].map(async (name) => parse(await fixture(name), { relax_column_count: true }) as string[][]),
+  );
+  const statuses = new Set<number>();
+  for (let round = 0; round < 60; round += 1) {
+    const rows = pick(grids).map((row) => [...row]);
+    for (let changes = 0; changes < 1 + below(6); changes += 1) {
+      const row = pick(rows);
+      row[below(row.length + 1)] = pick(odd);
+    }
+    if (below(5) === 0) rows.reverse();
+    const csv = rows.map((row) => row.map((cell) => quoted(cell ?? '')).join(',')).join('\n');
+    const { status, body } = await preview(csv);
+    statuses.add(status);
+    if (status !== 200 || body.export === null || body.faults.length > 0 || round % 5 > 0) continue;
+    expect((await send('', csv, linesOf(body.export.accounts))).status).toBe(201);
+  }
+  expect([...statuses].toSorted()).toEqual([200, 400]);
+});
