@@ -17,7 +17,6 @@ interface Sample {
 }
 
 const firstSamples = 3;
-const freshMillis = 5_000;
 // Two clocks drift apart by no more than this, so a quick reading of a while ago may beat a slow one of now.
 const drift = 50e-6;
 
@@ -27,17 +26,20 @@ const drift = 50e-6;
  */
 export class DatabaseClock {
   readonly #database: Database;
+  readonly #freshMillis: number;
   #best: Sample | undefined;
   #sampledAt = -Infinity;
   #sampling: Promise<void> | undefined;
 
-  constructor(database: Database) {
+  /** `freshMillis`: how old the last reading may be before a new one is taken. */
+  constructor(database: Database, freshMillis = 5_000) {
     this.#database = database;
+    this.#freshMillis = freshMillis;
   }
 
   /** Unix milliseconds of the database's clock at `moment` (by performance.now()). Rejects when the database is away. */
   async at(moment: number): Promise<number> {
-    if (performance.now() - this.#sampledAt > freshMillis) {
+    if (performance.now() - this.#sampledAt > this.#freshMillis) {
       this.#sampling ??= this.#sample().finally(() => (this.#sampling = undefined));
       await this.#sampling;
     }
