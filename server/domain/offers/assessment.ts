@@ -401,10 +401,16 @@ function twoBest(offers: readonly AssessedOffer[]): ComparedTold | null {
   };
 }
 
-function worthOf(offer: AssessedOffer, period: Earnings | null, given: Given): WorthTold {
+/** What the offers are held against. */
+interface Against {
+  readonly period: Earnings;
+  readonly basis: EarningsBasis;
+}
+
+function worthOf(offer: AssessedOffer, against: Against | null, given: Given): WorthTold {
   const { typed = nothingTyped } = given;
   const amounts = amountsOf(offer.payload);
-  const basis = period && basisFor(period);
+  const { period = null, basis = null } = against ?? {};
   const multiples = basis && multiplesOf(amounts, basis);
   const paid = basis && priceByEarnings(amounts, basis);
   const money = certainMoney(amounts);
@@ -438,8 +444,7 @@ function worthOf(offer: AssessedOffer, period: Earnings | null, given: Given): W
   };
 }
 
-function basisTold(period: Earnings): BasisTold {
-  const { addBacks, ...basis } = basisFor(period);
+function basisTold({ period, basis: { addBacks, ...basis } }: Against): BasisTold {
   return {
     period: basis.period,
     currency: basis.currency,
@@ -458,10 +463,11 @@ function basisTold(period: Earnings): BasisTold {
 export function assessed(given: Given): Assessment {
   const periods = earnings(given.books);
   const period = comparedWith(periods, given.label ?? null);
-  const offers = given.offers.map((offer) => worthOf(offer, period, given));
+  const against = period && { period, basis: basisFor(period) };
+  const offers = given.offers.map((offer) => worthOf(offer, against, given));
   const withRules = offers.some(({ sba }) => sba !== null);
   return {
-    basis: period && basisTold(period),
+    basis: against && basisTold(against),
     periods: periods.map(({ label }) => label),
     offers,
     compared: twoBest(given.offers),
