@@ -1,6 +1,7 @@
 /** What is computed of a deal's books, as its page tells it: decimals written, lists bounded (docs/books.md). */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
+import { seenDeal } from '../deals/deals.ts';
 import type { Books } from './books.ts';
 import type { Day } from './calendar.ts';
 import { contradictions, type Contradiction } from './contradictions.ts';
@@ -33,7 +34,7 @@ export function writtenOut<T>(value: T): Written<T> {
 
 const sees = row<{ all: boolean }, [dealId: string]>(
   'sees_every_contradiction',
-  `select d.id = any ((select app.deals_as('broker', 'seller'))::uuid[]) as all from deals d where d.id = $1`,
+  `select d.id = any ((select app.deals_as('broker', 'seller'))::uuid[]) as all from deals d where d.id = ${seenDeal('$1')}`,
 );
 
 /** Whether the caller sees contradictions as they are found: the brokers' and the sellers' side. */
