@@ -48,6 +48,8 @@ async function given(): Promise<Record<string, string>> {
     dealToolsPath: links.dealToolsPath(full.deal),
     notificationChoicesPath: links.notificationChoicesPath,
     notificationPath: links.notificationPath('questions', full.deal),
+    dealsPath: links.dealsPath,
+    dealPagePath: links.dealPagePath('offers', full.deal),
   };
 }
 
