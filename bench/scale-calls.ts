@@ -6,12 +6,18 @@ import type { Database } from '../server/database/database.ts';
 import { mapped, row } from '../server/database/statement.ts';
 import { recordsOf } from '../server/domain/changed-records.ts';
 import { callingApiKey, enterWithApiKey } from '../server/domain/clients/api-keys.ts';
-import { clientIsByDocument, clientOfGrant, documentClient } from '../server/domain/clients/authorization.ts';
+import {
+  callersDocument,
+  clientIsByDocument,
+  clientOfGrant,
+  documentClient,
+} from '../server/domain/clients/authorization.ts';
 import { resetOwnSandbox } from '../server/domain/clients/sandboxes.ts';
 import { objectTypes, publishChanges } from '../server/domain/events/changes.ts';
 import { claimDeliveries, queueWebhooks } from '../server/domain/webhooks/deliveries.ts';
 import { claimMail } from '../server/domain/outbox/mails.ts';
 import { bodiesToClear } from '../server/domain/documents/documents.ts';
+import { rememberedLines } from '../server/domain/diligence/account-lines.ts';
 import { deadlines, enterWithCalendarLink } from '../server/domain/notifications/calendar.ts';
 import { queueNotificationMails, tellEvents } from '../server/domain/notifications/events.ts';
 import { remind } from '../server/domain/notifications/reminders.ts';
@@ -504,9 +510,22 @@ function clientsByDocument(database: Database, broker: ScalePerson | undefined):
     ['document_client', () => database.together(enterWithSession(digestOf(broker.session_token)), documentClient(url))],
     ['client_of_grant', () => database.run(clientOfGrant(url, digestOf(broker.access_token)))],
     ['client_is_by_document', () => database.run(clientIsByDocument(nothing))],
+    [
+      'document_of_caller',
+      () => database.together(enterWithSession(digestOf(broker.session_token)), callersDocument()),
+    ],
   ];
   return asked.map(([name, ask]) => ({ name, run: () => ask().then(() => 'done') }));
 }
+
+/** What the accounts of an export counted to when the last one was stored, as its preview and its upload ask. */
+const rememberedOf = (database: Database, token: string, dealId: string): Job => ({
+  name: 'remembered_account_lines',
+  run: () =>
+    database
+      .together(enterWithSession(digestOf(token), true, withinDeal(dealId)), rememberedLines(dealId))
+      .then(() => 'done'),
+});
 
 /** The token of a test key that is made beside the keys of the platform. */
 const testToken = 'dk_test_of_the_bench';
@@ -581,6 +600,7 @@ export function jobsOf(
     { name: 'claim_deliveries: none is due', run: () => done(database.run(claimDeliveries(32))) },
     { name: 'claim_mail: none is due', run: () => done(database.run(claimMail())) },
     ...clientsByDocument(database, broker),
+    ...(broker?.deal_id ? [rememberedOf(database, broker.session_token, broker.deal_id)] : []),
     ...sandboxJobs(database, apiKeys[0]?.brokerage_id),
     ...expansions(database, apiKeys[0]?.token),
     {

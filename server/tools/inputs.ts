@@ -117,7 +117,8 @@ export interface InputFault {
   allowed: string;
 }
 
-const shown = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
+/** A name that a client sent, as messages repeat it: cut at 64 characters. */
+export const shown = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
 
 function allowedFor(schema: z.ZodObject, name: PropertyKey): string {
   const field: unknown = schema.shape[String(name)];

@@ -14,6 +14,7 @@ import { catalog } from './catalog/index.ts';
 import { svcDealsList } from './catalog/svc_deals_list.ts';
 import type { Exchange } from './exchange.ts';
 import { iconsOf } from './identity.ts';
+import { shown } from './inputs.ts';
 import { readAs } from './reading.ts';
 
 /** One call of a tool, and what of its answer counts. */
@@ -137,8 +138,6 @@ export function listPrompts({ baseUrl, features }: Config): Prompt[] {
 }
 
 const invalid = (message: string): ProtocolError => new ProtocolError(ProtocolErrorCode.InvalidParams, message);
-
-const shown = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
 
 function questionCalled(name: string): Question {
   const question = byName.get(name);

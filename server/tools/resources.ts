@@ -15,6 +15,7 @@ import { svcDocumentsList } from './catalog/svc_documents_list.ts';
 import { documentUri } from './document-links.ts';
 import type { Exchange } from './exchange.ts';
 import { iconsOf } from './identity.ts';
+import { shown } from './inputs.ts';
 import { readAs } from './reading.ts';
 import type { StaticResource } from './views.ts';
 
@@ -24,8 +25,6 @@ const mimeType = 'application/json';
 export const documentsOnAPage = 50;
 
 const list = 'mcp resources';
-
-const shown = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
 
 /** The same for what there is not, what the caller may not see, and what is no address. */
 const unknown = (uri: string): ProtocolError =>

@@ -18,6 +18,7 @@ import { askingPerson } from './elicitation.ts';
 import { isObject, type Exchange } from './exchange.ts';
 import type { Sealer } from '../http/sealed-cursor.ts';
 import { iconsOf, identity } from './identity.ts';
+import { shown } from './inputs.ts';
 import { instructions } from './instructions.ts';
 import { completeArgument, getPrompt, listPrompts } from './prompts.ts';
 import { documentTemplate, listResources, readResource } from './resources.ts';
@@ -53,8 +54,6 @@ const options: ServerOptions = {
   instructions,
   jsonSchemaValidator: new AjvJsonSchemaValidator(),
 };
-
-const shown = (name: string): string => (name.length > 64 ? `${name.slice(0, 64)}…` : name);
 
 /** The faults that an error of the SDK lists as JSON, each with its path; null when it lists none. */
 function faultsIn(text: string): { path: PropertyKey[]; message: string }[] | null {

@@ -1,7 +1,7 @@
 /** What the deals that somebody runs ask for, and what the businesses of the highest priced of them earn: for their first page. */
 
 import { mapped, rows, type Statement } from '../../database/statement.ts';
-import { adjustmentJson, periodJson, readBooks, uploadJson, type StoredBooks } from '../diligence/books.ts';
+import { adjustmentJson, mostRows, periodJson, readBooks, uploadJson, type StoredBooks } from '../diligence/books.ts';
 import { decimalOrNull, writtenOrNull } from '../diligence/decimals.ts';
 import { earnings } from '../diligence/earnings.ts';
 import { multiple } from '../diligence/worth.ts';
@@ -55,14 +55,14 @@ const found = rows<Found, [most: number]>(
    left join lateral (
      with uploads as materialized (
        select u.id, u.completed_at, u.source_name from accounting_snapshots u
-       where u.deal_id = d.id and u.status = 'completed' order by u.completed_at desc, u.id desc limit 200)
+       where u.deal_id = d.id and u.status = 'completed' order by u.completed_at desc, u.id desc limit ${mostRows.uploads})
      select
        (select coalesce(jsonb_agg(${uploadJson}), '[]') from uploads u) as uploads,
        (select coalesce(jsonb_agg(${periodJson}), '[]') from (
           select p.* from pl_periods p join uploads u on u.id = p.snapshot_id where p.deal_id = d.id
           order by u.completed_at desc, p.period_start_date desc, p.id desc limit ${mostPeriods}) p) as periods,
        (select coalesce(jsonb_agg(${adjustmentJson}), '[]') from (
-          select n.* from normalizations n where n.deal_id = d.id order by n.created_at desc, n.id desc limit 1000) n) as adjustments
+          select n.* from normalizations n where n.deal_id = d.id order by n.created_at desc, n.id desc limit ${mostRows.adjustments}) n) as adjustments
    ) b on d.part = 'deal'
    order by d.ordinality`,
 );

@@ -67,7 +67,9 @@ export interface AccountsExport {
   readonly told: Readonly<Partial<Record<ToldLine, readonly (Decimal | null)[]>>>;
 }
 
-const isIncome = ({ section }: Pick<Account, 'section'>): boolean => section === 'income' || section === 'other_income';
+/** Whether an account stands among what was earned. */
+export const isIncome = ({ section }: Pick<Account, 'section'>): boolean =>
+  section === 'income' || section === 'other_income';
 
 const ownersPay = /\b(owners?|officers?|directors?|shareholders?|proprietors?|members?|partners?)\b/;
 const pay = /\b(pay|salary|salaries|wages?|compensation|remuneration|draws?|drawings|payments?)\b/;

@@ -55,8 +55,8 @@ export interface Books {
   readonly adjustments: readonly Adjustment[];
 }
 
-/** The most rows that are computed with: of profit and loss, of customers, and of adjustments, the latest first. */
-export const mostRows = { periods: 3000, customers: 20_000, adjustments: 1000 } as const;
+/** The most that is computed with: uploads, rows of profit and loss, of customers, and of adjustments, the latest first. */
+export const mostRows = { uploads: 200, periods: 3000, customers: 20_000, adjustments: 1000 } as const;
 
 type Told<T> = { [K in keyof T]: T[K] extends Decimal ? string : T[K] };
 
@@ -85,7 +85,7 @@ const stored = row<StoredBooks, [dealId: string, withCustomers: boolean]>(
    ), uploads as materialized (
      select s.id, s.completed_at, s.source_name from accounting_snapshots s
      where s.deal_id = (select id from deal) and s.status = 'completed'
-     order by s.completed_at desc, s.id desc limit 200
+     order by s.completed_at desc, s.id desc limit ${mostRows.uploads}
    )
    select d.currency,
      (select coalesce(jsonb_agg(${uploadJson}), '[]')

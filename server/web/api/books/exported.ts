@@ -3,7 +3,13 @@
  * between. What counts are the accounts; totals are recognized, and say whether everything was read.
  */
 
-import type { Account, AccountsExport, Section, ToldLine } from '../../../domain/diligence/account-lines.ts';
+import {
+  isIncome,
+  type Account,
+  type AccountsExport,
+  type Section,
+  type ToldLine,
+} from '../../../domain/diligence/account-lines.ts';
 import {
   add,
   decimalOrNull,
@@ -251,8 +257,6 @@ function toldOf(entries: readonly Entry[], groups: readonly Group[], columns: Ex
   }
   return told;
 }
-
-const isIncome = ({ section }: Account): boolean => section === 'income' || section === 'other_income';
 
 /** Totals by row that are not the sum of the accounts in them, and totals by column likewise. */
 function doubtsOf(

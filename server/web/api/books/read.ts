@@ -4,6 +4,7 @@ import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../..
 import { othersFirst, parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
 import { readCell } from '../../../csv.ts';
 import {
+  isIncome,
   mappedBooks,
   proposedLine,
   type AccountLine,
@@ -170,9 +171,9 @@ function booksOfExport(exported: ReadExport, into: BooksFor): ReadBooks {
       basis,
       period_count: periods.length,
       left_out: exported.leftOut,
-      accounts: accounts.map(({ account: { row, key, name, section, amounts }, line, by }) => {
-        const is_income = section === 'income' || section === 'other_income';
-        return { row, account: key, name, is_income, amount: written(sum(amounts)), line, by };
+      accounts: accounts.map(({ account, line, by }) => {
+        const { row, key, name, amounts } = account;
+        return { row, account: key, name, is_income: isIncome(account), amount: written(sum(amounts)), line, by };
       }),
       comparison,
       doubts: doubts.slice(0, shownDoubts),
