@@ -8,6 +8,7 @@ import {
   coverageInWords,
   mostAnnualCost,
   repayment,
+  withoutCustomer,
 } from '../../server/domain/diligence/coverage.ts';
 import {
   add,
@@ -36,6 +37,15 @@ test('a sentence says what a debt may cost, and what usual terms cost', () => {
     'Debt of USD 2,900,000 is not covered: nothing is earned to pay it from.',
   );
   expect(coverageInWords(decimal('1'), zero, least, 'USD')).toBe('There is no debt to cover.');
+});
+
+test('what is left without a customer is rounded once, and nothing where nothing was sold', () => {
+  const less = (revenue: string) =>
+    withoutCustomer(decimal('100'), decimal('5004'), { revenue: decimal(revenue), grossProfit: decimal('1') });
+  // 100 - 0.005004 = 99.994996
+  expect(writtenOrNull(less('1000000'))).toBe('99.99');
+  expect(less('0')).toBeNull();
+  expect(less('-1000000')).toBeNull();
 });
 
 describe('a loan', () => {

@@ -101,6 +101,23 @@ describe('customers', () => {
     }
   });
 
+  test('of several currencies are told in that of the profit and loss, whatever the others come to', () => {
+    const customers = [customer('Here', '90'), customer('Far', '100', '2025', 'EUR'), customer('There', '30')];
+    const lines = { revenue: 20_000, cogs: 5_000, opex: 0, owner: 0, da: 0, interest: 0, tax: 0 };
+    const periods = [{ ...monthRow('a', '2025-01', lines), last: '2025-12-31' }];
+    const found = concentration(books(customers, { periods }));
+    expect([found?.currency, found?.customers.map(({ name }) => name)]).toEqual(['USD', ['Here', 'There']]);
+    expect(writtenOrNull(found?.customers[0]?.share ?? null)).toBe('0.75');
+    // In no currency of the profit and loss they are told in their own.
+    expect(concentration(books([customer('Far', '100', '2025', 'EUR')], { periods }))?.currency).toBe('EUR');
+  });
+
+  test('without the largest of them nothing is earned of revenue below nothing', () => {
+    const lines = { revenue: -20_000, cogs: 5_000, opex: 0, owner: 0, da: 0, interest: 0, tax: 0 };
+    const periods = [{ ...monthRow('a', '2025-01', lines), last: '2025-12-31' }];
+    expect(concentration(books([customer('A', '90')], { periods }))?.ebitda_without_largest).toBeNull();
+  });
+
   test('in no currency of the other period are not compared, and of none nothing is said', () => {
     expect(customerBridge(books([customer('a', '1'), customer('a', '1', '2024', 'EUR')]))).toBeNull();
     expect(concentration(books([]))).toBeNull();
@@ -131,6 +148,18 @@ describe('restatements', () => {
       ['a', 'b', 'net_income', '6.97', '6.93', '-0.04'],
       ['b', 'c', 'interest_expense', '0.01', null, '-0.01'],
     ]);
+  });
+
+  test('are told in the currency of their uploads, whatever the latest books are in', () => {
+    const inEuros = ['a', 'b'].map((id, place) => ({
+      ...monthRow(id, '2024-03', { ...lines, revenue: lines.revenue + place }),
+      currency: 'EUR',
+    }));
+    const found = restatements({
+      uploads: [upload('b', 2), upload('a', 1)],
+      periods: [...inEuros, monthRow('b', '2025-03', lines)],
+    });
+    expect(new Set(found.map(({ currency }) => currency))).toEqual(new Set(['EUR']));
   });
 
   test('added to the old books give the new', () => {

@@ -9,7 +9,6 @@ import {
   divide,
   isPositive,
   multiply,
-  round,
   spoken,
   subtract,
   written,
@@ -164,15 +163,16 @@ export function coverageInWords(
 }
 
 /**
- * EBITDA that is left when a customer goes: its revenue is gone, and the cost of it at the gross margin of all. Null where
- * there was no revenue.
+ * EBITDA that is left when a customer goes, to the cent: its revenue is gone, and the cost of it at the gross margin of all.
+ * Null where there was no revenue.
  */
 export function withoutCustomer(
   ebitda: Decimal,
   customer: Decimal,
   books: { readonly revenue: Decimal; readonly grossProfit: Decimal },
 ): Decimal | null {
-  if (!isPositive(books.revenue)) return null;
-  const lost = divide(multiply(customer, books.grossProfit), books.revenue, 4n);
-  return lost && round(subtract(ebitda, lost), 2n);
+  // In one division: what is rounded twice can end a cent off.
+  return isPositive(books.revenue)
+    ? divide(subtract(multiply(ebitda, books.revenue), multiply(customer, books.grossProfit)), books.revenue, 2n)
+    : null;
 }

@@ -3,6 +3,7 @@
 import type { BookedCustomer, Books } from './books.ts';
 import { monthAfter, monthOf, wholeMonths, type Day, type Month } from './calendar.ts';
 import { countingCustomers } from './contradictions.ts';
+import { withoutCustomer } from './coverage.ts';
 import {
   add,
   compare,
@@ -141,9 +142,10 @@ export function concentration(books: Books, asOf: Day | null = null): Concentrat
   const listing = customerPeriods(books).find(
     ([one]) => one && (asOf === null || (one.first <= asOf && asOf <= one.last)),
   );
-  const [one] = listing ?? [];
-  if (!listing || !one) return null;
   const counting = resolved(books);
+  // Of several currencies that of the profit and loss: amounts of two are not to be compared.
+  const one = listing?.find(({ currency }) => currency === counting.currency) ?? listing?.[0];
+  if (!listing || !one) return null;
   const told = counting.currency === one.currency ? rowsOf(one.first, one.last, counting) : [];
   const revenue = together(told.map(({ amounts }) => amounts.revenue));
   const its = listing.filter(({ currency }) => currency === one.currency);
@@ -166,11 +168,8 @@ export function concentration(books: Books, asOf: Day | null = null): Concentrat
     together(told.map(({ amounts }) => ebitdaOf(amounts))),
   ];
   const [largest] = revenues;
-  // In one division: what is rounded twice can end a cent off.
   const without =
-    gross && ebitda && revenue && largest
-      ? divide(subtract(multiply(ebitda, revenue), multiply(largest, gross)), revenue, 2n)
-      : null;
+    gross && ebitda && revenue && largest ? withoutCustomer(ebitda, largest, { revenue, grossProfit: gross }) : null;
   let half = 0;
   for (let reached = zero; half < revenues.length && compare(multiply(reached, whole(2n)), total) < 0; half += 1)
     reached = add(reached, revenues[half] ?? zero);

@@ -13,6 +13,7 @@ export interface Restatement {
   readonly from: string;
   readonly to: string;
   readonly line: PlAmount;
+  readonly currency: string;
   /** Null where that upload does not tell the line. */
   readonly old: Decimal | null;
   readonly new: Decimal | null;
@@ -28,8 +29,8 @@ function between(old: BookedPeriod, now: BookedPeriod): Restatement[] {
     const [before, after] = [old.amounts[line], now.amounts[line]];
     const difference = subtract(after ?? zero, before ?? zero);
     if (isZero(difference) && (before === null) === (after === null)) return [];
-    const { label, first, last, snapshot_id: to } = now;
-    return [{ label, first, last, from: old.snapshot_id, to, line, old: before, new: after, difference }];
+    const { label, first, last, currency, snapshot_id: to } = now;
+    return [{ label, first, last, from: old.snapshot_id, to, line, currency, old: before, new: after, difference }];
   });
 }
 

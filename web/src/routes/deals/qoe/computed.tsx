@@ -278,7 +278,7 @@ export function RestatementsCard({ dealId }: { dealId: Id }) {
   const [all, setAll] = useState(false);
   return (
     <Loaded query={query} skeleton={<SkeletonCard rows={3} />}>
-      {({ restatements: { count, items }, currency }) =>
+      {({ restatements: { count, items } }) =>
         count === 0 ? null : (
           <Card
             title={`What later uploads changed (${formatCount(count)})`}
@@ -310,17 +310,17 @@ export function RestatementsCard({ dealId }: { dealId: Id }) {
                 </thead>
                 <tbody className="divide-y divide-line">
                   {items.slice(0, all ? undefined : shownFirst).map((one) => (
-                    <tr key={`${one.from} ${one.first} ${one.last} ${one.line}`}>
+                    <tr key={`${one.from} ${one.first} ${one.last} ${one.currency} ${one.line}`}>
                       <td className="px-4 py-1.5 whitespace-nowrap sm:px-5">{one.label}</td>
                       <td className="px-4 py-1.5 whitespace-nowrap sm:px-5">{lineNames[one.line]}</td>
                       <td className={cell}>
-                        <Money amount={one.old} currency={currency} />
+                        <Money amount={one.old} currency={one.currency} />
                       </td>
                       <td className={cell}>
-                        <Money amount={one.new} currency={currency} />
+                        <Money amount={one.new} currency={one.currency} />
                       </td>
                       <td className={cell}>
-                        <Money amount={one.difference} currency={currency} signed />
+                        <Money amount={one.difference} currency={one.currency} signed />
                       </td>
                     </tr>
                   ))}
