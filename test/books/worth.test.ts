@@ -21,7 +21,59 @@ import {
   type OfferAmounts,
 } from '../../server/domain/diligence/worth.ts';
 import { apportion } from '../../server/domain/diligence/fractions.ts';
+import { assessed, nothingTyped } from '../../server/domain/offers/assessment.ts';
+import { monthRow } from './clean-books.ts';
 import { random } from './random.ts';
+
+describe('offers held against books', () => {
+  const heldAgainst = (months: readonly string[], earned: number, label: string | null = null) =>
+    assessed({
+      offers: [
+        { id: 'o', participant_id: null, expired: false, payload: { currency: 'USD', purchase_price: '1000000' } },
+      ],
+      books: {
+        currency: 'USD',
+        uploads: [{ id: 'a', completed_at: '2026-09-01T00:00:00.000000Z', source_name: null }],
+        periods: months.map((month) =>
+          monthRow('a', month, {
+            revenue: 10_000_000,
+            cogs: 10_000_000 - earned,
+            opex: 0,
+            owner: 0,
+            da: 0,
+            interest: 0,
+            tax: 0,
+          }),
+        ),
+        customers: [],
+        adjustments: [],
+      },
+      largest: null,
+      funding: null,
+      day: '2026-11-22',
+      label,
+      typed: nothingTyped,
+    });
+  const monthsOf = (year: number, count: number) =>
+    Array.from({ length: count }, (_, place) => `${year}-${String(place + 1).padStart(2, '0')}`);
+
+  test('are held against twelve months, never against a year that is not whole', () => {
+    const months = [...monthsOf(2025, 12), ...monthsOf(2026, 7)];
+    const all = heldAgainst(months, 1_000_000);
+    expect(all.periods).toEqual(['TTM', 'FY2025']);
+    // Asked for by name it is not there, either.
+    expect(heldAgainst(months, 1_000_000, '2026, 7 months')).toEqual(all);
+    expect(all.offers[0]?.multiples?.reported_ebitda).toBe('8.33');
+    expect(heldAgainst(monthsOf(2026, 7), 1_000_000, '2026, 7 months')).toMatchObject({ basis: null, periods: [] });
+  });
+
+  test('of which nothing is earned are told once that no debt is covered', () => {
+    const [offer] = heldAgainst(monthsOf(2025, 12), -1_000).offers;
+    expect(offer?.coverage?.sentences).toEqual([
+      'With all cash borrowed, debt of USD 1,000,000 is not covered: nothing is earned to pay it from.',
+    ]);
+  });
+});
 
 const basis: EarningsBasis = {
   period: 'TTM',

@@ -13,6 +13,7 @@ import {
   type Terms,
 } from '../diligence/coverage.ts';
 import {
+  absolute,
   add,
   compare,
   decimal,
@@ -120,12 +121,8 @@ const mostAddBacks = 50;
 export const otherAddBacks = 'others';
 
 function basisFor(period: Earnings): EarningsBasis {
-  const magnitude = ({ amount: { units, scale } }: { amount: Decimal }): Decimal => ({
-    units: units < 0n ? -units : units,
-    scale,
-  });
   const largestFirst = period.adjustments.toSorted(
-    (a, b) => compare(magnitude(b), magnitude(a)) || (a.id < b.id ? -1 : 1),
+    (a, b) => compare(absolute(b.amount), absolute(a.amount)) || (a.id < b.id ? -1 : 1),
   );
   const others = largestFirst.slice(mostAddBacks);
   const together = { id: otherAddBacks, amount: sum(others.map(({ amount }) => amount)) };
@@ -313,10 +310,12 @@ function supposed({ is, equity }: Debt, currency: string): string | null {
 function sentencesOn(ebitda: Decimal, debt: Debt, currency: string, terms: Terms): string[] {
   const lead = supposed(debt, currency);
   const all = add(debt.bank, debt.note);
-  return asked.map((coverage) => {
+  const sentences = asked.map((coverage) => {
     const said = coverageInWords(ebitda, all, coverage, currency, terms);
     return lead === null ? said : `${lead}, ${said.charAt(0).toLowerCase()}${said.slice(1)}`;
   });
+  // Where nothing is earned, the sentence names no coverage and is the same for each.
+  return [...new Set(sentences)];
 }
 
 function coverageOf(
@@ -461,7 +460,8 @@ function basisTold({ period, basis: { addBacks, ...basis } }: Against): BasisTol
 
 /** The offers of a deal held against its books. What is computed follows from what is given alone: give what one caller sees. */
 export function assessed(given: Given): Assessment {
-  const periods = earnings(given.books);
+  // A price, and the debt of a year, are held against twelve months.
+  const periods = earnings(given.books).filter(({ kind }) => kind !== 'partial_year');
   const period = comparedWith(periods, given.label ?? null);
   const against = period && { period, basis: basisFor(period) };
   const offers = given.offers.map((offer) => worthOf(offer, against, given));
