@@ -68,6 +68,26 @@ describe('earnings', () => {
     ]);
   });
 
+  test('of the last twelve months as a row tells them are theirs alone, under its label and with its adjustments', () => {
+    const adjustments = [
+      { id: '1', period_label: 'LTM', category: 'one_time' as const, amount: d('5'), rationale: null },
+    ];
+    const told = (label: string) => year('2025-01-01', '2025-12-31', label, '1000');
+    expect(labels(books([told('TTM')]))).toEqual([['ttm', 'TTM', '2025-01-01', '2025-12-31']]);
+    const found = earnings(books([told('LTM')], { adjustments }));
+    expect(found.map(({ kind, label }) => [kind, label])).toEqual([['ttm', 'LTM']]);
+    expect(found[0]?.adjustments).toEqual(adjustments);
+    expect(labels(books([told('LTM'), ...months('2025-01', 12)]))).toEqual([
+      ['ttm', 'LTM', '2025-01-01', '2025-12-31'],
+      ['calendar_year', 'FY2025', '2025-01-01', '2025-12-31'],
+    ]);
+    expect(labels(books([told('LTM'), ...months('2025-02', 12)]))).toEqual([
+      ['ttm', 'TTM', '2025-02-01', '2026-01-31'],
+      ['partial_year', '2026, 1 month', '2026-01-01', '2026-01-31'],
+      ['partial_year', '2025, 11 months', '2025-02-01', '2025-12-31'],
+    ]);
+  });
+
   test('count a row of a year before the months of its dates, as the bridge does', () => {
     const [found] = earnings(books([...months('2025-01', 12), year('2025-01-01', '2025-12-31', 'FY2025', '7')])).filter(
       ({ label }) => label === 'FY2025',

@@ -15,6 +15,10 @@ export interface Upload {
   readonly source_name: string | null;
 }
 
+/** When each upload was completed, by its id: the greater text is the later one, of two at once that of the greater id. */
+export const agesOf = (uploads: readonly Upload[]): ReadonlyMap<string, string> =>
+  new Map(uploads.map(({ id, completed_at }) => [id, `${completed_at} ${id}`]));
+
 /** A row of profit and loss as one upload has it. */
 export interface BookedPeriod {
   readonly id: string;

@@ -3,6 +3,9 @@
 export type Day = string;
 export type Month = string;
 
+/** For sorting texts in the order of their characters, as days and months follow each other. */
+export const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
 export const monthOf = (day: Day): Month => day.slice(0, 7);
 export const yearOf = (day: Day): string => day.slice(0, 4);
 

@@ -3,8 +3,8 @@
  * adjustments (docs/books.md). Whole years only; what has fewer months is a partial year and is named by them.
  */
 
-import type { Adjustment, BookedPeriod, Books } from './books.ts';
-import { monthAfter, monthOf, monthsFrom, wholeMonths, yearOf, type Day, type Month } from './calendar.ts';
+import { agesOf, type Adjustment, type BookedPeriod, type Books } from './books.ts';
+import { byText, monthAfter, monthOf, monthsFrom, wholeMonths, yearOf, type Day, type Month } from './calendar.ts';
 import { add, compare, divide, isPositive, sum, subtract, zero, type Decimal } from './decimals.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
 
@@ -55,7 +55,6 @@ export interface Resolved {
   readonly otherCurrency: readonly BookedPeriod[];
 }
 
-const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const datesOf = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>): string => `${first} ${last}`;
 const inOrder = (a: BookedPeriod, b: BookedPeriod): number => byText(a.last, b.last) || byText(a.first, b.first);
 
@@ -64,7 +63,7 @@ const inOrder = (a: BookedPeriod, b: BookedPeriod): number => byText(a.last, b.l
  * greater id; and only those in the currency of the row that ends last.
  */
 export function resolved(books: Pick<Books, 'currency' | 'uploads' | 'periods'>): Resolved {
-  const completed = new Map(books.uploads.map(({ id, completed_at }) => [id, `${completed_at} ${id}`]));
+  const completed = agesOf(books.uploads);
   const age = ({ snapshot_id }: BookedPeriod): string => completed.get(snapshot_id) ?? '';
   const newestFirst = books.periods
     .filter(({ snapshot_id }) => completed.has(snapshot_id))
@@ -113,6 +112,9 @@ export const isMonthRow = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>
   wholeMonths(first, last) === 1n;
 
 const isYearRow = ({ first, last }: BookedPeriod): boolean => wholeMonths(first, last) === 12n;
+
+/** Whether a row is called the last twelve months, of which there are only the latest. */
+const isTtm = ({ label }: BookedPeriod): boolean => /^(ttm|ltm)$/i.test(label);
 
 interface Span {
   readonly kind: EarningsKind;
@@ -164,15 +166,13 @@ function ofMonths(months: readonly Month[], byMonth: ReadonlyMap<Month, BookedPe
   return rows.length === months.length ? rows : null;
 }
 
-const named = (count: number): string => (count === 1 ? '1 month' : `${count} months`);
+const named = (count: bigint): string => (count === 1n ? '1 month' : `${count} months`);
 
 /** What a row is called in a bridge: a name that promises a year is kept only by what has one. */
 export function bridgeLabel({ label, first, last }: Pick<BookedPeriod, 'label' | 'first' | 'last'>): string {
   const count = wholeMonths(first, last);
   const promises = /^(fy|ttm|ltm)/i.test(label);
-  return promises && count !== null && count < 12n
-    ? `${label}, ${count === 1n ? '1 month' : `${count} months`}`
-    : label;
+  return promises && count !== null && count < 12n ? `${label}, ${named(count)}` : label;
 }
 
 /** Twelve months that end on `last`: a row that is of them, or the sum of the months. */
@@ -191,12 +191,14 @@ function spanned(kind: EarningsKind, label: string, rows: readonly BookedPeriod[
   return rows ? [{ kind, label, rows }] : [];
 }
 
-/** The twelve months up to the latest month; where there are no months, none. */
+/** The twelve months up to the latest month, or a row that is called so and ends no earlier, under its own name. */
 function lastTwelve(ledger: Ledger): Span[] {
   const last = [...ledger.byMonth.keys()].toSorted(byText).at(-1);
   const months = last === undefined ? null : ofMonths(monthsFrom(monthAfter(last, -11n), 12), ledger.byMonth);
-  const told = ledger.rows.findLast((row) => isYearRow(row) && /^(ttm|ltm)$/i.test(row.label));
-  return spanned('ttm', 'TTM', told && (last === undefined || monthOf(told.last) >= last) ? [told] : months);
+  const told = ledger.rows.findLast((row) => isYearRow(row) && isTtm(row));
+  return told && (last === undefined || monthOf(told.last) >= last)
+    ? spanned('ttm', told.label, [told])
+    : spanned('ttm', 'TTM', months);
 }
 
 /** Calendar years and what there is of those that have no twelve months. */
@@ -212,15 +214,13 @@ function calendarYears(ledger: Ledger): Span[] {
     const label = own ?? (named12.has(`FY${year}`) ? `CY${year}` : `FY${year}`);
     if (whole) return spanned('calendar_year', label, whole);
     const rows = monthsFrom(`${year}-01`, 12).flatMap((month) => ledger.byMonth.get(month) ?? []);
-    return spanned('partial_year', `${year}, ${named(rows.length)}`, rows);
+    return spanned('partial_year', `${year}, ${named(BigInt(rows.length))}`, rows);
   });
 }
 
 /** Years that do not end in December, as the books name them; those that only months tell of, by the month they end in. */
 function fiscalYears(ledger: Ledger): Span[] {
-  const told = ledger.rows.filter(
-    (row) => isYearRow(row) && !row.first.endsWith('-01-01') && !/^(ttm|ltm)$/i.test(row.label),
-  );
+  const told = ledger.rows.filter((row) => isYearRow(row) && !row.first.endsWith('-01-01'));
   const ends = new Set(told.map(({ last }) => last.slice(5, 7)));
   const [end] = ends;
   const own = told.map((row): Span => ({ kind: 'fiscal_year', label: row.label, rows: [row] }));
@@ -245,7 +245,9 @@ const growth = (now: Decimal | null, before: Decimal | null | undefined): Decima
 export function earnings(books: Pick<Books, 'currency' | 'uploads' | 'periods' | 'adjustments'>): Earnings[] {
   const { rows, currency } = resolved(books);
   const ledger = { rows, byMonth: new Map(rows.filter(isMonthRow).map((row) => [monthOf(row.first), row])) };
-  const spans = [...lastTwelve(ledger), ...fiscalYears(ledger), ...calendarYears(ledger)];
+  // What is called the last twelve months is no year beside, though it may be of a year's dates.
+  const years = { ...ledger, rows: rows.filter((row) => !isTtm(row)) };
+  const spans = [...lastTwelve(ledger), ...fiscalYears(years), ...calendarYears(years)];
   const order = ['ttm', 'fiscal_year', 'calendar_year', 'partial_year'];
   return spans
     .map((span): Earnings => {
