@@ -20,7 +20,7 @@ import {
   zero,
   type Decimal,
 } from '../../server/domain/diligence/decimals.ts';
-import type { PlAmount } from '../../server/domain/diligence/snapshots.ts';
+import { plAmounts, type PlAmount } from '../../server/domain/diligence/snapshots.ts';
 import { randomOf } from '../hostile/random.ts';
 import { cents, cleanBooks, shuffled } from './clean-books.ts';
 
@@ -225,6 +225,56 @@ describe('contradictions', () => {
       expect(wrong).toEqual([]);
     },
   );
+
+  /** Books in which every month has this revenue and nothing else, with the year and its customers as told. */
+  const bare = (revenue: string, year: string, customers: readonly string[], label = 'FY2025'): Books => {
+    const nothing = Object.fromEntries(plAmounts.map((name) => [name, null])) as BookedPeriod['amounts'];
+    const rows = cleanBooks(1).periods.slice(0, 12);
+    const dated = rows.map((row, place) => ({
+      ...row,
+      label: `2025-${`${place + 1}`.padStart(2, '0')}`,
+      first: row.first.replace(/^\d+/, '2025'),
+      last: `2025-${row.last.slice(5).replace('02-29', '02-28')}`,
+      amounts: { ...nothing, revenue: decimal(revenue) },
+    }));
+    const dates = { first: '2025-01-01', last: '2025-12-31', currency: 'USD', snapshot_id: 'upload' };
+    return {
+      ...cleanBooks(1),
+      periods: [...dated, { id: 'year', label, ...dates, amounts: { ...nothing, revenue: decimal(year) } }],
+      customers: customers.map((amount, place) => ({
+        id: `customer-${place}`,
+        name: `Customer ${place}`,
+        revenue: decimal(amount),
+        ...dates,
+      })),
+      adjustments: [],
+    };
+  };
+  const kinds = (books: Books) => contradictions(books).map(({ kind }) => kind);
+
+  test('are none where each number was rounded to whole units, and half a unit for each is all that rounding takes', () => {
+    expect(kinds(bare('100', '1206', []))).toEqual([]);
+    expect(kinds(bare('100', '1194', []))).toEqual([]);
+    expect(kinds(bare('100', '1207', []))).toEqual(['year_unlike_months']);
+    expect(kinds(bare('100.25', '1206', []))).toEqual(['year_unlike_months']);
+    expect(kinds(bare('100', '1206.5', []))).toEqual(['year_unlike_months']);
+    const customers = Array.from({ length: 100 }, () => '12');
+    expect(kinds(bare('104', '1248', customers))).toEqual([]);
+    expect(kinds(bare('105', '1260', customers))).toEqual(['customers_total']);
+    expect(kinds(bare('104', '1248', [...customers.slice(1), '12.01']))).toEqual(['customers_total']);
+  });
+
+  test('name adjustments of a year that the books call otherwise', () => {
+    const adjustments = ['2025', 'FY2025'].map((period_label) => ({
+      id: period_label,
+      period_label,
+      category: 'other' as const,
+      amount: decimal('7'),
+      rationale: null,
+    }));
+    const found = contradictions({ ...bare('100', '1200', [], '2025'), adjustments });
+    expect(found.map(({ kind, rows }) => [kind, rows])).toEqual([['period_unmatched', ['FY2025']]]);
+  });
 
   test('say in a sentence what, how much, and what to ask', () => {
     const sentences = contradictionKinds.map((kind) => {

@@ -4,8 +4,18 @@
  */
 
 import { createHash } from 'node:crypto';
-import type { Adjustment, BookedCustomer, BookedPeriod, Books } from './books.ts';
-import { dayAfter, monthAfter, monthOf, monthsBetween, wholeMonths, yearOf, type Day, type Month } from './calendar.ts';
+import { agesOf, type Adjustment, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
+import {
+  byText,
+  dayAfter,
+  monthAfter,
+  monthOf,
+  monthsBetween,
+  wholeMonths,
+  yearOf,
+  type Day,
+  type Month,
+} from './calendar.ts';
 import {
   absolute,
   compare,
@@ -63,7 +73,6 @@ interface Found extends Omit<Contradiction, 'key'> {
 
 type Row = BookedPeriod;
 
-const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
 /** "a", "a and b", "a, b and c", "a, b, c and 4 more". */
@@ -88,12 +97,18 @@ const lineNames: Readonly<Record<PlAmount, string>> = {
   ebitda: 'EBITDA',
 };
 
+const datesOf = ({ first, last }: Pick<Row, 'first' | 'last'>): string => `${first} ${last}`;
 const labelOf = (row: Row): string => (isMonthRow(row) ? monthOf(row.first) : row.label);
 
-/** Statements in whole units round each line: then two units are no contradiction. With cents every cent counts. */
-function differs(a: Decimal, b: Decimal, parts: readonly (Decimal | null)[]): boolean {
-  const rounded = parts.every((part) => part === null || equals(part, round(part, 0n)));
-  return compare(absolute(subtract(a, b)), rounded ? whole(2n) : zero) > 0;
+const isWhole = (amount: Decimal | null): boolean => amount === null || equals(amount, round(amount, 0n));
+
+/**
+ * Statements in whole units round each of their numbers: then half a unit for each of them, and two at least, are no
+ * contradiction. With cents every cent counts.
+ */
+function differs(a: Decimal, b: Decimal, parts: readonly (Decimal | null)[], numbers = parts.length): boolean {
+  const slack = BigInt(numbers) / 2n;
+  return compare(absolute(subtract(a, b)), parts.every(isWhole) ? whole(slack < 2n ? 2n : slack) : zero) > 0;
 }
 
 const sayDifference = (difference: Decimal): string =>
@@ -105,6 +120,7 @@ interface View {
   readonly rows: readonly Row[];
   readonly otherCurrency: readonly Row[];
   readonly months: ReadonlyMap<Month, Row>;
+  readonly byDates: ReadonlyMap<string, Row>;
   /** Rows as they would be with their changes of sign and scale undone. */
   readonly mended: ReadonlyMap<string, Row['amounts']>;
   readonly earned: readonly Earnings[];
@@ -179,8 +195,10 @@ function yearUnlikeMonths({ rows, months, mended }: View): Found[] {
     return (['revenue', 'ebitda'] as const).flatMap((name): Found[] => {
       const of = (one: Row) =>
         (name === 'ebitda' ? ebitdaOf : (amounts: Row['amounts']) => amounts[name])(mended.get(one.id) ?? one.amounts);
-      const [told, added] = [of(row), together(parts.map(of))];
-      if (!told || !added || !differs(told, added, [told])) return [];
+      const amounts = parts.map(of);
+      const [told, added] = [of(row), together(amounts)];
+      const numbers = amounts.every(isWhole) ? 1 + amounts.length : 1;
+      if (!told || !added || !differs(told, added, [told], numbers)) return [];
       const difference = subtract(told, added);
       return [
         {
@@ -254,27 +272,26 @@ function totalsOff({ rows, mended }: View): Found[] {
 
 /** Customers of one period, in order. */
 function customerPeriods(customers: readonly BookedCustomer[]): BookedCustomer[][] {
-  return [...Map.groupBy(customers, ({ first, last }) => `${first} ${last}`).entries()]
-    .toSorted(([a], [b]) => byText(a, b))
-    .map(([, rows]) => rows);
+  return [...Map.groupBy(customers, datesOf).entries()].toSorted(([a], [b]) => byText(a, b)).map(([, rows]) => rows);
 }
 
-function customersOff({ rows, months, mended, customers }: View): Found[] {
+function customersOff({ byDates, months, mended, customers }: View): Found[] {
   return customerPeriods(customers).flatMap((listing): Found[] => {
     const [one] = listing;
     if (!one || listing.some(({ currency }) => currency !== one.currency)) return [];
     const revenueOf = (row: Row) => (mended.get(row.id) ?? row.amounts).revenue;
-    const row = rows.find(({ first, last }) => first === one.first && last === one.last);
+    const row = byDates.get(datesOf(one));
     const parts = monthsOf(one.first, one.last, months);
-    const told = [row ? revenueOf(row) : null, parts ? together(parts.map(revenueOf)) : null].filter(
-      (amount) => amount !== null,
-    );
-    const [revenue] = told;
+    const told = [row ? [row] : [], parts ?? []].flatMap((its) => {
+      const amount = together(its.map(revenueOf));
+      return amount ? [{ amount, numbers: its.length }] : [];
+    });
+    const revenue = told[0]?.amount;
     const counting = row ?? parts?.[0];
     if (!revenue || counting?.currency !== one.currency) return [];
     const total = sum(listing.map((customer) => customer.revenue));
     const all = listing.map((customer) => customer.revenue);
-    if (told.some((amount) => !differs(total, amount, [amount, ...all]))) return [];
+    if (told.some(({ amount, numbers }) => !differs(total, amount, [amount, ...all], numbers + all.length))) return [];
     const difference = subtract(total, revenue);
     return [
       {
@@ -360,22 +377,22 @@ function oneTimeAgain(view: View): Found[] {
   ];
 }
 
-/** Labels that there would be figures of if no month were missing in between. */
-function labelsWithoutGaps(months: readonly Month[]): string[] {
+/** Labels that there would be figures of if no month were missing in between, or in another currency. */
+function labelsWithoutGaps({ rows, otherCurrency, earned }: View): string[] {
+  const months = [...rows, ...otherCurrency].filter(isMonthRow).map(({ first }) => monthOf(first));
   const known = months.toSorted(byText);
   const [first, last] = [known[0], known.at(-1)];
   if (first === undefined || last === undefined) return [];
-  const years = unique([first, last, ...known].map(yearOf));
-  const whole12 = years.filter((year) => first <= `${year}-01` && `${year}-12` <= last);
-  return [...whole12.map((year) => `FY${year}`), ...(monthsBetween(first, last) >= 12n ? ['TTM'] : [])];
+  const told = new Set(earned.filter(({ kind }) => kind === 'calendar_year').map((found) => yearOf(found.first)));
+  const missing = unique(known.map(yearOf)).filter(
+    (year) => first <= `${year}-01` && `${year}-12` <= last && !told.has(year),
+  );
+  const hasTtm = earned.some(({ kind }) => kind === 'ttm');
+  return [...missing.map((year) => `FY${year}`), ...(!hasTtm && monthsBetween(first, last) >= 12n ? ['TTM'] : [])];
 }
 
 function periodsUnmatched(view: View): Found[] {
-  const all = [...view.rows, ...view.otherCurrency];
-  const known = new Set([
-    ...datesByLabel(view).keys(),
-    ...labelsWithoutGaps(all.filter(isMonthRow).map(({ first }) => monthOf(first))),
-  ]);
+  const known = new Set([...datesByLabel(view).keys(), ...labelsWithoutGaps(view)]);
   const lost = Map.groupBy(
     view.books.adjustments.filter(({ period_label }) => !known.has(period_label)),
     ({ period_label }) => period_label,
@@ -522,7 +539,7 @@ function mendedRows(signs: readonly SignFault[], scales: readonly ScaleFault[]):
   return mended;
 }
 
-function currenciesOff({ rows, otherCurrency, customers, months }: View): Found[] {
+function currenciesOff({ rows, byDates, otherCurrency, customers, months }: View): Found[] {
   const currency = rows[0]?.currency ?? '';
   const others = Map.groupBy(otherCurrency, (row) => row.currency);
   const ofPeriods = [...others].map(([other, its]): Found => {
@@ -538,10 +555,7 @@ function currenciesOff({ rows, otherCurrency, customers, months }: View): Found[
   });
   const ofCustomers = customerPeriods(customers).flatMap((its): Found[] => {
     const [one] = its;
-    const told =
-      one &&
-      (rows.find(({ first, last }) => first === one.first && last === one.last) ??
-        monthsOf(one.first, one.last, months)?.[0]);
+    const told = one && (byDates.get(datesOf(one)) ?? monthsOf(one.first, one.last, months)?.[0]);
     const foreign = told ? its.filter((customer) => customer.currency !== told.currency) : [];
     if (!one || !told || foreign.length === 0) return [];
     const revenue = sum(foreign.map((customer) => customer.revenue));
@@ -592,15 +606,15 @@ const digestOf = ({ kind, of, amounts }: Found): string => {
 
 /** Customers of each period as the upload completed last that has it tells them. */
 export function countingCustomers({ customers, uploads }: Pick<Books, 'customers' | 'uploads'>): BookedCustomer[] {
-  const completed = new Map(uploads.map(({ id, completed_at }) => [id, `${completed_at} ${id}`]));
+  const completed = agesOf(uploads);
   const latest = new Map<string, string>();
-  for (const { first, last, snapshot_id } of customers) {
-    const [dates, age] = [`${first} ${last}`, completed.get(snapshot_id) ?? ''];
+  for (const customer of customers) {
+    const [dates, age] = [datesOf(customer), completed.get(customer.snapshot_id) ?? ''];
     if (age > (latest.get(dates) ?? '')) latest.set(dates, age);
   }
-  return customers.filter(({ first, last, snapshot_id }) => {
-    const age = completed.get(snapshot_id);
-    return age !== undefined && latest.get(`${first} ${last}`) === age;
+  return customers.filter((customer) => {
+    const age = completed.get(customer.snapshot_id);
+    return age !== undefined && latest.get(datesOf(customer)) === age;
   });
 }
 
@@ -617,6 +631,7 @@ export function contradictions(books: Books): Contradiction[] {
     rows,
     otherCurrency,
     months: new Map(rows.filter(isMonthRow).map((row) => [monthOf(row.first), row])),
+    byDates: new Map(rows.map((row) => [datesOf(row), row])),
     mended: mendedRows(signs, scales),
     earned: earnings(books),
     customers: countingCustomers(books).toSorted((a, b) => byText(a.id, b.id)),
