@@ -68,6 +68,14 @@ describe('what is in the workspace', () => {
       expect(await get('outsider', path)).toEqual(await as('outsider').ask(`/deals/${nowhere}/qoe${path}`));
   });
 
+  test('a newer upload of profit and loss alone leaves the concentration, and what offers are without the largest customer', async () => {
+    const worth = async () => (await as('broker').ask(`/deals/${deal}/offers/worth`)).body;
+    const before = [(await get('broker', '/customers')).body, await worth()];
+    expect(before[0].items.length).toBeGreaterThan(0);
+    expect((await send('broker', '', 'month,revenue,ebitda\n1980-01,1,1\n')).body.status).toBe('completed');
+    expect([(await get('broker', '/customers')).body, await worth()]).toEqual(before);
+  });
+
   test('the concentration is of the period that is asked for', async () => {
     const { body } = await get('broker', '/customers');
     const earlier = body.periods.at(-1).period_end_date;

@@ -52,18 +52,13 @@ export interface CustomerRevenue {
   rank: number;
 }
 
-/**
- * The largest customers of a deal, at most 50, in one period of the snapshot that was completed last: the one that
- * contains `asOf`, or else the latest. `cumulative_share` is that of a customer and of those before it together.
- */
-export const customerConcentration = rows<
-  CustomerRevenue & { cumulative_share: string | null },
-  [dealId: string, asOf: string | null]
->(
-  'customer_concentration',
-  `with latest as materialized (
-     select id from accounting_snapshots where deal_id = ${seenDeal('$1')} and status = 'completed'
-     order by completed_at desc, id desc limit 1
+/** In SQL: that snapshot `s` tells revenue by customer. */
+const tellsCustomers = 'exists (select from customer_revenues c where c.deal_id = s.deal_id and c.snapshot_id = s.id)';
+
+const largestCustomers = (snapshots: string): string => `
+   with latest as materialized (
+     select s.id from accounting_snapshots s where s.deal_id = ${seenDeal('$1')} and s.status = 'completed' and ${snapshots}
+     order by s.completed_at desc, s.id desc limit 1
    ), period as materialized (
      select c.snapshot_id, c.period_start_date, c.period_end_date from customer_revenues c join latest l on l.id = c.snapshot_id
      where c.deal_id = $1 and ($2::date is null or $2 between c.period_start_date and c.period_end_date)
@@ -78,7 +73,22 @@ export const customerConcentration = rows<
    from customer_revenues c join period p using (snapshot_id, period_start_date, period_end_date)
    where c.deal_id = $1
    order by c.revenue_total desc, c.id
-   limit 50`,
+   limit 50`;
+
+/**
+ * The largest customers of a deal, at most 50, in one period of the snapshot that was completed last, whatever it tells:
+ * the one that contains `asOf`, or else the latest. `cumulative_share` is that of a customer and of those before it
+ * together.
+ */
+export const customerConcentration = rows<
+  CustomerRevenue & { cumulative_share: string | null },
+  [dealId: string, asOf: string | null]
+>('customer_concentration', largestCustomers('true'));
+
+/** The same of the latest period of the snapshot completed last that tells revenue by customer: what offers are held against. */
+export const latestCustomers = rows<CustomerRevenue, [dealId: string, asOf: null]>(
+  'latest_customers',
+  largestCustomers(tellsCustomers),
 );
 
 // As the books say, or what it is by definition when they do not.
@@ -115,7 +125,7 @@ const concentration = row<Concentration, [dealId: string, asOf: string | null]>(
   'concentration_on_page',
   `with latest as (
      select s.id from accounting_snapshots s
-     where s.deal_id = $1 and s.status = 'completed'
+     where s.deal_id = $1 and s.status = 'completed' and ${tellsCustomers}
      order by s.completed_at desc, s.id desc limit 1
    ), periods as (
      select distinct c.period_start_date, c.period_end_date from customer_revenues c
@@ -142,7 +152,7 @@ const concentration = row<Concentration, [dealId: string, asOf: string | null]>(
        'period_end_date', period_end_date) order by period_start_date desc, period_end_date desc) from periods), '[]') as periods`,
 );
 
-/** How much hangs on few customers, in the last completed snapshot, as the tool tells it: in the period with `asOf`, else its latest. */
+/** How much hangs on few customers, in the snapshot completed last that tells of them: in the period with `asOf`, else its latest. */
 export const concentrationOnPage = (dealId: string, asOf: string | null): Statement<Concentration> =>
   mapped(
     concentration(dealId, asOf),

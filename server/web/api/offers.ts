@@ -17,7 +17,7 @@ import {
   offerRevisions,
   submitOffer,
 } from '../../domain/offers/offers.ts';
-import { customerConcentration } from '../../domain/diligence/figures.ts';
+import { latestCustomers } from '../../domain/diligence/figures.ts';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { mostYears } from '../../domain/diligence/coverage.ts';
 import { decimal as exact } from '../../domain/diligence/decimals.ts';
@@ -130,7 +130,7 @@ export function offerRoutes(services: Services) {
         dealId,
         dealOffers(dealId, null, mostOffersAPage),
         booksOf(dealId, { withCustomers: false }),
-        customerConcentration(dealId, null),
+        latestCustomers(dealId, null),
         moment(),
         ...(withFunding ? [funding(dealId)] : []),
       );

@@ -102,7 +102,7 @@ export function CustomersCard({ dealId }: { dealId: Id }) {
         {(concentration) =>
           concentration.items.length === 0 ? (
             <EmptyState icon={ChartPie} title="No revenue by customer yet">
-              The shares of the largest customers show here when the snapshot completed last tells revenue by customer.
+              The shares of the largest customers show here once revenue by customer has been uploaded.
             </EmptyState>
           ) : (
             <ConcentrationChart
