@@ -49,7 +49,7 @@ const rounds = 30;
 
 /** The processor time of one computation, in milliseconds, once it is warm. */
 function measured(books: Books): number {
-  const compute = () => JSON.stringify(qoeOverview(books, (found) => found));
+  const compute = () => JSON.stringify(qoeOverview(books, true));
   for (let time = 0; time < 5; time += 1) compute();
   const before = process.cpuUsage();
   for (let time = 0; time < rounds; time += 1) compute();

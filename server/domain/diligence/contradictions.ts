@@ -174,10 +174,13 @@ function monthsTwice({ rows }: View): Found[] {
   });
 }
 
-/** The months that make up the dates, or null when one is missing or the dates are no whole months. */
+/** The longest period that is held against its months, three years: many long ones would take the square of the months. */
+const longest = 36n;
+
+/** The months that make up the dates, or null when one is missing, the dates are no whole months or more than {@link longest}. */
 function monthsOf(first: Day, last: Day, months: View['months']): Row[] | null {
   const count = wholeMonths(first, last);
-  if (count === null || count < 1n) return null;
+  if (count === null || count < 1n || count > longest) return null;
   const end = monthOf(last);
   const found: Row[] = [];
   for (let month = monthOf(first); month <= end; month = monthAfter(month, 1n)) {

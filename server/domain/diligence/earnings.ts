@@ -176,16 +176,20 @@ export function bridgeLabel({ label, first, last }: Pick<BookedPeriod, 'label' |
 }
 
 /** Twelve months that end on `last`: a row that is of them, or the sum of the months. */
-function twelveMonths(last: Month, { rows, byMonth }: Ledger): BookedPeriod[] | null {
+function twelveMonths(last: Month, { years, byMonth }: Ledger): BookedPeriod[] | null {
   const first = monthAfter(last, -11n);
-  const year = rows.find((row) => isYearRow(row) && monthOf(row.first) === first);
+  const year = years.get(first);
   return year ? [year] : ofMonths(monthsFrom(first, 12), byMonth);
 }
 
+/** The rows that count, by their first months: books can be long, and each is looked up many times. */
 interface Ledger {
-  readonly rows: readonly BookedPeriod[];
+  readonly years: ReadonlyMap<Month, BookedPeriod>;
   readonly byMonth: ReadonlyMap<Month, BookedPeriod>;
 }
+
+const byFirstMonth = (rows: readonly BookedPeriod[]): Map<Month, BookedPeriod> =>
+  new Map(rows.map((row) => [monthOf(row.first), row]));
 
 function spanned(kind: EarningsKind, label: string, rows: readonly BookedPeriod[] | null): Span[] {
   return rows ? [{ kind, label, rows }] : [];
@@ -195,7 +199,7 @@ function spanned(kind: EarningsKind, label: string, rows: readonly BookedPeriod[
 function lastTwelve(ledger: Ledger): Span[] {
   const last = [...ledger.byMonth.keys()].toSorted(byText).at(-1);
   const months = last === undefined ? null : ofMonths(monthsFrom(monthAfter(last, -11n), 12), ledger.byMonth);
-  const told = ledger.rows.findLast((row) => isYearRow(row) && isTtm(row));
+  const told = [...ledger.years.values()].findLast(isTtm);
   return told && (last === undefined || monthOf(told.last) >= last)
     ? spanned('ttm', told.label, [told])
     : spanned('ttm', 'TTM', months);
@@ -203,10 +207,11 @@ function lastTwelve(ledger: Ledger): Span[] {
 
 /** Calendar years and what there is of those that have no twelve months. */
 function calendarYears(ledger: Ledger): Span[] {
-  const named12 = new Set(ledger.rows.filter((row) => isYearRow(row)).map(({ label }) => label));
+  const rows12 = [...ledger.years.values()];
+  const named12 = new Set(rows12.map(({ label }) => label));
   const years = new Set([
     ...[...ledger.byMonth.keys()].map(yearOf),
-    ...ledger.rows.filter((row) => isYearRow(row) && row.first.endsWith('-01-01')).map(({ first }) => yearOf(first)),
+    ...rows12.filter(({ first }) => first.endsWith('-01-01')).map(({ first }) => yearOf(first)),
   ]);
   return [...years].toSorted(byText).flatMap((year): Span[] => {
     const whole = twelveMonths(`${year}-12`, ledger);
@@ -220,14 +225,15 @@ function calendarYears(ledger: Ledger): Span[] {
 
 /** Years that do not end in December, as the books name them; those that only months tell of, by the month they end in. */
 function fiscalYears(ledger: Ledger): Span[] {
-  const told = ledger.rows.filter((row) => isYearRow(row) && !row.first.endsWith('-01-01'));
+  const told = [...ledger.years.values()].filter(({ first }) => !first.endsWith('-01-01'));
   const ends = new Set(told.map(({ last }) => last.slice(5, 7)));
   const [end] = ends;
   const own = told.map((row): Span => ({ kind: 'fiscal_year', label: row.label, rows: [row] }));
   if (end === undefined || ends.size > 1) return own;
   const years = new Set([...ledger.byMonth.keys()].map(yearOf));
+  const lasts = new Set(told.map(({ last }) => monthOf(last)));
   const summed = [...years]
-    .filter((year) => !told.some((row) => monthOf(row.last) === `${year}-${end}`))
+    .filter((year) => !lasts.has(`${year}-${end}`))
     .flatMap((year) =>
       spanned(
         'fiscal_year',
@@ -241,15 +247,25 @@ function fiscalYears(ledger: Ledger): Span[] {
 const growth = (now: Decimal | null, before: Decimal | null | undefined): Decimal | null =>
   now && before && isPositive(before) ? divide(subtract(now, before), before, shareDigits) : null;
 
-/** Every period that there are earnings of, the latest first: the last twelve months, fiscal and calendar years, partial ones. */
+/** The most periods that earnings are told of. */
+const mostPeriods = 100;
+
+/**
+ * Every period that there are earnings of, the latest hundred, the latest first: the last twelve months, fiscal and calendar
+ * years, partial ones.
+ */
 export function earnings(books: Pick<Books, 'currency' | 'uploads' | 'periods' | 'adjustments'>): Earnings[] {
   const { rows, currency } = resolved(books);
-  const ledger = { rows, byMonth: new Map(rows.filter(isMonthRow).map((row) => [monthOf(row.first), row])) };
+  const rows12 = rows.filter(isYearRow);
+  const ledger = { years: byFirstMonth(rows12), byMonth: byFirstMonth(rows.filter(isMonthRow)) };
   // What is called the last twelve months is no year beside, though it may be of a year's dates.
-  const years = { ...ledger, rows: rows.filter((row) => !isTtm(row)) };
+  const years = { ...ledger, years: byFirstMonth(rows12.filter((row) => !isTtm(row))) };
   const spans = [...lastTwelve(ledger), ...fiscalYears(years), ...calendarYears(years)];
   const order = ['ttm', 'fiscal_year', 'calendar_year', 'partial_year'];
+  const lastOf = (span: Span) => span.rows.at(-1)?.last ?? '';
   return spans
+    .toSorted((a, b) => byText(lastOf(b), lastOf(a)) || order.indexOf(a.kind) - order.indexOf(b.kind))
+    .slice(0, mostPeriods)
     .map((span): Earnings => {
       const found = earningsOf(span, currency, books.adjustments);
       const before = span.kind === 'partial_year' ? null : twelveMonths(monthAfter(monthOf(found.last), -12n), ledger);
@@ -259,8 +275,7 @@ export function earnings(books: Pick<Books, 'currency' | 'uploads' | 'periods' |
         revenue_growth: growth(found.amounts.revenue, together(before.map(({ amounts }) => amounts.revenue))),
         ebitda_growth: growth(found.reported_ebitda, together(before.map(({ amounts }) => ebitdaOf(amounts)))),
       };
-    })
-    .toSorted((a, b) => byText(b.last, a.last) || order.indexOf(a.kind) - order.indexOf(b.kind));
+    });
 }
 
 /** What a price is compared with: the last twelve months, or the latest whole year where there are none; null without either. */

@@ -4,7 +4,7 @@ import { mapped, row, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import type { Books } from './books.ts';
 import type { Day } from './calendar.ts';
-import { contradictions, type Contradiction } from './contradictions.ts';
+import { contradictions } from './contradictions.ts';
 import { concentration, customerBridge, type CustomerChange } from './customers.ts';
 import { round, sum, written, type Decimal } from './decimals.ts';
 import { earnings, resolved, seasonality } from './earnings.ts';
@@ -85,12 +85,12 @@ const brief = { periods: 4, contradictions: 6, ofKind: 2, names: 3 } as const;
 const inShort = (share: Decimal | null): Decimal | null => share && round(share, 4n);
 
 /** Earnings of the latest periods and what contradicts itself, in few words: for assistants. Null without figures. */
-export function earningsInShort(books: Books, seen: (all: Contradiction[]) => Contradiction[]) {
+export function earningsInShort(books: Books, seesAll: boolean) {
   const found = earnings(books);
   if (found.length === 0) return null;
   const whole = found.filter(({ kind }) => kind !== 'partial_year');
   const told = [...whole, ...found.filter(({ kind }) => kind === 'partial_year')].slice(0, brief.periods);
-  const all = seen(contradictions(books));
+  const all = seesAll ? contradictions(books) : [];
   const named = [...Map.groupBy(all, ({ kind }) => kind).values()]
     .flatMap((its) => its.slice(0, brief.ofKind))
     .slice(0, brief.contradictions);
@@ -148,8 +148,8 @@ export function customersInShort(books: Books, asOf: Day) {
   });
 }
 
-/** Everything that is computed of these books, with the contradictions that the caller may see. */
-export function qoeOverview(books: Books, seen: (all: Contradiction[]) => Contradiction[]) {
+/** Everything that is computed of these books; contradictions only for who sees them. */
+export function qoeOverview(books: Books, seesAll: boolean) {
   const { currency, superseded, otherCurrency, rows } = resolved(books);
   const restated = restatements(books);
   return writtenOut({
@@ -157,7 +157,7 @@ export function qoeOverview(books: Books, seen: (all: Contradiction[]) => Contra
     uploads: books.uploads,
     earnings: earnings(books),
     seasonality: seasonality(books),
-    contradictions: seen(contradictions(books)).slice(0, most.contradictions),
+    contradictions: (seesAll ? contradictions(books) : []).slice(0, most.contradictions),
     ...customersOf(books),
     restatements: { count: restated.length, items: restated.slice(0, most.restated) },
     counted: { rows: rows.length, superseded: superseded.length, other_currency: otherCurrency.length },

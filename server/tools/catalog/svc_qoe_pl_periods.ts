@@ -26,7 +26,7 @@ export const svcQoePlPeriods = defineTool({
     seesContradictions(deal_id),
   ],
   answer: (found, books, seesAll) => {
-    const summary = found.length > 0 ? earningsInShort(books, (all) => (seesAll ? all : [])) : null;
+    const summary = found.length > 0 ? earningsInShort(books, seesAll) : null;
     return { ...periodsInColumns(found), ...(summary ? { summary } : {}) };
   },
   page: 'qoe',

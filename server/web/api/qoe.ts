@@ -87,7 +87,7 @@ export function qoeRoutes(services: Services) {
     .get('/deals/:id/qoe/computed', async (c) => {
       const id = pathId(c);
       const [books, seesAll] = await withDeal(services, c, id, booksOf(id), seesContradictions(id));
-      return c.json(qoeOverview(books, (found) => (seesAll ? found : [])));
+      return c.json(qoeOverview(books, seesAll));
     })
 
     .get('/deals/:id/qoe/normalizations', async (c) => {

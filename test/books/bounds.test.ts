@@ -1,0 +1,98 @@
+/** The cost of books that somebody made to be costly, held against plain books of the same size. */
+
+import { describe, expect, test } from 'vitest';
+import type { BookedCustomer, BookedPeriod, Books } from '../../server/domain/diligence/books.ts';
+import { lastDayOf, monthAfter, type Month } from '../../server/domain/diligence/calendar.ts';
+import { qoeOverview } from '../../server/domain/diligence/overview.ts';
+import { cents, monthRow } from './clean-books.ts';
+
+const rows = 1500;
+const listed = 6000;
+
+const lines = { revenue: 900_000, cogs: 300_000, opex: 90_000, owner: 70_000, da: 100, interest: 100, tax: 100 };
+const month = (place: number): Month => monthAfter('1900-01', BigInt(place));
+const plain = Array.from({ length: rows }, (_, place) => monthRow('upload', month(place), lines));
+
+/** A row that begins with the month of this place and has so many months. */
+function longer(place: number, months: number): BookedPeriod {
+  const row = monthRow('upload', month(place), lines);
+  const last = `${month(place + months - 1)}-${lastDayOf(month(place + months - 1))}`;
+  return { ...row, id: `${row.id} ${months}`, label: `Row ${place} of ${months}`, last };
+}
+
+const customers = (months: (place: number) => number): BookedCustomer[] =>
+  Array.from({ length: listed }, (_, place) => ({
+    id: `customer ${place}`,
+    snapshot_id: 'upload',
+    name: `Customer ${place}`,
+    first: `${month(place % 12)}-01`,
+    last: `${month((place % 12) + months(place) - 1)}-${lastDayOf(month((place % 12) + months(place) - 1))}`,
+    currency: 'USD',
+    revenue: cents(500),
+  }));
+
+const books = (periods: readonly BookedPeriod[], its: readonly BookedCustomer[]): Books => ({
+  currency: 'USD',
+  uploads: [{ id: 'upload', completed_at: '2026-01-01T00:00:00.000000Z', source_name: null }],
+  periods,
+  customers: its,
+  adjustments: [],
+});
+
+/** Milliseconds of processor time, the least of three. */
+function cost(its: Books): number {
+  const times = [1, 2, 3].map(() => {
+    const before = process.cpuUsage();
+    qoeOverview(its, true);
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  });
+  return Math.min(...times);
+}
+
+describe('books of any shape cost no multiple of plain ones', () => {
+  const usual = cost(
+    books(
+      plain,
+      customers(() => 12),
+    ),
+  );
+
+  test.each<[string, Books]>([
+    [
+      'a year that begins with each month',
+      books(
+        Array.from({ length: rows }, (_, at) => longer(at, 12)),
+        [],
+      ),
+    ],
+    [
+      'rows of many years beside their months',
+      books(
+        [...plain.slice(0, rows / 2), ...Array.from({ length: rows / 2 }, (_, at) => longer(at % 12, 13 + at))],
+        [],
+      ),
+    ],
+    [
+      'customers of many years, each period another',
+      books(
+        plain,
+        customers((place) => 1 + (place % (rows - 12))),
+      ),
+    ],
+  ])('%s', (_, its) => {
+    expect(cost(its) / usual).toBeLessThan(4);
+  });
+
+  test('no more than a hundred periods are told', () => {
+    const { earnings } = qoeOverview(
+      books(
+        Array.from({ length: rows }, (_, at) => longer(at, 12)),
+        [],
+      ),
+      true,
+    );
+    expect(earnings).toHaveLength(100);
+    expect(earnings[0]?.label).toBe(`Row ${rows - 1} of 12`);
+  });
+});
