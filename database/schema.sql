@@ -5859,7 +5859,7 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION app.enter_for_deliveries(endpoint uuid, by_claim uuid)
+CREATE OR REPLACE FUNCTION app.enter_for_deliveries(endpoint uuid, by_claim uuid, by_url text, by_secrets uuid[])
  RETURNS boolean
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -5872,7 +5872,10 @@ begin
     perform app.refuse('entered', 'Webhooks are delivered by the worker.');
   end if;
   select k.* into key from public.webhook_endpoints e join public.api_keys k on k.id = e.key_id
-    where e.id = endpoint and e.claim = by_claim and e.claimed_until > app.now() and e.state = 'on' and app.is_key_in_force(k.id);
+    where e.id = endpoint and e.claim = by_claim and e.claimed_until > app.now() and e.state = 'on' and e.url = by_url
+      and by_secrets = array(select s.id from vault.webhook_secrets s
+        where s.endpoint_id = e.id and (s.ends_at is null or s.ends_at > app.now()) order by s.created_at desc, s.id)
+      and app.is_key_in_force(k.id);
   if key.id is null then
     return false;
   end if;
@@ -5880,7 +5883,7 @@ begin
   return true;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.enter_for_deliveries(uuid,uuid) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.enter_for_deliveries(uuid,uuid,text,uuid[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.enter_for_next_webhook(OUT endpoint uuid, OUT place bigint, OUT types text[])
  RETURNS record
@@ -8727,7 +8730,10 @@ declare
   noted record;
 begin
   for lot in
-    select l.* from jsonb_to_recordset(lots) as l (endpoint uuid, claim uuid, is_over boolean, attempts jsonb) order by l.endpoint
+    -- Locked in one order by all nodes; those of one webhook in the order given, so that the one that ends its lot comes last.
+    select l.* from rows from (jsonb_to_recordset(lots) as (endpoint uuid, claim uuid, is_over boolean, attempts jsonb)) with ordinality
+        l (endpoint, claim, is_over, attempts, place)
+      order by l.endpoint, l.place
   loop
     select e.* into this from public.webhook_endpoints e where e.id = lot.endpoint and e.claim = lot.claim for no key update;
     continue when this.id is null;
@@ -12997,3 +13003,4 @@ $procedure$;
 -- 62216aca79ea72aef41835a5db8da2785bb948fbe0e55259e77a9d8b75753788  113_documents_of_clients_in_exports.sql
 -- 8adaba652af58a62bfbeed3e8d45a84ebd62dbe4c2c4976ffeeebbd565cbbc7c  118_pipeline.sql
 -- f5b21545598e422c5e7ad70ffaa49f7143d2671e0a981d03c64cde9e52398ea9  121_accounts_of_exports.sql
+-- 37525ac69697ae434604ea35c9381cb44dd6d228064c239f200280c1dfa0abed  124_lots_as_taken.sql

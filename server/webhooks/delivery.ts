@@ -73,9 +73,10 @@ export function openWebhooks(services: Services): WebhookDelivery {
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   const receivers = openReceivers();
-  let ended: NotedLot[] = [];
+  /** What is to be noted of each lot, by its claim: once, as what was noted behind its end would be lost. */
+  let ended = new Map<string, NotedLot>();
 
-  /** What is sent for each, by its id, read with the rights of the webhook's key; null when the key does not see it any more. Undefined when the claim or the key has ended. */
+  /** What is sent for each, by its id, read with the rights of the webhook's key; null when the key does not see it any more. Undefined when the lot is over: {@link enterForDeliveries}. */
   async function bodiesOf(lot: ClaimedLot, deliveries: readonly ClaimedDelivery[]) {
     const changes = deliveries.filter(({ seq }) => seq !== null).map((one) => eventOf(one) as ChangeEvent);
     const seqs = deliveries.flatMap(({ seq }) => seq ?? []);
@@ -165,7 +166,8 @@ export function openWebhooks(services: Services): WebhookDelivery {
     function leave(is_over: boolean): void {
       clearTimeout(notesAt);
       notesAt = undefined;
-      ended.push({ endpoint, claim: lot.claim, is_over, attempts });
+      const before = ended.get(lot.claim)?.attempts ?? [];
+      ended.set(lot.claim, { endpoint, claim: lot.claim, is_over, attempts: [...before, ...attempts] });
       attempts = [];
     }
     async function send(signing: readonly string[]): Promise<void> {
@@ -216,9 +218,9 @@ export function openWebhooks(services: Services): WebhookDelivery {
 
   /** Notes what has ended, of all lots together. */
   const note = inTurn(async () => {
-    while (ended.length > 0) {
-      const lots = ended;
-      ended = [];
+    while (ended.size > 0) {
+      const lots = [...ended.values()];
+      ended = new Map();
       const keep = (some: readonly NotedLot[]) => database.run(noteDeliveries(some));
       const failed = (error: unknown) => log.warn({ err: error }, 'noting deliveries of webhooks failed');
       // What cannot be noted of one webhook does not keep others from it.

@@ -5,6 +5,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as wait } from 'node:timers/promises';
+import pg from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { publishChanges } from '../../server/domain/events/changes.ts';
 import {
@@ -306,6 +308,19 @@ const contacts = (count: number, of = tenant.id) =>
     [of, count],
   );
 
+/** How an attempt ends that is taken. */
+const taking = {
+  outcome: 'delivered',
+  url: 'x',
+  bytes: 1,
+  digest: '',
+  status: 200,
+  error: null,
+  answer: '',
+  answer_type: null,
+  millis: 1,
+} as const;
+
 describe('a lot', () => {
   test('goes over a few connections, which are kept for the next', async () => {
     await webhook();
@@ -406,6 +421,106 @@ describe('a lot', () => {
     await Promise.all([delivering, meanwhile]);
   });
 
+  test('goes on to the new address, signed with the new secret, once they are changed', async () => {
+    const { id } = await webhook();
+    await contacts(12);
+    await settle();
+    const held: http.ServerResponse[] = [];
+    answering = (_request, response) => void held.push(response);
+    const delivering = nodes[0]!.deliverDue();
+    await expect.poll(() => held.length, { timeout: 20_000 }).toBe(4);
+    expect((await rest('PATCH', `/webhooks/${id}`, { url: `${origin}/new` })).status).toBe(200);
+    const { body } = await rest('POST', `/webhooks/${id}/rotate-secret`, { overlapSeconds: 0 });
+    // Records, and with them the address, are looked at anew when they are a second old.
+    await wait(1_100);
+    answering = (_request, response) => response.writeHead(204).end();
+    for (const response of held) response.writeHead(204).end();
+    await delivering;
+    expect(received.slice(0, 4).map(({ path }) => path)).toEqual(Array(4).fill('/in'));
+    const later = received.slice(4);
+    expect(later.map(({ path }) => path)).toEqual(Array(8).fill('/new'));
+    const renewed = new Webhook((body as unknown as Made).secret);
+    for (const { headers, text, event } of later) {
+      const at = new Date(Number(headers['webhook-timestamp']) * 1_000);
+      expect(headers['webhook-signature']).toBe(renewed.sign(event.id, at, text));
+    }
+    // What had been sent was noted.
+    expect(new Set(received.map(({ event }) => event.id)).size).toBe(12);
+    expect((await log(id)).data.map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(
+      Array(12).fill('delivered 1'),
+    );
+  });
+
+  test('is noted in the order in which it went, also when that fails at first, so that nothing of it is sent twice', async () => {
+    const { id } = await webhook();
+    await contacts(3);
+    await settle();
+    const held: http.ServerResponse[] = [];
+    answering = (_request, response) => void held.push(response);
+    const blocking = new pg.Client(service.connections.owner);
+    await blocking.connect();
+    try {
+      const delivering = nodes[0]!.deliverDue();
+      await expect.poll(() => held.length, { timeout: 20_000 }).toBe(3);
+      // What comes second cannot be noted the first two times: together with others, and alone.
+      await service.sql('create sequence tried');
+      await service.sql(`create function fails_twice() returns trigger language plpgsql as $$ begin
+        if new.event_id = '${received[1]!.event.id}' and nextval('public.tried') <= 2 then raise exception 'disk full'; end if;
+        return new;
+      end $$`);
+      await service.sql('grant usage on sequence tried to public');
+      await service.sql(
+        'create trigger fails_twice before update of attempts on webhook_deliveries for each row execute function fails_twice()',
+      );
+      // While the first is being noted, two more end one after the other.
+      await blocking.query('begin');
+      await blocking.query('select from webhook_endpoints where id = $1 for update', [id]);
+      held[0]!.writeHead(204).end();
+      const waiting = () =>
+        service.sql(
+          `select from pg_locks l join pg_stat_activity a on a.pid = l.pid where a.datname = current_database() and not l.granted`,
+        );
+      await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBeGreaterThan(0);
+      held[1]!.writeHead(204).end();
+      await wait(300);
+      held[2]!.writeHead(204).end();
+      await wait(300);
+      await blocking.query('commit');
+      await delivering;
+    } finally {
+      await blocking.end();
+      await service.sql('drop trigger if exists fails_twice on webhook_deliveries');
+      await service.sql('drop function if exists fails_twice()');
+      await service.sql('drop sequence if exists tried');
+    }
+    expect(received).toHaveLength(3);
+    expect((await log(id)).data.map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(
+      Array(3).fill('delivered 1'),
+    );
+  });
+
+  test('is noted part by part in the order given, among lots of other webhooks', async () => {
+    for (let nth = 0; nth < 12; nth += 1) await webhook({ url: `${origin}/${nth}` });
+    await contacts(1);
+    await settle();
+    for (let nth = 0; nth < 12; nth += 1) await service.sql('select app.queue_webhooks()');
+    await service.sql(
+      `update webhook_endpoints set claim = gen_random_uuid(), claimed_until = app.now() + interval '1 minute'`,
+    );
+    const taken = await service.sql<{ endpoint: string; claim: string; id: string }>(
+      `select e.id as endpoint, e.claim, d.id from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id order by e.id`,
+    );
+    expect(taken).toHaveLength(12);
+    const first = taken.map(({ id, ...one }) => ({ ...one, is_over: false, attempts: [{ ...taking, id, nth: 1 }] }));
+    const last = taken.map(({ endpoint, claim }) => ({ endpoint, claim, is_over: true, attempts: [] }));
+    await service.database.run(noteDeliveries([...first, ...last]));
+    const [noted] = await service.sql(
+      `select count(*) filter (where d.state = 'delivered')::int as delivered, count(e.claim)::int as claimed
+       from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id`,
+    );
+    expect(noted).toEqual({ delivered: 12, claimed: 0 });
+  });
+
   describe('once it was taken', () => {
     let lot: ClaimedLot;
     let id: string;
@@ -445,18 +560,27 @@ describe('a lot', () => {
       }
     });
 
+    test('is over when the address or the secrets are no longer those that it was taken with, and not for other changes', async () => {
+      const patched = async (body: Record<string, unknown>) =>
+        expect((await rest('PATCH', `/webhooks/${id}`, body)).status).toBe(200);
+      await patched({ description: 'CRM', types: ['contact.created'] });
+      expect(await entered()).toBe(true);
+      await patched({ url: `${origin}/new` });
+      expect(await entered()).toBe(false);
+      await patched({ url: lot.url });
+      expect(await entered()).toBe(true);
+      await rest('POST', `/webhooks/${id}/rotate-secret`, { overlapSeconds: 20 });
+      expect(await entered()).toBe(false);
+      // Taken again it has both, until the time of the first is over.
+      await service.sql('update webhook_endpoints set claim = null, claimed_until = null');
+      [lot] = (await service.database.run(claimDeliveries(1))) as [ClaimedLot];
+      expect([lot.secret_ids.length, await entered()]).toEqual([2, true]);
+      service.clock.advance(21_000);
+      expect(await entered()).toBe(false);
+    });
+
     test('is noted once, and not by whom another has followed', async () => {
-      const failed = {
-        outcome: 'failed',
-        url: 'x',
-        bytes: 1,
-        digest: '',
-        status: 500,
-        error: 'E',
-        answer: '',
-        answer_type: null,
-        millis: 1,
-      } as const;
+      const failed = { ...taking, outcome: 'failed', status: 500, error: 'E' } as const;
       const attempts = [{ id: lot.deliveries[0]!.id, nth: 1, ...failed }];
       const note = (claim: string, is_over = false) =>
         service.database.run(noteDeliveries([{ endpoint: lot.endpoint_id, claim, is_over, attempts }]));

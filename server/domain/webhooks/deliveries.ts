@@ -138,11 +138,17 @@ export const claimDeliveries = (most: number): Statement<ClaimedLot[]> =>
     }),
   );
 
-const enter = row<{ entered: boolean }>('enter_for_deliveries', 'select app.enter_for_deliveries($1, $2) as entered');
+const enter = row<{ entered: boolean }>(
+  'enter_for_deliveries',
+  'select app.enter_for_deliveries($1, $2, $3, $4) as entered',
+);
 
-/** Enters with the key of a webhook of which a lot was taken, for the rest of the transaction; false when the key has ended, or the claim has. */
-export const enterForDeliveries = ({ endpoint_id, claim }: ClaimedLot): Statement<boolean> =>
-  mapped(enter(endpoint_id, claim), (found) => found?.entered ?? false);
+/**
+ * Enters with the key of a webhook of which a lot was taken, for the rest of the transaction; false when the key has ended, or the claim has, or the webhook has another
+ * address or other secrets than the lot was taken with.
+ */
+export const enterForDeliveries = ({ endpoint_id, claim, url, secret_ids }: ClaimedLot): Statement<boolean> =>
+  mapped(enter(endpoint_id, claim, url, secret_ids), (found) => found?.entered ?? false);
 
 const sees = row<{ seen: string[] }>('sees_changes', 'select app.sees_change_events($1)::text[] as seen');
 
