@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { BookedPeriod, Books } from '../../server/domain/diligence/books.ts';
 import { monthAfter } from '../../server/domain/diligence/calendar.ts';
 import { add, equals, sum, written, writtenOrNull, zero } from '../../server/domain/diligence/decimals.ts';
+import { bridgeOf } from '../../server/domain/diligence/bridge.ts';
 import { basisOf, earnings, resolved } from '../../server/domain/diligence/earnings.ts';
 import { cents, cleanBooks, d, monthRow, shuffled } from './clean-books.ts';
 
@@ -154,6 +155,59 @@ describe('earnings', () => {
     expect(superseded.map(({ row, by }) => [row.id, by.id])).toEqual([['a-2025-12', 'b-2025-12']]);
     const dollars = resolved(books([...old, ...again.map((row) => ({ ...row, currency: 'EUR' }))]));
     expect([dollars.currency, dollars.rows.length, dollars.otherCurrency.length]).toEqual(['EUR', 2, 11]);
+  });
+
+  test('are those of the bridge, whatever the books are called and whatever is missing', () => {
+    const adjusting = (...period_labels: string[]) => ({
+      adjustments: period_labels.map((period_label) => ({
+        id: period_label,
+        period_label,
+        category: 'other' as const,
+        amount: d('7'),
+        rationale: null,
+      })),
+    });
+    const bridges = (all: Books) => {
+      for (const { label, reported_ebitda, adjusted_ebitda } of earnings(all)) {
+        const bridge = bridgeOf(all, label);
+        expect(bridge.period_labels.includes(label)).toBe(reported_ebitda !== null);
+        if (!reported_ebitda || !adjusted_ebitda) continue;
+        expect([label, bridge.reported_ebitda, bridge.adjusted_ebitda]).toEqual([
+          label,
+          written(reported_ebitda),
+          written(adjusted_ebitda),
+        ]);
+      }
+      const { period_label, period_labels, unmatched_labels } = bridgeOf(all);
+      return { period_label, period_labels, unmatched_labels };
+    };
+    const stale = year('2024-07-01', '2025-06-30', 'TTM', '200');
+    expect(bridges(books([stale, ...months('2024-12', 13)], adjusting('TTM')))).toEqual({
+      period_label: 'TTM',
+      period_labels: ['TTM', 'FY2025', '2024, 1 month'],
+      unmatched_labels: [],
+    });
+    const named = [year('2025-01-01', '2025-12-31', '2025', '100'), ...months('2025-01', 12)];
+    expect(bridges(books(named, adjusting('FY2025', '2025')))).toEqual({
+      period_label: '2025',
+      period_labels: ['TTM', '2025'],
+      unmatched_labels: ['FY2025'],
+    });
+    const [first, ...rest] = months('2025-01', 12);
+    if (!first) throw new Error('no month');
+    const silent = { ...first, amounts: { ...first.amounts, ebitda: null, tax_expense: null } };
+    expect(bridges(books([silent, ...rest], adjusting('2025-02')))).toEqual({
+      period_label: '2025-02',
+      period_labels: ['2025-02'],
+      unmatched_labels: [],
+    });
+    const quarter = year('2026-01-01', '2026-03-31', 'Q1 2026', '100');
+    expect(bridges(books([quarter, year('2025-01-01', '2025-06-15', 'FY2025', '100')]))).toEqual({
+      period_label: 'Q1 2026',
+      period_labels: ['Q1 2026', 'FY2025, 5 months'],
+      unmatched_labels: [],
+    });
+    for (let seed = 1; seed <= 20; seed += 1) bridges(cleanBooks(seed));
   });
 
   test('add up, whatever the books, and do not depend on the order of rows and uploads', () => {

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectAccessible, loaded, openBrowser, openDesk } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
+import { insert, insertAll } from '../tools/scene.ts';
 import { signInAs, type Answer, type SignedIn } from './person.ts';
 import { archive, withHiddenStart, workbook } from './workbook.ts';
 
@@ -102,6 +103,49 @@ describe('what is computed of the books', () => {
         Number(body.adjusted_ebitda),
       ]);
     }
+  });
+
+  test('agrees with the bridge where the last twelve months are of long ago, and a year has a name of its own', async () => {
+    const own = service.demo.deals.draft;
+    const snapshot_id = await insert(service, 'accounting_snapshots', {
+      deal_id: own,
+      snapshot_type: 'profit_and_loss',
+      status: 'completed',
+      // Later than the yearly figures that the deal has.
+      completed_at: '2090-01-01T00:00:00Z',
+    });
+    const row = (period_label: string, period_start_date: string, period_end_date: string, ebitda: string) => ({
+      id: crypto.randomUUID(),
+      deal_id: own,
+      snapshot_id,
+      period_label,
+      period_start_date,
+      period_end_date,
+      currency: 'USD',
+      revenue: '1000',
+      ebitda,
+    });
+    const months = Array.from({ length: 13 }, (_, place) => {
+      const [first, last] = [new Date(Date.UTC(2024, 11 + place, 1)), new Date(Date.UTC(2024, 12 + place, 0))].map(
+        (day) => day.toISOString().slice(0, 10),
+      ) as [string, string];
+      return row(first.slice(0, 7), first, last, '25.6');
+    });
+    await insertAll(service, 'pl_periods', [
+      ...months,
+      row('TTM', '2024-07-01', '2025-06-30', '200'),
+      row('2025', '2025-01-01', '2025-12-31', '250'),
+    ]);
+    const ask = async (path: string) => (await as('broker').ask(`/deals/${own}/qoe${path}`)).body;
+    const { earnings } = (await ask('/computed')) as Computed;
+    expect(earnings.slice(0, 2).map(({ label, adjusted_ebitda }) => [label, adjusted_ebitda])).toEqual([
+      ['TTM', '307.2'],
+      ['2025', '250'],
+    ]);
+    const labels = earnings.map(({ label }) => label);
+    expect((await ask('/bridge')).period_labels.toSorted()).toEqual(labels.toSorted());
+    for (const { label, adjusted_ebitda } of earnings)
+      expect([label, (await ask(`/bridge?period_label=${label}`)).adjusted_ebitda]).toEqual([label, adjusted_ebitda]);
   });
 
   test('is nothing to who is outside of the workspace, and contradictions are for the brokers’ and the sellers’ side', async () => {
@@ -390,7 +434,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     const stray = { period_label: 'fy 2025', adjustment_category: 'other', adjustment_amount: '7' };
     const { id } = (await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, stray)).body;
     await page.getByText('Some adjustments count in no bridge').waitFor();
-    await page.getByText('There are no figures of “fy 2025”.').waitFor();
+    await page.getByText('There are no figures with an EBITDA of “fy 2025”.').waitFor();
     const marked = page
       .getByRole('region', { name: /^Add-backs and adjustments of / })
       .filter({ hasText: 'In no bridge' });

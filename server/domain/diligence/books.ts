@@ -49,7 +49,7 @@ export interface Adjustment {
   readonly rationale: string | null;
 }
 
-/** What a deal's books hold, in any order. */
+/** What a deal's books hold, in any order; adjustments the latest first. */
 export interface Books {
   /** The deal's own, which counts where no figures say another. */
   readonly currency: string;
@@ -103,7 +103,7 @@ const stored = row<StoredBooks, [dealId: string, withCustomers: boolean]>(
       from (select c.* from customer_revenues c join uploads u on u.id = c.snapshot_id
         where c.deal_id = (select id from deal) and $2
         order by u.completed_at desc, c.period_start_date desc, c.revenue_total desc, c.id limit ${mostRows.customers}) c) as customers,
-     (select coalesce(jsonb_agg(${adjustmentJson}), '[]')
+     (select coalesce(jsonb_agg(${adjustmentJson} order by n.created_at desc, n.id desc), '[]')
       from (select n.* from normalizations n where n.deal_id = (select id from deal)
         order by n.created_at desc, n.id desc limit ${mostRows.adjustments}) n) as adjustments
    from deal d`,

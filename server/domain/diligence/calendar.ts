@@ -37,6 +37,10 @@ export function dayAfter(day: Day): Day {
   return date.toISOString().slice(0, 10);
 }
 
+/** How many days there are from `first` up to `last`, both among them. */
+export const daysFrom = (first: Day, last: Day): bigint =>
+  (BigInt(Date.parse(last)) - BigInt(Date.parse(first))) / 86_400_000n + 1n;
+
 const thirty = new Set(['04', '06', '09', '11']);
 
 /** "28" to "31". */

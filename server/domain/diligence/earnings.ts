@@ -4,7 +4,17 @@
  */
 
 import { agesOf, type Adjustment, type BookedPeriod, type Books } from './books.ts';
-import { byText, monthAfter, monthOf, monthsFrom, wholeMonths, yearOf, type Day, type Month } from './calendar.ts';
+import {
+  byText,
+  daysFrom,
+  monthAfter,
+  monthOf,
+  monthsFrom,
+  wholeMonths,
+  yearOf,
+  type Day,
+  type Month,
+} from './calendar.ts';
 import { add, compare, divide, isPositive, sum, subtract, zero, type Decimal } from './decimals.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
 
@@ -114,7 +124,7 @@ export const isMonthRow = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>
 const isYearRow = ({ first, last }: BookedPeriod): boolean => wholeMonths(first, last) === 12n;
 
 /** Whether a row is called the last twelve months, of which there are only the latest. */
-const isTtm = ({ label }: BookedPeriod): boolean => /^(ttm|ltm)$/i.test(label);
+export const isTtm = ({ label }: Pick<BookedPeriod, 'label'>): boolean => /^(ttm|ltm)$/i.test(label);
 
 interface Span {
   readonly kind: EarningsKind;
@@ -168,11 +178,11 @@ function ofMonths(months: readonly Month[], byMonth: ReadonlyMap<Month, BookedPe
 
 const named = (count: bigint): string => (count === 1n ? '1 month' : `${count} months`);
 
-/** What a row is called in a bridge: a name that promises a year is kept only by what has one. */
+/** What a row is called in a bridge: a name that promises a year is kept only by what has one, give or take some days. */
 export function bridgeLabel({ label, first, last }: Pick<BookedPeriod, 'label' | 'first' | 'last'>): string {
-  const count = wholeMonths(first, last);
+  const count = wholeMonths(first, last) ?? (10n * daysFrom(first, last) + 152n) / 304n;
   const promises = /^(fy|ttm|ltm)/i.test(label);
-  return promises && count !== null && count < 12n ? `${label}, ${named(count)}` : label;
+  return promises && count < 12n ? `${label}, ${named(count)}` : label;
 }
 
 /** Twelve months that end on `last`: a row that is of them, or the sum of the months. */

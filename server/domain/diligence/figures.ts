@@ -1,9 +1,7 @@
-/** What completed snapshots say: profit and loss by period, the bridge to adjusted EBITDA, concentration of customers. */
+/** What completed snapshots say: profit and loss by period, concentration of customers. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
-import type { AdjustmentCategory } from './normalizations.ts';
-import { adjustmentCategories } from './normalizations.ts';
 import { plAmounts } from './snapshots.ts';
 import { listOfDeal } from '../visibility/list-of-deal.ts';
 
@@ -158,87 +156,6 @@ export const concentrationOnPage = (dealId: string, asOf: string | null): Statem
     concentration(dealId, asOf),
     (found) => found ?? { items: [], top_1: null, top_5: null, top_10: null, periods: [] },
   );
-
-export interface Bridge {
-  currency: string;
-  period_label: string | null;
-  period_count: number;
-  reported_ebitda: string;
-  adjustments: { category: AdjustmentCategory; amount: string }[];
-  adjusted_ebitda: string;
-  /** What a bridge can be shown of: years, the last twelve months, and periods as the books name them. */
-  period_labels: string[];
-  /** The months, which can be adjusted too. */
-  month_labels: string[];
-  /** What normalizations are said to be of, where no figures bear that name: they are in no bridge but their own. */
-  unmatched_labels: string[];
-}
-
-/** A number of months in words, in SQL. */
-const monthsOf = (count: string): string => `${count} || case when ${count} = 1 then ' month' else ' months' end`;
-
-/**
- * From reported to adjusted EBITDA. "FY2025" is the year's period, or the sum of its twelve months; "TTM" the twelve
- * months up to the latest; any other label the period that bears it. What has fewer months is called by them: "2026, 7
- * months". Without a label: the one adjusted last of those that there are figures of, else the last twelve months.
- */
-export const bridgeOnPage = row<Bridge, [dealId: string, label: string | null]>(
-  'bridge_on_page',
-  `with deal as materialized (
-     select ${seenDeal('$1')} as id
-   ), money as (
-     select coalesce((select currency from (${latestPeriods('(select id from deal)')}) p order by p.period_end_date desc limit 1),
-       (select d.currency from deals d where d.id = (select id from deal)), 'USD') as currency
-   ), periods as (
-     select p.period_start_date as first, p.period_end_date as last,
-       p.period_end_date - p.period_start_date < 32 as month, ${ebitda} as ebitda,
-       -- A name that promises a year is kept only by what has one.
-       case when p.period_label ~* '^(fy|ttm|ltm)' and p.period_end_date - p.period_start_date < 360
-         then p.period_label || ', ' || ${monthsOf('round((p.period_end_date - p.period_start_date + 1) / 30.4)')}
-         else p.period_label end as label
-     from (${latestPeriods('(select id from deal)')}) p, money m
-     where p.currency = m.currency and ${ebitda} is not null
-   ), years as (
-     select to_char(first, 'YYYY') as year, count(distinct date_trunc('month', first))::int as months
-     from periods where month group by 1
-   ), members as (
-     select label, month, ebitda from periods
-     union all
-     select case when y.months = 12 then 'FY' || y.year else y.year || ', ' || ${monthsOf('y.months')} end, false, p.ebitda
-     from periods p join years y on p.month and y.year = to_char(p.first, 'YYYY')
-     where y.months < 12 or not exists (select from periods q where q.label = 'FY' || y.year)
-     union all
-     select 'TTM', false, t.ebitda
-     from (
-       select p.ebitda, count(*) over () as months from periods p
-       where p.month and not exists (select from periods q where q.label = 'TTM')
-         and p.last > (select max(last) from periods where month) - interval '12 months' + interval '3 days') t
-     where t.months = 12
-   ), labels as (
-     select label, bool_and(month) as month from members group by label
-   ), adjusted as (
-     select distinct period_label as label from normalizations where deal_id = (select id from deal)
-   ), chosen as (
-     select coalesce($2,
-       (select n.period_label from normalizations n join labels l on l.label = n.period_label
-        where n.deal_id = (select id from deal) order by n.created_at desc, n.id desc limit 1),
-       (select max(label) from labels)) as label
-   ), counted as (
-     select e.ebitda from members e join chosen c on c.label = e.label
-   ), steps as (
-     select adjustment_category as category, sum(adjustment_amount) as amount
-     from normalizations, chosen c where deal_id = (select id from deal) and period_label = c.label group by adjustment_category
-   )
-   select m.currency, c.label as period_label, (select count(*) from counted)::int as period_count,
-     coalesce((select sum(ebitda) from counted), 0) as reported_ebitda,
-     coalesce((select jsonb_agg(jsonb_build_object('category', category, 'amount', amount::text)
-       order by array_position('{${adjustmentCategories.join(',')}}', category)) from steps), '[]') as adjustments,
-     coalesce((select sum(ebitda) from counted), 0) + coalesce((select sum(amount) from steps), 0) as adjusted_ebitda,
-     array(select label from labels where not month or label in (select label from adjusted) order by label desc) as period_labels,
-     array(select label from labels where month order by label desc) as month_labels,
-     array(select label from adjusted where label not in (select label from labels) order by label) as unmatched_labels
-   from chosen c, money m`,
-);
 
 /** The periods of the snapshots of a deal, the latest first, in pages; of one snapshot, from `start` on and up to `end`, where given. */
 export const periodsOfDeal = listOfDeal<PlPeriod, [snapshot: string | null, start: string | null, end: string | null]>(

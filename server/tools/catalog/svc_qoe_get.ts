@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { bridgeOnPage, type Bridge } from '../../domain/diligence/figures.ts';
+import { booksOf } from '../../domain/diligence/books.ts';
+import { bridgeOf, type Bridge } from '../../domain/diligence/bridge.ts';
 import { checklist, checklistCategories } from '../../domain/diligence/checklist.ts';
 import { recentSnapshots } from '../../domain/diligence/snapshots.ts';
 import { defineTool, reads } from '../define.ts';
@@ -37,13 +38,16 @@ export const svcQoeGet = defineTool({
   work: ({ deal_id, category = null }) => [
     checklist(deal_id, category),
     recentSnapshots(deal_id),
-    bridgeOnPage(deal_id, null),
+    booksOf(deal_id, { withCustomers: false }),
   ],
-  answer: (progress, recent_accounting_snapshots, bridge) => ({
-    progress,
-    recent_accounting_snapshots,
-    ...(bridge?.period_label ? { ebitda_bridge: told(bridge, bridge.period_label) } : {}),
-  }),
+  answer: (progress, recent_accounting_snapshots, books) => {
+    const bridge = bridgeOf(books);
+    return {
+      progress,
+      recent_accounting_snapshots,
+      ...(bridge.period_label ? { ebitda_bridge: told(bridge, bridge.period_label) } : {}),
+    };
+  },
   page: 'qoe',
   view: 'bridge',
 });

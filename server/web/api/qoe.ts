@@ -12,9 +12,10 @@ import {
 } from '../../domain/diligence/normalizations.ts';
 import { addChecklistRow, checklist, setChecklistStatus } from '../../domain/diligence/checklist.ts';
 import { admitToQoe, dismissFromQoe, editsQoe, memberOnPage, membersOnPage } from '../../domain/diligence/workspace.ts';
-import { bridgeOnPage, concentrationOnPage, periodsOnPage } from '../../domain/diligence/figures.ts';
+import { concentrationOnPage, periodsOnPage } from '../../domain/diligence/figures.ts';
 import { snapshotsOnPage } from '../../domain/diligence/snapshots.ts';
 import { booksOf } from '../../domain/diligence/books.ts';
+import { bridgeOf } from '../../domain/diligence/bridge.ts';
 import { qoeOverview, seesContradictions } from '../../domain/diligence/overview.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { originOf } from '../../http/origin.ts';
@@ -80,8 +81,8 @@ export function qoeRoutes(services: Services) {
     .get('/deals/:id/qoe/bridge', query(Label), async (c) => {
       const id = pathId(c);
       const { period_label } = c.req.valid('query');
-      const [bridge] = await withDeal(services, c, id, bridgeOnPage(id, period_label));
-      return c.json(orNotFound(bridge));
+      const [books] = await withDeal(services, c, id, booksOf(id, { withCustomers: false }));
+      return c.json(bridgeOf(books, period_label));
     })
 
     .get('/deals/:id/qoe/computed', async (c) => {

@@ -42,8 +42,8 @@ function Unmatched({ labels }: { labels: readonly string[] }) {
   if (labels.length === 0) return null;
   return (
     <Notice tone="warn" title="Some adjustments count in no bridge">
-      There are no figures of {labels.map((label) => `“${label}”`).join(', ')}. Upload them, or add the adjustments
-      again for a period that there are figures of.
+      There are no figures with an EBITDA of {labels.map((label) => `“${label}”`).join(', ')}. Upload them, or add the
+      adjustments again for a period that there are figures of.
     </Notice>
   );
 }
