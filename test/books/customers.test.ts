@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { BookedCustomer, Books } from '../../server/domain/diligence/books.ts';
 import { add, equals, subtract, sum, written, writtenOrNull, zero } from '../../server/domain/diligence/decimals.ts';
 import { concentration, customerBridge, plainName } from '../../server/domain/diligence/customers.ts';
+import { qoeOverview } from '../../server/domain/diligence/overview.ts';
 import { restatements } from '../../server/domain/diligence/restatements.ts';
 import { randomOf } from '../hostile/random.ts';
 import { cents, cleanBooks, d, monthRow, shuffled } from './clean-books.ts';
@@ -123,6 +124,26 @@ describe('customers', () => {
     expect(concentration(books([]))).toBeNull();
     expect(concentration(books([customer('a', '0')]))?.hhi).toBeNull();
   });
+});
+
+test('lists that are cut tell how many there are', () => {
+  const names = Array.from({ length: 30 }, (_, place) => [`Acme ${place}`, `ACME ${place}`]).flat();
+  const adjustments = Array.from({ length: 150 }, (_, place) => ({
+    id: `n${place}`,
+    period_label: `FY${1800 + place}`,
+    category: 'other' as const,
+    amount: d('1'),
+    rationale: null,
+  }));
+  const all = books(
+    names.map((name) => customer(name, '10')),
+    { adjustments },
+  );
+  const { contradictions, concentration: shown } = qoeOverview(all, true);
+  expect([contradictions.count, contradictions.items.length]).toEqual([150, 100]);
+  expect([shown?.same_names.count, shown?.same_names.items.length]).toEqual([30, 20]);
+  // Who sees none is not told how many there are.
+  expect(qoeOverview(all, false).contradictions).toEqual({ count: 0, items: [] });
 });
 
 describe('restatements', () => {

@@ -297,6 +297,30 @@ test('on the page of offers the broker compares them, and computes coverage with
     await years.waitFor();
     await expect.poll(() => years.getByRole('row').count()).toBe(11);
     await page.getByText('Rules of the SBA for 7(a) loans').waitFor();
+
+    // What is added to the books elsewhere is in the multiples when the page is opened again.
+    await page.getByRole('link', { name: 'QoE', exact: true }).click();
+    await page.getByRole('button', { name: 'Add adjustment' }).click();
+    await page.getByLabel('Period', { exact: true }).selectOption('FY2025');
+    await page.getByLabel('Category').selectOption('other');
+    await page.getByLabel('Amount').fill('160000');
+    await page.getByRole('button', { name: 'Add', exact: true }).click();
+    await page.getByText('+$160,000').first().waitFor();
+    await page
+      .getByRole('link', { name: /^Offers/ })
+      .first()
+      .click();
+    await expect
+      .poll(() => worth.getByRole('row', { name: /^exclusive buyer/ }).innerText())
+      .toMatch(/3\.90×\s+5\.42×/);
+
+    await page.goto(web.service.origin);
+    const value = page.locator('section', { has: page.getByRole('heading', { name: 'Value of your pipeline' }) });
+    await expect.poll(() => value.innerText()).toMatch(/\$[\d,]+\s+asking price of \d+ deals?/);
+    await web.service.sql('update deals set asking_price = null');
+    await page.reload();
+    await expect.poll(() => value.innerText()).toMatch(/\d deals? in USD without an asking price/);
+    expect(await value.innerText()).not.toMatch(/\$0|\b0 deals/);
   } finally {
     await browser.close();
   }

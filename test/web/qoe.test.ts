@@ -87,7 +87,7 @@ describe('what is in the workspace', () => {
 describe('what is computed of the books', () => {
   interface Computed {
     earnings: { label: string; reported_ebitda: string; adjusted_ebitda: string; rows: string[] }[];
-    contradictions: { kind: string }[];
+    contradictions: { items: { kind: string }[] };
   }
   const computed = async (name: string) => (await get(name, '/computed')).body as Computed;
 
@@ -154,7 +154,7 @@ describe('what is computed of the books', () => {
       uploads: [],
       earnings: [],
       seasonality: [],
-      contradictions: [],
+      contradictions: { count: 0, items: [] },
       concentration: null,
       bridge: null,
       restatements: { count: 0, items: [] },
@@ -162,7 +162,7 @@ describe('what is computed of the books', () => {
     });
     const lost = { adjustment_category: 'other', adjustment_amount: '100.10', rationale: null, period_label: 'FY1998' };
     const added = await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, lost);
-    const kinds = async (name: string) => (await computed(name)).contradictions.map(({ kind }) => kind);
+    const kinds = async (name: string) => (await computed(name)).contradictions.items.map(({ kind }) => kind);
     expect(await kinds('broker')).toContain('period_unmatched');
     expect(await kinds('seller')).toEqual(await kinds('broker'));
     expect(await kinds('buyer')).toEqual([]);
@@ -430,6 +430,11 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await desk.go(`/deals/${deal}/qoe`);
     await page.getByText('Largest customer').waitFor();
     await expectAccessible(page);
+    // Each row of figures is named by itself.
+    const earned = page.getByRole('region', { name: 'Earnings and margins' }).first().getByRole('rowheader');
+    await expect.poll(() => earned.count()).toBeGreaterThan(5);
+    const named = await earned.allInnerTexts();
+    expect(new Set(named).size).toBe(named.length);
 
     const stray = { period_label: 'fy 2025', adjustment_category: 'other', adjustment_amount: '7' };
     const { id } = (await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, stray)).body;

@@ -66,7 +66,7 @@ function customersOf(books: Books) {
       half: found.half,
       largest: found.customers[0] ?? null,
       ebitda_without_largest: found.ebitda_without_largest,
-      same_names: found.same_names.slice(0, most.names),
+      same_names: { count: found.same_names.length, items: found.same_names.slice(0, most.names) },
     },
     bridge: bridge && {
       ...bridge,
@@ -152,12 +152,13 @@ export function customersInShort(books: Books, asOf: Day) {
 export function qoeOverview(books: Books, seesAll: boolean) {
   const { currency, superseded, otherCurrency, rows } = resolved(books);
   const restated = restatements(books);
+  const contradicting = seesAll ? contradictions(books) : [];
   return writtenOut({
     currency,
     uploads: books.uploads,
     earnings: earnings(books),
     seasonality: seasonality(books),
-    contradictions: (seesAll ? contradictions(books) : []).slice(0, most.contradictions),
+    contradictions: { count: contradicting.length, items: contradicting.slice(0, most.contradictions) },
     ...customersOf(books),
     restatements: { count: restated.length, items: restated.slice(0, most.restated) },
     counted: { rows: rows.length, superseded: superseded.length, other_currency: otherCurrency.length },

@@ -25,6 +25,8 @@ export const worthQuery = (dealId: Id, typed: TypedTerms) =>
     queryKey: [...keys.of(dealId, 'offers'), 'worth', typed],
     queryFn: ({ signal }) => api.get('/web/deals/:id/offers/worth', { param: { id: dealId }, query: typed, signal }),
     placeholderData: keepPreviousData,
+    // The books change elsewhere, without a change of the offers.
+    staleTime: 0,
   });
 
 /** Every revision of one buyer's offer, the latest first. */

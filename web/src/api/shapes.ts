@@ -80,6 +80,7 @@ export type SnapshotType = Snapshot['snapshot_type'];
 export type SnapshotPreview = Answer<'post', '/web/deals/:id/qoe/snapshots/preview'>;
 export type ExportPreview = NonNullable<SnapshotPreview['export']>;
 export type ExportAccount = ExportPreview['accounts'][number];
+export type PlLine = ComputedBooks['restatements']['items'][number]['line'];
 export type AccountLine = NonNullable<ExportAccount['line']>;
 /** What an account of an export counts to; null: to nothing. */
 export type AccountChoice = Pick<ExportAccount, 'account' | 'line'>;
@@ -89,7 +90,7 @@ export type CustomerRevenue = CustomerConcentration['items'][number];
 export type EbitdaBridge = Answer<'get', '/web/deals/:id/qoe/bridge'>;
 export type ComputedBooks = Answer<'get', '/web/deals/:id/qoe/computed'>;
 export type Earnings = ComputedBooks['earnings'][number];
-export type Contradiction = ComputedBooks['contradictions'][number];
+export type Contradiction = ComputedBooks['contradictions']['items'][number];
 export type Normalization = Item<'/web/deals/:id/qoe/normalizations'>;
 export type NormalizationInput = RequestBody<'post', '/web/deals/:id/qoe/normalizations'>;
 export type AdjustmentCategory = Normalization['adjustment_category'];

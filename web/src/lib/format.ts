@@ -35,10 +35,17 @@ export function formatCount(count: number): string {
   return numberFormat({}).format(count);
 }
 
-/** "18.4 %" of a share between 0 and 1, in the viewer's way of writing it. */
+/** "18.4%", always with one digit behind the point, of a share between 0 and 1, in the viewer's way of writing it. */
 export function formatShare(share: Decimal, { signed = false } = {}): string {
   const signDisplay = signed ? 'exceptZero' : 'auto';
-  return numberFormat({ style: 'percent', maximumFractionDigits: 1, signDisplay }).format(exact(share));
+  return numberFormat({ style: 'percent', minimumFractionDigits: 1, maximumFractionDigits: 1, signDisplay }).format(
+    exact(share),
+  );
+}
+
+/** "4.80×", always with two digits behind the point. */
+export function formatMultiple(multiple: Decimal): string {
+  return `${numberFormat({ minimumFractionDigits: 2, maximumFractionDigits: 2 }).format(exact(multiple))}×`;
 }
 
 /** "4.2 MB" */

@@ -125,16 +125,23 @@ export const snapshotTypes: Record<T.SnapshotType, string> = {
   full: 'P&L and revenue by customer',
 };
 
-/** What an account of a bookkeeping program's export counts to. */
-export const accountLines: Record<T.AccountLine, string> = {
+/** The lines of profit and loss. */
+export const plLines: Record<T.PlLine, string> = {
   revenue: 'Revenue',
   cost_of_goods_sold: 'Cost of goods sold',
+  gross_profit: 'Gross profit',
   operating_expenses: 'Operating expenses',
   owner_compensation: 'Owner’s pay',
   depreciation_amortization: 'Depreciation and amortization',
   interest_expense: 'Interest',
   tax_expense: 'Income tax',
+  net_income: 'Net income',
+  ebitda: 'EBITDA',
 };
+
+const { gross_profit: _grossProfit, net_income: _netIncome, ebitda: _ebitda, ...ofAccounts } = plLines;
+/** What an account of a bookkeeping program's export counts to: the others are computed of these. */
+export const accountLines: Record<T.AccountLine, string> = ofAccounts;
 
 export const adjustmentCategories: Record<T.AdjustmentCategory, string> = {
   owner_comp: 'Owner compensation',

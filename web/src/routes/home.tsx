@@ -17,7 +17,7 @@ import { QueueList } from '../components/queue-list.tsx';
 import { EmptyState, Loaded, Skeleton, SkeletonRows } from '../components/states.tsx';
 import { Countdown, Time } from '../components/time.tsx';
 import { toast, toastError } from '../components/toast.tsx';
-import { formatCount, plural } from '../lib/format.ts';
+import { formatCount, formatMultiple, plural } from '../lib/format.ts';
 import { dealPath, dealStates, participantRoles } from '../lib/states.ts';
 
 function Invitation({ invitation }: { invitation: DealInvitation }) {
@@ -114,10 +114,11 @@ function Exclusivities({ exclusivities }: Pick<Home, 'exclusivities'>) {
 function PipelineTotal({ total: { currency, deals, priced, asking } }: { total: PipelineFigures['totals'][number] }) {
   return (
     <p>
-      <Money amount={asking} currency={currency} className="text-xl font-semibold text-ink" />
-      <span className="ml-2 text-sm text-faint">
-        asked for {plural(priced, 'deal')}
-        {deals > priced && `, ${formatCount(deals - priced)} without a price`}
+      {priced > 0 && <Money amount={asking} currency={currency} className="mr-1 text-xl font-semibold text-ink" />}{' '}
+      <span className="text-sm text-faint">
+        {priced === 0
+          ? `${plural(deals, 'deal')} in ${currency} without an asking price`
+          : `asking price of ${plural(priced, 'deal')}${deals > priced ? `, ${formatCount(deals - priced)} without one` : ''}`}
       </span>
     </p>
   );
@@ -153,7 +154,9 @@ function PipelineValue() {
                   </>
                 )}
               </span>
-              <span className="text-right text-sm text-faint tabular">{deal.multiple && `${deal.multiple}×`}</span>
+              <span className="text-right text-sm text-faint tabular">
+                {deal.multiple && formatMultiple(deal.multiple)}
+              </span>
             </Link>
           </li>
         ))}

@@ -8,12 +8,11 @@ import { Card } from '../../../components/card.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Input } from '../../../components/input.tsx';
 import { Money } from '../../../components/money.tsx';
-import { none } from '../../../components/offers/terms.tsx';
 import { DayText } from '../../../components/time.tsx';
 import { MoneyField } from '../../../components/value-fields.tsx';
 import { useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
-import { Figures } from './worth.tsx';
+import { Figures, times } from './worth.tsx';
 
 type Named = 'rate' | 'years' | 'note_rate' | 'note_years' | 'note_standby';
 
@@ -138,8 +137,8 @@ export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardPro
               cells: [
                 year,
                 <Money key="paid" amount={paid} currency={basis.currency} />,
-                covered ? `${covered}×` : none,
-                ...(without ? [withoutOf(year) ? `${withoutOf(year)}×` : none] : []),
+                times(covered),
+                ...(without ? [times(withoutOf(year))] : []),
               ],
             }))}
           />
@@ -197,7 +196,7 @@ export function SbaCard({
                     {rule?.citation}
                   </a>
                   , since {rule && <DayText day={rule.effective} />}
-                  {rule?.sureness === 'told' && '; as others tell it'}
+                  {rule?.sureness === 'told' && '; as reported by others'}
                 </p>
               </div>
             </li>

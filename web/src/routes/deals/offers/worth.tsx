@@ -6,8 +6,9 @@ import { Select } from '../../../components/input.tsx';
 import { Money } from '../../../components/money.tsx';
 import { parts } from '../../../components/offers/payload.ts';
 import { none } from '../../../components/offers/terms.tsx';
+import { Scrolled } from '../../../components/scrolled.tsx';
 import { cx } from '../../../lib/cx.ts';
-import { formatShare } from '../../../lib/format.ts';
+import { formatMultiple, formatShare } from '../../../lib/format.ts';
 import { adjustmentCategories } from '../../../lib/states.ts';
 
 /** How an offer is called here: its buyer's name, or "Your offer". */
@@ -25,9 +26,7 @@ interface FiguresProps {
 /** A small table of figures, the first column names; scrolls sideways within itself. */
 export function Figures({ label, head, rows }: FiguresProps) {
   return (
-    // What scrolls must be reachable by keyboard.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div className="overflow-x-auto border-t border-line" role="region" aria-label={label} tabIndex={0}>
+    <Scrolled label={label} className="border-t border-line">
       <table className="w-full border-collapse text-sm">
         <thead>
           <tr className="border-b border-line text-faint">
@@ -37,7 +36,7 @@ export function Figures({ label, head, rows }: FiguresProps) {
               <th
                 key={place}
                 scope="col"
-                className={cx(cell, 'align-bottom font-normal', place === 0 ? 'text-left' : 'text-right')}
+                className={cx(cell, 'align-bottom font-normal', place === 0 ? 'text-left' : 'min-w-22 text-right')}
               >
                 {one}
               </th>
@@ -60,11 +59,12 @@ export function Figures({ label, head, rows }: FiguresProps) {
           ))}
         </tbody>
       </table>
-    </div>
+    </Scrolled>
   );
 }
 
-const times = (multiple: string | null | undefined): ReactNode => (multiple ? `${multiple}×` : none);
+/** A multiple, or a dash where there is none. */
+export const times = (multiple: string | null | undefined): ReactNode => (multiple ? formatMultiple(multiple) : none);
 
 const shareOf = ({ money }: OfferWorth, part: string): ReactNode => {
   const found = money?.parts.find((one) => one.part === part);
@@ -186,8 +186,8 @@ export function AddBacksWorth({ basis, worth }: { basis: OfferAssessment['basis'
       title="What each add-back is worth"
       description={
         <>
-          At {worth.multiples?.adjusted_ebitda}× adjusted EBITDA. For reported EBITDA {money(paid.reported_ebitda)} is
-          paid.
+          At {times(worth.multiples?.adjusted_ebitda)} adjusted EBITDA. For reported EBITDA{' '}
+          {money(paid.reported_ebitda)} is paid.
         </>
       }
     >

@@ -7,12 +7,14 @@ import type { ComputedBooks, Contradiction, Decimal, Earnings, Id } from '../../
 import { Button } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
 import { Money } from '../../../components/money.tsx';
+import { Scrolled } from '../../../components/scrolled.tsx';
 import { EmptyState, Loaded, SkeletonCard, SkeletonRows } from '../../../components/states.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { compare } from '../../../lib/decimal.ts';
 import { formatCount, formatDay, formatMonthOfYear, formatShare, plural } from '../../../lib/format.ts';
+import { plLines } from '../../../lib/states.ts';
 
-const cell = 'px-3 py-1.5 text-right whitespace-nowrap first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5';
+const cell = 'px-2 py-1.5 text-right whitespace-nowrap first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5';
 const computedFrom = 'Computed from what was uploaded; nobody has audited it.';
 
 const Share = ({ of, signed = false }: { of: Decimal | null; signed?: boolean }) =>
@@ -35,30 +37,23 @@ const money = (of: (one: Earnings) => Decimal | null) => (one: Earnings) => (
 
 const lines: readonly Line[] = [
   { label: 'Revenue', of: money(({ amounts }) => amounts.revenue) },
-  { label: 'Growth', sub: true, of: ({ revenue_growth }) => <Share of={revenue_growth} signed /> },
+  { label: 'Revenue growth', sub: true, of: ({ revenue_growth }) => <Share of={revenue_growth} signed /> },
   { label: 'Gross margin', of: ({ gross_margin }) => <Share of={gross_margin} /> },
   { label: 'Reported EBITDA', of: money(({ reported_ebitda }) => reported_ebitda) },
-  { label: 'Margin', sub: true, of: ({ ebitda_margin }) => <Share of={ebitda_margin} /> },
-  { label: 'Growth', sub: true, of: ({ ebitda_growth }) => <Share of={ebitda_growth} signed /> },
+  { label: 'EBITDA margin', sub: true, of: ({ ebitda_margin }) => <Share of={ebitda_margin} /> },
+  { label: 'EBITDA growth', sub: true, of: ({ ebitda_growth }) => <Share of={ebitda_growth} signed /> },
   { label: 'Adjusted EBITDA', of: money(({ adjusted_ebitda }) => adjusted_ebitda) },
-  { label: 'Margin', sub: true, of: ({ adjusted_ebitda_margin }) => <Share of={adjusted_ebitda_margin} /> },
+  {
+    label: 'Adjusted EBITDA margin',
+    sub: true,
+    of: ({ adjusted_ebitda_margin }) => <Share of={adjusted_ebitda_margin} />,
+  },
   { label: 'SDE', of: money(({ sde }) => sde) },
 ];
 
 /** The periods that have a column: whole ones, then what there is of years that are not whole. */
 const inColumns = (earnings: readonly Earnings[]): readonly Earnings[] =>
   earnings.toSorted((a, b) => Number(a.kind === 'partial_year') - Number(b.kind === 'partial_year')).slice(0, 6);
-
-/** A table that scrolls within its card, also by keyboard. */
-function Scrolled({ label, children }: { label: string; children: ReactNode }) {
-  return (
-    // What scrolls must be reachable by keyboard.
-    // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div role="region" aria-label={label} tabIndex={0} className="relative overflow-x-auto">
-      {children}
-    </div>
-  );
-}
 
 function Seasons({ seasonality }: Pick<ComputedBooks, 'seasonality'>) {
   const inOrder = seasonality.toSorted((a, b) => compare(b.share, a.share));
@@ -105,13 +100,13 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
                     </tr>
                   </thead>
                   <tbody>
-                    {lines.map(({ label, of, sub }, place) => (
-                      <tr key={place} className={cx(!sub && 'border-t border-line first:border-t-0')}>
+                    {lines.map(({ label, of, sub }) => (
+                      <tr key={label} className={cx(!sub && 'border-t border-line first:border-t-0')}>
                         <th
                           scope="row"
                           className={cx(
-                            'sticky left-0 bg-surface px-4 py-1.5 text-left whitespace-nowrap sm:px-5',
-                            sub ? 'pl-7 font-normal text-faint sm:pl-8' : 'font-medium',
+                            'sticky left-0 bg-surface py-1.5 text-left whitespace-nowrap',
+                            sub ? 'pl-6 font-normal text-faint' : 'pl-4 font-medium sm:pl-5',
                           )}
                         >
                           {label}
@@ -147,18 +142,24 @@ function ContradictionLine({ one }: { one: Contradiction }) {
 /** Where the books contradict themselves, and what to ask. Nothing where there is nothing, or nothing that the reader may see. */
 export function ToClearUpCard({ dealId }: { dealId: Id }) {
   const { data } = useQuery(computedQuery(dealId));
-  if (!data || data.contradictions.length === 0) return null;
+  if (!data || data.contradictions.count === 0) return null;
+  const { count, items } = data.contradictions;
   return (
     <Card
-      title={`To clear up (${formatCount(data.contradictions.length)})`}
+      title={`To clear up (${formatCount(count)})`}
       description="Where the uploaded figures contradict themselves, and what to ask. The deal’s brokers and sellers see this."
       flush
     >
       <ul className="divide-y divide-line border-t border-line">
-        {data.contradictions.map((one) => (
+        {items.map((one) => (
           <ContradictionLine key={one.key} one={one} />
         ))}
       </ul>
+      {count > items.length && (
+        <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
+          And {formatCount(count - items.length)} more.
+        </p>
+      )}
     </Card>
   );
 }
@@ -194,7 +195,7 @@ function ChangeRow({ label, change, currency }: { label: string; change: Change;
   );
 }
 
-/** What hangs on the largest customer, and what became of the customers since the period before. */
+/** How far the business depends on its largest customer, and what became of the customers since the period before. */
 export function CustomerChangesCard({ dealId }: { dealId: Id }) {
   const { data } = useQuery(computedQuery(dealId));
   const { concentration = null, bridge = null } = data ?? {};
@@ -203,7 +204,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
   const hhi = concentration.hhi_of_revenue ?? concentration.hhi;
   return (
     <Card
-      title="What hangs on customers"
+      title="Dependence on customers"
       description={`${formatDay(concentration.first)} – ${formatDay(concentration.last)}. ${computedFrom}`}
       flush
     >
@@ -233,6 +234,15 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
               <Money amount={bridge.before.total} currency={bridge.currency} />) to the same length up to{' '}
               {formatDay(bridge.after.last)} (<Money amount={bridge.after.total} currency={bridge.currency} />)
             </caption>
+            <thead className="sr-only">
+              <tr>
+                {['Change', 'Customers', 'Revenue', 'Largest'].map((header) => (
+                  <th key={header} scope="col">
+                    {header}
+                  </th>
+                ))}
+              </tr>
+            </thead>
             <tbody>
               {parts.map(([part, label]) => (
                 <ChangeRow key={part} label={label} change={bridge[part]} currency={bridge.currency} />
@@ -241,34 +251,26 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
           </table>
         </Scrolled>
       )}
-      {concentration.same_names.length > 0 && (
+      {concentration.same_names.count > 0 && (
         <div className="border-t border-line px-4 py-3 text-sm text-soft sm:px-5">
           <p>These names may each be one customer. They are counted apart:</p>
           <ul className="mt-1 list-disc pl-5">
-            {concentration.same_names.map(({ names, revenue }) => (
+            {concentration.same_names.items.map(({ names, revenue }) => (
               <li key={names.join()} className="break-words">
                 {names.join(' · ')}, together <Money amount={revenue} currency={currency} />
               </li>
             ))}
           </ul>
+          {concentration.same_names.count > concentration.same_names.items.length && (
+            <p className="mt-1">
+              And {formatCount(concentration.same_names.count - concentration.same_names.items.length)} more.
+            </p>
+          )}
         </div>
       )}
     </Card>
   );
 }
-
-const lineNames: Readonly<Record<string, string>> = {
-  revenue: 'Revenue',
-  cost_of_goods_sold: 'Cost of goods sold',
-  gross_profit: 'Gross profit',
-  operating_expenses: 'Operating expenses',
-  owner_compensation: 'Owner’s pay',
-  depreciation_amortization: 'Depreciation',
-  interest_expense: 'Interest',
-  tax_expense: 'Tax',
-  net_income: 'Net income',
-  ebitda: 'EBITDA',
-};
 
 const shownFirst = 10;
 
@@ -281,7 +283,7 @@ export function RestatementsCard({ dealId }: { dealId: Id }) {
       {({ restatements: { count, items } }) =>
         count === 0 ? null : (
           <Card
-            title={`What later uploads changed (${formatCount(count)})`}
+            title={`Restated figures (${formatCount(count)})`}
             description="Line by line, where two uploads tell of the same dates."
             flush
             actions={
@@ -292,7 +294,7 @@ export function RestatementsCard({ dealId }: { dealId: Id }) {
               )
             }
           >
-            <Scrolled label="What later uploads changed">
+            <Scrolled label="Restated figures">
               <table className="w-full border-collapse text-sm">
                 <thead className="border-y border-line bg-sunken text-faint">
                   <tr>
@@ -312,7 +314,7 @@ export function RestatementsCard({ dealId }: { dealId: Id }) {
                   {items.slice(0, all ? undefined : shownFirst).map((one) => (
                     <tr key={`${one.from} ${one.first} ${one.last} ${one.currency} ${one.line}`}>
                       <td className="px-4 py-1.5 whitespace-nowrap sm:px-5">{one.label}</td>
-                      <td className="px-4 py-1.5 whitespace-nowrap sm:px-5">{lineNames[one.line]}</td>
+                      <td className="px-4 py-1.5 whitespace-nowrap sm:px-5">{plLines[one.line]}</td>
                       <td className={cell}>
                         <Money amount={one.old} currency={one.currency} />
                       </td>

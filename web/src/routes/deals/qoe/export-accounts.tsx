@@ -2,18 +2,12 @@ import { useId } from 'react';
 import type { AccountChoice, AccountLine, ExportAccount, ExportPreview } from '../../../api/shapes.ts';
 import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
+import { Scrolled } from '../../../components/scrolled.tsx';
 import { compare } from '../../../lib/decimal.ts';
 import { formatCount, formatMoney, plural } from '../../../lib/format.ts';
-import { accountLines, optionsOf } from '../../../lib/states.ts';
+import { accountLines, optionsOf, plLines } from '../../../lib/states.ts';
 
 const programs: Record<NonNullable<ExportPreview['program']>, string> = { quickbooks: 'QuickBooks', xero: 'Xero' };
-
-const totals: Record<ExportPreview['comparison'][number]['line'], string> = {
-  revenue: 'Revenue',
-  cost_of_goods_sold: 'Cost of goods sold',
-  gross_profit: 'Gross profit',
-  net_income: 'Net income',
-};
 
 const amount = (value: string): string => formatMoney(value, null);
 
@@ -34,14 +28,7 @@ function Comparison({ comparison }: Pick<ExportPreview, 'comparison'>) {
       <h3 id={id} className="mb-2 font-medium">
         Beside the export’s own totals
       </h3>
-      <div
-        className="overflow-x-auto rounded-lg border border-line"
-        role="group"
-        aria-labelledby={id}
-        // What scrolls must be reachable by keyboard.
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        tabIndex={0}
-      >
+      <Scrolled label="Totals of all periods" className="rounded-lg border border-line">
         <table className="w-full text-sm">
           <thead className="bg-sunken text-faint">
             <tr>
@@ -59,7 +46,7 @@ function Comparison({ comparison }: Pick<ExportPreview, 'comparison'>) {
             {comparison.map(({ line, told, counted, difference, periods }) => (
               <tr key={line}>
                 <th scope="row" className="px-3 py-1.5 text-left font-normal">
-                  {totals[line]}
+                  {plLines[line]}
                 </th>
                 <td className="px-2 py-1.5 text-right whitespace-nowrap tabular sm:px-3">{amount(told)}</td>
                 <td className="px-2 py-1.5 text-right whitespace-nowrap tabular sm:px-3">{amount(counted)}</td>
@@ -72,10 +59,10 @@ function Comparison({ comparison }: Pick<ExportPreview, 'comparison'>) {
             ))}
           </tbody>
         </table>
-      </div>
+      </Scrolled>
       {differing.map(({ line, periods }) => (
         <p key={line} className="mt-2 text-sm text-soft">
-          {totals[line]} differs in{' '}
+          {plLines[line]} differs in{' '}
           {periods
             .slice(0, mostNamed)
             .map(({ heading, difference }) => `${heading} (${amount(difference)})`)
