@@ -10689,6 +10689,31 @@ BEGIN ATOMIC
 END;
 GRANT EXECUTE ON FUNCTION app.remember_tool_answer(text,text,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.remembered_account_lines(deal uuid, most integer)
+ RETURNS TABLE(account_lines jsonb)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  own record;
+begin
+  if (deal = any (app.qoe_deals(true))) is not true then
+    return;
+  end if;
+  select p.principal_id, p.principal_role into own from app.participations() p where p.deal_id = deal;
+  return query
+    select s.account_lines from public.accounting_snapshots s
+    join vault.parts u on u.deal_id = s.deal_id and u.user_id = s.requested_by
+    where s.deal_id = deal and s.status = 'completed' and s.account_lines is not null
+      and (u.principal_id = own.principal_id
+        or (u.principal_role in ('broker', 'seller') and own.principal_role in ('broker', 'seller')))
+      and not exists (select from public.participants c
+        where c.id in (u.participant_id, u.principal_id) and c.updated_at > s.requested_at)
+    order by s.completed_at desc, s.id desc limit least(greatest(most, 0), 20);
+end $function$;
+GRANT EXECUTE ON FUNCTION app.remembered_account_lines(uuid,integer) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.remind(of_table text, record uuid, address inet, request_id text)
  RETURNS integer
  LANGUAGE plpgsql
@@ -13003,4 +13028,5 @@ $procedure$;
 -- 62216aca79ea72aef41835a5db8da2785bb948fbe0e55259e77a9d8b75753788  113_documents_of_clients_in_exports.sql
 -- 8adaba652af58a62bfbeed3e8d45a84ebd62dbe4c2c4976ffeeebbd565cbbc7c  118_pipeline.sql
 -- f5b21545598e422c5e7ad70ffaa49f7143d2671e0a981d03c64cde9e52398ea9  121_accounts_of_exports.sql
+-- 763f76046de5e082907bdaabd4885a98f7f73f632f6965e6083ae99e5bd25642  122_accounts_of_one_upload.sql
 -- 37525ac69697ae434604ea35c9381cb44dd6d228064c239f200280c1dfa0abed  124_lots_as_taken.sql

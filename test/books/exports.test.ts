@@ -293,6 +293,66 @@ test('what an account counts to can be changed, is stored so, and is proposed ag
   expect(again.every(({ by }: Seen) => by === 'memory')).toBe(true);
 });
 
+describe('what the accounts of one side counted to', () => {
+  const exported = (account: string) => `Account,Jan 2022\nIncome\n${account},5\nTotal Income,5\nNet Income,5\n`;
+  const upload = async (account: string, caller: string) => {
+    const lines = linesOf((await preview(exported(account), caller)).body.export.accounts);
+    expect((await send('', exported(account), lines, caller)).body.status).toBe('completed');
+  };
+  const proposedBy = async (account: string, caller: string) =>
+    (await preview(exported(account), caller)).body.export.accounts.map(({ by }: Seen) => by);
+
+  test('is proposed to that side alone, and goes along with nobody else’s data', async () => {
+    await upload('Retainer John Secret', 'seller');
+    expect(await proposedBy('Retainer John Secret', 'exclusive buyer')).toEqual(['name']);
+    await upload('Sales of the buyer', 'exclusive buyer');
+    expect(await proposedBy('Sales of the buyer', 'exclusive buyer')).toEqual(['memory']);
+    for (const caller of ['seller', 'broker']) {
+      expect(await proposedBy('Retainer John Secret', caller), caller).toEqual(['memory']);
+      expect(await proposedBy('Sales of the buyer', caller), caller).toEqual(['name']);
+    }
+    await upload('Sales of the broker', 'broker');
+    const takenBy = async (caller: string) => {
+      const { headers } = await web.as(caller);
+      const answer = await fetch(`${web.service.origin}/api/auth/export`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: '{}',
+      });
+      expect(answer.status).toBe(200);
+      const { accounting_snapshots } = (await answer.json()) as { accounting_snapshots: { account_lines: unknown }[] };
+      return accounting_snapshots.map(({ account_lines }) => account_lines);
+    };
+    expect(await takenBy('exclusive buyer')).toEqual([{ 'Income / Sales of the buyer': 'revenue' }]);
+    expect(await takenBy('seller')).toEqual([{ 'Income / Retainer John Secret': 'revenue' }]);
+    const broker = await takenBy('broker');
+    expect(broker).toContainEqual({ 'Income / Sales of the broker': 'revenue' });
+    expect(JSON.stringify(broker)).not.toContain('John Secret');
+  });
+
+  test('is no longer proposed when who uploaded it has changed sides', async () => {
+    const { people, participants } = web.scene;
+    const advisor = "seller's advisor";
+    await web.service.sql(
+      `insert into qoe_workspace_members (deal_id, participant_id, role) values ($1, $2, 'editor')`,
+      [deal, participants[advisor]],
+    );
+    await upload('Retainer of the advisor', advisor);
+    expect(await proposedBy('Retainer of the advisor', 'seller')).toEqual(['memory']);
+    web.service.clock.advance(1_000);
+    const advises = (principal: string) =>
+      web.service.sql('update participants set advises = $2 where deal_id = $3 and user_id = $1', [
+        people[advisor],
+        participants[principal],
+        deal,
+      ]);
+    await advises('exclusive buyer');
+    expect(await proposedBy('Retainer of the advisor', 'exclusive buyer')).toEqual(['name']);
+    expect(await proposedBy('Retainer of the advisor', advisor)).toEqual(['name']);
+    await advises('seller');
+  });
+});
+
 test('nothing is stored before it was looked at, or where an account was not spoken of', async () => {
   const csv = await fixture('xero');
   const count = async () => (await web.service.sql('select count(*)::int as n from accounting_snapshots'))[0]?.['n'];

@@ -22,9 +22,23 @@ export async function arrangeTold({ owner, scene }: Stage): Promise<void> {
     [scene.brokerage],
   );
   await owner.query(`insert into vault.legal_holds (kind, subject_id) values ('person', $1)`, [broker]);
+  const uploads = ['broker', 'exclusive buyer'].map((caller) => ({ by: scene.people[caller], account: caller }));
+  await owner.query(
+    `insert into accounting_snapshots (deal_id, snapshot_type, status, requested_by, account_lines)
+     select $1, 'profit_and_loss', 'completed', u.by, jsonb_build_object(u.account, 'revenue') from jsonb_to_recordset($2) u (by uuid, account text)`,
+    [scene.deal, JSON.stringify(uploads)],
+  );
 }
 
 type Told = (scene: Scene) => { text: string; values: unknown[] };
+
+/** Whether somebody is told what the accounts of this caller's upload counted to. */
+const accountsOf =
+  (caller: string): Told =>
+  ({ deal }) => ({
+    text: 'select 1 from app.remembered_account_lines($1, 10) r where r.account_lines ? $2',
+    values: [deal, caller],
+  });
 
 /** Enters again with the session that each has, who signed in a moment ago, and asks for the archive of the brokerage. */
 const asked = `with entered as materialized (select app.enter_through(app.user_id(), null, app.user_id(), '{}') where app.user_id() is not null),
@@ -65,6 +79,8 @@ export const told: Readonly<Record<string, Told>> = {
     text: 'select 1 from app.pipeline(50) p where p.id = $1',
     values: [deal],
   }),
+  'what accounts of an upload by the broker counted to': accountsOf('broker'),
+  'what accounts of an upload by the buyer counted to': accountsOf('exclusive buyer'),
   'the queue of events': () => ({ text: 'select 1 from vault.events', values: [] }),
   'the outbox': () => ({ text: 'select 1 from vault.outbox', values: [] }),
   'notifications of everybody': () => ({ text: 'select 1 from vault.notifications', values: [] }),

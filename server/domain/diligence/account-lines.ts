@@ -3,7 +3,7 @@
  * (docs/books.md, "Exports of bookkeeping programs"). Nothing here knows files.
  */
 
-import { mapped, row, type Statement } from '../../database/statement.ts';
+import { mapped, rows, type Statement } from '../../database/statement.ts';
 import {
   absolute,
   add,
@@ -196,14 +196,14 @@ function comparisonOf({ periods, told }: AccountsExport, all: readonly LineAmoun
   });
 }
 
-/** The most accounts that are remembered of a deal, and the most characters that their names may have together. */
-const remembered = { accounts: 1_000, characters: 150_000 };
+/** The most accounts that are kept of an upload, and proposed of all, and the most characters that their names may have together. */
+const remembered = { accounts: 1_000, characters: 150_000, uploads: 10 };
 
-/** The lines to remember: those chosen now, and of those from before as many as there is room for. */
-export function linesToRemember(chosen: AccountLines, before: AccountLines): AccountLines {
+/** The lines to remember of uploads, the latest first: of an account what the first that has it says, of as many as there is room for. */
+export function linesToRemember(uploads: readonly AccountLines[]): AccountLines {
   const kept = new Map<string, AccountLine | null>();
   let characters = 0;
-  for (const [key, line] of [...chosen, ...before]) {
+  for (const [key, line] of uploads.flatMap((lines) => [...lines])) {
     if (kept.has(key)) continue;
     characters += JSON.stringify(key).length;
     if (kept.size === remembered.accounts || characters > remembered.characters) break;
@@ -212,13 +212,16 @@ export function linesToRemember(chosen: AccountLines, before: AccountLines): Acc
   return kept;
 }
 
-const remember = row<{ account_lines: Record<string, AccountLine | null> }, [dealId: string]>(
+const remember = rows<{ account_lines: Record<string, AccountLine | null> }, [dealId: string, most: number]>(
   'remembered_account_lines',
-  `select account_lines from accounting_snapshots
-   where deal_id = $1 and deal_id = any ((select app.qoe_deals(true))::uuid[]) and status = 'completed' and account_lines is not null
-   order by completed_at desc, id desc limit 1`,
+  'select r.account_lines from app.remembered_account_lines($1, $2) r',
 );
 
-/** What the accounts of a deal's last export that was stored counted to; none when there was none. For editors alone. */
+/**
+ * What the accounts of a deal's last exports that were stored counted to, of those that the caller's own side uploaded; none when there
+ * were none. For editors alone.
+ */
 export const rememberedLines = (dealId: string): Statement<AccountLines> =>
-  mapped(remember(dealId), (found) => new Map(Object.entries(found?.account_lines ?? {})));
+  mapped(remember(dealId, remembered.uploads), (uploads) =>
+    linesToRemember(uploads.map(({ account_lines: lines }) => new Map(Object.entries(lines)))),
+  );

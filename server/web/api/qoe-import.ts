@@ -119,7 +119,7 @@ export function qoeImportRoutes(services: Services) {
     if (!into?.editor) throw notAllowed();
     const { bytes, chosen } = await fileOf(c);
     const books = await readBooks(bytes, type, { id: dealId, currency: into.currency, chosen, remembered });
-    return { books, chosen, remembered };
+    return { books, chosen };
   };
 
   return new Hono()
@@ -134,10 +134,10 @@ export function qoeImportRoutes(services: Services) {
     .post('/deals/:id/qoe/snapshots', query(About), async (c) => {
       const dealId = pathId(c);
       const { snapshot_type, filename } = c.req.valid('query');
-      const { books, chosen, remembered } = await read(c, dealId, snapshot_type);
+      const { books, chosen } = await read(c, dealId, snapshot_type);
       if (books.export && chosen === null)
         throw unreadable('Look at the preview first, and say what each account of the export counts to.');
-      const lines = books.export && linesToRemember(books.export.lines, remembered);
+      const lines = books.export && linesToRemember([books.export.lines]);
       const within = withinDeal(dealId);
       const request = requestSnapshot(dealId, snapshot_type, filename, lines, originOf(c));
       const [, id] = await asPersonWithin(services, c, within, failAbandonedSnapshots(), request);
