@@ -353,6 +353,18 @@ describe('what the accounts of one side counted to', () => {
   });
 });
 
+test('a name that is cut within a character is stored as it was looked at', async () => {
+  const long = `${'x'.repeat(199)}😀${'y'.repeat(183)}`;
+  const csv = `Account,Jan 2021\nIncome\n${long},1\n${'z'.repeat(10)}😀${'y'.repeat(199)},2\nTotal Income,3\nNet Income,3\n`;
+  const { status, body } = await preview(csv);
+  expect(status).toBe(200);
+  expect(body.faults).toEqual([]);
+  expect(await send('', csv, linesOf(body.export.accounts))).toMatchObject({
+    status: 201,
+    body: { status: 'completed' },
+  });
+});
+
 test('nothing is stored before it was looked at, or where an account was not spoken of', async () => {
   const csv = await fixture('xero');
   const count = async () => (await web.service.sql('select count(*)::int as n from accounting_snapshots'))[0]?.['n'];

@@ -123,7 +123,9 @@ function entriesOf(rows: readonly (readonly string[])[], columns: ExportColumns,
   for (const [place, cells] of below.entries()) {
     const row = columns.at + place + 2;
     const names = cells.slice(0, columns.firstPeriod).map((cell) => cell.trim().replaceAll(/\s+/g, ' '));
-    const label = (names[columns.account ?? 0] || names.find((cell) => cell !== '') || '').slice(0, limits.name);
+    const name = names[columns.account ?? 0] || names.find((cell) => cell !== '') || '';
+    // What is cut in the middle of a character cannot be stored.
+    const label = name.slice(0, limits.name).toWellFormed();
     const filled = amounts.some((index) => (cells[index] ?? '').trim() !== '');
     if (label === '' && !filled) continue;
     if (label === '') {
@@ -131,7 +133,7 @@ function entriesOf(rows: readonly (readonly string[])[], columns: ExportColumns,
       if (stray) faults.push({ row, column: 'Account', message: 'The name of the account is missing.' });
       continue;
     }
-    if (label.includes('\u0000') || !label.isWellFormed()) {
+    if (name.includes('\u0000') || !name.isWellFormed()) {
       faults.push({ row, column: 'Account', message: 'This name contains characters that cannot be stored.' });
       continue;
     }
@@ -234,7 +236,7 @@ async function accountsOf(
       return decimalOrNull(read) ?? zero;
     });
     const names = [...(heading ? [heading.label] : []), ...parents, entry.label];
-    const key = names.join(' / ').slice(-limits.name);
+    const key = names.join(' / ').slice(-limits.name).toWellFormed();
     accounts.set(place, { row: entry.row, key, name: entry.label, section, amounts });
     if (accounts.size > limits.accounts) throw unreadable(`At most ${limits.accounts} accounts at once.`);
   }
