@@ -4183,7 +4183,8 @@ begin
   loop
     exit when room <= 0;
     select e.* into this from public.webhook_endpoints e
-      where e.id = candidate and e.state = 'on' and (e.claimed_until is null or e.claimed_until <= now)
+      -- Another node may have noted a failure since it was looked for.
+      where e.id = candidate and e.state = 'on' and (e.rests_until is null or e.rests_until <= now) and (e.claimed_until is null or e.claimed_until <= now)
         and 8 > (select count(*) from public.webhook_endpoints o where o.brokerage_id = e.brokerage_id and o.claimed_until > now)
         and app.is_key_in_force(e.key_id)
       for no key update skip locked;
@@ -13030,3 +13031,4 @@ $procedure$;
 -- f5b21545598e422c5e7ad70ffaa49f7143d2671e0a981d03c64cde9e52398ea9  121_accounts_of_exports.sql
 -- 763f76046de5e082907bdaabd4885a98f7f73f632f6965e6083ae99e5bd25642  122_accounts_of_one_upload.sql
 -- 37525ac69697ae434604ea35c9381cb44dd6d228064c239f200280c1dfa0abed  124_lots_as_taken.sql
+-- 28cf9aadbbd6912169dea17460ed9c8cdf80c5c8da6048c665ff460b97cc4794  125_lots_that_rest.sql

@@ -308,6 +308,14 @@ const contacts = (count: number, of = tenant.id) =>
     [of, count],
   );
 
+/** How many locks are waited for. */
+const locksWaited = async () =>
+  (
+    await service.sql(
+      `select from pg_locks l join pg_stat_activity a on a.pid = l.pid where a.datname = current_database() and not l.granted`,
+    )
+  ).length;
+
 /** How an attempt ends that is taken. */
 const taking = {
   outcome: 'delivered',
@@ -476,11 +484,7 @@ describe('a lot', () => {
       await blocking.query('begin');
       await blocking.query('select from webhook_endpoints where id = $1 for update', [id]);
       held[0]!.writeHead(204).end();
-      const waiting = () =>
-        service.sql(
-          `select from pg_locks l join pg_stat_activity a on a.pid = l.pid where a.datname = current_database() and not l.granted`,
-        );
-      await expect.poll(async () => (await waiting()).length, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(locksWaited, { timeout: 20_000 }).toBeGreaterThan(0);
       held[1]!.writeHead(204).end();
       await wait(300);
       held[2]!.writeHead(204).end();
@@ -519,6 +523,27 @@ describe('a lot', () => {
        from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id`,
     );
     expect(noted).toEqual({ delivered: 12, claimed: 0 });
+  });
+
+  test('is not taken of a webhook that another node lets rest meanwhile', async () => {
+    await webhook();
+    await contacts(1);
+    await settle();
+    await service.sql('select app.queue_webhooks()');
+    const other = new pg.Client(service.connections.owner);
+    await other.connect();
+    try {
+      await other.query('begin');
+      // It has been chosen, and then its key is looked at.
+      await other.query('lock table api_keys in access exclusive mode');
+      const claimed = service.sql('select id from app.claim_deliveries(1)');
+      await expect.poll(locksWaited, { timeout: 20_000 }).toBeGreaterThan(0);
+      await other.query(`update webhook_endpoints set rests_until = now() + interval '1 year', failures = 5`);
+      await other.query('commit');
+      expect(await claimed).toEqual([]);
+    } finally {
+      await other.end();
+    }
   });
 
   describe('once it was taken', () => {
