@@ -722,6 +722,7 @@ CREATE TABLE public.documents (
     CONSTRAINT documents_size_bytes_check CHECK (size_bytes >= 0)
 );
 CREATE INDEX documents_by_author ON public.documents USING btree (uploaded_by);
+CREATE INDEX documents_by_confidentiality ON public.documents USING btree (deal_id, confidentiality COLLATE "C", uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX documents_by_deal ON public.documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX documents_of_deal ON public.documents USING btree (deal_id);
 CREATE INDEX documents_to_clear ON public.documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
@@ -1325,6 +1326,7 @@ CREATE TABLE public.production_documents (
     CONSTRAINT production_documents_diligence_request_check CHECK (length(diligence_request) >= 1 AND length(diligence_request) <= 500)
 );
 CREATE INDEX production_documents_by_author ON public.production_documents USING btree (uploaded_by);
+CREATE INDEX production_documents_by_confidentiality ON public.production_documents USING btree (deal_id, confidentiality COLLATE "C", uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX production_documents_by_deal ON public.production_documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX production_documents_of_deal ON public.production_documents USING btree (deal_id);
 CREATE INDEX production_documents_to_clear ON public.production_documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
@@ -13030,5 +13032,6 @@ $procedure$;
 -- 8adaba652af58a62bfbeed3e8d45a84ebd62dbe4c2c4976ffeeebbd565cbbc7c  118_pipeline.sql
 -- f5b21545598e422c5e7ad70ffaa49f7143d2671e0a981d03c64cde9e52398ea9  121_accounts_of_exports.sql
 -- 763f76046de5e082907bdaabd4885a98f7f73f632f6965e6083ae99e5bd25642  122_accounts_of_one_upload.sql
+-- 4813e8b06d69dd6147c2d90a92473e4a733709a4c3dd742afed0feacd72e4b1d  123_documents_by_confidentiality.sql
 -- 37525ac69697ae434604ea35c9381cb44dd6d228064c239f200280c1dfa0abed  124_lots_as_taken.sql
 -- 28cf9aadbbd6912169dea17460ed9c8cdf80c5c8da6048c665ff460b97cc4794  125_lots_that_rest.sql

@@ -8,7 +8,7 @@ import {
   type Prompt,
 } from '@modelcontextprotocol/server';
 import type { Config } from '../config.ts';
-import { deals } from '../domain/deals/deals.ts';
+import { dealTitles } from '../domain/deals/deals.ts';
 import { isUuid } from '../http/uuid.ts';
 import { catalog } from './catalog/index.ts';
 import { svcDealsList } from './catalog/svc_deals_list.ts';
@@ -221,12 +221,8 @@ export function getPrompt(
 /** How many values are offered at once, as the protocol has it. */
 const mostValues = 100;
 
-const completed = (values: readonly string[]): CompleteResult => ({
-  completion: {
-    values: values.slice(0, mostValues),
-    total: values.length,
-    hasMore: values.length > mostValues,
-  },
+const completed = (values: string[], total = values.length): CompleteResult => ({
+  completion: { values, total, hasMore: total > values.length },
 });
 
 /** What an argument of a prompt could be that begins as it was typed: titles of the caller's deals, or days. Templates of resources are completed with nothing. */
@@ -245,7 +241,7 @@ export async function completeArgument(
     const words = weekdays.map((day) => `${day.charAt(0).toUpperCase()}${day.slice(1)}`);
     return completed(['yesterday', ...words, ...week].filter((day) => day.toLowerCase().startsWith(typed)));
   }
-  const found = await readAs(exchange, svcDealsList, { dealId: null, subjectId: null }, deals(null, null));
-  const titles = [...new Set(found.map(({ title }) => title))];
-  return completed(titles.filter((title) => title.toLowerCase().includes(typed)));
+  const statement = dealTitles(typed, mostValues);
+  const { titles, total } = await readAs(exchange, svcDealsList, { dealId: null, subjectId: null }, statement);
+  return completed(titles, total);
 }

@@ -1,7 +1,11 @@
 /** Documents as resources, prompts, and asking the person for a permission, as clients of both eras meet them. */
 
 import { Client, StreamableHTTPClientTransport, type GetPromptResult } from '@modelcontextprotocol/client';
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { digestOf } from '../../server/domain/clients/tokens.ts';
+import { documentsAnywhere } from '../../server/domain/documents/documents.ts';
+import { canonicalResource } from '../../server/http/resource-metadata.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { documentsOnAPage } from '../../server/tools/resources.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -279,6 +283,115 @@ test('a long list comes in pages, each document once, and a cursor is of use to 
       code: -32_602,
       message: expect.stringContaining('begin again without it'),
     });
+});
+
+describe('an admin who takes part in none of the deals of their brokerage', () => {
+  const deals = 250;
+  const title = (at: number) => `Laundry ${String(at).padStart(3, '0')}`;
+  const published: string[] = [];
+  let admin: Access;
+
+  beforeAll(async () => {
+    admin = await addToken(service, await addPerson(service, 'Admin of many'));
+    const organization_id = await addBrokerage(service, 'Many deals');
+    await insert(service, 'members', { brokerage_id: organization_id, user_id: admin.userId, role: 'admin' });
+    const made = Array.from({ length: deals }, (_, at) => ({
+      id: crypto.randomUUID(),
+      organization_id,
+      title: title(at),
+      state: 'listed',
+      currency: 'USD',
+      needs_nda: true,
+      keys_admitted: false,
+      created_at: new Date(Date.UTC(2026, 0, 1, 0, at)),
+      updated_at: new Date(Date.UTC(2026, 0, 1, 0, at)),
+    }));
+    await insertAll(service, 'deals', made);
+    const document = (deal_id: string, confidentiality: string) => ({
+      id: crypto.randomUUID(),
+      deal_id,
+      filename: 'Lease.pdf',
+      category: 'legal',
+      confidentiality,
+      size_bytes: 1,
+      media_type: 'application/pdf',
+      storage_key: crypto.randomUUID(),
+      uploaded_at: '2026-01-01T00:00:00Z',
+    });
+    // Each deal has two of either kind that are hidden from the admin, every fourth one of either kind that is not.
+    for (const [table, more] of [
+      ['documents', {}],
+      ['production_documents', { diligence_request: 'Leases' }],
+    ] as const) {
+      const added = made.flatMap(({ id }, at) =>
+        [
+          'nda_gated',
+          'nda_gated',
+          'selected_buyer_only',
+          'selected_buyer_only',
+          ...(at % 4 === 0 ? ['public'] : []),
+        ].map((confidentiality) => ({ ...document(id, confidentiality), ...more })),
+      );
+      await insertAll(service, table, added);
+      for (const { id, deal_id, confidentiality } of added)
+        if (confidentiality === 'public') published.push(`dealkeep://deals/${deal_id}/documents/${id}`);
+      await service.sql(`analyze ${table}`);
+    }
+  });
+
+  test('is listed the public documents of all of them, and pages lead to the end', async () => {
+    const client = await connect(admin, { pin: '2026-07-28' });
+    const all = (await client.listResources()).resources.filter(isDocument).map(({ uri }) => uri);
+    expect(all).toHaveLength(2 * Math.ceil(deals / 4));
+    expect(all.toSorted()).toEqual(published.toSorted());
+  });
+
+  test('has none of the documents looked at that are hidden from them', async () => {
+    // A connection of its own, so that nothing but this is counted on it.
+    const client = new pg.Client(service.connections.server);
+    await client.connect();
+    try {
+      const lookedAt = async () => {
+        const { rows } = await client.query<{ n: number }>(
+          `select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n from pg_stat_xact_user_tables
+           where relname in ('documents', 'production_documents')`,
+        );
+        return rows[0]?.n ?? NaN;
+      };
+      await client.query('begin');
+      await client.query('select app.enter_with_access_token($1, $2)', [
+        digestOf(admin.token),
+        canonicalResource(service.config.baseUrl),
+      ]);
+      const before = await lookedAt();
+      const { text, values } = documentsAnywhere(null, documentsOnAPage + 1);
+      expect((await client.query(text, [...values])).rows).toHaveLength(documentsOnAPage + 1);
+      // Those of a deal are read as far as the page has room, of both kinds.
+      const looked = (await lookedAt()) - before;
+      expect(looked).toBeGreaterThan(documentsOnAPage);
+      expect(looked).toBeLessThanOrEqual(documentsOnAPage + 2);
+    } finally {
+      await client.end();
+    }
+  });
+
+  test('is offered a hundred titles at once with the number of all, and finds any deal by its title', async () => {
+    const client = await connect(admin, { pin: '2026-07-28' });
+    const complete = async (value: string) =>
+      (
+        await client.complete({
+          ref: { type: 'ref/prompt', name: 'compare_offers' },
+          argument: { name: 'deal', value },
+        })
+      ).completion;
+    const latest = Array.from({ length: 100 }, (_, at) => title(deals - 1 - at));
+    expect(await complete('')).toEqual({ values: latest, total: deals, hasMore: true });
+    expect(await complete(' LAUNDRY ')).toEqual({ values: latest, total: deals, hasMore: true });
+    expect(await complete('dry 007')).toEqual({ values: [title(7)], total: 1, hasMore: false });
+    // As it is typed, not as a pattern.
+    for (const value of ['laundry%', 'laundry_007', String.raw`laundry\ 007`])
+      expect(await complete(value)).toEqual({ values: [], total: 0, hasMore: false });
+  });
 });
 
 describe('what asks for documents and deals', () => {
