@@ -73,7 +73,7 @@ export function openWebhooks(services: Services): WebhookDelivery {
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   const receivers = openReceivers();
-  /** What is to be noted of each lot, by its claim: once, as what was noted behind its end would be lost. */
+  /** What is to be noted of each lot, by its webhook and its claim, which the lots taken together share: once, as what was noted behind its end would be lost. */
   let ended = new Map<string, NotedLot>();
 
   /** What is sent for each, by its id, read with the rights of the webhook's key; null when the key does not see it any more. Undefined when the lot is over: {@link enterForDeliveries}. */
@@ -166,8 +166,9 @@ export function openWebhooks(services: Services): WebhookDelivery {
     function leave(is_over: boolean): void {
       clearTimeout(notesAt);
       notesAt = undefined;
-      const before = ended.get(lot.claim)?.attempts ?? [];
-      ended.set(lot.claim, { endpoint, claim: lot.claim, is_over, attempts: [...before, ...attempts] });
+      const key = `${endpoint} ${lot.claim}`;
+      const before = ended.get(key)?.attempts ?? [];
+      ended.set(key, { endpoint, claim: lot.claim, is_over, attempts: [...before, ...attempts] });
       attempts = [];
     }
     async function send(signing: readonly string[]): Promise<void> {
