@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import type { BookedCustomer, Books } from '../../server/domain/diligence/books.ts';
+import { monthAfter } from '../../server/domain/diligence/calendar.ts';
 import { add, equals, subtract, sum, written, writtenOrNull, zero } from '../../server/domain/diligence/decimals.ts';
 import { concentration, customerBridge, plainName } from '../../server/domain/diligence/customers.ts';
 import { qoeOverview } from '../../server/domain/diligence/overview.ts';
@@ -111,6 +112,15 @@ describe('customers', () => {
     expect(writtenOrNull(found?.customers[0]?.share ?? null)).toBe('0.75');
     // In no currency of the profit and loss they are told in their own.
     expect(concentration(books([customer('Far', '100', '2025', 'EUR')], { periods }))?.currency).toBe('EUR');
+  });
+
+  test('of many years have shares of all their months', () => {
+    const lines = { revenue: 100, cogs: 0, opex: 0, owner: 0, da: 0, interest: 0, tax: 0 };
+    const periods = Array.from({ length: 720 }, (_, place) => monthRow('a', monthAfter('1950-01', BigInt(place)), lines));
+    const listing = [{ ...customer('A', '180', '1950'), last: '2009-12-31' }];
+    const revenueOf = (its: typeof periods) => concentration(books(listing, { periods: its }))?.revenue ?? null;
+    expect(writtenOrNull(revenueOf(periods))).toBe('720');
+    expect(revenueOf(periods.filter(({ label }) => label !== '2005-05'))).toBeNull();
   });
 
   test('without the largest of them nothing is earned of revenue below nothing', () => {

@@ -30,6 +30,9 @@ export interface BookedPeriod {
   readonly amounts: Readonly<Record<PlAmount, Decimal | null>>;
 }
 
+/** The dates of a row as one text, the same for rows of the same dates. */
+export const datesOf = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>): string => `${first} ${last}`;
+
 /** The revenue of one customer in one period, as one upload has it. */
 export interface BookedCustomer {
   readonly id: string;

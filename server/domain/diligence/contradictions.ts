@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { agesOf, type Adjustment, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
+import { agesOf, datesOf, type Adjustment, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
 import {
   byText,
   dayAfter,
@@ -97,7 +97,6 @@ const lineNames: Readonly<Record<PlAmount, string>> = {
   ebitda: 'EBITDA',
 };
 
-const datesOf = ({ first, last }: Pick<Row, 'first' | 'last'>): string => `${first} ${last}`;
 const labelOf = (row: Row): string => (isMonthRow(row) ? monthOf(row.first) : row.label);
 
 const isWhole = (amount: Decimal | null): boolean => amount === null || equals(amount, round(amount, 0n));

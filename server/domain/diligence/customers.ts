@@ -1,10 +1,11 @@
 /** How much of a business hangs on which customers, and what became of them between two periods (docs/books.md). */
 
 import type { BookedCustomer, Books } from './books.ts';
-import { monthAfter, monthOf, wholeMonths, type Day, type Month } from './calendar.ts';
+import { byText, wholeMonths, type Day } from './calendar.ts';
 import { countingCustomers } from './contradictions.ts';
 import { withoutCustomer } from './coverage.ts';
 import {
+  absolute,
   add,
   compare,
   divide,
@@ -17,7 +18,7 @@ import {
   zero,
   type Decimal,
 } from './decimals.ts';
-import { ebitdaOf, grossProfitOf, isMonthRow, resolved, shareDigits, together } from './earnings.ts';
+import { ebitdaOf, grossProfitOf, isMonthRow, resolved, shareOf, together } from './earnings.ts';
 
 export interface CustomerShare {
   readonly name: string;
@@ -74,7 +75,6 @@ export interface CustomerBridge {
   readonly new: readonly CustomerChange[];
 }
 
-const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 const largestFirst = (a: BookedCustomer, b: BookedCustomer): number =>
   compare(b.revenue, a.revenue) || byText(a.name, b.name) || byText(a.id, b.id);
 
@@ -106,9 +106,6 @@ function sameNames(customers: readonly BookedCustomer[]): SameName[] {
     }));
 }
 
-const shareOf = (part: Decimal, all: Decimal | null): Decimal | null =>
-  all && isPositive(all) ? divide(part, all, shareDigits) : null;
-
 /** The sum of squares of the shares, times 10,000: computed from amounts, so that no rounding of shares adds up. */
 function herfindahl(revenues: readonly Decimal[], all: Decimal | null): Decimal | null {
   if (!all || !isPositive(all)) return null;
@@ -120,14 +117,8 @@ function herfindahl(revenues: readonly Decimal[], all: Decimal | null): Decimal 
 function rowsOf(first: Day, last: Day, { rows }: ReturnType<typeof resolved>) {
   const own = rows.find((row) => row.first === first && row.last === last);
   if (own) return [own];
-  const count = wholeMonths(first, last);
-  if (count === null || count < 1n) return [];
-  const byMonth = new Map(rows.filter(isMonthRow).map((row) => [monthOf(row.first), row]));
-  const months: Month[] = [];
-  for (let month = monthOf(first); month <= monthOf(last) && months.length < 600; month = monthAfter(month, 1n))
-    months.push(month);
-  const found = months.map((month) => byMonth.get(month)).filter((row) => row !== undefined);
-  return found.length === months.length ? found : [];
+  const months = rows.filter((row) => isMonthRow(row) && first <= row.first && row.last <= last);
+  return wholeMonths(first, last) === BigInt(months.length) ? months : [];
 }
 
 /** The periods that customers were uploaded of, the latest first, each with its customers, the largest first. */
@@ -157,9 +148,9 @@ export function concentration(books: Books, asOf: Day | null = null): Concentrat
       name: customer.name,
       revenue: customer.revenue,
       share: shareOf(customer.revenue, total),
-      share_of_revenue: revenue && shareOf(customer.revenue, revenue),
+      share_of_revenue: shareOf(customer.revenue, revenue),
       cumulative: shareOf(before, total),
-      cumulative_of_revenue: revenue && shareOf(before, revenue),
+      cumulative_of_revenue: shareOf(before, revenue),
     };
   });
   const revenues = its.map((customer) => customer.revenue);
@@ -181,17 +172,15 @@ export function concentration(books: Books, asOf: Day | null = null): Concentrat
     total,
     revenue,
     hhi: herfindahl(revenues, total),
-    hhi_of_revenue: revenue && herfindahl(revenues, revenue),
+    hhi_of_revenue: herfindahl(revenues, revenue),
     ebitda_without_largest: without,
     half,
     same_names: sameNames(its),
   };
 }
 
-const largestChange = (a: CustomerChange, b: CustomerChange): number => {
-  const size = ({ difference }: CustomerChange) => (isPositive(difference) ? difference : subtract(zero, difference));
-  return compare(size(b), size(a)) || byText(a.name, b.name);
-};
+const largestChange = (a: CustomerChange, b: CustomerChange): number =>
+  compare(absolute(b.difference), absolute(a.difference)) || byText(a.name, b.name);
 
 /** What became of the customers between two listings, by their exact names. */
 export function bridgeBetween(

@@ -3,7 +3,7 @@
  * adjustments (docs/books.md). Whole years only; what has fewer months is a partial year and is named by them.
  */
 
-import { agesOf, type Adjustment, type BookedPeriod, type Books } from './books.ts';
+import { agesOf, datesOf, type Adjustment, type BookedPeriod, type Books } from './books.ts';
 import {
   byText,
   daysFrom,
@@ -65,7 +65,6 @@ export interface Resolved {
   readonly otherCurrency: readonly BookedPeriod[];
 }
 
-const datesOf = ({ first, last }: Pick<BookedPeriod, 'first' | 'last'>): string => `${first} ${last}`;
 const inOrder = (a: BookedPeriod, b: BookedPeriod): number => byText(a.last, b.last) || byText(a.first, b.first);
 
 /**
@@ -112,9 +111,10 @@ export const together = (values: readonly (Decimal | null)[]): Decimal | null =>
 };
 
 /** How many digits shares, margins and growth have behind the point. */
-export const shareDigits = 6n;
+const shareDigits = 6n;
 
-const shareOf = (part: Decimal | null, all: Decimal | null): Decimal | null =>
+/** A part as a share of all; null where either is not told, or all is nothing. */
+export const shareOf = (part: Decimal | null, all: Decimal | null): Decimal | null =>
   part && all && isPositive(all) ? divide(part, all, shareDigits) : null;
 
 /** Whether a row is of one calendar month. */

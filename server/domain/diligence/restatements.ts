@@ -1,7 +1,7 @@
 /** What changed between two uploads that tell of the same dates, line by line: old, new and the difference (docs/books.md). */
 
-import type { BookedPeriod, Books } from './books.ts';
-import type { Day } from './calendar.ts';
+import { agesOf, type BookedPeriod, type Books } from './books.ts';
+import { byText, type Day } from './calendar.ts';
 import { isZero, subtract, zero, type Decimal } from './decimals.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
 
@@ -21,8 +21,6 @@ export interface Restatement {
   readonly difference: Decimal;
 }
 
-const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
-
 /** What of its lines differs. */
 function between(old: BookedPeriod, now: BookedPeriod): Restatement[] {
   return plAmounts.flatMap((line): Restatement[] => {
@@ -36,7 +34,7 @@ function between(old: BookedPeriod, now: BookedPeriod): Restatement[] {
 
 /** Every line that a later upload has otherwise than the one before it that tells of the same dates, the latest dates first. */
 export function restatements({ uploads, periods }: Pick<Books, 'uploads' | 'periods'>): Restatement[] {
-  const completed = new Map(uploads.map(({ id, completed_at }) => [id, `${completed_at} ${id}`]));
+  const completed = agesOf(uploads);
   const age = ({ snapshot_id }: BookedPeriod): string => completed.get(snapshot_id) ?? '';
   const dated = periods.filter(({ snapshot_id }) => completed.has(snapshot_id));
   const told = [...Map.groupBy(dated, ({ first, last, currency }) => `${last} ${first} ${currency}`)];
