@@ -131,14 +131,20 @@ interface View {
 function monthsMissing({ rows, otherCurrency }: View): Found[] {
   const all = [...rows, ...otherCurrency];
   const there = new Set(all.filter(isMonthRow).map(({ first }) => monthOf(first)));
-  const longer = all.filter((row) => !isMonthRow(row));
+  const longer = all.filter((row) => !isMonthRow(row)).toSorted((a, b) => byText(a.first, b.first));
   const known = [...there].toSorted(byText);
   const [first, last] = [known[0], known.at(-1)];
   if (first === undefined || last === undefined) return [];
   const missing: Month[][] = [];
+  let place = 0;
+  // The last month of the longer rows that have begun by now.
+  let covered: Month = '';
   for (let month = first; month < last; month = monthAfter(month, 1n)) {
-    const covered = longer.some((row) => monthOf(row.first) <= month && month <= monthOf(row.last));
-    if (there.has(month) || covered) continue;
+    for (let row = longer[place]; row && monthOf(row.first) <= month; row = longer[place]) {
+      if (monthOf(row.last) > covered) covered = monthOf(row.last);
+      place += 1;
+    }
+    if (there.has(month) || month <= covered) continue;
     const run = missing.at(-1);
     if (run?.at(-1) === monthAfter(month, -1n)) run.push(month);
     else missing.push([month]);
