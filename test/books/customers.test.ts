@@ -116,7 +116,9 @@ describe('customers', () => {
 
   test('of many years have shares of all their months', () => {
     const lines = { revenue: 100, cogs: 0, opex: 0, owner: 0, da: 0, interest: 0, tax: 0 };
-    const periods = Array.from({ length: 720 }, (_, place) => monthRow('a', monthAfter('1950-01', BigInt(place)), lines));
+    const periods = Array.from({ length: 720 }, (_, place) =>
+      monthRow('a', monthAfter('1950-01', BigInt(place)), lines),
+    );
     const listing = [{ ...customer('A', '180', '1950'), last: '2009-12-31' }];
     const revenueOf = (its: typeof periods) => concentration(books(listing, { periods: its }))?.revenue ?? null;
     expect(writtenOrNull(revenueOf(periods))).toBe('720');

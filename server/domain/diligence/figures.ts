@@ -93,10 +93,10 @@ export const latestCustomers = rows<CustomerRevenue, [dealId: string, asOf: null
 const ebitda = 'coalesce(p.ebitda, p.net_income + p.interest_expense + p.tax_expense + p.depreciation_amortization)';
 
 // Later snapshots supersede earlier ones: a period counts as the last completed snapshot that holds it has it.
-const latestPeriods = (deal: string): string => `
+const latestPeriods = `
   select distinct on (p.period_start_date, p.period_end_date) p.*
   from pl_periods p join accounting_snapshots s on s.id = p.snapshot_id and s.status = 'completed'
-  where p.deal_id = ${deal}
+  where p.deal_id = $1
   order by p.period_start_date desc, p.period_end_date desc, s.completed_at desc, s.id desc`;
 
 /** Each period of a deal's profit and loss once, the latest first, at most 500; those from `start` on and up to `end`, where given. */
@@ -105,7 +105,7 @@ export const periodsOnPage = rows<PlPeriod, [dealId: string, start: string | nul
   `select p.id, p.snapshot_id, p.period_label, p.period_start_date, p.period_end_date, p.currency, p.revenue,
      p.cost_of_goods_sold, p.gross_profit, p.operating_expenses, p.owner_compensation, p.depreciation_amortization,
      p.interest_expense, p.tax_expense, p.net_income, ${ebitda} as ebitda
-   from (${latestPeriods('$1')}) p
+   from (${latestPeriods}) p
    where ($2::date is null or p.period_start_date >= $2) and ($3::date is null or p.period_end_date <= $3)
    order by p.period_start_date desc, p.period_end_date desc
    limit 500`,

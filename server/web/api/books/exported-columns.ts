@@ -1,12 +1,12 @@
 /** The columns of profit-and-loss exports: which period each is of, as QuickBooks and Xero head them. */
 
-import { periodBetween, readDay, readPeriod, type Period } from './values.ts';
+import { firstDayOf, monthAfter, monthOf, monthsBetween } from '../../../domain/diligence/calendar.ts';
+import { longYear, monthNames, periodBetween, readDay, readPeriod, two, type Period } from './values.ts';
 
 /** A column whose heading names its period, or only the day on which it ends. */
 type Headed = Period | { readonly until: string };
 
-const names = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-const name = `((?:${names.join('|')})[a-z]{0,6})\\.?`;
+const name = `((?:${monthNames.join('|')})[a-z]{0,6})\\.?`;
 const patterns = {
   /** "31 Jan 2025" */
   dayFirst: new RegExp(`^(\\d{1,2}) ${name},? (\\d{4}|\\d{2})$`, 'i'),
@@ -20,12 +20,11 @@ const patterns = {
   dates: new RegExp(`^(\\d{1,2}) ${name}(?: (\\d{4}))? ?- ?(\\d{1,2}) ${name} (\\d{4})$`, 'i'),
 };
 
-const two = (value: number): string => String(value).padStart(2, '0');
-const monthNumber = (written = ''): number => names.indexOf(written.slice(0, 3).toLowerCase()) + 1;
+const monthNumber = (written = ''): number => monthNames.indexOf(written.slice(0, 3).toLowerCase()) + 1;
 
 /** The day; the last of the month where none is named. */
 function dayOf(year: string | undefined, month: string | undefined, day: string | undefined): string | undefined {
-  const at = `${Number((year ?? '').length === 2 ? `20${year}` : year)}-${two(monthNumber(month))}`;
+  const at = `${longYear(year ?? '')}-${two(monthNumber(month))}`;
   return day === undefined ? readPeriod(at)?.last : readDay(`${at}-${two(Number(day))}`);
 }
 
@@ -76,13 +75,8 @@ export interface ExportColumns {
   readonly leftOut: readonly string[];
 }
 
-/** The months of a day, counted from the year 0. */
-const monthCount = (day: string): number => Number(day.slice(0, 4)) * 12 + Number(day.slice(5, 7));
-
-function firstDay(until: string, months: number): string {
-  const first = monthCount(until) - months;
-  return `${String(Math.floor(first / 12)).padStart(4, '0')}-${two((first % 12) + 1)}-01`;
-}
+/** The first day of so many months of which the last is that of this day. */
+const firstDay = (until: string, months: number): string => firstDayOf(monthAfter(monthOf(until), BigInt(1 - months)));
 
 const lengths: Record<string, number> = { month: 1, quarter: 3, year: 12 };
 
@@ -95,8 +89,10 @@ function monthsOfColumns(days: readonly string[], titles: readonly string[]): nu
     const said = /\bfor the (?:(\d{1,2}) )?(month|quarter|year)s? ended\b/i.exec(title.slice(0, 200));
     if (said) return Math.min(Number(said[1] ?? 1), 12) * (lengths[(said[2] ?? '').toLowerCase()] ?? 1);
   }
-  const counts = days.map(monthCount);
-  const apart = new Set(counts.slice(1).map((count, index) => Math.abs(count - (counts[index] ?? 0))));
+  const [first = '', ...others] = days.map(monthOf);
+  const apart = new Set(
+    others.map((month, index) => Math.abs(Number(monthsBetween(others[index - 1] ?? first, month)) - 1)),
+  );
   const [gap = 1] = apart;
   return apart.size === 1 && [1, 3, 6, 12].includes(gap) ? gap : 1;
 }

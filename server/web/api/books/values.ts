@@ -78,8 +78,10 @@ export interface Period {
   readonly last: string;
 }
 
-const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
-const two = (value: number): string => String(value).padStart(2, '0');
+/** The months of the year as they are abbreviated, in lower case. */
+export const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+/** A number with at least two digits. */
+export const two = (value: number): string => String(value).padStart(2, '0');
 const lastDay = (year: number, month: number): number => new Date(Date.UTC(year, month, 0)).getUTCDate();
 
 function span(label: string, year: number, from: number, to: number): Period | undefined {
@@ -88,7 +90,8 @@ function span(label: string, year: number, from: number, to: number): Period | u
 }
 
 const month = (year: number, at: number): Period | undefined => span(`${year}-${two(at)}`, year, at, at);
-const longYear = (year: string): number => (year.length === 2 ? 2000 + Number(year) : Number(year));
+/** The year that is written with two digits or with four. */
+export const longYear = (year: string): number => (year.length === 2 ? 2000 + Number(year) : Number(year));
 
 /** A day as "2025-01-31"; written as that, "1/31/2025" or "31.01.2025". Undefined for what is none. */
 export function readDay(written: string): string | undefined {
@@ -117,7 +120,7 @@ export function readPeriod(written: string): Period | undefined {
     /^(?<name>[a-z]{3,9})\.?[\s,'’-]*(?<year>\d{4}|\d{2})$/i.exec(text) ??
     /^(?<year>\d{4})[\s-]*(?<name>[a-z]{3,9})\.?$/i.exec(text);
   const name = named?.groups?.['name']?.toLowerCase() ?? '';
-  const at = months.indexOf(name.slice(0, 3)) + 1;
+  const at = monthNames.indexOf(name.slice(0, 3)) + 1;
   if (at > 0) return month(longYear(named?.groups?.['year'] ?? ''), at);
   const year = /^(?:fy|cy)?\s*(\d{4})$/i.exec(text)?.[1];
   if (year) return span(`FY${year}`, Number(year), 1, 12);
