@@ -86,7 +86,7 @@ const lengths: Record<string, number> = { month: 1, quarter: 3, year: 12 };
  */
 function monthsOfColumns(days: readonly string[], titles: readonly string[]): number {
   for (const title of titles) {
-    const said = /\bfor the (?:(\d{1,2}) )?(month|quarter|year)s? ended\b/i.exec(title.slice(0, 200));
+    const said = /\bfor the (?:([1-9]\d?) )?(month|quarter|year)s? ended\b/i.exec(title.slice(0, 200));
     if (said) return Math.min(Number(said[1] ?? 1), 12) * (lengths[(said[2] ?? '').toLowerCase()] ?? 1);
   }
   const [first = '', ...others] = days.map(monthOf);
