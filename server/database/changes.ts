@@ -47,6 +47,8 @@ export function openChanges(
   const listeners = new Set<Listener>();
   const wakes = new Set<() => void>();
   let client: pg.Client | undefined;
+  let listening: pg.Client | undefined;
+  let isPaused = false;
   let closed = false;
   let again: NodeJS.Timeout | undefined;
   let connecting: Promise<void>;
@@ -57,6 +59,7 @@ export function openChanges(
   const retry = (reason: string) => {
     if (closed || again !== undefined) return;
     onAway(reason);
+    listening = undefined;
     again = setTimeout(() => {
       again = undefined;
       connecting = connect(true);
@@ -69,8 +72,6 @@ export function openChanges(
       connectionTimeoutMillis: silenceMillis,
       query_timeout: silenceMillis,
       keepAlive: true,
-      // Nothing is sent on it, so only this notices a server that is gone without a word; the system's own default is two hours.
-      keepAliveInitialDelayMillis: silenceMillis,
       ...connection,
     });
     client = next;
@@ -85,6 +86,8 @@ export function openChanges(
     try {
       await next.connect();
       await next.query('listen dealkeep_changes; listen dealkeep_mail');
+      isPaused = false;
+      listening = next;
       if (wasAway) tell(null);
     } catch (error) {
       lost((error as Error).message);
@@ -92,8 +95,26 @@ export function openChanges(
     }
   }
 
+  /** Gives the connection up when it does not answer: nothing else is sent on it, and a proxy acknowledges for a server that is gone. */
+  async function ask(): Promise<void> {
+    const asked = listening;
+    // What is not read has no answer.
+    if (asked === undefined || isPaused) return;
+    try {
+      await asked.query('select');
+    } catch (error) {
+      if (asked !== client || isPaused) return;
+      retry((error as Error).message);
+      destroy(asked);
+    }
+  }
+
   connecting = connect(saysMissed);
-  const resume = () => void client?.connection.stream.resume();
+  const asking = setInterval(() => void ask(), silenceMillis).unref();
+  const resume = () => {
+    isPaused = false;
+    client?.connection.stream.resume();
+  };
   return {
     follow(listener) {
       listeners.add(listener);
@@ -103,11 +124,15 @@ export function openChanges(
       wakes.add(wake);
       return () => wakes.delete(wake);
     },
-    pause: () => void client?.connection.stream.pause(),
+    pause() {
+      isPaused = true;
+      client?.connection.stream.pause();
+    },
     resume,
     async close() {
       closed = true;
       clearTimeout(again);
+      clearInterval(asking);
       // Neither a handshake nor the end of a connection is answered where the network is silent.
       const late = setTimeout(() => client && destroy(client), closingMillis);
       await connecting;

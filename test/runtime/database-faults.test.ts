@@ -68,7 +68,7 @@ test('while PostgreSQL is silent /readyz says so long before that connection is 
   expect(metrics).toContain('dealkeep_database_connections{state="busy"} 1\n');
 });
 
-test('a connection for changes that meets silence, at the start and when it is made again, is made anew, and does not keep a node from ending', async () => {
+test('a connection for changes that meets silence, at the start, while it listens and when it is made again, is made anew, and does not keep a node from ending', async () => {
   const network = await startNetwork(service.connections.server);
   onTestFinished(network.stop);
   const { user, password, host, port, database } = network.connection;
@@ -94,7 +94,12 @@ test('a connection for changes that meets silence, at the start and when it is m
   network.state.silent = false;
   await expect.poll(listeners, patience).toBe(others + 1);
   network.state.silent = true;
-  const { opened } = network.state;
+  let { opened } = network.state;
+  await expect.poll(() => network.state.opened, patience).toBeGreaterThan(opened);
+  network.state.silent = false;
+  await expect.poll(listeners, patience).toBe(others + 1);
+  network.state.silent = true;
+  ({ opened } = network.state);
   network.cut();
   await expect.poll(() => network.state.opened, patience).toBeGreaterThan(opened + 1);
   await node.stop();
