@@ -70,6 +70,8 @@ const idsOnDeal = `
     (select x.id from findings x where x.deal_id = d.id order by x.created_by = $2 desc, x.id limit 1) as finding_id,
     (select x.id from financing_sources x where x.deal_id = d.id order by x.created_by = $2 desc, x.id limit 1) as source_id,
     (select x.buyer_user_id from offers x where x.deal_id = d.id order by x.buyer_user_id = $2 desc, x.id limit 1) as buyer_user_id,
+    (select x.id from offers x where x.deal_id = d.id order by x.buyer_user_id = $2 desc, x.id limit 1) as offer_id,
+    (select x.id from offers x where x.deal_id = d.id order by x.buyer_user_id = $2 desc, x.id desc limit 1) as other_offer_id,
     (select x.id from webhook_endpoints x where x.brokerage_id = coalesce($3, d.organization_id) order by x.id limit 1) as webhook_id
   from deals d where d.id = $1`;
 

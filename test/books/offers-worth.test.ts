@@ -148,6 +148,26 @@ describe('to each caller', () => {
     expect(Boolean(told?.two_best)).toBe(may('by how much the two offers differ'));
   });
 
+  test.each(people)('two offers side by side are told to the %s where both are theirs to see', async (caller) => {
+    const may = computed.find((one) => one.caller === caller && one.record === 'by how much the two offers differ')?.may
+      .length;
+    const { ask: askAs } = await web.as(caller);
+    const pair = await askAs(`/deals/${deal}/offers/${offerOf('other buyer')}/against/${offerOf('exclusive buyer')}`);
+    expect(pair.status).toBe(may ? 200 : 404);
+    const knowsBooks = computed.some(
+      ({ caller: who, record, may: seenBy }) => who === caller && /multiples/.test(record) && seenBy.length > 0,
+    );
+    for (const buyer of ['exclusive buyer', 'other buyer']) {
+      const money = computed.find(
+        (one) => one.caller === caller && one.record === `how certain the money of the ${buyer}'s offer is`,
+      )?.may.length;
+      const { status, body } = await askAs(`/deals/${deal}/offers/${offerOf(buyer)}/against/${offerOf(buyer)}`);
+      expect([buyer, status]).toEqual([buyer, money ? 200 : 404]);
+      if (!money) expect(JSON.stringify(body)).not.toMatch(/\d{6}/);
+      else expect([buyer, JSON.stringify(body).includes('multiple_')]).toEqual([buyer, knowsBooks]);
+    }
+  });
+
   test('and nothing to who is not signed in', async () => {
     expect((await fetch(`${web.service.origin}/api/web/deals/${deal}/offers/worth`)).status).toBe(401);
   });
@@ -257,6 +277,57 @@ describe('to the broker', () => {
     });
   });
 
+  test('two offers side by side: every term, and by how much the first is higher', async () => {
+    const against = async (first: string, second: string, query = '') =>
+      (await (await web.as('broker')).ask(`/deals/${deal}/offers/${offerOf(first)}/against/${offerOf(second)}${query}`))
+        .body;
+    const told = await against('other buyer', 'exclusive buyer');
+    expect([told.first, told.second]).toMatchObject([
+      { buyer_name: 'other buyer', mine: false, revision_number: 1, is_current: true, currency: 'USD' },
+      { buyer_name: 'exclusive buyer', mine: false },
+    ]);
+    expect(told.period).toBe('FY2025');
+    const short = (found: typeof told) =>
+      found.lines.map((one: Record<string, unknown>) => [
+        [one['term'], one['of']].filter(Boolean).join(' '),
+        one['first'],
+        one['second'],
+        one['by'],
+        one['by_share'],
+      ]);
+    expect(short(told)).toEqual([
+      ['purchase_price', '4200000', '3900000', '300000', '0.0769'],
+      ['cash_at_close', '4200000', '2900000', '1300000', '0.4483'],
+      ['seller_note', null, '600000', '-600000', '-1'],
+      ['earnout', null, '400000', '-400000', '-1'],
+      ['share_cash_at_close', '1', '0.7436', '0.2564', null],
+      ['share_seller_note', '0', '0.1538', '-0.1538', null],
+      ['share_earnout', '0', '0.1026', '-0.1026', null],
+      ['multiple_adjusted_ebitda', '5', '4.64', '0.36', null],
+      ['multiple_reported_ebitda', '5.83', '5.42', '0.41', null],
+      ['multiple_sde', '4.12', '3.82', '0.3', null],
+      ['multiple_revenue', '0.88', '0.81', '0.07', null],
+      ['debt', '4200000', '2900000', '1300000', '0.4483'],
+      ['most_cost 1.15', '0.173', '0.251', '-0.078', null],
+      ['most_cost 1.25', '0.16', '0.231', '-0.071', null],
+      ['most_cost_without_largest 1.15', '0.132', '0.191', '-0.059', null],
+      ['most_cost_without_largest 1.25', '0.121', '0.176', '-0.055', null],
+    ]);
+    // The other way about every difference has the other sign, and with terms typed in coverage is compared, too.
+    const turned = await against('exclusive buyer', 'other buyer', '?rate=10&years=10');
+    const coverage = turned.lines.filter(({ term }: { term: string }) => term.startsWith('least_coverage'));
+    expect(coverage.map((one: { by: string }) => one.by)).toEqual(['0.56', '0.43']);
+    for (const line of told.lines) {
+      const back = turned.lines.find((one: typeof line) => one.term === line.term && one.of === line.of);
+      expect([line.term, back.by, back.first, back.second]).toEqual([
+        line.term,
+        line.by.startsWith('-') ? line.by.slice(1) : `-${line.by}`,
+        line.second,
+        line.first,
+      ]);
+    }
+  });
+
   test.each([
     '?rate=101',
     '?rate=-1',
@@ -284,8 +355,8 @@ test('on the page of offers the broker compares them, and computes coverage with
       .poll(() => worth.getByRole('row', { name: /^exclusive buyer/ }).innerText())
       .toMatch(/4\.64×\s+5\.42×\s+3\.82×\s+0\.81×\s+74\.4%/);
     await expect
-      .poll(() => page.getByRole('region', { name: 'The two best offers' }).innerText())
-      .toMatch(/\+\$300,000/);
+      .poll(() => page.getByRole('region', { name: 'What differs' }).innerText())
+      .toMatch(/\+\$300,000 \(\+7\.7%\)/);
     await page.getByLabel('If it were accepted').selectOption({ label: 'exclusive buyer' });
     await page.getByLabel(/^Loan: rate/).fill('111');
     await page.getByRole('button', { name: 'Compute coverage by year' }).click();
@@ -321,6 +392,108 @@ test('on the page of offers the broker compares them, and computes coverage with
     await page.reload();
     await expect.poll(() => value.innerText()).toMatch(/\d deals? in USD without an asking price/);
     expect(await value.innerText()).not.toMatch(/\$0|\b0 deals/);
+  } finally {
+    await browser.close();
+  }
+});
+
+test('revisions are held against each other: dates, conditions and words too, for their buyer as for the broker', async () => {
+  const buyer = await web.as('exclusive buyer');
+  const submit = async (payload: object): Promise<string> => {
+    const { status, body } = await buyer.ask(`/deals/${deal}/offers`, { payload: { currency: 'USD', ...payload } });
+    expect([status, body.error]).toEqual([201, undefined]);
+    return body.id;
+  };
+  const earlier = await submit({
+    purchase_price: '4000000',
+    cash_at_close: '4000000.00',
+    financing_contingency: true,
+    target_close_date: '2036-05-01',
+    expires_at: '2036-03-01T12:00:00Z',
+    terms: 'All assets.',
+    inspection_period: 30,
+  });
+  const later = await submit({
+    purchase_price: '4100000',
+    cash_at_close: '4000000',
+    financing_contingency: false,
+    target_close_date: '2036-04-17',
+    expires_at: '2036-03-15T09:00:00-05:00',
+    terms: 'All assets but the van.',
+    __proto: 'x',
+  });
+  for (const caller of ['exclusive buyer', "exclusive buyer's advisor", 'broker']) {
+    const { ask: askAs } = await web.as(caller);
+    const { body } = await askAs(`/deals/${deal}/offers/${later}/against/${earlier}`);
+    const lines = body.lines.map((one: Record<string, unknown>) => [
+      [one['term'], one['of']].filter(Boolean).join(' '),
+      one['first'],
+      one['second'],
+      one['same'],
+      one['by'],
+    ]);
+    expect(body.second).toMatchObject({ is_current: false, mine: caller === 'exclusive buyer' });
+    expect(lines.filter(([term]: [string]) => !/multiple|share|cost|debt|coverage/.test(term))).toEqual([
+      ['purchase_price', '4100000', '4000000', false, '100000'],
+      ['cash_at_close', '4000000', '4000000', true, null],
+      ['financing_contingency', 'no', 'yes', false, null],
+      ['target_close_date', '2036-04-17', '2036-05-01', false, '-14'],
+      ['expires_at', '2036-03-15T14:00:00.000Z', '2036-03-01T12:00:00.000Z', false, '14'],
+      ['terms', 'All assets but the van.', 'All assets.', false, null],
+      ['other __proto', 'x', null, false, null],
+      ['other inspection_period', null, '30', false, null],
+    ]);
+    expect(lines).toContainEqual(['share_unsaid', '0.0244', '0', false, '0.0244']);
+  }
+  for (const caller of ['other buyer', 'new buyer', 'viewer', 'outsider'])
+    expect((await (await web.as(caller)).ask(`/deals/${deal}/offers/${later}/against/${earlier}`)).status).toBe(404);
+  // Nor is an offer told under a deal that is not its own.
+  const { ask: askAs } = await web.as('broker');
+  expect((await askAs(`/deals/${web.scene.idle}/offers/${later}/against/${earlier}`)).status).toBe(404);
+
+  const browser = await openBrowser();
+  try {
+    // Who made the offers alone sees no other, and is shown what they changed last.
+    const own = await openDesk(browser, web.service.origin, { cookie: buyer.cookie, locale: 'en-US' });
+    await own.page.goto(`${web.service.origin}/deals/${deal}/offers`);
+    const differs = own.page.getByRole('region', { name: 'What differs' });
+    await expect.poll(() => differs.getByRole('row', { name: /^Price \$/ }).innerText()).toMatch(/\+\$100,000/);
+    await expect
+      .poll(() => differs.getByRole('row', { name: /^Target closing/ }).innerText())
+      .toMatch(/14 days earlier/);
+    expect(
+      (await own.page.getByLabel('Compared with').locator('option').allInnerTexts()).every((one) =>
+        one.startsWith('Your offer'),
+      ),
+    ).toBe(true);
+    await own.close();
+
+    const { cookie } = await web.as('broker');
+    const { page } = await openDesk(browser, web.service.origin, { cookie, locale: 'en-US' });
+    await page.goto(`${web.service.origin}/deals/${deal}/offers`);
+    await page.getByLabel('Compared with').selectOption({ label: 'exclusive buyer, revision 3' });
+    await page.getByLabel('Offer', { exact: true }).selectOption({ label: 'exclusive buyer, revision 2' });
+    const row = page.getByRole('region', { name: 'What differs' }).getByRole('row', { name: /^Price \$/ });
+    await expect.poll(() => row.innerText()).toMatch(/-\$100,000/);
+    // The address is the choice: opened again it shows the same two.
+    expect(new URL(page.url()).searchParams.get('second')).toBe(later);
+    await page.reload();
+    await expect.poll(() => row.innerText()).toMatch(/-\$100,000/);
+    // The history leads there, too.
+    await page
+      .getByRole('button', { name: /revisions/ })
+      .first()
+      .click();
+    await page.getByRole('link', { name: 'By how much it differs from revision 2' }).click();
+    await expect.poll(() => row.innerText()).toMatch(/\+\$100,000/);
+    expect(new URL(page.url()).searchParams.get('first')).toBe(later);
+    // What is not there is said, and another choice mends it.
+    await page.goto(`${web.service.origin}/deals/${deal}/offers?first=${later}&second=${crypto.randomUUID()}`);
+    await page.getByText('One of the two is not there').waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`${web.service.origin}/deals/${deal}/offers?first=${later}&second=${earlier}`);
+    await page.getByText('14 days earlier').waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
   } finally {
     await browser.close();
   }

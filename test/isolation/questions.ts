@@ -10,6 +10,7 @@ const tablesOf: Readonly<Record<string, readonly string[]>> = {
   deals: ['deals'],
   ndas: ['ndas'],
   offers: ['offers'],
+  against: ['offers'],
   conditions: ['closing_conditions'],
   questions: ['questions'],
   findings: ['findings'],

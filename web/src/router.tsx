@@ -18,6 +18,7 @@ import { homeQuery } from './api/home.ts';
 import { meQuery } from './api/me.ts';
 import { queryClient } from './api/query-client.ts';
 import { readContactsSearch } from './routes/contacts/search.ts';
+import { readOffersSearch } from './routes/deals/offers/search.ts';
 import { readDealsSearch } from './routes/deals/search.ts';
 import { safeReturnPath } from './lib/return-path.ts';
 import { paths, type PagePath } from './paths.ts';
@@ -165,7 +166,15 @@ const tab = <P extends PathBelow<typeof paths.deal>>(path: P) =>
   createRoute({ getParentRoute: () => deal, path: below(paths.deal, path), component: pageAt(path) });
 
 const dealTabs = deal.addChildren({
-  ...(eachOf(plainBelow(paths.deal), tab) as { [P in PathBelow<typeof paths.deal>]: ReturnType<typeof tab<P>> }),
+  ...(eachOf(plainBelow(paths.deal, paths.dealOffers), tab) as {
+    [P in Exclude<PathBelow<typeof paths.deal>, typeof paths.dealOffers>]: ReturnType<typeof tab<P>>;
+  }),
+  offers: createRoute({
+    getParentRoute: () => deal,
+    path: below(paths.deal, paths.dealOffers),
+    validateSearch: readOffersSearch,
+    component: pageAt(paths.dealOffers),
+  }),
   overview: createRoute({
     getParentRoute: () => deal,
     path: '/',

@@ -8,6 +8,7 @@ import {
   coverageByYear,
   coverageInWords,
   exampleTerms,
+  mostAnnualCost,
   withoutCustomer,
   type Loan,
   type Terms,
@@ -28,6 +29,7 @@ import {
   type Decimal,
 } from '../diligence/decimals.ts';
 import { basisOf, earnings, type Earnings } from '../diligence/earnings.ts';
+import { rounded } from '../diligence/fractions.ts';
 import type { CustomerRevenue } from '../diligence/figures.ts';
 import { isDecimal, type AdjustmentCategory } from '../diligence/normalizations.ts';
 import { judged, rulesOn, type SbaAnswer, type SbaFacts, type SbaRule } from '../diligence/sba-rules.ts';
@@ -92,6 +94,7 @@ export interface AssessedOffer {
 /** The longest amount that is computed with. */
 const longestAmount = 60;
 
+/** The decimal that a value of a payload is; null of anything else. */
 const amountIn = (value: unknown): Decimal | null =>
   typeof value === 'string' && value.length <= longestAmount && isDecimal(value) ? decimal(value) : null;
 
@@ -205,15 +208,23 @@ export interface YearTold {
   readonly coverage: string | null;
 }
 
+/** What the debt may cost a year at most, as a share of itself rounded down, to be covered so many times; null where nothing is earned. */
+export interface MostCost {
+  readonly covered: string;
+  readonly cost: string | null;
+}
+
 export interface CoverageTold {
   readonly debt: string;
   readonly debt_is: DebtIs;
+  readonly most_cost: readonly MostCost[];
   /** What the debt may cost a year at most to be covered 1.15 times, and 1.25 times. */
   readonly sentences: readonly string[];
   /** The same when the largest customer goes; null where customers are not told for twelve months. */
   readonly without_largest: {
     readonly customer: string;
     readonly ebitda: string;
+    readonly most_cost: readonly MostCost[];
     readonly sentences: readonly string[];
   } | null;
   /** With the terms that were typed in; null without them. */
@@ -270,7 +281,7 @@ export interface Assessment {
   readonly sba_rules: readonly Omit<SbaRule, 'judge' | 'needs' | 'superseded'>[];
 }
 
-interface Given {
+export interface Given {
   readonly offers: readonly AssessedOffer[];
   readonly books: Books;
   /** The largest customer in the latest period that customers are told for. */
@@ -318,6 +329,12 @@ function sentencesOn(ebitda: Decimal, debt: Debt, currency: string, terms: Terms
   return [...new Set(sentences)];
 }
 
+const mostCost = (ebitda: Decimal, debt: Decimal): MostCost[] =>
+  asked.map((coverage) => {
+    const most = mostAnnualCost(ebitda, debt, coverage);
+    return { covered: written(coverage), cost: most && written(rounded(most, 3n, 'down')) };
+  });
+
 function coverageOf(
   offer: OfferAmounts,
   debt: Debt,
@@ -333,10 +350,12 @@ function coverageOf(
   return {
     debt: written(all),
     debt_is: debt.is,
+    most_cost: mostCost(ebitda, all),
     sentences: sentencesOn(ebitda, debt, period.currency, terms),
     without_largest: less && {
       customer: less.name,
       ebitda: written(less.ebitda),
+      most_cost: mostCost(less.ebitda, all),
       sentences: sentencesOn(less.ebitda, debt, period.currency, terms),
     },
     years: borrowed && yearsTold(ebitda, borrowed),
@@ -345,7 +364,7 @@ function coverageOf(
 }
 
 /** The coverage of the worst year, which is what a rule looks at. */
-const leastCoverage = (years: readonly YearTold[] | null | undefined): Decimal | null => {
+export const leastCoverage = (years: readonly YearTold[] | null | undefined): Decimal | null => {
   const all = (years ?? []).flatMap(({ coverage }) => (coverage === null ? [] : [decimal(coverage)]));
   return all.toSorted(compare)[0] ?? null;
 };

@@ -14,6 +14,7 @@ import {
   isTooLarge,
   isVast,
   mostOffersAPage,
+  offerOfDeal,
   offerRevisions,
   submitOffer,
 } from '../../domain/offers/offers.ts';
@@ -22,6 +23,7 @@ import { booksOf } from '../../domain/diligence/books.ts';
 import { mostYears } from '../../domain/diligence/coverage.ts';
 import { decimal as exact } from '../../domain/diligence/decimals.ts';
 import { assessed, funding, moment, type TypedTerms } from '../../domain/offers/assessment.ts';
+import { twoOffers } from '../../domain/offers/compared.ts';
 import { asDealPage, dealPage } from '../../domain/deals/page.ts';
 import { originOf } from '../../http/origin.ts';
 import { notAllowed } from '../../http/problem.ts';
@@ -144,6 +146,36 @@ export function offerRoutes(services: Services) {
       return c.json(
         assessed({
           offers,
+          books,
+          largest: customers[0] ?? null,
+          funding: sources ?? null,
+          day: on,
+          label: given.period_label,
+          typed: typedIn(given),
+        }),
+      );
+    })
+
+    .get('/deals/:id/offers/:offer_id/against/:other_offer_id', query(Typed), async (c) => {
+      const dealId = pathId(c);
+      const given = c.req.valid('query');
+      const withFunding = services.config.features.financing;
+      const [person, first, second, books, customers, time, sources] = await withPersonAndDeal(
+        services,
+        c,
+        dealId,
+        offerOfDeal(dealId, pathId(c, 'offer_id')),
+        offerOfDeal(dealId, pathId(c, 'other_offer_id')),
+        booksOf(dealId, { withCustomers: false }),
+        latestCustomers(dealId, null),
+        moment(),
+        ...(withFunding ? [funding(dealId)] : []),
+      );
+      const { now, day: on } = orNotFound(time);
+      return c.json(
+        twoOffers(orNotFound(first), orNotFound(second), {
+          caller: person.user_id,
+          now,
           books,
           largest: customers[0] ?? null,
           funding: sources ?? null,

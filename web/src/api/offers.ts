@@ -29,6 +29,21 @@ export const worthQuery = (dealId: Id, typed: TypedTerms) =>
     staleTime: 0,
   });
 
+/** Two offers, or two revisions of one, side by side, with what somebody typed in; while these change, what was there before. */
+export const againstQuery = (dealId: Id, offer: Id, other: Id, typed: TypedTerms) =>
+  queryOptions({
+    queryKey: [...keys.of(dealId, 'offers'), 'against', offer, other, typed],
+    queryFn: ({ signal }) =>
+      api.get('/web/deals/:id/offers/:offer_id/against/:other_offer_id', {
+        param: { id: dealId, offer_id: offer, other_offer_id: other },
+        query: typed,
+        signal,
+      }),
+    placeholderData: keepPreviousData,
+    // The books change elsewhere, without a change of the offers.
+    staleTime: 0,
+  });
+
 /** Every revision of one buyer's offer, the latest first. */
 export const revisionsQuery = (dealId: Id, buyer: Id) =>
   infiniteQueryOptions({

@@ -43,9 +43,22 @@ export function formatShare(share: Decimal, { signed = false } = {}): string {
   );
 }
 
+/** "+2.4 points": the difference of two shares, in percentage points. */
+export function formatPoints(difference: Decimal): string {
+  const parts = numberFormat({
+    style: 'percent',
+    minimumFractionDigits: 1,
+    maximumFractionDigits: 1,
+    signDisplay: 'exceptZero',
+  }).formatToParts(exact(difference));
+  const digits = parts.filter(({ type }) => type !== 'percentSign').map(({ value }) => value);
+  return `${digits.join('').trim()} points`;
+}
+
 /** "4.80×", always with two digits behind the point. */
-export function formatMultiple(multiple: Decimal): string {
-  return `${numberFormat({ minimumFractionDigits: 2, maximumFractionDigits: 2 }).format(exact(multiple))}×`;
+export function formatMultiple(multiple: Decimal, { signed = false } = {}): string {
+  const signDisplay = signed ? 'exceptZero' : 'auto';
+  return `${numberFormat({ minimumFractionDigits: 2, maximumFractionDigits: 2, signDisplay }).format(exact(multiple))}×`;
 }
 
 /** "4.2 MB" */

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Offer, OfferPayload } from '../../../api/shapes.ts';
 import { useInfiniteQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { revisionsQuery } from '../../../api/offers.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Drawer } from '../../../components/dialog.tsx';
@@ -9,8 +10,10 @@ import { PagedList } from '../../../components/paged-list.tsx';
 import { SkeletonText } from '../../../components/states.tsx';
 import { DayText, Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
+import { paths } from '../../../paths.ts';
 import { useDeal } from '../context.ts';
 import { Decision } from './facts.tsx';
+import { sideBySide } from './side-by-side.tsx';
 import { otherTerms, parts } from '../../../components/offers/payload.ts';
 
 interface Line {
@@ -56,7 +59,7 @@ export function linesOf(payload: OfferPayload): Line[] {
 }
 
 /** One revision, with what is new in it marked. */
-function Revision({ offer, before }: { offer: Offer; before: Offer | undefined }) {
+function Revision({ offer, before, onClose }: { offer: Offer; before: Offer | undefined; onClose: () => void }) {
   const earlier = new Map(before && linesOf(before.payload).map(({ label, value }) => [label, value]));
   const lines = linesOf(offer.payload);
   const dropped = [...earlier.keys()].filter((label) => !lines.some((line) => line.label === label));
@@ -85,6 +88,20 @@ function Revision({ offer, before }: { offer: Offer; before: Offer | undefined }
         })}
       </dl>
       {dropped.length > 0 && <p className="mt-2 text-sm text-faint">No longer named: {dropped.join(', ')}</p>}
+      {before && (
+        <p className="mt-2 text-sm">
+          <Link
+            to={paths.dealOffers}
+            params={{ dealId: offer.deal_id }}
+            search={{ first: offer.id, second: before.id }}
+            hash={sideBySide}
+            onClick={onClose}
+            className="rounded-sm text-accent-ink underline underline-offset-3 hover:text-ink coarse:py-2.5"
+          >
+            By how much it differs from revision {before.revision_number}
+          </Link>
+        </p>
+      )}
     </section>
   );
 }
@@ -101,7 +118,9 @@ export function HistoryDrawer({ of, onClose }: { of: Offer; onClose: () => void 
     >
       <PagedList query={query} skeleton={<SkeletonText lines={8} />} empty={null}>
         {(revisions) =>
-          revisions.map((offer, place) => <Revision key={offer.id} offer={offer} before={revisions[place + 1]} />)
+          revisions.map((offer, place) => (
+            <Revision key={offer.id} offer={offer} before={revisions[place + 1]} onClose={onClose} />
+          ))
         }
       </PagedList>
     </Drawer>

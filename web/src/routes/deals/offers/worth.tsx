@@ -1,4 +1,4 @@
-/** What the offers come to against the books: multiples, how certain the money is, what each add-back is paid for, how the two best differ. */
+/** What the offers come to against the books: multiples, how certain the money is, what each add-back is paid for. */
 import type { ReactNode } from 'react';
 import type { Offer, OfferAssessment, OfferWorth } from '../../../api/shapes.ts';
 import { Card } from '../../../components/card.tsx';
@@ -71,12 +71,9 @@ const shareOf = ({ money }: OfferWorth, part: string): ReactNode => {
   return found ? formatShare(found.share) : none;
 };
 
-interface WorthProps {
+interface OffersWorthProps {
   assessment: OfferAssessment;
   offers: readonly Offer[];
-}
-
-interface OffersWorthProps extends WorthProps {
   onPeriod: (label: string) => void;
 }
 
@@ -136,36 +133,6 @@ export function OffersWorth({ assessment: { basis, periods, offers: worth }, off
               : []),
             ...parts.map(({ key }) => shareOf(found, key)),
             ...(isUnsaid ? [shareOf(found, 'unsaid')] : []),
-          ],
-        }))}
-      />
-    </Card>
-  );
-}
-
-const termNames: Readonly<Record<string, string>> = {
-  purchase_price: 'Price',
-  ...Object.fromEntries(parts.map(({ key, label }) => [key, label])),
-};
-
-/** By how much the two best offers differ. */
-export function TwoBest({ assessment: { compared }, offers }: WorthProps) {
-  const offerOf = (id: string | undefined) => offers.find((one) => one.id === id);
-  const [first, second] = [offerOf(compared?.first), offerOf(compared?.second)];
-  if (!compared || !first || !second) return null;
-  const currency = first.payload.currency;
-  return (
-    <Card flush title="The two best offers" description="Where they differ, and by how much.">
-      <Figures
-        label="The two best offers"
-        head={['Part', calls(first), calls(second), 'Difference']}
-        rows={compared.differences.map(({ term, first: a, second: b, by }) => ({
-          key: term,
-          cells: [
-            termNames[term],
-            <Money key="first" amount={a} currency={currency} />,
-            <Money key="second" amount={b} currency={currency} />,
-            <Money key="by" amount={by} currency={currency} signed className="font-medium text-ink" />,
           ],
         }))}
       />

@@ -1,0 +1,300 @@
+/** Two offers of one's choice, or two revisions of one, side by side: what differs, and by how much. */
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { getRouteApi } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { againstQuery, revisionsQuery } from '../../../api/offers.ts';
+import type { ComparedLine, Id, Offer, OfferAssessment, TwoOffers, TypedTerms } from '../../../api/shapes.ts';
+import { Card } from '../../../components/card.tsx';
+import { Field } from '../../../components/field.tsx';
+import { Select } from '../../../components/input.tsx';
+import { Money } from '../../../components/money.tsx';
+import { parts } from '../../../components/offers/payload.ts';
+import { none } from '../../../components/offers/terms.tsx';
+import { itemsOf } from '../../../components/paged-list.tsx';
+import { Scrolled } from '../../../components/scrolled.tsx';
+import { SkeletonText } from '../../../components/states.tsx';
+import { DayText, Time } from '../../../components/time.tsx';
+import { cx } from '../../../lib/cx.ts';
+import { formatMultiple, formatPoints, formatShare, plural } from '../../../lib/format.ts';
+import { useBreakpoint } from '../../../lib/use-media.ts';
+import { paths } from '../../../paths.ts';
+import { useDeal } from '../context.ts';
+
+const route = getRouteApi('/app/deals/$dealId/offers');
+
+/** Where the page has the comparison: what links lead to. */
+export const sideBySide = 'side-by-side';
+
+type Side = TwoOffers['first'];
+
+const names: Readonly<Record<string, string>> = {
+  currency: 'Currency',
+  purchase_price: 'Price',
+  ...Object.fromEntries(
+    parts.flatMap(({ key, label }) => [
+      [key, label],
+      [`share_${key}`, `${label}, share`],
+    ]),
+  ),
+  share_unsaid: 'Not said, share',
+  multiple_adjusted_ebitda: 'Price to adjusted EBITDA',
+  multiple_reported_ebitda: 'Price to reported EBITDA',
+  multiple_sde: 'Price to SDE',
+  multiple_revenue: 'Price to revenue',
+  debt: 'Debt with seller note',
+  least_coverage: 'Coverage in the worst year',
+  least_coverage_without_largest: 'Coverage in the worst year, without the largest customer',
+  financing_contingency: 'Financing contingency',
+  target_close_date: 'Target closing',
+  expires_at: 'Valid until',
+  terms: 'Terms',
+};
+
+/** What a line is called. */
+function nameOf({ term, of }: ComparedLine): string {
+  if (term === 'other') return (of ?? '').replaceAll('_', ' ');
+  if (term === 'most_cost') return `Most that the debt may cost a year for ${of}× coverage`;
+  if (term === 'most_cost_without_largest')
+    return `Most that it may cost for ${of}× coverage without the largest customer`;
+  return names[term] ?? term;
+}
+
+/** What one of the two says. */
+function Said({
+  kind,
+  value,
+  currency,
+}: {
+  kind: ComparedLine['kind'];
+  value: string | null;
+  currency: string | null;
+}) {
+  if (value === null) return none;
+  if (kind === 'money') return <Money amount={value} currency={currency} />;
+  if (kind === 'share') return formatShare(value);
+  if (kind === 'times') return formatMultiple(value);
+  if (kind === 'day') return <DayText day={value} />;
+  if (kind === 'time') return <Time at={value} as="date" />;
+  if (kind === 'yes_no') return value === 'yes' ? 'Yes' : 'No';
+  return <span className="whitespace-pre-line">{value}</span>;
+}
+
+/** By how much the first is more than the second, in the words of what is counted. */
+function Difference({
+  line: { kind, by, by_share: share },
+  currency,
+}: {
+  line: ComparedLine;
+  currency: string | null;
+}) {
+  if (by === null) return <span className="text-faint">Differs</span>;
+  if (kind === 'share') return formatPoints(by);
+  if (kind === 'times') return formatMultiple(by, { signed: true });
+  if (kind !== 'money') {
+    const days = Number(by);
+    return days === 0 ? 'Same day' : `${plural(Math.abs(days), 'day')} ${days > 0 ? 'later' : 'earlier'}`;
+  }
+  return (
+    <>
+      <Money amount={by} currency={currency} signed />
+      {share !== null && <span className="font-normal text-faint"> ({formatShare(share, { signed: true })})</span>}
+    </>
+  );
+}
+
+const callsSide = ({ mine, buyer_name: name }: Pick<Side, 'mine' | 'buyer_name'>): string =>
+  mine ? 'Your offer' : (name ?? 'A buyer');
+
+/** How an offer is called among revisions: "Your offer, revision 2". */
+const callsRevision = (offer: Pick<Side, 'mine' | 'buyer_name' | 'revision_number'>): string =>
+  `${callsSide(offer)}, revision ${offer.revision_number}`;
+
+interface LinesProps {
+  two: TwoOffers;
+  lines: readonly ComparedLine[];
+  heads: readonly [first: string, second: string];
+}
+
+const cell = 'px-2.5 py-2.5 first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5 align-top';
+
+function LinesTable({ two: { first, second }, lines, heads }: LinesProps) {
+  return (
+    <Scrolled label="What differs" className="border-t border-line">
+      <table className="w-full min-w-160 table-fixed border-collapse text-sm">
+        <thead>
+          <tr className="border-b border-line text-faint">
+            <th scope="col" className={cx(cell, 'w-2/8 text-left font-normal')}>
+              Term
+            </th>
+            {[...heads, 'Difference'].map((head) => (
+              <th key={head} scope="col" className={cx(cell, 'w-2/8 text-right font-normal break-words')}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => {
+            const align = line.kind === 'text' ? 'text-left break-words' : 'text-right tabular';
+            return (
+              <tr key={`${line.term} ${line.of}`} className="border-b border-line last:border-0">
+                <th scope="row" className={cx(cell, 'text-left font-medium break-words text-ink')}>
+                  {nameOf(line)}
+                </th>
+                <td className={cx(cell, align)}>
+                  <Said kind={line.kind} value={line.first} currency={first.currency} />
+                </td>
+                <td className={cx(cell, align)}>
+                  <Said kind={line.kind} value={line.second} currency={second.currency} />
+                </td>
+                <td className={cx(cell, 'text-right font-medium text-ink tabular')}>
+                  <Difference line={line} currency={first.currency} />
+                </td>
+              </tr>
+            );
+          })}
+        </tbody>
+      </table>
+    </Scrolled>
+  );
+}
+
+/** The same on a phone: what differs above what each of the two says. */
+function LinesList({ two: { first, second }, lines, heads }: LinesProps) {
+  const sides = [
+    { head: heads[0], says: (line: ComparedLine) => line.first, currency: first.currency },
+    { head: heads[1], says: (line: ComparedLine) => line.second, currency: second.currency },
+  ];
+  return (
+    <ul className="divide-y divide-line border-t border-line">
+      {lines.map((line) => (
+        <li key={`${line.term} ${line.of}`} className="px-4 py-3">
+          <p className="flex flex-wrap items-baseline justify-between gap-x-3">
+            <span className="font-medium break-words text-ink">{nameOf(line)}</span>
+            <span className="text-sm font-medium text-ink tabular">
+              <Difference line={line} currency={first.currency} />
+            </span>
+          </p>
+          <dl className="mt-1 grid grid-cols-2 gap-x-4 text-sm">
+            {sides.map(({ head, says, currency }) => (
+              <div key={head} className="min-w-0">
+                <dt className="truncate text-faint">{head}</dt>
+                <dd className="break-words tabular">
+                  <Said kind={line.kind} value={says(line)} currency={currency} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Lines({ two }: { two: TwoOffers }) {
+  const phone = useBreakpoint() === null;
+  const { first, second } = two;
+  const call =
+    first.buyer_user_id === second.buyer_user_id
+      ? ({ revision_number: number }: Side) => `Revision ${number}`
+      : (side: Side) => (side.is_current ? callsSide(side) : callsRevision(side));
+  const heads = [call(first), call(second)] as const;
+  const lines = two.lines.filter(({ same }) => !same);
+  const same = two.lines.filter((line) => line.same).map(nameOf);
+  const Shown = phone ? LinesList : LinesTable;
+  return (
+    <>
+      {lines.length > 0 && <Shown two={two} lines={lines} heads={heads} />}
+      {same.length > 0 && (
+        <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
+          {lines.length === 0 ? 'Nothing differs. ' : ''}The same in both: {same.join(', ')}.
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What can be chosen: every current offer, and the earlier revisions of those whose offers are chosen. */
+function useChoices(offers: readonly Offer[], two: TwoOffers | undefined, alone: Offer | undefined) {
+  const { deal } = useDeal();
+  const revised = (buyer: Id | undefined) =>
+    offers.some((offer) => offer.buyer_user_id === buyer && offer.revision_number > 1);
+  const [one, other] = [two?.first.buyer_user_id ?? alone?.buyer_user_id, two?.second.buyer_user_id];
+  const first = useInfiniteQuery({ ...revisionsQuery(deal.id, one ?? ''), enabled: revised(one) });
+  const second = useInfiniteQuery({ ...revisionsQuery(deal.id, other ?? ''), enabled: revised(other) });
+  const all = [...offers, ...itemsOf(first.data), ...itemsOf(second.data), ...(two ? [two.first, two.second] : [])];
+  return [...new Map(all.map((offer) => [offer.id, offer])).values()].map((offer) => ({
+    value: offer.id,
+    label: offer.is_current && offer.revision_number === 1 ? callsSide(offer) : callsRevision(offer),
+  }));
+}
+
+interface SideBySideProps {
+  /** Each buyer's current offer, the highest first. */
+  offers: readonly Offer[];
+  /** The two that are compared where nobody has chosen. */
+  best: OfferAssessment['compared'] | undefined;
+  typed: TypedTerms;
+}
+
+/** Any two of the offers that the reader sees; the address keeps which. Nothing where there are no two. */
+export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode {
+  const { deal } = useDeal();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const [highest, next] = offers;
+  const alone = next === undefined && highest && highest.revision_number > 1 ? highest : undefined;
+  const before = useInfiniteQuery({
+    ...revisionsQuery(deal.id, alone?.buyer_user_id ?? ''),
+    enabled: alone !== undefined,
+  });
+  const earlier = itemsOf(before.data).find(({ is_current: current }) => !current);
+  const [top, other] = alone ? [alone.id, earlier?.id] : [best?.first ?? highest?.id, best?.second ?? next?.id];
+  const first = search.first ?? (search.second === top ? other : top);
+  const second = search.second ?? (first === top ? other : top);
+  const isChosen = first !== undefined && second !== undefined;
+  const query = useQuery({ ...againstQuery(deal.id, first ?? '', second ?? '', typed), enabled: isChosen });
+  const choices = useChoices(offers, query.data, alone);
+  if (!isChosen) return null;
+  const choose = (one: Id, two: Id) =>
+    void navigate({
+      to: paths.dealOffers,
+      params: { dealId: deal.id },
+      search: { first: one, second: two },
+      replace: true,
+      resetScroll: false,
+    });
+  return (
+    <Card
+      id={sideBySide}
+      flush
+      title="Side by side"
+      description={
+        <>
+          What differs, and by how much the first is higher. What an offer does not say counts as nothing.
+          {query.data?.period && ` Against ${query.data.period}.`}
+        </>
+      }
+    >
+      <div className="grid gap-x-4 gap-y-3 px-4 pb-4 sm:max-w-160 sm:grid-cols-2 sm:px-5">
+        <Field label="Offer">
+          <Select value={first} onChange={(id) => choose(id, id === second ? first : second)} options={choices} />
+        </Field>
+        <Field label="Compared with">
+          <Select value={second} onChange={(id) => choose(id === first ? second : first, id)} options={choices} />
+        </Field>
+      </div>
+      {query.isError ? (
+        <p className="border-t border-line px-4 py-3 text-soft sm:px-5">
+          One of the two is not there, or not for you to see. Choose another.
+        </p>
+      ) : query.data ? (
+        <Lines two={query.data} />
+      ) : (
+        <div className="px-4 pb-4 sm:px-5">
+          <SkeletonText lines={6} />
+        </div>
+      )}
+    </Card>
+  );
+}
