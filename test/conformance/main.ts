@@ -45,6 +45,8 @@ const applying: Readonly<Record<string, readonly string[]>> = {
   'server-sse-multiple-streams': [later],
   'server-stateless': [later],
   'sep-2164-resource-not-found': [later],
+  'input-required-result-unsupported-methods': [later],
+  'input-required-result-validate-input': [later],
   caching: [later],
 };
 
