@@ -53,7 +53,8 @@ export const interfaces: readonly Interface[] = [
   {
     name: 'web',
     ...below('/api/web'),
-    routes: (services) => apiRoutes(services, toolFacts(services.config.features)),
+    routes: (services) =>
+      apiRoutes(services, toolFacts(services.config.features), takenDocuments(services.config.clientMetadata)),
     writeProblem: answerProblem,
   },
 ];

@@ -6,6 +6,7 @@
 
 import { readFileSync } from 'node:fs';
 import { ConfigError, type Config } from '../config.ts';
+import type { TakenDocuments } from '../domain/clients/connected-clients.ts';
 import { anyPort, redirectUriFault, redirectUriLimits } from '../domain/clients/redirect-uris.ts';
 import { faultOfUrl, guardedFetch, NotFetched, type GuardedAnswer } from '../http/guarded-fetch.ts';
 import type { Services } from '../services.ts';
@@ -117,10 +118,10 @@ function readPinned({ mode, file, guard }: Config['clientMetadata']): ReadonlyMa
 }
 
 /**
- * Which clients by their document this service takes, by the addresses of their documents; null when it takes every one. Those that were connected before it was
- * set up so are refused like any other. Throws a ConfigError when the pinned ones cannot be used.
+ * Which clients by their document are taken with these settings. Those that were connected before the service was set up so are refused like any other. Throws a
+ * ConfigError when the pinned ones cannot be used.
  */
-export function takenDocuments(settings: Config['clientMetadata']): ((url: string) => boolean) | null {
+export function takenDocuments(settings: Config['clientMetadata']): TakenDocuments {
   if (settings.mode === 'on') return null;
   const pinned = readPinned(settings);
   return (url) => pinned.has(url);

@@ -3,6 +3,7 @@
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
 import { callersDocument } from '../domain/clients/authorization.ts';
+import type { TakenDocuments } from '../domain/clients/connected-clients.ts';
 import { accessTokenDigest, type TokenCaller } from '../domain/clients/tokens.ts';
 import { bearerToken } from '../http/bearer-token.ts';
 import { Problem } from '../http/problem.ts';
@@ -37,9 +38,6 @@ export async function admit(exchange: Exchange, path: ResourcePath): Promise<Tok
   if (caller === null) throw unauthorized(exchange.services, path, 'invalid_token');
   return caller;
 }
-
-/** Which clients by their document this service takes, by the addresses of their documents; null: every one. */
-export type TakenDocuments = ((url: string) => boolean) | null;
 
 /** Throws a problem of 401 for a client by a document that is not taken: it was connected when the service was set up otherwise. */
 export async function checkDocument(

@@ -2,10 +2,11 @@
 
 import { Hono, type Context } from 'hono';
 import type { Services } from '../services.ts';
+import type { TakenDocuments } from '../domain/clients/connected-clients.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem, reported } from '../http/problem.ts';
 import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
-import { admit, checkDocument, countCalls, presentedDigest, type TakenDocuments } from './admission.ts';
+import { admit, checkDocument, countCalls, presentedDigest } from './admission.ts';
 import { deploymentSealer } from '../http/sealed-cursor.ts';
 import { openHolders } from '../http/token-holders.ts';
 import { openExchange, type Exchange, type Holder } from './exchange.ts';

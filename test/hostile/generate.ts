@@ -32,7 +32,7 @@ const names: readonly string[] = ['__proto__', 'constructor', 'id', 'cursor', 'n
 /** The fields that each route of the web application's interface takes, in its body and in its query, as its schemas say. */
 function taken(services: Services): ReadonlyMap<string, { json: Fields; query: Fields }> {
   const all = new Map<string, { json: Fields; query: Fields }>();
-  for (const { method, path, handler } of apiRoutes(services, toolFacts(services.config.features)).routes) {
+  for (const { method, path, handler } of apiRoutes(services, toolFacts(services.config.features), null).routes) {
     const check = checkOf(handler);
     if (!check) continue;
     const { properties = {} } = z.toJSONSchema(check.schema, { unrepresentable: 'any' }) as Described;

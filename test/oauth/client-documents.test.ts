@@ -595,6 +595,17 @@ describe.runIf(canCertify)('clients by their document', () => {
             here ? [200, 200, 200] : [401, goesOn, 200],
           );
         }
+        // The page of the settings says so.
+        const { headers } = signedInWith(service, ada.session);
+        const onPage = async (at: { readonly origin: string }) => {
+          const answer = await fetch(`${at.origin}/api/web/clients`, { headers });
+          const { items } = (await answer.json()) as { items: { client_id: string; refused: boolean }[] };
+          return [other, pinned, registered].map(
+            ({ clientId }) => items.find((one) => one.client_id === clientId)?.refused,
+          );
+        };
+        expect(await onPage(service)).toEqual([false, false, false]);
+        expect(await onPage(node)).toEqual([true, mode === 'off', false]);
         const refreshed = async ({ clientId, refresh: token }: Grant) => {
           const { status, body } = await refresh(node, clientId, token);
           return body.error ?? status;

@@ -14,7 +14,7 @@ const readOnly = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 beforeAll(async () => {
   web = await openScene({ config: { features: { findings: true, financing: true } } });
-  const known = apiRoutes(web.service.services, []).routes.filter(({ method }) => method !== 'ALL');
+  const known = apiRoutes(web.service.services, [], null).routes.filter(({ method }) => method !== 'ALL');
   routes = [...new Map(known.map(({ method, path }) => [`${method} ${path}`, { method, path }])).values()].map(
     ({ method, path }) => ({
       method,

@@ -31,6 +31,9 @@ export interface ConnectedClient {
   last_used_at: string | null;
 }
 
+/** Which clients by their document this service takes, by the addresses of their documents; null: every one. */
+export type TakenDocuments = ((url: string) => boolean) | null;
+
 const clientFields = `c.id, c.name, c.redirect_uris, c.metadata_url, c.disabled, c.created_by, u.name as created_by_name, c.brokerage_id,
   b.name as brokerage_name, c.created_at, c.updated_at,
   case when c.brokerage_id is null then c.created_by = (select app.user_id())

@@ -14,6 +14,7 @@ import {
   disconnectClient,
   shareClient,
   type ConnectedClient,
+  type TakenDocuments,
 } from '../../domain/clients/connected-clients.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { clientPresets, redirectUriFaults } from '../../domain/clients/redirect-uris.ts';
@@ -35,25 +36,27 @@ const Details = z.strictObject({
 const Share = z.strictObject({ brokerage_id: id.nullable() });
 const Switch = z.strictObject({ disabled: z.boolean('Say true or false.') });
 
-const shown = (client: ConnectedClient, userId: string) => ({
-  id: client.id,
-  client_id: client.metadata_url ?? client.id,
-  metadata_url: client.metadata_url,
-  name: client.name,
-  redirect_uris: client.redirect_uris,
-  disabled: client.disabled,
-  brokerage_id: client.brokerage_id,
-  brokerage_name: client.brokerage_name,
-  registered_by_name: client.created_by_name,
-  mine: client.created_by === userId,
-  can_manage: client.manageable,
-  created_at: client.created_at,
-  scopes: client.scopes ?? [],
-  connected_at: client.connected_at,
-  last_used_at: client.last_used_at,
-});
+/** `isTaken`: which clients by their document are let in. */
+export function clientRoutes(services: Services, isTaken: TakenDocuments) {
+  const shown = (client: ConnectedClient, userId: string) => ({
+    id: client.id,
+    client_id: client.metadata_url ?? client.id,
+    metadata_url: client.metadata_url,
+    name: client.name,
+    redirect_uris: client.redirect_uris,
+    disabled: client.disabled,
+    refused: client.metadata_url !== null && isTaken !== null && !isTaken(client.metadata_url),
+    brokerage_id: client.brokerage_id,
+    brokerage_name: client.brokerage_name,
+    registered_by_name: client.created_by_name,
+    mine: client.created_by === userId,
+    can_manage: client.manageable,
+    created_at: client.created_at,
+    scopes: client.scopes ?? [],
+    connected_at: client.connected_at,
+    last_used_at: client.last_used_at,
+  });
 
-export function clientRoutes(services: Services) {
   /** Makes the change and answers the client as it is then. 403: the person sees it, and may not do this to it. */
   const change = async (c: Context, statement: Statement<boolean>) => {
     const clientId = pathId(c);

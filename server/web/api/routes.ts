@@ -2,6 +2,7 @@
 
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
+import type { TakenDocuments } from '../../domain/clients/connected-clients.ts';
 import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
 import { csrfGuardWith } from '../../http/csrf.ts';
 import { nothingThere, problemHandler } from '../../http/problem.ts';
@@ -40,7 +41,7 @@ import { webhookRoutes } from './webhooks.ts';
 import { toolRoutes } from './tools.ts';
 
 /** Every route behind the CSRF guard; nothing here is ever kept by a cache. Its type is what the pages' client is made of. */
-export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
+export function apiRoutes(services: Services, tools: readonly ToolFacts[], isTaken: TakenDocuments) {
   const routes = new Hono();
   routes.use(async (c, next) => {
     await next();
@@ -73,7 +74,7 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[]) {
     .route('/', statusRoutes(services))
     .route('/', keyRoutes(services))
     .route('/', webhookRoutes(services))
-    .route('/', clientRoutes(services))
+    .route('/', clientRoutes(services, isTaken))
     .route('/', toolRoutes(services, tools))
     .route('/', auditRoutes(services, tools))
     .route('/', financingRoutes(services))

@@ -25,6 +25,8 @@ function ClientRow({ client, onEdit }: ClientMenuProps) {
           <span className="font-medium break-words">{client.name}</span>
           {client.disabled ? (
             <Badge tone="bad">Turned off</Badge>
+          ) : client.refused ? (
+            <Badge tone="bad">Refused</Badge>
           ) : client.connected_at === null ? (
             <Badge>Not connected</Badge>
           ) : (
@@ -35,6 +37,12 @@ function ClientRow({ client, onEdit }: ClientMenuProps) {
         </p>
         {hasMenu && <ClientMenu client={client} onEdit={onEdit} />}
       </div>
+      {client.refused && (
+        <p className="mt-2 text-sm text-soft">
+          Whoever runs this service does not let this client in now. It goes on, as you agreed to it, when they do
+          again.
+        </p>
+      )}
       <Field label="client_id" className="mt-3 max-w-lg">
         <CopyField value={client.client_id} label={`client_id of ${client.name}`} />
       </Field>
