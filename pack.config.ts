@@ -74,7 +74,11 @@ export default defineConfig({
     // Errors name our functions, and a stack can be read.
     minify: false,
     rolldownOptions: {
-      input: { main: 'server/cli/main.ts', 'workbook-reader': 'server/web/api/books/workbook-reader.ts' },
+      input: {
+        main: 'server/cli/main.ts',
+        'workbook-reader': 'server/web/api/books/workbook-reader.ts',
+        'report-writer': 'server/web/api/reports/report-writer.ts',
+      },
       external: (name) => isBuiltin(name) || installed.test(name),
       output: { entryFileNames: '[name].js', chunkFileNames: '[name]-[hash].js' },
     },

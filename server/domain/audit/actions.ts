@@ -73,6 +73,10 @@ const onDeals = {
     withDetail('added someone to the QoE workspace', ' as ', 'role'),
   ],
   'qoe.dismiss': ['Remove from the QoE workspace', 'removed someone from the QoE workspace'],
+  'report.download': [
+    withDetail('Download a report', ' as ', 'format'),
+    withDetail('downloaded a report', ' as ', 'format'),
+  ],
   'finding.add': ['Record a finding', 'recorded a finding'],
   'finding.status': [
     withDetail('Change a finding', ' to ', 'status'),

@@ -114,7 +114,7 @@ function herfindahl(revenues: readonly Decimal[], all: Decimal | null): Decimal 
 }
 
 /** The rows of profit and loss that tell of exactly these dates: one of its own, or its months. */
-function rowsOf(first: Day, last: Day, { rows }: ReturnType<typeof resolved>) {
+export function rowsOf(first: Day, last: Day, { rows }: ReturnType<typeof resolved>) {
   const own = rows.find((row) => row.first === first && row.last === last);
   if (own) return [own];
   const months = rows.filter((row) => isMonthRow(row) && first <= row.first && row.last <= last);

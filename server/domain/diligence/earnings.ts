@@ -260,16 +260,33 @@ const growth = (now: Decimal | null, before: Decimal | null | undefined): Decima
 /** The most periods that earnings are told of. */
 const mostPeriods = 100;
 
+/** The rows by which earnings are looked up; what is called the last twelve months is no year beside them, though it may be of a year's dates. */
+function ledgersOf(rows: readonly BookedPeriod[]): { all: Ledger; years: Ledger } {
+  const rows12 = rows.filter(isYearRow);
+  const all = { years: byFirstMonth(rows12), byMonth: byFirstMonth(rows.filter(isMonthRow)) };
+  return { all, years: { ...all, years: byFirstMonth(rows12.filter((row) => !isTtm(row))) } };
+}
+
+/** What a period's growth is against: the rows of the twelve months that ended a year before it. */
+const yearBefore = ({ kind, last }: Pick<Earnings, 'kind' | 'last'>, ledger: Ledger): BookedPeriod[] | null =>
+  kind === 'partial_year' ? null : twelveMonths(monthAfter(monthOf(last), -12n), ledger);
+
+/** Of each of these earnings the ids of the rows that its growth is against; none where there are no such twelve months. */
+export function rowsYearBefore(
+  books: Pick<Books, 'currency' | 'uploads' | 'periods'>,
+  earned: readonly Earnings[],
+): string[][] {
+  const { all } = ledgersOf(resolved(books).rows);
+  return earned.map((one) => (yearBefore(one, all) ?? []).map(({ id }) => id));
+}
+
 /**
  * Every period that there are earnings of, the latest hundred, the latest first: the last twelve months, fiscal and calendar
  * years, partial ones.
  */
 export function earnings(books: Pick<Books, 'currency' | 'uploads' | 'periods' | 'adjustments'>): Earnings[] {
   const { rows, currency } = resolved(books);
-  const rows12 = rows.filter(isYearRow);
-  const ledger = { years: byFirstMonth(rows12), byMonth: byFirstMonth(rows.filter(isMonthRow)) };
-  // What is called the last twelve months is no year beside, though it may be of a year's dates.
-  const years = { ...ledger, years: byFirstMonth(rows12.filter((row) => !isTtm(row))) };
+  const { all: ledger, years } = ledgersOf(rows);
   const spans = [...lastTwelve(ledger), ...fiscalYears(years), ...calendarYears(years)];
   const order = ['ttm', 'fiscal_year', 'calendar_year', 'partial_year'];
   const lastOf = (span: Span) => span.rows.at(-1)?.last ?? '';
@@ -278,7 +295,7 @@ export function earnings(books: Pick<Books, 'currency' | 'uploads' | 'periods' |
     .slice(0, mostPeriods)
     .map((span): Earnings => {
       const found = earningsOf(span, currency, books.adjustments);
-      const before = span.kind === 'partial_year' ? null : twelveMonths(monthAfter(monthOf(found.last), -12n), ledger);
+      const before = yearBefore(found, ledger);
       if (!before) return found;
       return {
         ...found,

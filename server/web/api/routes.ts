@@ -34,6 +34,7 @@ import { findingRoutes } from './findings.ts';
 import { qoeImportRoutes } from './qoe-import.ts';
 import { qoeRoutes } from './qoe.ts';
 import { questionRoutes } from './questions.ts';
+import { reportRoutes } from './reports/reports.ts';
 import { reminderRoutes } from './reminders.ts';
 import { statusRoutes } from './status.ts';
 import { visitRoutes } from './visits.ts';
@@ -66,6 +67,7 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[], isTak
     .route('/', questionRoutes(services))
     .route('/', qoeRoutes(services))
     .route('/', qoeImportRoutes(services))
+    .route('/', reportRoutes(services))
     .route('/', findingRoutes(services))
     .route('/', contactRoutes(services))
     .route('/', brokerageRoutes(services))

@@ -1,0 +1,236 @@
+/** What a report on a deal tells its reader: what the pages tell them, read in one look under their own rights (docs/books.md). */
+
+import { row, rows, type Statement } from '../../database/statement.ts';
+import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { fullDeal } from '../deals/deals.ts';
+import { knownPerson } from '../deals/participants.ts';
+import { booksOf } from '../diligence/books.ts';
+import { bridgeOf } from '../diligence/bridge.ts';
+import { mostAnnualCost } from '../diligence/coverage.ts';
+import {
+  concentration,
+  customerBridge,
+  rowsOf,
+  type CustomerBridge,
+  type CustomerChange,
+} from '../diligence/customers.ts';
+import { compare, decimal, sum, written, zero } from '../diligence/decimals.ts';
+import { ebitdaOf, earnings, grossProfitOf, resolved, rowsYearBefore } from '../diligence/earnings.ts';
+import { latestCustomers } from '../diligence/figures.ts';
+import { rounded } from '../diligence/fractions.ts';
+import { qoeOverview, seesContradictions, writtenOut } from '../diligence/overview.ts';
+import { amountsOf, assessed, funding, moment } from '../offers/assessment.ts';
+import { dealOffers, hasPassed, mostOffersAPage, type DealOffer } from '../offers/offers.ts';
+import type { Results } from '../../database/database.ts';
+import type { Books } from '../diligence/books.ts';
+import type { Snapshot } from '../diligence/snapshots.ts';
+
+interface UploadInReport {
+  id: string;
+  snapshot_type: Snapshot['snapshot_type'];
+  source_name: string | null;
+  completed_at: string;
+  /** Null when the caller may not know of them. */
+  by: string | null;
+}
+
+/** What was uploaded to a deal's books and by whom, the latest first, at most 200. */
+const uploadsInReport = rows<UploadInReport, [dealId: string]>(
+  'uploads_in_report',
+  `select s.id, s.snapshot_type, s.source_name, s.completed_at, u.name as by
+   from accounting_snapshots s ${knownPerson('u', 's.requested_by', 's.deal_id')}
+   where s.deal_id = $1 and s.status = 'completed' order by s.completed_at desc, s.id desc limit 200`,
+);
+
+const note = row(
+  'note_report',
+  `with changed as (select d.id, d.id as deal_id from deals d where d.id = $3)
+   select changed.id from changed ${audited('report.download', { details: `jsonb_build_object('format', $4::text)` })}`,
+);
+
+/** Notes in the audit trail that somebody takes along a report on a deal that they see. */
+export const noteReport = (dealId: string, format: string, origin: Origin): Statement<boolean> =>
+  tookPlace(note(...from(origin), dealId, format));
+
+/** What a report is made of, for one transaction, to be given to {@link reportContents}. */
+export const reportReads = (dealId: string, withFinancing: boolean) =>
+  [
+    fullDeal(dealId),
+    moment(),
+    booksOf(dealId),
+    seesContradictions(dealId),
+    uploadsInReport(dealId),
+    dealOffers(dealId, null, mostOffersAPage),
+    latestCustomers(dealId, null),
+    ...(withFinancing ? [funding(dealId)] : []),
+  ] as const satisfies readonly Statement<unknown>[];
+
+/** The most customers that are told one by one; the others are told together. */
+const mostCustomers = 5_000;
+
+const customersOf = (books: Books) => {
+  const found = concentration(books);
+  if (!found) return null;
+  const counting = resolved(books);
+  const told = found.customers.slice(0, mostCustomers);
+  const others = found.customers.slice(mostCustomers).map(({ revenue }) => revenue);
+  // Of another currency no figure of the profit and loss is of the same dates.
+  const of = found.revenue ? rowsOf(found.first, found.last, counting) : [];
+  return writtenOut({
+    ...found,
+    customers: told,
+    others: { count: others.length, revenue: sum(others) },
+    rows: of.map(({ id }) => id),
+  });
+};
+
+const changeKinds = ['grown', 'new', 'kept', 'shrunk', 'lost'] as const;
+
+function changesOf(bridge: CustomerBridge | null) {
+  if (!bridge) return null;
+  let room = mostCustomers;
+  const parts = changeKinds.map((kind) => {
+    const all: readonly CustomerChange[] = bridge[kind];
+    const items = all.slice(0, room);
+    room -= items.length;
+    const rest = all.slice(items.length);
+    return {
+      kind,
+      count: all.length,
+      difference: sum(all.map(({ difference }) => difference)),
+      items,
+      others: {
+        count: rest.length,
+        before: sum(rest.map(({ before }) => before)),
+        after: sum(rest.map(({ after }) => after)),
+      },
+    };
+  });
+  return writtenOut({ before: bridge.before, after: bridge.after, currency: bridge.currency, parts });
+}
+
+/** How many times adjusted EBITDA is to cover a debt, as lenders and the SBA ask for. */
+const coverages = ['1.15', '1.25'] as const;
+
+/** What a debt may cost a year at most, as a share of itself to three digits, rounded down. */
+function mostCosts(adjusted: string | null, debt: string | null): (string | null)[] {
+  return coverages.map((coverage) => {
+    const most =
+      adjusted === null || debt === null ? null : mostAnnualCost(decimal(adjusted), decimal(debt), decimal(coverage));
+    return most && written(rounded(most, 3n, 'down'));
+  });
+}
+
+function offerIn(offer: DealOffer, now: string) {
+  const { currency, ...amounts } = amountsOf(offer.payload);
+  const { target_close_date: close, financing_contingency: contingent, expires_at } = offer.payload;
+  return {
+    id: offer.id,
+    buyer: offer.mine ? 'Your offer' : offer.buyer_name,
+    revision: offer.revision_number,
+    submitted_at: offer.submitted_at,
+    expired: hasPassed(expires_at, now),
+    agreed: offer.agreed,
+    currency,
+    amounts: writtenOut(amounts),
+    target_close_date: typeof close === 'string' ? close : null,
+    financing_contingency: typeof contingent === 'boolean' ? contingent : null,
+  };
+}
+
+function offersOf(
+  items: readonly DealOffer[],
+  now: string,
+  given: Pick<Parameters<typeof assessed>[0], 'books' | 'largest' | 'funding' | 'day'>,
+) {
+  const offers = items.map(({ id, participant_id, payload }) => ({
+    id,
+    participant_id,
+    payload,
+    expired: hasPassed(payload.expires_at, now),
+  }));
+  const { basis, offers: worths, compared } = assessed({ ...given, offers });
+  const byPrice = items
+    .map((offer) => offerIn(offer, now))
+    .toSorted((a, b) => {
+      const [first, second] = [a, b].map(({ amounts }) => decimal(amounts.purchase_price ?? '0'));
+      return compare(second ?? zero, first ?? zero) || (a.id < b.id ? -1 : 1);
+    });
+  return {
+    basis,
+    compared,
+    items: byPrice.map((offer) => {
+      const { multiples, money, coverage, paid_for } = worths.find(({ offer_id }) => offer_id === offer.id) ?? {};
+      const covered = coverage ?? null;
+      return {
+        ...offer,
+        multiples: multiples ?? null,
+        money: money ?? null,
+        paid_for: paid_for ?? null,
+        coverage: covered && {
+          debt: covered.debt,
+          debt_is: covered.debt_is,
+          sentences: [...covered.sentences],
+          without_largest: covered.without_largest && {
+            customer: covered.without_largest.customer,
+            sentences: [...covered.without_largest.sentences],
+          },
+        },
+        most_costs: mostCosts(basis?.adjusted_ebitda ?? null, covered?.debt ?? null),
+      };
+    }),
+  };
+}
+
+/** The rows of profit and loss that count, with EBITDA and gross profit that follow from the others where they are not told. */
+const countingRows = (books: Books) => {
+  const labels = new Map(books.uploads.map(({ id, source_name }) => [id, source_name]));
+  return resolved(books).rows.map(({ id, snapshot_id, label, first, last, amounts }) =>
+    writtenOut({
+      id,
+      upload: labels.get(snapshot_id) ?? null,
+      label,
+      first,
+      last,
+      amounts,
+      gross_profit: grossProfitOf(amounts),
+      ebitda: ebitdaOf(amounts),
+    }),
+  );
+};
+
+/** What a reader's report tells, from the answers of {@link reportReads}; null when they see no such deal. All amounts are written decimals. */
+export function reportContents(
+  reader: string,
+  answers: Results<ReturnType<typeof reportReads>>,
+  withFinancing: boolean,
+) {
+  const [deal, time, books, seesAll, uploads, offers, customers, sources] = answers;
+  if (!deal || !time) return null;
+  const earned = earnings(books);
+  const { title, organization_name, currency, asking_price, id } = deal;
+  return {
+    at: time.now,
+    day: time.day,
+    reader,
+    deal: { id, title, brokerage: organization_name, currency, asking_price },
+    uploads,
+    computed: qoeOverview(books, seesAll),
+    /** In the order of the earnings. */
+    years_before: rowsYearBefore(books, earned),
+    periods: countingRows(books),
+    adjustments: writtenOut(books.adjustments),
+    bridge: bridgeOf(books),
+    customers: customersOf(books),
+    changes: changesOf(customerBridge(books)),
+    offers: offersOf(offers.items, time.now, {
+      books,
+      largest: customers[0] ?? null,
+      funding: withFinancing ? (sources ?? []) : null,
+      day: time.day,
+    }),
+  };
+}
+
+/** What a report tells: plain data, to be written as a PDF or as a workbook. */
+export type ReportContents = NonNullable<ReturnType<typeof reportContents>>;

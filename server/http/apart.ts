@@ -1,0 +1,56 @@
+/** Work that takes much at once: done in a process of its own, one piece after the other. */
+
+import { fork } from 'node:child_process';
+
+/** The most that a piece of work may take. */
+export interface Most {
+  readonly heapMegabytes: number;
+  readonly millis: number;
+}
+
+/**
+ * Gives `task` to the program in a process of its own and answers with what it sends back: memory that runs out in a thread
+ * can take the service with it. It is given no environment, and so no secret. Rejects with `late()` when it takes too long
+ * or ends without an answer.
+ */
+export function doneApart<Answer>(program: string, { heapMegabytes, millis }: Most, task: unknown, late: () => Error) {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const worker = fork(program, {
+    execArgv: [`--max-old-space-size=${heapMegabytes}`],
+    env: {},
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    serialization: 'advanced',
+  });
+  const timer = setTimeout(() => reject(late()), millis);
+  worker.once('message', (answer: Answer) => resolve(answer));
+  worker.once('error', reject);
+  // It answers whatever it is given: only one that ran out of memory ends before.
+  worker.once('exit', () => reject(late()));
+  worker.send(task as object);
+  return promise.finally(() => {
+    clearTimeout(timer);
+    worker.kill('SIGKILL');
+  });
+}
+
+/** How many may wait or be done: of one, who must not keep everybody else waiting, and of all. */
+export interface Places {
+  readonly each: number;
+  readonly all: number;
+}
+
+/**
+ * A line of work that is done one piece at a time, so that what all of it takes in memory and time is bounded. Throws
+ * `busy()` while too much waits.
+ */
+export function inTurn({ each, all }: Places, busy: () => Error) {
+  let last: Promise<unknown> = Promise.resolve();
+  const held: string[] = [];
+  return async <T>(whose: string, work: () => Promise<T>): Promise<T> => {
+    if (held.length >= all || held.filter((one) => one === whose).length >= each) throw busy();
+    held.push(whose);
+    const turn = last.then(work, work);
+    last = turn.catch(() => {});
+    return turn.finally(() => held.splice(held.indexOf(whose), 1));
+  };
+}

@@ -1,0 +1,29 @@
+/** Runs as a process of its own: writes the report that it is sent as the file that is asked for, answers once, and is ended. */
+
+import type { ReportContents } from '../../../domain/reports/contents.ts';
+
+export const reportFormats = ['xlsx'] as const;
+export type ReportFormat = (typeof reportFormats)[number];
+
+export interface ReportTask {
+  readonly format: ReportFormat;
+  readonly contents: ReportContents;
+}
+
+/** What it answers: the file's bytes, or what went wrong. */
+export type WrittenReport = { readonly bytes: Uint8Array } | { readonly fault: string };
+
+async function written({ contents }: ReportTask): Promise<Uint8Array> {
+  const { writeXlsx } = await import('../../../domain/reports/xlsx.ts');
+  const { paperOf, reportSheets } = await import('../../../domain/reports/workbook.ts');
+  return writeXlsx(reportSheets(contents), paperOf(contents), contents.deal.brokerage);
+}
+
+process.once('message', async (task: ReportTask) => {
+  const answer: WrittenReport = await written(task).then(
+    (bytes) => ({ bytes }),
+    // The stack names our functions and libraries, and nothing of what they were given.
+    (error: unknown) => ({ fault: error instanceof Error ? (error.stack ?? error.name) : 'thrown' }),
+  );
+  process.send?.(answer);
+});

@@ -1,0 +1,69 @@
+/** Reports on a deal, as files: for each reader what they may see. */
+
+import path from 'node:path';
+import { Hono, type Context } from 'hono';
+import type { Services } from '../../../services.ts';
+import { noteReport, reportContents, reportReads } from '../../../domain/reports/contents.ts';
+import { titleOf } from '../../../domain/reports/words.ts';
+import { doneApart, inTurn } from '../../../http/apart.ts';
+import { disposition } from '../../../http/document-body.ts';
+import { originOf } from '../../../http/origin.ts';
+import { Problem, retryAfter } from '../../../http/problem.ts';
+import { pathId } from '../input.ts';
+import { orNotFound } from '../problems.ts';
+import { withPersonAndDeal } from '../visible-record.ts';
+import type { ReportFormat, ReportTask, WrittenReport } from './report-writer.ts';
+
+/** The most that writing a report may take. */
+const limits = { heapMegabytes: 384, millis: 20_000 };
+
+const busy = () => new Problem(503, 'busy', 'Other reports are being written. Try again in a moment.', retryAfter(10));
+
+/** Of a person, and of all. */
+const turn = inTurn({ each: 2, all: 8 }, busy);
+
+/** Beside this module, as its source or compiled. */
+const writerProgram = path.join(import.meta.dirname, `report-writer${path.extname(import.meta.filename)}`);
+
+const mediaTypes: Readonly<Record<ReportFormat, string>> = {
+  xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
+};
+
+/** A name that every system takes as that of a file. */
+const fileName = (title: string, day: string, format: ReportFormat): string =>
+  `${titleOf({ title })
+    .toWellFormed()
+    .replace(/[\p{Cc}\p{Cf}<>:"/\\|?*]+/gu, ' ')
+    .replace(/\s+/g, ' ')
+    .trim()
+    .slice(0, 120)
+    .toWellFormed()} ${day}.${format}`;
+
+async function sendReport(services: Services, c: Context, format: ReportFormat): Promise<Response> {
+  const dealId = pathId(c);
+  // Who asks for the head alone gets no report: nothing is written, and nothing noted.
+  if (c.req.method === 'HEAD') {
+    await withPersonAndDeal(services, c, dealId);
+    return c.body(null, 200, { 'Content-Type': mediaTypes[format] });
+  }
+  const { financing } = services.config.features;
+  const [person, , ...answers] = await withPersonAndDeal(
+    services,
+    c,
+    dealId,
+    noteReport(dealId, format, originOf(c)),
+    ...reportReads(dealId, financing),
+  );
+  const contents = orNotFound(reportContents(person.name, answers, financing));
+  const task: ReportTask = { format, contents };
+  const answer = await turn(person.user_id, () => doneApart<WrittenReport>(writerProgram, limits, task, busy));
+  if ('fault' in answer) throw new Error(`A report could not be written: ${answer.fault}`);
+  return c.body(new Uint8Array(answer.bytes), 200, {
+    'Content-Type': mediaTypes[format],
+    'Content-Disposition': disposition('attachment', fileName(contents.deal.title, contents.day, format)),
+  });
+}
+
+export function reportRoutes(services: Services) {
+  return new Hono().get('/deals/:id/report.xlsx', (c) => sendReport(services, c, 'xlsx'));
+}

@@ -1,0 +1,76 @@
+/** Reports as somebody downloads them, read by other libraries than those that wrote them. */
+
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import readWorkbook from 'read-excel-file/node';
+import type { TestService } from '../harness.ts';
+import type { SignedIn } from '../web/person.ts';
+
+export interface File {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly bytes: Buffer;
+}
+
+/** Asks for a report as the browser does. */
+export async function download(
+  service: TestService,
+  person: SignedIn,
+  deal: string,
+  format: string,
+  method = 'GET',
+): Promise<File> {
+  const response = await fetch(`${service.origin}/api/web/deals/${deal}/report.${format}`, {
+    method,
+    headers: person.headers,
+  });
+  return {
+    status: response.status,
+    headers: response.headers,
+    bytes: Buffer.from(await response.arrayBuffer()),
+  };
+}
+
+export type Value = string | number | boolean | Date | null;
+export type Sheets = ReadonlyMap<string, readonly (readonly Value[])[]>;
+
+/** The sheets of a workbook by their names, formulas as what they came to. */
+export async function sheetsOf(bytes: Buffer): Promise<Sheets> {
+  const found = (await readWorkbook(bytes)) as unknown as { sheet: string; data: Value[][] }[];
+  return new Map(found.map(({ sheet, data }) => [sheet, data]));
+}
+
+/** What a sheet has in the row that begins with this text, below the headings. */
+export const rowOf = (sheets: Sheets, sheet: string, first: string): readonly Value[] =>
+  sheets.get(sheet)?.find(([cell]) => cell === first) ?? [];
+
+/** LibreOffice, where it is installed. */
+export const office = [
+  '/usr/bin/soffice',
+  '/usr/bin/libreoffice',
+  '/Applications/LibreOffice.app/Contents/MacOS/soffice',
+].find(existsSync);
+
+/** The file as LibreOffice saves it anew, everything in it computed again. */
+export async function recalculated(bytes: Buffer, from: string, to = 'xlsx'): Promise<Buffer> {
+  const directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-office-'));
+  try {
+    await writeFile(path.join(directory, `in.${from}`), bytes);
+    await promisify(execFile)(office ?? '', [
+      `-env:UserInstallation=file://${directory}/profile`,
+      '--headless',
+      '--convert-to',
+      to,
+      '--outdir',
+      path.join(directory, 'out'),
+      path.join(directory, `in.${from}`),
+    ]);
+    return await readFile(path.join(directory, `out/in.${to.split(':')[0]}`));
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}

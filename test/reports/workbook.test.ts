@@ -1,0 +1,272 @@
+/** The report as a workbook: what each reader finds in it, and that it computes what the page tells. */
+
+import { strFromU8, strToU8, unzipSync, zipSync } from 'fflate';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openService, type TestService } from '../harness.ts';
+import { insert, insertAll } from '../tools/scene.ts';
+import { signInAs, type SignedIn } from '../web/person.ts';
+import { download, office, recalculated, rowOf, sheetsOf, type Sheets, type Value } from './files.ts';
+
+let service: TestService;
+let deal: string;
+const people: Record<string, SignedIn> = {};
+const as = (name: string): SignedIn => people[name]!;
+const nowhere = '01900000-0000-7000-8000-000000000000';
+
+beforeAll(async () => {
+  service = await openService({ demo: true });
+  deal = service.demo.deals.with_everything;
+  for (const [name, { user_id }] of Object.entries(service.demo.people))
+    people[name] = await signInAs(service, user_id);
+});
+afterAll(() => service?.close());
+
+const workbookOf = async (name: string, of = deal): Promise<Sheets> => {
+  const { status, bytes } = await download(service, as(name), of, 'xlsx');
+  expect(status).toBe(200);
+  return sheetsOf(bytes);
+};
+const page = async (name: string, path: string, of = deal) => (await as(name).ask(`/deals/${of}${path}`)).body;
+
+interface Earned {
+  label: string;
+  amounts: Record<string, string | null>;
+  [figure: string]: unknown;
+}
+
+const lines: Readonly<Record<string, (one: Earned) => unknown>> = {
+  Revenue: ({ amounts }) => amounts.revenue,
+  'Gross profit': ({ amounts }) => amounts.gross_profit,
+  'Reported EBITDA': (one) => one.reported_ebitda,
+  'Adjusted EBITDA': (one) => one.adjusted_ebitda,
+  SDE: (one) => one.sde,
+  'Gross margin': (one) => one.gross_margin,
+  'EBITDA margin': (one) => one.ebitda_margin,
+  'Adjusted EBITDA margin': (one) => one.adjusted_ebitda_margin,
+  'Revenue growth': (one) => one.revenue_growth,
+  'EBITDA growth': (one) => one.ebitda_growth,
+};
+
+/** As people read them: to the cent, shares to six digits. */
+const rounded = (value: unknown): string | null =>
+  value === null || value === undefined || value === ''
+    ? null
+    : Number(value).toFixed(Math.abs(Number(value)) < 10 ? 6 : 2);
+
+/** Expects of each figure of the page that the workbook has it. */
+async function expectSame(sheets: Sheets, name: string, of = deal): Promise<void> {
+  const { earnings, concentration, bridge } = await page(name, '/qoe/computed', of);
+  const [heads] = (sheets.get('Earnings') ?? []).filter((row) => row.includes(earnings[0].label));
+  expect(heads?.slice(1)).toEqual(earnings.map(({ label }: Earned) => label));
+  for (const [line, figure] of Object.entries(lines))
+    expect([line, ...rowOf(sheets, 'Earnings', line).slice(1).map(rounded)]).toEqual([
+      line,
+      ...earnings.map((one: Earned) => rounded(figure(one))),
+    ]);
+
+  const customer = (first: string) => rounded(rowOf(sheets, 'Customers', first)[1]);
+  expect(customer('Uploaded customers together')).toBe(rounded(concentration.total));
+  expect(customer('Revenue of the same dates')).toBe(rounded(concentration.revenue));
+  expect(customer('HHI of the uploaded customers, up to 10,000')).toBe(rounded(concentration.hhi));
+  expect(customer('Reported EBITDA without the largest, at gross margin')).toBe(
+    rounded(concentration.ebitda_without_largest),
+  );
+  const { items } = await page(name, '/qoe/customers', of);
+  for (const { customer_name, revenue_total, revenue_share } of items) {
+    const [, revenue, share] = rowOf(sheets, 'Customers', customer_name);
+    expect([customer_name, rounded(revenue), rounded(share)]).toEqual([
+      customer_name,
+      rounded(revenue_total),
+      rounded(revenue_share),
+    ]);
+  }
+  if (bridge)
+    for (const [kind, label] of [
+      ['grown', 'Grown'],
+      ['new', 'New'],
+      ['shrunk', 'Shrunk'],
+      ['lost', 'Lost'],
+    ] as const)
+      expect([label, rounded(rowOf(sheets, 'Customer changes', label)[3])]).toEqual([
+        label,
+        rounded(bridge[kind].difference),
+      ]);
+}
+
+interface Worth {
+  offer_id: string;
+  multiples: Record<string, string | null> | null;
+  coverage: { debt: string } | null;
+}
+
+/** The rows of offers, down to the first that is empty. */
+function offerRows(sheets: Sheets): readonly (readonly Value[])[] {
+  const all = sheets.get('Offers') ?? [];
+  const rest = all.slice(all.findIndex(([first]) => first === 'Buyer') + 1);
+  const end = rest.findIndex((row) => row.every((cell) => cell === null));
+  return end < 0 ? rest : rest.slice(0, end);
+}
+
+async function expectSameOffers(sheets: Sheets, name: string): Promise<void> {
+  const [{ items }, { offers }] = await Promise.all([page(name, '/offers'), page(name, '/offers/worth')]);
+  const told = offerRows(sheets).map((row) => [row[6], ...row.slice(12, 17)].map(rounded));
+  const expected = items.map(({ id, payload }: { id: string; payload: { purchase_price: string } }) => {
+    const { multiples, coverage } = offers.find(({ offer_id }: Worth) => offer_id === id) as Worth;
+    return [
+      payload.purchase_price,
+      multiples?.adjusted_ebitda,
+      multiples?.reported_ebitda,
+      multiples?.sde,
+      multiples?.revenue,
+      coverage?.debt,
+    ].map(rounded);
+  });
+  const byPrice = (a: (string | null)[], b: (string | null)[]) => Number(b[0]) - Number(a[0]);
+  expect(told.toSorted(byPrice)).toEqual(expected.toSorted(byPrice));
+  expect(told.length).toBeGreaterThan(0);
+}
+
+describe('each reader', () => {
+  test.each(['broker', 'seller', 'buyer'])('the %s finds what the pages tell them', async (name) => {
+    const sheets = await workbookOf(name);
+    await expectSame(sheets, name);
+    await expectSameOffers(sheets, name);
+  });
+
+  test('finds contradictions where the page has them, with their sentences, and nowhere else', async () => {
+    await insert(service, 'normalizations', {
+      deal_id: deal,
+      period_label: 'FY1901',
+      adjustment_category: 'other',
+      adjustment_amount: '12.34',
+      rationale: '=HYPERLINK("https://attacker.example","click")',
+    });
+    const sheets = await Promise.all(['broker', 'seller', 'buyer'].map((name) => workbookOf(name)));
+    const { contradictions } = await page('broker', '/qoe/computed');
+    expect(contradictions.count).toBeGreaterThan(0);
+    for (const told of sheets.slice(0, 2))
+      expect(told.get('To clear up')?.map(([sentence]) => sentence)).toEqual(
+        expect.arrayContaining(contradictions.items.map(({ sentence }: { sentence: string }) => sentence)),
+      );
+    expect(sheets[2]?.has('To clear up')).toBe(false);
+    await service.sql('delete from normalizations where period_label = $1', ['FY1901']);
+  });
+
+  test('outside of the workspace finds their own offer alone, and who is not on the deal nothing', async () => {
+    const sheets = await workbookOf('other_buyer');
+    expect([...sheets.keys()].filter((name) => name !== 'Offers')).toEqual(['Summary']);
+    for (const method of ['GET', 'HEAD']) {
+      const [hidden, missing] = await Promise.all([
+        download(service, as('outsider'), deal, 'xlsx', method),
+        download(service, as('outsider'), nowhere, 'xlsx', method),
+      ]);
+      expect([hidden.status, hidden.bytes.toString()]).toEqual([404, missing.bytes.toString()]);
+    }
+  });
+
+  test('is told who uploaded what, as far as they may know', async () => {
+    const uploads = (await workbookOf('broker')).get('Uploads')?.slice(4) ?? [];
+    expect(uploads.length).toBeGreaterThan(0);
+    for (const [, , , by] of uploads) expect(by).toMatch(/\w/);
+  });
+
+  test('takes it along on record, as a file that no cache keeps', async () => {
+    const records = () =>
+      service.sql<{ details: unknown }>(`select details from audit_records where action = 'report.download'`);
+    const before = (await records()).length;
+    const { headers } = await download(service, as('seller'), deal, 'xlsx');
+    expect(headers.get('cache-control')).toBe('no-store');
+    expect(headers.get('content-disposition')).toMatch(
+      /^attachment; filename="Quality of earnings .*\.xlsx"; filename\*=UTF-8''/,
+    );
+    expect(await records()).toHaveLength(before + 1);
+    expect((await records()).at(-1)?.details).toEqual({ format: 'xlsx' });
+    await download(service, as('seller'), deal, 'xlsx', 'HEAD');
+    expect(await records()).toHaveLength(before + 1);
+  });
+});
+
+describe('text that somebody wrote', () => {
+  const names = [
+    '=1+1',
+    '+1',
+    '-1',
+    '@SUM(A1)',
+    'constructor',
+    '__proto__',
+    '<v>1</v>&amp;',
+    '🎉 Ünï ☃ 中文 שלום',
+    'x'.repeat(200),
+    "it's $& $1 ]]>",
+  ];
+
+  test('stays text, whatever it begins with', async () => {
+    const own = service.demo.deals.draft;
+    const snapshot_id = await insert(service, 'accounting_snapshots', {
+      deal_id: own,
+      snapshot_type: 'full',
+      status: 'completed',
+      completed_at: '2091-01-01T00:00:00Z',
+      source_name: '=cmd|calc',
+    });
+    const dates = { period_start_date: '2090-01-01', period_end_date: '2090-12-31', currency: 'USD' };
+    await insertAll(
+      service,
+      'customer_revenues',
+      names.map((customer_name, place) => ({
+        id: crypto.randomUUID(),
+        deal_id: own,
+        snapshot_id,
+        customer_name,
+        ...dates,
+        revenue_total: String(1000 - place),
+      })),
+    );
+    const { bytes } = await download(service, as('broker'), own, 'xlsx');
+    const sheets = await sheetsOf(bytes);
+    const [heads] = [...(sheets.get('Customers') ?? []).entries()].find(([, [first]]) => first === 'Customer') ?? [0];
+    const told = sheets
+      .get('Customers')
+      ?.slice(heads + 1)
+      .map(([name]) => name);
+    expect(told?.map((name) => String(name).trim())).toEqual(names.map((name) => name.trim()));
+    const files = unzipSync(new Uint8Array(bytes));
+    for (const [name, content] of Object.entries(files))
+      if (name.startsWith('xl/worksheets/sheet'))
+        for (const [, body = ''] of strFromU8(content).matchAll(/<f>([^<]*)<\/f>/g))
+          expect(body).not.toMatch(/1\+1|cmd|HYPERLINK/);
+  });
+});
+
+describe.skipIf(!office)('LibreOffice', () => {
+  test('computes what the page tells of books in which a number is another, from a workbook with that number changed', async () => {
+    const { bytes } = await download(service, as('broker'), deal, 'xlsx');
+    const sheets = await sheetsOf(bytes);
+    const months = sheets.get('Periods') ?? [];
+    const [label, , , , revenue] = months.at(-1) ?? [];
+    const changed = `xl/worksheets/sheet${[...sheets.keys()].indexOf('Periods') + 1}.xml`;
+    // Without what the formulas came to, nothing can be told but what is computed anew.
+    const files = Object.entries(unzipSync(new Uint8Array(bytes))).map(([name, content]): [string, Uint8Array] => {
+      if (!name.startsWith('xl/worksheets/sheet')) return [name, content];
+      const bare = strFromU8(content).replace(/(<\/f>)<v>[^<]*<\/v>/g, '$1');
+      const cell = new RegExp(`(<c r="E${months.length}"[^>]*><v>)[^<]*`);
+      const other = bare.replace(cell, (_, start: string) => `${start}${Number(revenue) + 1000.25}`);
+      return [name, strToU8(name === changed ? other : bare)];
+    });
+    const computed = await sheetsOf(await recalculated(Buffer.from(zipSync(Object.fromEntries(files))), 'xlsx'));
+
+    const total = () => page('broker', '/qoe/computed').then(({ earnings }) => Number(earnings[0].amounts.revenue));
+    const before = await total();
+    const change = (by: string) =>
+      service.sql('update pl_periods set revenue = revenue + $1::numeric where deal_id = $2 and period_label = $3', [
+        by,
+        deal,
+        label,
+      ]);
+    await change('1000.25');
+    expect(await total()).toBeCloseTo(before + 1000.25, 2);
+    await expectSame(computed, 'broker');
+    await expectSameOffers(computed, 'broker');
+    await change('-1000.25');
+  });
+});
