@@ -5,6 +5,7 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import { backupKey, type BackupKey } from './backup/sealing.ts';
+import { recommendedParameters } from './domain/accounts/password-hashes.ts';
 import { misspelt, withSecretFiles, type Environment } from './environment.ts';
 import { protocols, samplerNames, tracingOf, type TracingConfig } from './tracing-config.ts';
 
@@ -282,6 +283,8 @@ export interface Config {
   readonly rateLimits: Ceilings;
   /** How many requests are answered at once, and how long others wait for their turn. */
   readonly load: { readonly atOnce: number; readonly waitMillis: number };
+  /** The parameters of new hashes of passwords. No variable sets them: only what tests something else takes less. */
+  readonly passwordParameters: string;
   /** How often an open stream is looked after, and a word sent on it. */
   readonly streamHeartbeatSeconds: number;
   readonly logLevel: Values['LOG_LEVEL'];
@@ -452,6 +455,7 @@ export function readConfig(env: Environment = process.env): Config {
       atOnce: values.REQUESTS_AT_ONCE ?? Math.max(32, 4 * values.DATABASE_POOL),
       waitMillis: values.REQUEST_WAIT_MS,
     },
+    passwordParameters: recommendedParameters,
     streamHeartbeatSeconds: values.STREAM_HEARTBEAT_SECONDS,
     logLevel: values.LOG_LEVEL,
     metricsToken: values.METRICS_TOKEN,

@@ -92,6 +92,9 @@ function createClock(): TestClock {
 /** Room for whatever a test sends at once, however slow the machine is. */
 const roomy: Config['load'] = { atOnce: 1_000, waitMillis: 60_000 };
 
+/** The least that Argon2 takes: where a hash is not what a test is about, its cost does not matter. */
+export const leastParameters = '$argon2id$v=19$m=8,t=1,p=1';
+
 /** The same store, into which the bodies of the demo's documents are put when the first body is asked for. */
 function withDemoBodies(storage: Storage): Storage {
   let kept: Promise<void> | undefined;
@@ -160,6 +163,7 @@ export async function openService({
       dataDir,
       rateLimitStore: count > 1 ? 'postgres' : 'memory',
       load: roomy,
+      passwordParameters: leastParameters,
       rateLimits: { ...read.rateLimits, web_person: 1_000_000, web_ip: 1_000_000 },
       ...changes,
     };

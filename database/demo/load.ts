@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import { withClient } from '../../server/database/client.ts';
 import { inTransaction } from '../../server/database/transaction.ts';
-import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
+import { hashPassword, recommendedParameters } from '../../server/domain/accounts/password-hashes.ts';
 import { connectClient, issueKeys, allowWriting, redirectUri, type KeyName } from './access.ts';
 import { addressBooks } from './contacts.ts';
 import { deals, namedDeals } from './deals/all.ts';
@@ -175,7 +175,7 @@ export async function loadDemo(owner: pg.ClientConfig, { password }: DemoOptions
   const hashed = await Promise.all(
     leadKeys.map(async (lead) => {
       const plain = password ?? randomBytes(12).toString('hex');
-      return [lead, { plain, phc: await hashPassword(plain) }] as const;
+      return [lead, { plain, phc: await hashPassword(plain, recommendedParameters) }] as const;
     }),
   );
   return withClient(owner, 'demo', (client) =>

@@ -24,9 +24,10 @@ const linkExpired = () =>
   new Problem(410, 'link_expired', 'This link is used up, too old, or for another account: ask for a new one.');
 
 async function setNewPassword(services: Services, c: Context, current: string, chosen: string) {
-  const { database } = services;
+  const { database, config } = services;
+  const { passwordParameters } = config;
   const digest = sessionDigest(c);
-  const [caller, recipe] = await asCaller(services, c, ownPasswordRecipe(digest));
+  const [caller, recipe] = await asCaller(services, c, ownPasswordRecipe(digest, passwordParameters));
   if (recipe === null) throw notSignedIn();
   const attempts = await attemptsOn(services, c, caller.email);
   await attempts.check();
@@ -34,7 +35,7 @@ async function setNewPassword(services: Services, c: Context, current: string, c
   if (fault !== null) throw new Problem(400, 'password_refused', fault);
   const [oldPhc, newPhc] = await Promise.all([
     hashByRecipe(current, recipe, attempts.share),
-    hashPassword(chosen, attempts.share),
+    hashPassword(chosen, passwordParameters, attempts.share),
   ]);
   // Many tries sent at once wait in one queue for the hash: look again at the failures counted meanwhile.
   await attempts.check();

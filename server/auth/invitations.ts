@@ -27,7 +27,7 @@ const hasAccount = () => new Problem(409, 'has_account', 'You have an account al
 
 /** What an invitation invites to, and accepting it: without an account, or as who is signed in. */
 export function invitationRoutes(services: Services) {
-  const { database } = services;
+  const { database, config } = services;
 
   const find = async (token: string): Promise<Invitation> => {
     const found = await database.run(findInvitation(tokenDigest(token)));
@@ -56,7 +56,7 @@ export function invitationRoutes(services: Services) {
       if (invitation.has_password) throw hasAccount();
       const fault = await passwordFault(password, [invitation.email, name]);
       if (fault !== null) throw new Problem(400, 'password_refused', fault);
-      const phc = await hashPassword(password, hashedFor(c, invitation.email));
+      const phc = await hashPassword(password, config.passwordParameters, hashedFor(c, invitation.email));
       const { token, session } = freshSession(c);
       const statement = acceptFirstInvitation(tokenDigest(link), name, phc, session, signInOriginOf(c));
       // Of a link that was passed on it shows only here, to whoever would have opened an account, that there is one.

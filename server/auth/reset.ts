@@ -22,7 +22,7 @@ const linkExpired = () => new Problem(410, 'link_expired', 'This link is used up
 
 /** Asking for the link, and the new password. */
 export function resetRoutes(services: Services) {
-  const { database } = services;
+  const { database, config } = services;
 
   const ask = action(z.object({ email: fields.email }), async (c, { email }) => {
     // Each one may send a mail, so each one counts; apart from the failures to sign in.
@@ -42,7 +42,7 @@ export function resetRoutes(services: Services) {
       if (person === null) throw linkExpired();
       const fault = await passwordFault(password, [person.email, person.name]);
       if (fault !== null) throw new Problem(400, 'password_refused', fault);
-      const phc = await hashPassword(password, hashedFor(c, person.email));
+      const phc = await hashPassword(password, config.passwordParameters, hashedFor(c, person.email));
       if (!(await database.run(resetPassword(tokenDigest(token), phc, originOf(c))))) throw linkExpired();
       clearTokenCookie(c, 'dealkeep');
       return { message: 'The password is set. Sign in with it.' };

@@ -23,7 +23,7 @@ const used = () =>
 
 /** Setting up, and whether that is still to be done. */
 export function setUpRoutes(services: Services) {
-  const { database } = services;
+  const { database, config } = services;
   const create = action(
     z.object({
       token: fields.token,
@@ -42,7 +42,7 @@ export function setUpRoutes(services: Services) {
         slug: slugOf(input.brokerage_name),
         adminEmail: input.email,
         adminName: input.name,
-        phc: await hashPassword(input.password, hashedFor(c)),
+        phc: await hashPassword(input.password, config.passwordParameters, hashedFor(c)),
       };
       const { token, session } = freshSession(c);
       const [done, admin] = await database.together(

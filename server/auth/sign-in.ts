@@ -29,10 +29,15 @@ const stepExpired = () =>
 
 /** Checks the password; `undefined`: a second factor is owed, and the browser holds the step. Throws 401 or 429. */
 async function checkPassword(services: Services, c: Context, email: string, password: string) {
-  const { database } = services;
+  const { database, config } = services;
+  const { passwordParameters } = config;
   const attempts = await attemptsOn(services, c, email);
   await attempts.check();
-  const phc = await hashByRecipe(password, await database.run(passwordRecipe(email)), attempts.share);
+  const phc = await hashByRecipe(
+    password,
+    await database.run(passwordRecipe(email, passwordParameters)),
+    attempts.share,
+  );
   // Many tries sent at once wait in one queue for the hash: look again at the failures counted meanwhile.
   await attempts.check();
   const { token, session } = freshSession(c);
@@ -43,7 +48,8 @@ async function checkPassword(services: Services, c: Context, email: string, pass
     throw refused();
   }
   await attempts.succeeded();
-  if (isOutdated(phc)) await database.run(upgradePassword(phc, await hashPassword(password, attempts.share)));
+  if (isOutdated(phc, passwordParameters))
+    await database.run(upgradePassword(phc, await hashPassword(password, passwordParameters, attempts.share)));
   if (answer.outcome === 'signed_in') return { done: await signedIn(services, c, token, person) };
   return { step: token };
 }

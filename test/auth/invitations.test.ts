@@ -110,7 +110,7 @@ describe('an invitation to a brokerage', () => {
     // Nor does the database let it, where two links of one person are used at the same moment.
     const session = { token: tokenDigest(mintToken()), earlier: null };
     const from = { address: null, agent: null, requestId: null };
-    const phc = await hashPassword(newPassword());
+    const phc = await hashPassword(newPassword(), service.config.passwordParameters);
     const [opened] = await service.asServer(acceptFirstInvitation(tokenDigest(token), 'X', phc, session, from));
     expect(opened).toBe(false);
 

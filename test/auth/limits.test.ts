@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openService, type TestService } from '../harness.ts';
+import { leastParameters, openService, type TestService } from '../harness.ts';
 import { readConfig } from '../../server/config.ts';
 import { hashByRecipe, hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { newPassword, openAccount, Visitor, type Account } from './scene.ts';
@@ -7,8 +7,10 @@ import { newPassword, openAccount, Visitor, type Account } from './scene.ts';
 let service: TestService;
 
 beforeAll(async () => {
+  // How much is hashed at once matters here, and so what it costs.
+  const { passwordParameters, rateLimits } = readConfig({});
   service = await openService({
-    config: { trustedProxies: ['127.0.0.1'], rateLimits: { ...readConfig({}).rateLimits, sign_in_success: 30 } },
+    config: { passwordParameters, trustedProxies: ['127.0.0.1'], rateLimits: { ...rateLimits, sign_in_success: 30 } },
   });
 });
 afterAll(() => service.close());
@@ -30,12 +32,9 @@ async function guess(email: string, visitor = fromElsewhere()) {
   return { status, retryAfter: Number(headers.get('retry-after')), body };
 }
 
-/** The least that Argon2 takes: what a wrong password costs does not matter where attempts are counted. */
-const cheapest = '$argon2id$v=19$m=8,t=1,p=1';
-
 /** Makes wrong passwords of this account cheap, until its next sign-in. */
 async function cheapen({ id, password }: Account): Promise<void> {
-  const phc = await hashByRecipe(password, `${cheapest}$c2FsdHNhbHRzYWx0`);
+  const phc = await hashByRecipe(password, `${leastParameters}$c2FsdHNhbHRzYWx0`);
   await service.sql('update vault.passwords set phc = $2 where user_id = $1', [id, phc]);
 }
 
@@ -52,7 +51,7 @@ describe('guessing passwords', () => {
       `select pg_get_functiondef('app.password_recipe(text, text)'::regprocedure) as definition`,
     );
     recipe = found?.definition ?? '';
-    const cheap = recipe.replace('select parameters ||', `select '${cheapest}' ||`);
+    const cheap = recipe.replace('select parameters ||', `select '${leastParameters}' ||`);
     expect(cheap).not.toBe(recipe);
     // Those of accounts that do not exist.
     await service.sql(cheap);
@@ -266,7 +265,7 @@ describe('the line in which passwords are hashed', { timeout: 90_000 }, () => {
   it('gives the next turn to who has waited for the fewest', async () => {
     const order: string[] = [];
     const hashFor = async (address: string) => {
-      await hashPassword(newPassword(), { address });
+      await hashPassword(newPassword(), service.config.passwordParameters, { address });
       order.push(address);
     };
     await Promise.all([...Array.from({ length: 20 }, () => hashFor('greedy')), hashFor('modest'), hashFor('patient')]);

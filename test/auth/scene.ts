@@ -26,7 +26,7 @@ export async function openAccount(service: TestService, given: Partial<Account> 
   ]);
   await service.sql('insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())', [
     user?.id,
-    await hashPassword(password),
+    await hashPassword(password, service.config.passwordParameters),
   ]);
   return { id: user?.id ?? '', email, name, password };
 }

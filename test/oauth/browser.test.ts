@@ -43,7 +43,7 @@ beforeAll(async () => {
   ada = await addPerson(service, 'Ada', { brokerage: await addBrokerage(service) });
   await service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
     ada.id,
-    await hashPassword(password),
+    await hashPassword(password, service.config.passwordParameters),
   ]);
   clientId = await addClient(service, ada, { redirectUris: [redirectUri] });
 });

@@ -373,7 +373,7 @@ describe('letting a client write', () => {
     const password = `pass ${Math.random()}`;
     await service.sql('insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())', [
       person.id,
-      await hashPassword(password),
+      await hashPassword(password, service.config.passwordParameters),
     ]);
     const state = 'kept + & = %';
     const asked = await answer(person, ['mcp:read', 'mcp:write'], state);

@@ -69,7 +69,7 @@ async function aBuyerInFullUse() {
   await service.sql(
     `insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())
      on conflict (user_id) do update set phc = excluded.phc`,
-    [id, await hashPassword(password)],
+    [id, await hashPassword(password, service.config.passwordParameters)],
   );
   await service.sql(`delete from vault.totp where user_id = $1`, [id]);
   const account = { id, email, name, password };

@@ -73,7 +73,7 @@ test('an admin ends a member’s sessions, having shown who they are', slow, asy
   await service.sql('delete from vault.totp where user_id = $1', [admin.userId]);
   await service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
     admin.userId,
-    await hashPassword(password),
+    await hashPassword(password, service.config.passwordParameters),
   ]);
   const member = await deskOf(broker.userId);
   const desk = await deskOf(admin.userId);

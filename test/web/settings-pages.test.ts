@@ -102,7 +102,7 @@ describe('an admin', { timeout: 180_000 }, () => {
     const password = crypto.randomUUID();
     await service.sql(
       `insert into vault.passwords (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc`,
-      [service.demo.people.admin.user_id, await hashPassword(password)],
+      [service.demo.people.admin.user_id, await hashPassword(password, service.config.passwordParameters)],
     );
     await service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
       service.demo.people.admin.user_id,
@@ -276,7 +276,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     const password = crypto.randomUUID();
     await service.sql(
       `insert into vault.passwords (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc`,
-      [user_id, await hashPassword(password)],
+      [user_id, await hashPassword(password, service.config.passwordParameters)],
     );
     const { page } = desk;
     await desk.go('/settings/profile');

@@ -318,7 +318,7 @@ describe('a session that ends', () => {
   const password = 'seven quiet geese over the harbour';
 
   beforeAll(async () => {
-    const phc = await hashPassword(password);
+    const phc = await hashPassword(password, web.service.config.passwordParameters);
     for (const caller of ['exclusive buyer', 'other buyer'])
       await web.service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
         web.scene.people[caller],

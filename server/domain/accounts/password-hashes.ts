@@ -4,8 +4,8 @@ import { argon2, randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 
-/** The parameters of new hashes: those that OWASP recommends. Stored hashes keep theirs until the next sign-in. */
-export const currentParameters = '$argon2id$v=19$m=19456,t=2,p=1';
+/** The parameters of new hashes in every service: those that OWASP recommends. Stored hashes keep theirs until the next sign-in. */
+export const recommendedParameters = '$argon2id$v=19$m=19456,t=2,p=1';
 
 /** So many hashes wait already, of everybody or of these callers, that one more would not be answered in time. */
 export class TooManyHashes extends Error {
@@ -151,11 +151,11 @@ export async function hashByRecipe(password: string, recipe: string, who: Hashed
 }
 
 /** The hash of a new password, with a fresh salt. Throws {@link TooManyHashes} in a flood. */
-export function hashPassword(password: string, who: HashedFor = {}): Promise<string> {
-  return hashByRecipe(password, `${currentParameters}$${unpadded(randomBytes(16))}`, who);
+export function hashPassword(password: string, parameters: string, who: HashedFor = {}): Promise<string> {
+  return hashByRecipe(password, `${parameters}$${unpadded(randomBytes(16))}`, who);
 }
 
-/** Whether a hash was made with other parameters than new ones are. */
-export function isOutdated(phc: string): boolean {
-  return !phc.startsWith(`${currentParameters}$`);
+/** Whether a hash was made with other parameters than these, which new ones have. */
+export function isOutdated(phc: string, parameters: string): boolean {
+  return !phc.startsWith(`${parameters}$`);
 }

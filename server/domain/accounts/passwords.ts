@@ -3,7 +3,6 @@
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 import { queueMail } from '../outbox/mails.ts';
-import { currentParameters } from './password-hashes.ts';
 import type { NewLink } from './secret-tokens.ts';
 
 /** Who signs in from where; `agent` is the User-Agent, shown in the list of sessions. */
@@ -38,9 +37,9 @@ export function personOf({ user_id: id, email, name }: SignInAnswer<string>): Pe
 
 const recipe = row<{ recipe: string }>('password_recipe', 'select app.password_recipe($1, $2) as recipe');
 
-/** Parameters and salt to hash with for an address, be it known or not. */
-export const passwordRecipe = (email: string): Statement<string> =>
-  mapped(recipe(email, currentParameters), (answer) => {
+/** Parameters and salt to hash with for an address, be it known or not; `parameters` are those of new hashes. */
+export const passwordRecipe = (email: string, parameters: string): Statement<string> =>
+  mapped(recipe(email, parameters), (answer) => {
     if (!answer) throw new Error('no recipe');
     return answer.recipe;
   });
@@ -51,8 +50,8 @@ const ownRecipe = row<{ recipe: string | null }>(
 );
 
 /** The same for the session's owner; null when it is not alive. */
-export const ownPasswordRecipe = (session: Buffer | null): Statement<string | null> =>
-  mapped(ownRecipe(session, currentParameters), (answer) => answer?.recipe ?? null);
+export const ownPasswordRecipe = (session: Buffer | null, parameters: string): Statement<string | null> =>
+  mapped(ownRecipe(session, parameters), (answer) => answer?.recipe ?? null);
 
 const signIn = row<SignInAnswer<'signed_in' | 'second_factor' | 'refused'>>(
   'sign_in',
