@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import type { Statement } from '../server/database/statement.ts';
-import { deal } from '../server/domain/deals/deals.ts';
+import { dealWithPeople } from '../server/domain/deals/participants.ts';
 import { offers } from '../server/domain/offers/offers.ts';
 import { plPeriods } from '../server/domain/diligence/figures.ts';
 import { enterToRead } from '../server/domain/clients/tokens.ts';
@@ -51,8 +51,8 @@ interface ToolCase {
 const dealOf = `bench.uuid_of('deal', :t)`;
 const nobody = randomUUID();
 const cases: readonly ToolCase[] = [
-  { tool: 'svc_deals_get', era: '2026-07-28', statement: deal(nobody), parameters: [dealOf] },
-  { tool: 'svc_deals_get', era: '2025-11-25', statement: deal(nobody), parameters: [dealOf] },
+  { tool: 'svc_deals_get', era: '2026-07-28', statement: dealWithPeople(nobody), parameters: [dealOf] },
+  { tool: 'svc_deals_get', era: '2025-11-25', statement: dealWithPeople(nobody), parameters: [dealOf] },
   { tool: 'svc_offers_list', era: '2026-07-28', statement: offers(nobody), parameters: [dealOf] },
   {
     tool: 'svc_qoe_pl_periods',

@@ -1,11 +1,11 @@
 /** The people of the demo see and may do what demo.json promises of them. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { deal, deals, type CallerRole } from '../../server/domain/deals/deals.ts';
+import { deals, fullDeal, type CallerRole } from '../../server/domain/deals/deals.ts';
 import { documents } from '../../server/domain/documents/documents.ts';
 import { addNormalization } from '../../server/domain/diligence/normalizations.ts';
 import { offers } from '../../server/domain/offers/offers.ts';
-import { participants } from '../../server/domain/deals/participants.ts';
+import { peopleOfDeal } from '../../server/domain/deals/participants.ts';
 import { checklist } from '../../server/domain/diligence/checklist.ts';
 import { plPeriods } from '../../server/domain/diligence/figures.ts';
 import { askQuestion, questions } from '../../server/domain/diligence/questions.ts';
@@ -72,20 +72,20 @@ describe('the deal with everything', () => {
   test('names its exclusive buyer to all but other buyers, for about 45 days more', async () => {
     const id = it.demo.deals.with_everything;
     for (const lead of ['admin', 'broker', 'seller', 'buyer'] as const) {
-      const seen = await it.as(lead, deal(id));
+      const seen = await it.as(lead, fullDeal(id));
       expect(seen?.exclusive_buyer_user_id).toBe(it.demo.people.buyer.user_id);
       const days = (Date.parse(seen?.exclusivity_expires_at ?? '') - Date.now()) / 86_400_000;
       expect(days).toBeGreaterThan(44);
       expect(days).toBeLessThan(46);
     }
-    expect(await it.as('other_buyer', deal(id))).toMatchObject({
+    expect(await it.as('other_buyer', fullDeal(id))).toMatchObject({
       exclusive_buyer_user_id: null,
       exclusivity_expires_at: null,
     });
   });
 
   test('has every kind of participant, one of them invited and one removed, and not the admin', async () => {
-    const all = await it.as('broker', participants(it.demo.deals.with_everything));
+    const all = await it.as('broker', peopleOfDeal(it.demo.deals.with_everything));
     const kinds = all.map(({ role, status }) => `${role} ${status}`).toSorted();
     expect(kinds).toEqual([
       'advisor active',
@@ -110,7 +110,7 @@ describe('the deal with everything', () => {
     expect(await it.as('other_buyer', questions(id, null))).toEqual([]);
     expect(await it.as('other_buyer', checklist(id, null))).toEqual([]);
     expect(await it.as('other_buyer', plPeriods(id, null, null))).toEqual([]);
-    const people = await it.as('other_buyer', participants(id));
+    const people = await it.as('other_buyer', peopleOfDeal(id));
     expect(people.map(({ role }) => role).toSorted()).toEqual(['broker', 'buyer']);
   });
 
@@ -136,7 +136,7 @@ test('without a broker on the deal, the question of a buyer under NDA has no way
 });
 
 test('the draft has a broker and no buyer', async () => {
-  const people = await it.as('broker', participants(it.demo.deals.draft));
+  const people = await it.as('broker', peopleOfDeal(it.demo.deals.draft));
   expect(people.map(({ role }) => role)).toEqual(['broker', 'seller']);
 });
 

@@ -1,10 +1,17 @@
 /** What functions that read past the policies list (022_lists_at_size.sql and those after it) is what the policies show. */
 
 import assert from 'node:assert/strict';
-import { callerRole, callerSide, dealState, dealTables, dealUpdatedAt } from '../../server/domain/deals/deals.ts';
+import {
+  callerRole,
+  callerSide,
+  dealColumns,
+  dealState,
+  dealTables,
+  dealUpdatedAt,
+} from '../../server/domain/deals/deals.ts';
 import { listedCounts } from '../../server/domain/deals/page.ts';
 import { callers, type Check, type Stage } from './scene.ts';
-import { enter, enterAsKey } from './stage.ts';
+import { enter, enterAsKey, enterWithin } from './stage.ts';
 
 /** Each rejects when a list has a row or a value more, or less, than the caller could select. */
 export const listChecks: Check[] = [];
@@ -44,17 +51,23 @@ const acted: Readonly<Record<string, readonly string[]>> = {
   ),
 };
 
-/** Compares, for every caller and moment, what a function lists with what the caller selects. */
-function check(
+/** Compares, for every caller and moment, what a function lists with what the caller selects, each time once for each of the places. */
+function compare(
   title: string,
   listed: string,
   selected: string,
-  values: (stage: Stage) => unknown[] = () => [],
-  more: Readonly<Record<string, readonly string[]>> = {},
+  places: (stage: Stage) => Promise<readonly Place[]>,
+  more: Readonly<Record<string, readonly string[]>>,
 ): void {
-  const compare = async (stage: Stage): Promise<void> => {
+  // Planned once: most of the time would go into that.
+  const asked = {
+    name: `list ${listChecks.length}`,
+    text: `select ${rowsOf(listed)} as one, ${rowsOf(selected)} as other`,
+  };
+  const run = async (stage: Stage): Promise<void> => {
     const { server } = stage;
     let found = 0;
+    const everywhere = await places(stage);
     for (const [moment, changes] of Object.entries({ ...moments, ...more }))
       for (const caller of callers) {
         await server.query('begin');
@@ -66,30 +79,62 @@ function check(
               .query('select app.as_owner($1, null)', [change])
               .catch(() => server.query('rollback to change'));
           }
-          await server.query(
-            `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public', true)`,
-          );
-          // Of the lists only that of contacts is for keys.
-          await (caller === 'API key' ? enterAsKey(stage, ['contacts:read']) : enter(stage, caller));
-          const given = values(stage);
-          const one = (await server.query<{ row: string }>(`select to_jsonb(t)::text as row from (${listed}) t`, given))
-            .rows;
-          const other = (
-            await server.query<{ row: string }>(`select to_jsonb(t)::text as row from (${selected}) t`, given)
-          ).rows;
-          assert.deepEqual(
-            one.map(({ row }) => row),
-            other.map(({ row }) => row),
-            `${caller}, ${moment}`,
-          );
-          found += one.length;
+          for (const { enters, values } of everywhere) {
+            await server.query(
+              `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public', true)`,
+            );
+            await enters(caller);
+            const { rows } = await server.query<{ one: string[]; other: string[] }>({ ...asked, values: [...values] });
+            assert.deepEqual(rows[0]!.one, rows[0]!.other, `${caller}, ${moment}`);
+            found += rows[0]!.one.length;
+          }
         } finally {
           await server.query('rollback');
         }
       }
     assert.ok(found > 0, 'nothing was listed for anybody');
   };
-  listChecks.push({ title, run: compare });
+  listChecks.push({ title, run });
+}
+
+/** How a caller enters, and the parameters of the statements. */
+interface Place {
+  readonly enters: (caller: string) => Promise<void>;
+  readonly values: readonly unknown[];
+}
+
+const rowsOf = (statement: string): string => `array(select to_jsonb(t)::text from (${statement}) t)`;
+
+/** Compares what a function lists of all that the caller sees. */
+function check(
+  title: string,
+  listed: string,
+  selected: string,
+  values: (stage: Stage) => unknown[] = () => [],
+  more: Readonly<Record<string, readonly string[]>> = {},
+): void {
+  // Of the lists only that of contacts is for keys.
+  const enters = (stage: Stage) => (caller: string) =>
+    caller === 'API key' ? enterAsKey(stage, ['contacts:read']) : enter(stage, caller);
+  const everywhere = async (stage: Stage) => [{ enters: enters(stage), values: values(stage) }];
+  compare(title, listed, selected, everywhere, more);
+}
+
+/** Compares what a function tells people of the deal that it is given, narrowed to each deal in turn. */
+function checkNarrowed(
+  title: string,
+  listed: string,
+  selected: string,
+  more: Readonly<Record<string, readonly string[]>>,
+): void {
+  const everywhere = async (stage: Stage) =>
+    (await stage.owner.query<{ id: string }>('select id from deals order by id')).rows.map(({ id }) => ({
+      enters: async (caller: string) => {
+        if (caller !== 'API key' && caller !== 'nobody') await enterWithin(stage, caller, id);
+      },
+      values: [id],
+    }));
+  compare(title, listed, selected, everywhere, more);
 }
 
 const isActivity = `a.outcome = 'done' and a.action not like 'tool:%'`;
@@ -343,4 +388,34 @@ check(
      where p.deal_id = $1 and p.user_id = x.person and p.joined_at is not null) as known
    from unnest($2::uuid[]) x (person) order by x.person`,
   ({ scene }) => [scene.deal, Object.values(scene.people)],
+);
+
+const narrowedMoments: typeof moments = {
+  'when what needed an NDA needs none': ['update deals set needs_nda = not needs_nda'],
+  'when every deal is closed': [`update deals set state = 'closed'`],
+  'when exclusivities lapse in diligence': [
+    `update deal_stages set state = 'diligence'`,
+    `update exclusivities set granted_at = app.now() - interval '9 days', expires_at = app.now() - interval '1 hour' where ended_at is null`,
+  ],
+  'when exclusivities lapse on deals without a stage': [
+    'delete from deal_stages',
+    `update exclusivities set granted_at = app.now() - interval '9 days', expires_at = app.now() - interval '1 hour' where ended_at is null`,
+  ],
+  'when everybody on a deal is an admin of its brokerage': [
+    `insert into members (brokerage_id, user_id, role, status, joined_at)
+       select distinct d.organization_id, p.user_id, 'admin', 'active', app.now() from participants p join deals d on d.id = p.deal_id
+       where p.status = 'active' on conflict (brokerage_id, user_id) do update set role = 'admin', status = 'active'`,
+  ],
+};
+checkNarrowed(
+  'narrowed to each deal, app.deal_in_sight and app.people_on_deal tell of it what row-level security shows',
+  `select s.*, app.people_on_deal($1) as named from app.deal_in_sight($1) s`,
+  `select ${dealColumns}, ${dealUpdatedAt} as updated_at,
+     (select jsonb_agg(jsonb_build_array(p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end)
+        order by p.created_at, p.id)
+      from participants p left join users u on u.id = p.user_id where p.deal_id = d.id) as people,
+     (select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role))
+      from participants p join users u on u.id = p.user_id where p.deal_id = d.id and p.joined_at is not null) as named
+   from ${dealTables} where d.id = $1`,
+  narrowedMoments,
 );

@@ -63,9 +63,6 @@ export const dealColumns = `d.id, d.title, ${dealState} as state, d.organization
   x.buyer_user_id as exclusive_buyer_user_id, x.granted_at as exclusivity_granted_at,
   x.expires_at as exclusivity_expires_at, d.closed_at, d.created_at`;
 
-/** The columns of {@link Deal}, from {@link dealTables}. */
-export const dealFields = `${dealColumns}, ${dealUpdatedAt} as updated_at`;
-
 // In later states the exclusivity's date may pass: it stays on the record until somebody ends it.
 const withExclusivity = `left join exclusivities x on x.deal_id = d.id and x.ended_at is null
     and (x.expires_at > app.now() or g.state <> 'exclusivity' or d.state = 'closed')`;
@@ -85,12 +82,6 @@ export const callerRole = `case
  */
 export const seenDeal = (id: string): string => `(select app.seen_deal(${id}))`;
 
-/** One deal, or null when there is none that the caller sees. */
-export const deal = row<Deal, [id: string]>(
-  'deal',
-  `select ${dealFields} from ${dealTables} where d.id = ${seenDeal('$1')}`,
-);
-
 /** Who the caller is, as somebody whom an answer mentions (`Mentioned` of participants.ts): with their strongest role in a brokerage, or `participant`. */
 export const dealsCaller = row<{ caller_person: readonly [userId: string, name: string, role: string] }, []>(
   'deals_caller',
@@ -99,7 +90,7 @@ export const dealsCaller = row<{ caller_person: readonly [userId: string, name: 
        order by array_position('{admin,broker,staff}', m.role) limit 1), 'participant')] as caller_person`,
 );
 
-/** The columns of {@link Deal} but `updated_at`, of a row of app.deals_in_sight(). */
+/** The columns of {@link Deal} but `updated_at`, of a row of app.deals_in_sight() or app.deal_in_sight(). */
 export const sightColumns = (
   seen: string,
 ): string => `${seen}.id, ${seen}.title, ${seen}.state, ${seen}.organization_id,

@@ -6,7 +6,7 @@ import type { NewLink } from '../accounts/secret-tokens.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import { mailedInvitation } from '../people/invitations.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
-import { seenDeal, type Side } from './deals.ts';
+import { sightColumns, type Deal, type Side } from './deals.ts';
 
 export interface Participant {
   /** Their account; until they have accepted, that of their invitation, which tells nothing of an account. */
@@ -97,15 +97,32 @@ export const participantOfDeal = row<PersonOfDeal, [dealId: string, participantI
   `select ${personFields} from ${personTables} where p.deal_id = $1 and p.id = $2`,
 );
 
-/** The people on a deal whom the caller may know of, in the order in which they were added. */
-export const participants = rows<Participant & { user_person: Mentioned }, [dealId: string]>(
-  'participants',
-  `select p.person_id as user_id, p.role, p.status,
-     coalesce(${personOnDeal('$1', 'p.user_id')}, jsonb_build_array(p.id, p.invited_name, p.role)) as user_person
-   from participants p
-   where p.deal_id = ${seenDeal('$1')}
-   order by p.created_at, p.id`,
+/** A deal, and on it whom the caller may know of, in the order in which they were added. */
+export interface DealWithPeople {
+  deal: Deal;
+  participants: (Participant & { user_person: Mentioned })[];
+}
+
+type Person = [userId: string, role: Participant['role'], status: Participant['status'], name: string];
+
+const dealInSight = row<Deal & { people: Person[] | null }, [id: string]>(
+  'deal_in_sight',
+  `select ${sightColumns('s')}, s.updated_at, s.people from app.deal_in_sight($1) s`,
 );
+
+/** The deal that the transaction is narrowed to, with its people; null when the caller sees no such deal. */
+export const dealWithPeople = (id: string): Statement<DealWithPeople | null> =>
+  mapped(dealInSight(id), (found) => {
+    if (found === null) return null;
+    const { people, ...deal } = found;
+    const participants = (people ?? []).map(([user_id, role, status, name]) => ({
+      user_id,
+      role,
+      status,
+      user_person: [user_id, name, role] as const,
+    }));
+    return { deal, participants };
+  });
 
 export interface NewParticipant {
   readonly email: string;

@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { deal } from '../../domain/deals/deals.ts';
-import { participants } from '../../domain/deals/participants.ts';
+import { dealWithPeople } from '../../domain/deals/participants.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId } from '../inputs.ts';
 import * as records from '../records.ts';
@@ -19,8 +18,8 @@ export const svcDealsGet = defineTool({
     caller: records.caller,
     people: records.people,
   }),
-  work: ({ deal_id }) => [deal(deal_id), participants(deal_id)],
+  work: ({ deal_id }) => [dealWithPeople(deal_id)],
   tellsCaller: true,
-  answer: (found, people) => ({ deal: found, participants: people }),
+  answer: (found) => ({ deal: found?.deal ?? null, participants: found?.participants ?? [] }),
   page: 'deal',
 });
