@@ -24,13 +24,15 @@ afterAll(async () => {
 });
 
 /** A browser in which a caller of the scene is signed in, at a path. */
-async function at(caller: string, path: string, width = 1280): Promise<Page> {
+async function deskAt(caller: string, path: string, width = 1280): Promise<Desk> {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
   const desk = await openDesk(browser, web.service.origin, { cookie, viewport: { width, height: 900 } });
   desks.push(desk);
   await desk.go(path);
-  return desk.page;
+  return desk;
 }
+
+const at = async (...where: Parameters<typeof deskAt>): Promise<Page> => (await deskAt(...where)).page;
 
 const button = (within: Page | Locator, name: string | RegExp) => within.getByRole('button', { name });
 const confirm = (page: Page, name: string) => button(page.getByRole('alertdialog'), name).click();
@@ -63,16 +65,15 @@ describe('the sections of a deal', () => {
     expect(await page.getByRole('region', { name: 'Exclusivity' }).count()).toBe(caller === 'other buyer' ? 0 : 1);
   });
 
-  test.each(['', '/nda', '/offers', '/closing', '/people', '/activity'])(
-    'fit a phone and are accessible there (%s)',
-    async (path) => {
-      const page = await at('broker', `/deals/${web.scene.deal}${path}`, 390);
+  test('fit a phone and are accessible there', async () => {
+    const { page, visit } = await deskAt('broker', `/deals/${web.scene.deal}`, 390);
+    for (const path of ['', '/nda', '/offers', '/closing', '/people', '/activity']) {
+      if (path !== '') await visit(`/deals/${web.scene.deal}${path}`);
       await expectAccessible(page);
-      expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(
-        0,
-      );
-    },
-  );
+      const over = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
+      expect([path, over]).toEqual([path, 0]);
+    }
+  });
 
   test('give the focus back to what opened a dialog, a drawer or a question', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}/nda`);
@@ -119,7 +120,8 @@ describe('an address where somebody has no place', () => {
     };
     expect(await told(path)).toEqual(await told('/nowhere'));
     expect(asked.filter((one) => one.startsWith(`/api/web/deals/${web.scene.deal}/`))).toEqual([]);
-    await expectAccessible(page);
+    // What it says is the same to all of them.
+    if (caller === 'broker') await expectAccessible(page);
     await page.getByRole('link', { name: 'Go to the overview' }).click();
     await page.getByText('About the business').waitFor();
   });
@@ -468,7 +470,7 @@ test('closing says what is missing, and a closed deal offers nothing more to do'
       person,
     ]);
   await service.sql(`insert into closing_conditions (deal_id, name) values ($1, 'Lease assigned')`, [deal]);
-  const page = await at('broker', `/deals/${deal}/closing`);
+  const { page, visit } = await deskAt('broker', `/deals/${deal}/closing`);
   await button(page, 'Move to closed').click();
   const dialog = page.getByRole('alertdialog');
   await dialog.getByText('A closing condition is not met: Lease assigned.').waitFor();
@@ -479,14 +481,12 @@ test('closing says what is missing, and a closed deal offers nothing more to do'
   await page.getByText('The deal is now closed.').first().waitFor();
   await page.setViewportSize({ width: 1280, height: 900 });
   for (const [path, gone] of [
-    ['/closing', ['Add condition']],
     ['/documents', ['Upload']],
     ['/people', ['Invite']],
     ['', ['Edit deal', 'More actions']],
+    ['/closing', ['Add condition']],
   ] as const) {
-    await page.goto(`${service.origin}/deals/${deal}${path}`);
-    await page.getByRole('heading', { level: 1, name: 'Rope walk' }).waitFor();
-    await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
+    await visit(`/deals/${deal}${path}`);
     for (const name of gone) expect([path, name, await button(page, name).count()]).toEqual([path, name, 0]);
     expect(await page.getByRole('main').getByRole('combobox').count()).toBe(0);
   }

@@ -2,7 +2,7 @@
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { loaded, openBrowser, openDesk } from '../browser.ts';
+import { openBrowser, openDesk } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
@@ -65,11 +65,10 @@ const paths: Record<string, (deal: string) => string[]> = {
 
 test.each(Object.keys(paths))('as the %s sees them', { timeout: 240_000 }, async (caller) => {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
-  const { page, go, close } = await openDesk(browser, web.service.origin, { cookie });
+  const { page, visit, close } = await openDesk(browser, web.service.origin, { cookie });
   const wide: string[] = [];
   for (const path of paths[caller]!(web.scene.deal)) {
-    await go(path);
-    await loaded(page);
+    await visit(path);
     for (const width of [320, 390, 1280]) {
       await page.setViewportSize({ width, height: 900 });
       const over = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');

@@ -135,9 +135,9 @@ describe('a dialog with something typed into it', () => {
   const callers = [...new Set(dialogs.map(({ caller }) => caller))];
 
   test.each(callers)('asks before it closes, whichever it is (%s)', { timeout: 120_000 }, async (caller) => {
-    const { page, go } = await deskOf(caller);
+    const { page, visit } = await deskOf(caller);
     for (const { kind, at, open } of dialogs.filter((one) => one.caller === caller)) {
-      if (new URL(page.url()).pathname !== at(web.scene)) await go(at(web.scene));
+      if (new URL(page.url()).pathname !== at(web.scene)) await visit(at(web.scene));
       await open(page);
       const dialog = page.getByRole('dialog');
       const { before, now } = await write(dialog);

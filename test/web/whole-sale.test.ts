@@ -30,7 +30,7 @@ const page = (who: Who) => desks[who].page;
 const button = (who: Who, name: string | RegExp, within?: Locator) =>
   (within ?? page(who)).getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
 const dialog = (who: Who) => page(who).getByRole('dialog');
-const tab = (who: Who, path = '') => desks[who].go(`/deals/${deal}${path}`);
+const tab = (who: Who, path = '') => desks[who].visit(`/deals/${deal}${path}`);
 /** Answers the question that stands in front of what cannot be undone. */
 const confirm = (who: Who, name: string) => button(who, name, page(who).getByRole('alertdialog')).click();
 const said = (who: Who, text: string | RegExp) =>
@@ -184,7 +184,7 @@ describe('a sale', { timeout: 60_000 }, () => {
       await page('broker').locator('main').getByText(filename, { exact: true }).waitFor({ state: 'attached' });
     }
     await button('broker', 'Done').click();
-    expect(await documentsOf('bea')).toEqual(['teaser.txt']);
+    await expect.poll(() => documentsOf('bea')).toEqual(['teaser.txt']);
   });
 
   test('the broker sends an NDA to each buyer, who read and sign, and documents open', async () => {
@@ -229,7 +229,7 @@ describe('a sale', { timeout: 60_000 }, () => {
     for (const hidden of [names.bob, names.advisor, names.admin])
       expect(await page('bea').getByText(hidden).count()).toBe(0);
     for (const who of ['bea', 'bob'] as const)
-      expect(await documentsOf(who)).toEqual(['tax-returns.txt', 'teaser.txt']);
+      await expect.poll(() => documentsOf(who)).toEqual(['tax-returns.txt', 'teaser.txt']);
   });
 
   test('a question goes from the buyer through the broker to the seller, and its answer back', async () => {
@@ -313,8 +313,8 @@ describe('a sale', { timeout: 60_000 }, () => {
   });
 
   test('the selected buyer gets the rest: documents, and a place in the QoE workspace with the seller’s figures', async () => {
-    expect(await documentsOf('bea')).toEqual(['customer-names.txt', 'tax-returns.txt', 'teaser.txt']);
-    expect(await documentsOf('bob')).toEqual(['tax-returns.txt', 'teaser.txt']);
+    await expect.poll(() => documentsOf('bea')).toEqual(['customer-names.txt', 'tax-returns.txt', 'teaser.txt']);
+    await expect.poll(() => documentsOf('bob')).toEqual(['tax-returns.txt', 'teaser.txt']);
     await tab('seller', '/qoe');
     await button('seller', 'Upload financials').click();
     const books = 'month,revenue,ebitda\n2030-01,100000,20000\n2030-02,110000,24000\n';
