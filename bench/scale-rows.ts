@@ -94,6 +94,7 @@ const kinds = {
   change: '03d',
   webhook: '03e',
   delivery: '03f',
+  answer: '040',
 } as const;
 
 /** SQL for the id of the thing with that number. */
@@ -340,6 +341,10 @@ export const dealRows: readonly string[] = [
      from generate_series($1::bigint, $2::bigint) n, generate_series(0, 3) k where ${withBooks}`,
   `insert into normalizations (id, deal_id, period_label, adjustment_category, adjustment_amount, rationale, created_by, created_at)
      select ${id('normalization', 'n * 100 + k')}, ${id('deal', 'n')}, 'FY2025', (array['owner_comp', 'one_time'])[1 + k], 25000 + k, 'Not needed by a new owner.', ${seller}, ${made(135)}
+     from generate_series($1::bigint, $2::bigint) n, generate_series(0, 1) k where ${withBooks}`,
+  `insert into contradiction_answers (id, deal_id, contradiction, figures, status, why, answered_by, answered_at, released_by, released_at)
+     select ${id('answer', 'n * 100 + k')}, ${id('deal', 'n')}, md5('a' || k), md5('b' || k), 'explained', 'The rent was prepaid.', ${seller}, ${made(136)},
+       case k when 1 then ${seller} end, case k when 1 then ${made(137)} end
      from generate_series($1::bigint, $2::bigint) n, generate_series(0, 1) k where ${withBooks}`,
   `insert into findings (id, deal_id, participant_id, category, title, description, severity, status, owner_user_id, created_by, created_at, updated_at)
      select ${id('finding', 'n * 100 + k')}, ${id('deal', 'n')}, participant, 'financial', 'Finding ' || k, 'Two customers make half of the revenue.',

@@ -509,6 +509,52 @@ CREATE TRIGGER touch BEFORE UPDATE ON public.contacts FOR EACH ROW EXECUTE FUNCT
 CREATE TRIGGER track_contact BEFORE UPDATE ON public.contacts FOR EACH ROW EXECUTE FUNCTION app.track_contact();
 GRANT INSERT (brokerage_id, type, display_name, email, phone, external_id), SELECT, UPDATE (type, display_name, email, phone, archived_at, external_id) ON public.contacts TO dealkeep_server;
 
+CREATE TABLE public.contradiction_answers (
+    id uuid DEFAULT app.uuid_v7() NOT NULL,
+    deal_id uuid NOT NULL,
+    contradiction text NOT NULL,
+    figures text NOT NULL,
+    status text NOT NULL,
+    why text NOT NULL,
+    answered_by uuid DEFAULT app.user_id(),
+    answered_at timestamp with time zone DEFAULT app.now() NOT NULL,
+    released_by uuid,
+    released_at timestamp with time zone,
+    brokerage_id uuid NOT NULL,
+    CONSTRAINT contradiction_answers_pkey PRIMARY KEY (id),
+    CONSTRAINT contradiction_answers_deal_id_contradiction_key UNIQUE (deal_id, contradiction),
+    CONSTRAINT contradiction_answers_answered_by_fkey FOREIGN KEY (answered_by) REFERENCES public.users(id),
+    CONSTRAINT contradiction_answers_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
+    CONSTRAINT contradiction_answers_released_by_fkey FOREIGN KEY (released_by) REFERENCES public.users(id),
+    CONSTRAINT contradiction_answers_contradiction_check CHECK (contradiction ~ '^[0-9a-f]{32}$'::text),
+    CONSTRAINT contradiction_answers_figures_check CHECK (figures ~ '^[0-9a-f]{32}$'::text),
+    CONSTRAINT contradiction_answers_status_check CHECK (status = ANY (ARRAY['explained'::text, 'to_correct'::text])),
+    CONSTRAINT contradiction_answers_why_check CHECK (length(why) >= 1 AND length(why) <= 2000)
+);
+CREATE INDEX contradiction_answers_by_author ON public.contradiction_answers USING btree (answered_by);
+CREATE INDEX contradiction_answers_by_releaser ON public.contradiction_answers USING btree (released_by);
+ALTER TABLE public.contradiction_answers ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.contradiction_answers FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON public.contradiction_answers TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE POLICY deal_side_sees_them ON public.contradiction_answers FOR SELECT TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_as))::uuid[]));
+CREATE POLICY workspace_sees_released ON public.contradiction_answers FOR SELECT TO dealkeep_server
+    USING (released_at IS NOT NULL AND (deal_id = ANY ((( SELECT app.qoe_deals(false) AS qoe_deals))::uuid[])) AND (deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['buyer'::text, 'viewer'::text]) AS deals_as))::uuid[])));
+CREATE POLICY brokers_answer ON public.contradiction_answers FOR INSERT TO dealkeep_server
+    WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE POLICY brokers_change ON public.contradiction_answers FOR UPDATE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE POLICY brokers_take_back ON public.contradiction_answers FOR DELETE TO dealkeep_server
+    USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.contradiction_answers FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.contradiction_answers FOR EACH ROW EXECUTE FUNCTION app.announce_contradiction_answer();
+CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.contradiction_answers FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'answers to contradictions');
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.contradiction_answers FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
+CREATE TRIGGER stamp BEFORE UPDATE ON public.contradiction_answers FOR EACH ROW EXECUTE FUNCTION app.stamp_contradiction_answer();
+GRANT DELETE, INSERT (deal_id, contradiction, figures, status, why), SELECT, UPDATE (figures, status, why, released_at) ON public.contradiction_answers TO dealkeep_server;
+
 CREATE TABLE public.customer_revenues (
     id uuid DEFAULT app.uuid_v7() NOT NULL,
     deal_id uuid NOT NULL,
@@ -2964,6 +3010,26 @@ begin
   perform pg_notify('dealkeep_changes', json_build_object(
     'topic', tg_argv[0], 'table', tg_table_name, 'record', changed ->> tg_argv[1], 'deal_id', deal,
     'gone', tg_op = 'DELETE' or changed ->> 'removed_at' is not null)::text);
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.announce_contradiction_answer()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  told constant public.contradiction_answers := case when tg_op = 'DELETE' then old else new end;
+  was_released constant boolean := tg_op <> 'INSERT' and old.released_at is not null;
+begin
+  if tg_op = 'DELETE' and current_setting('dealkeep.deleting', true) = 'on' then
+    return null;
+  end if;
+  perform pg_notify('dealkeep_changes', json_build_object('topic', 'qoe',
+    'table', case when was_released and (tg_op = 'DELETE' or new.released_at is null) then 'released_answers' else 'contradiction_answers' end,
+    'record', told.id, 'deal_id', told.deal_id, 'gone', tg_op = 'DELETE' or (was_released and new.released_at is null))::text);
   return null;
 end
 $function$;
@@ -9827,6 +9893,11 @@ AS $function$
       from public.normalizations n where n.created_by = person),
     'accounting_snapshots', (select coalesce(jsonb_agg(to_jsonb(s) - 'requested_by' order by s.id), '[]')
       from public.accounting_snapshots s where s.requested_by = person),
+    'contradiction_answers', (select coalesce(jsonb_agg(to_jsonb(a) - 'answered_by' - 'released_by' order by a.id), '[]')
+      from public.contradiction_answers a where a.answered_by = person),
+    'contradictions_released', (select coalesce(jsonb_agg(jsonb_build_object('deal_id', a.deal_id, 'contradiction', a.contradiction,
+        'released_at', a.released_at) order by a.id), '[]')
+      from public.contradiction_answers a where a.released_by = person),
     'financing_sources', (select coalesce(jsonb_agg(to_jsonb(s) - 'created_by' order by s.id), '[]')
       from public.financing_sources s where s.created_by = person),
     'deals_opened', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'created_at', d.created_at) order by d.id), '[]')
@@ -11562,6 +11633,8 @@ begin
     case of_table
       when 'documents', 'production_documents' then return app.saw_any_document(deal, records);
       when 'qoe_checklist', 'normalizations' then return deal = any (app.qoe_deals(false));
+      when 'contradiction_answers' then return deal = any (app.deals_as('broker', 'seller'));
+      when 'released_answers' then return deal = any (app.qoe_deals(false));
       when 'qoe_workspace_members' then
         return deal = any (app.deals_as('broker', 'seller')) or records && app.principals();
       when 'closing_conditions' then
@@ -11586,6 +11659,7 @@ begin
     when 'qoe_checklist' then return exists (select from public.qoe_checklist r where r.id = any (records));
     when 'accounting_snapshots' then return exists (select from public.accounting_snapshots r where r.id = any (records));
     when 'normalizations' then return exists (select from public.normalizations r where r.id = any (records));
+    when 'contradiction_answers' then return exists (select from public.contradiction_answers r where r.id = any (records));
     when 'qoe_workspace_members' then return exists (select from public.qoe_workspace_members r
       where r.participant_id = any (records) and r.deal_id = deal);
     when 'offers', 'offer_decisions' then return exists (select from public.offers r where r.id = any (records));
@@ -12018,6 +12092,24 @@ begin
   elsif not (old.status = any (tg_argv)) then
     new.completed_at := app.now();
   end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.stamp_contradiction_answer()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  if (new.figures, new.status, new.why) is distinct from (old.figures, old.status, old.why) then
+    new.answered_by := app.user_id();
+    new.answered_at := app.now();
+    new.released_at := null;
+  elsif new.released_at is not null then
+    new.released_at := coalesce(old.released_at, app.now());
+  end if;
+  new.released_by := case when new.released_at is null then null when old.released_at is null then app.user_id() else old.released_by end;
   return new;
 end
 $function$;
@@ -13116,4 +13208,5 @@ $procedure$;
 -- 4813e8b06d69dd6147c2d90a92473e4a733709a4c3dd742afed0feacd72e4b1d  123_documents_by_confidentiality.sql
 -- 37525ac69697ae434604ea35c9381cb44dd6d228064c239f200280c1dfa0abed  124_lots_as_taken.sql
 -- 28cf9aadbbd6912169dea17460ed9c8cdf80c5c8da6048c665ff460b97cc4794  125_lots_that_rest.sql
+-- 1705fca08e3174d7b3ab943be3b41da786deeeb7bcd10685d9c61291477269c1  126_answers_to_contradictions.sql
 -- c14502e1783981f13a989a58ad47e1c4e58eabf767db233bf969f08556cc0e52  129_deal_in_sight.sql

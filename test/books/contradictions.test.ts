@@ -226,6 +226,53 @@ describe('contradictions', () => {
     },
   );
 
+  test('keep their key when amounts or other rows change, and their figures tell whether they are as they were', () => {
+    for (const kind of contradictionKinds) {
+      for (const [seed, books] of clean.slice(0, 40).entries()) {
+        const chance = randomOf(seed * 31 + contradictionKinds.indexOf(kind));
+        const fault = faults[kind](books, (limit) => Math.floor(chance() * limit)).books;
+        const [before] = contradictions(fault);
+        // Another upload of the same figures, and one of a year that nothing else tells of.
+        const again = {
+          ...fault,
+          uploads: [...fault.uploads, { id: 'again', completed_at: '2999-01-01T00:00:00.000000Z', source_name: null }],
+          periods: fault.periods.map((row) => ({ ...row, id: `again ${row.id}`, snapshot_id: 'again' })),
+        };
+        const [after] = contradictions(again);
+        expect([kind, after?.key, after?.figures]).toEqual([kind, before?.key, before?.figures]);
+      }
+    }
+    const unmatched = (amount: string, label = 'FY1999') =>
+      contradictions(withAdjustment(cleanBooks(1), label, 'other', decimal(amount)))[0];
+    expect(unmatched('2')).toMatchObject({ key: unmatched('1')?.key });
+    expect(unmatched('2')?.figures).not.toBe(unmatched('1')?.figures);
+    expect(unmatched('1', 'FY1998')?.key).not.toBe(unmatched('1')?.key);
+    // Two years of one-time costs swap amounts: the total is the same, what is said of each year is not.
+    const years = (first: string, second: string) =>
+      contradictions(
+        withAdjustment(
+          withAdjustment(cleanBooks(1), `FY${cleanBooks(1).periods[0]?.first.slice(0, 4)}`, 'one_time', decimal(first)),
+          yearLabel(cleanBooks(1)),
+          'one_time',
+          decimal(second),
+        ),
+      ).find(({ kind }) => kind === 'one_time_again');
+    expect(years('10', '30')).toMatchObject({ key: years('30', '10')?.key });
+    expect(years('10', '30')?.figures).not.toBe(years('30', '10')?.figures);
+  });
+
+  test('have keys of their own, however many there are', () => {
+    for (const books of clean.slice(0, 20)) {
+      const all = contradictionKinds.reduce<Books>((so, kind, at) => {
+        const chance = randomOf(at);
+        return faults[kind](so, (limit) => Math.floor(chance() * limit)).books;
+      }, books);
+      const keys = contradictions(all).map(({ key }) => key);
+      expect(keys.length).toBeGreaterThan(5);
+      expect(new Set(keys).size).toBe(keys.length);
+    }
+  });
+
   /** Books in which every month has this revenue and nothing else, with the year and its customers as told. */
   const bare = (revenue: string, year: string, customers: readonly string[], label = 'FY2025'): Books => {
     const nothing = Object.fromEntries(plAmounts.map((name) => [name, null])) as BookedPeriod['amounts'];

@@ -5,6 +5,7 @@ import type { BookedCustomer, Books } from '../../server/domain/diligence/books.
 import { monthAfter } from '../../server/domain/diligence/calendar.ts';
 import { add, equals, subtract, sum, written, writtenOrNull, zero } from '../../server/domain/diligence/decimals.ts';
 import { concentration, customerBridge, plainName } from '../../server/domain/diligence/customers.ts';
+import { noAnswers } from '../../server/domain/diligence/contradiction-answers.ts';
 import { qoeOverview } from '../../server/domain/diligence/overview.ts';
 import { restatements } from '../../server/domain/diligence/restatements.ts';
 import { randomOf } from '../hostile/random.ts';
@@ -151,11 +152,17 @@ test('lists that are cut tell how many there are', () => {
     names.map((name) => customer(name, '10')),
     { adjustments },
   );
-  const { contradictions, concentration: shown } = qoeOverview(all, true);
+  const { contradictions, concentration: shown } = qoeOverview(all, noAnswers(true));
   expect([contradictions.count, contradictions.items.length]).toEqual([150, 100]);
   expect([shown?.same_names.count, shown?.same_names.items.length]).toEqual([30, 20]);
   // Who sees none is not told how many there are.
-  expect(qoeOverview(all, false).contradictions).toEqual({ count: 0, items: [] });
+  expect(qoeOverview(all, noAnswers(false)).contradictions).toEqual({
+    count: 0,
+    items: [],
+    explained: { count: 0, items: [] },
+    all: false,
+    may_answer: false,
+  });
 });
 
 describe('restatements', () => {

@@ -21,6 +21,7 @@ const touches: Readonly<Record<string, readonly [set: string, key: string]>> = {
   qoe_checklist: ['title = title', 'id'],
   accounting_snapshots: ['source_name = source_name', 'id'],
   normalizations: ['rationale = rationale', 'id'],
+  contradiction_answers: ['why = why', 'id'],
   qoe_workspace_members: ['added_at = added_at', 'participant_id'],
   offers: ['submitted_at = submitted_at', 'id'],
   closing_conditions: ['deadline = deadline', 'id'],
@@ -30,7 +31,14 @@ const touches: Readonly<Record<string, readonly [set: string, key: string]>> = {
   deal_tool_stops: ['stopped_at = stopped_at', 'deal_id'],
 };
 /** What can be taken out of a deal. */
-const removable = ['qoe_checklist', 'normalizations', 'qoe_workspace_members', 'closing_conditions', 'deal_tool_stops'];
+const removable = [
+  'qoe_checklist',
+  'normalizations',
+  'contradiction_answers',
+  'qoe_workspace_members',
+  'closing_conditions',
+  'deal_tool_stops',
+];
 
 async function follow(service: TestService, session: string): Promise<{ heard(): string[]; stop(): void }> {
   const stopped = new AbortController();

@@ -91,6 +91,9 @@ export function idsOf(first: World, second: World, thorough: boolean): Ids {
 }
 
 /** Every way to fill a pattern in; with ids that the caller sees, or with such as they do not. */
+/** Under which an answer to a contradiction may be. */
+const keyOfAnswer = 'a'.repeat(32);
+
 function paths(
   pattern: string,
   ids: Ids,
@@ -106,6 +109,7 @@ function paths(
     else if (name === 'page') values = ['security'];
     else if (name === 'tab') values = ['documents'];
     else if (name === 'kind') values = ['question_asked'];
+    else if (name === 'key') values = [keyOfAnswer];
     else if (name === 'tool') values = ['svc_questions_create'];
     else if (name !== undefined) {
       const before = parts[at - 1] ?? '';
@@ -310,6 +314,12 @@ const bodies: Readonly<Record<string, (ids: Ids) => unknown>> = {
     adjustment_amount: '1',
     rationale: null,
   }),
+  'PUT /api/web/deals/:id/qoe/contradictions/:key/answer': () => ({
+    status: 'explained',
+    why: 'W',
+    figures: keyOfAnswer,
+  }),
+  'PUT /api/web/deals/:id/qoe/contradictions/:key/release': () => ({ answered_at: later }),
   'PUT /api/web/deals/:id/qoe/members/:participant_id': () => ({ role: 'reader' }),
   'PATCH /api/web/documents/:source/:id': () => ({ category: 'tax' }),
   'PUT /api/web/deals/:id/tools/opt-in': () => ({ expires_at: null }),

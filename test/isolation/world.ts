@@ -8,6 +8,13 @@ import { apiKeyDigest } from '../../server/domain/clients/api-keys.ts';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { digestOf } from '../../server/domain/clients/tokens.ts';
+import {
+  contradictions,
+  type Contradiction,
+  type ContradictionKind,
+} from '../../server/domain/diligence/contradictions.ts';
+import { decimal } from '../../server/domain/diligence/decimals.ts';
+import { plAmounts, type PlAmount } from '../../server/domain/diligence/snapshots.ts';
 import { callers } from '../policies/scene.ts';
 import { sightOf, type DealRole, type Model, type ModelDeal, type Part, type Sight } from './model.ts';
 
@@ -240,6 +247,33 @@ const sightFor = (model: Model, caller: string) =>
   caller === 'API key'
     ? sightOf(model, null, 'scene')
     : sightOf(model, people.includes(caller as never) ? caller : null);
+
+/** What the books of a deal of the world contradict themselves in, of one kind: its key and figures. */
+function contradictionOfWorld(kind: ContradictionKind, normalizations: number): Contradiction {
+  const row = { snapshot_id: 'it', first: '2026-01-01', last: '2026-01-31', currency: 'USD' };
+  const nothing = Object.fromEntries(plAmounts.map((name) => [name, null])) as Record<PlAmount, null>;
+  const amounts = {
+    ...nothing,
+    revenue: decimal('100000.0000'),
+    net_income: decimal('9000.0000'),
+    ebitda: decimal('20000.0000'),
+  };
+  const found = contradictions({
+    currency: 'USD',
+    uploads: [{ id: 'it', completed_at: '2026-01-01T00:00:00.000000Z', source_name: null }],
+    periods: [{ id: 'month', label: '2026-01', amounts, ...row }],
+    customers: ['1', '2'].map((id) => ({ id, name: id, revenue: decimal(`${id}0000.0000`), ...row })),
+    adjustments: Array.from({ length: normalizations }, (_, at) => ({
+      id: `${at}`,
+      period_label: 'FY2026',
+      category: 'one_time',
+      amount: decimal('1234.5000'),
+      rationale: null,
+    })),
+  }).find((one) => one.kind === kind);
+  if (!found) throw new Error(`The books of the world hold no ${kind}.`);
+  return found;
+}
 
 function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; model: Model } {
   const model = modelOf(seed);
@@ -499,6 +533,27 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
         },
         [unknown('created_by', person)],
       );
+    for (const kind of ['customers_total', 'period_unmatched'] as const) {
+      const released = kind === 'period_unmatched';
+      const { key, figures } = contradictionOfWorld(kind, normalizers.length);
+      add(
+        'contradiction_answers',
+        `${name} ${kind}`,
+        (sight.dealSide(deal) || (released && qoe)) && !isKey,
+        {
+          deal_id,
+          contradiction: key,
+          figures,
+          status: released ? 'explained' : 'to_correct',
+          why: `The broker of ${name} on ${kind}`,
+          answered_by: user(broker),
+          answered_at: at(`${name} ${kind} ca`),
+          released_by: released ? user(broker) : null,
+          released_at: released ? at(`${name} ${kind} cr`) : null,
+        },
+        [unknown('answered_by', broker), released && unknown('released_by', broker)],
+      );
+    }
 
     for (const { person } of offerers)
       for (const status of [
@@ -855,6 +910,7 @@ const moments = new Set([
   'requested_at',
   'changed_at',
   'answered_at',
+  'released_at',
   'stopped_at',
   'added_at',
   'read_until',
@@ -864,6 +920,7 @@ const moments = new Set([
 const credentials = new Set(['vault.sessions', 'vault.access_tokens', 'vault.api_key_digests', 'vault.token_families']);
 /** What may be left out, or be there twice, by itself. */
 const leaves = new Set([
+  'contradiction_answers',
   'offers',
   'ndas',
   'qoe_checklist',

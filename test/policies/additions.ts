@@ -61,6 +61,11 @@ export const additions: Record<string, Addition> = {
       values ($1, 'FY2025', 'one_time', '-12.5')`,
     values: [deal],
   }),
+  'an answer to a contradiction': ({ deal }) => ({
+    text: `insert into contradiction_answers (deal_id, contradiction, figures, status, why)
+      values ($1, repeat('c', 32), repeat('c', 32), 'explained', 'The rent was prepaid.')`,
+    values: [deal],
+  }),
   'a question': ({ deal }) => ({
     text: `insert into questions (deal_id, category, question_text) values ($1, 'tax', 'Which years are open?')`,
     values: [deal],

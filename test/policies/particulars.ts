@@ -270,6 +270,18 @@ async function setCoast(owner: pg.ClientBase, { people }: Scene, ids: Record<str
       storage_key: `coast-${confidentiality}`,
     });
   await add('coast checklist', 'qoe_checklist', { deal_id: deal, category: 'tax', title: 'Returns' });
+  for (const [name, digest, released_at] of [
+    ['kept answer', 'a', null],
+    ['released answer', 'b', past],
+  ] as const)
+    await add(name, 'contradiction_answers', {
+      deal_id: deal,
+      contradiction: digest.repeat(32),
+      figures: digest.repeat(32),
+      status: 'to_correct',
+      why: 'Another upload follows.',
+      released_at,
+    });
   const question = { deal_id: deal, participant_id: buyer, category: 'tax', question_text: 'Why?' };
   await add("the advisor's question", 'questions', { ...question, asked_by: ids["buyer's advisor"] });
   await add('distributed question', 'questions', {
@@ -680,6 +692,39 @@ check('the QoE workspace is changed by its editors, and needs an NDA of buyers a
   ] as const)
     assert.equal(await count(who, change, ids['coast checklist']), may, who);
 });
+
+check(
+  'a released answer to a contradiction is for who is in the workspace, and another one for the deal’s side',
+  async ({ ids, count }) => {
+    for (const [who, released, kept] of [
+      ['coast broker', 1, 1],
+      ['coast seller', 1, 1],
+      ["coast seller's advisor", 1, 1],
+      ['coast viewer', 1, 0],
+      ['buyer until 2999', 1, 0],
+      ["buyer's advisor", 1, 0],
+      ['buyer whose NDA lapsed', 0, 0],
+      ['buyer whose NDA was revoked', 0, 0],
+      ["buyer's former advisor", 0, 0],
+      ['buyer who left', 0, 0],
+      ['coast admin', 0, 0],
+    ] as const) {
+      assert.equal(await count(who, withId('contradiction_answers'), ids['released answer']), released, who);
+      assert.equal(await count(who, withId('contradiction_answers'), ids['kept answer']), kept, who);
+    }
+    // Without a condition that reads the row, the policy of reading does not narrow an update.
+    for (const [who, may] of [
+      ['coast broker', 2],
+      ['coast seller', 0],
+      ["coast seller's advisor", 0],
+      ['coast viewer', 0],
+      ['buyer until 2999', 0],
+    ] as const) {
+      assert.equal(await count(who, 'update contradiction_answers set released_at = now()'), may, who);
+      assert.equal(await count(who, 'delete from contradiction_answers'), may, who);
+    }
+  },
+);
 
 check('exclusivity ends with its time, but not for who is in diligence already', async ({ ids, count }) => {
   for (const [who, deal, may] of [

@@ -211,6 +211,18 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
     adjustment_category: 'owner_comp',
     adjustment_amount: '1',
   });
+  for (const [record, digest, released_at] of [
+    ['an answer, not released', 'a', null],
+    ['an answer, released', 'b', new Date()],
+  ] as const)
+    await keep('contradiction_answers', record, {
+      deal_id: deal,
+      contradiction: digest.repeat(32),
+      figures: digest.repeat(32),
+      status: 'explained',
+      why: 'The rent was prepaid.',
+      released_at,
+    });
 
   const question = (asker: string, status: string, more: Record<string, unknown> = {}) => ({
     deal_id: deal,

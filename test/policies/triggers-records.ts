@@ -283,6 +283,105 @@ check('a person, a deal and a finding take only so many records; loading takes m
   assert.equal(await past('seller', add.replace(person('broker'), person('seller'))), 'done');
 });
 
+const answer = (deal: string, contradiction = 'a') =>
+  `insert into contradiction_answers (deal_id, contradiction, figures, status, why)
+    values ('${deal}', repeat('${contradiction}', 32), repeat('1', 32), 'explained', 'So.')`;
+
+check('an answer to a contradiction says whose it is, and another answer is not released with it', async (trial) => {
+  const { as, past, value, person, at } = trial;
+  const on = await dealOf(trial);
+  assert.equal(await as('broker', answer(on.deal)), 'done');
+  const set = (what: string) => `update contradiction_answers set ${what} where deal_id = '${on.deal}'`;
+  const told = () =>
+    value(`select jsonb_build_array(answered_by, answered_at = app.now(), released_by, released_at = app.now())
+      from contradiction_answers where deal_id = '${on.deal}'`);
+  assert.deepEqual(await told(), [person('broker'), true, null, null]);
+  await at(1);
+  assert.equal(await past('broker', set(`released_at = '2020-01-01', released_by = '${person('seller')}'`)), 'done');
+  assert.deepEqual(await told(), [person('broker'), false, person('broker'), true]);
+  await at(2);
+  // Released again it stays as it was released, and saying the same again changes nothing.
+  assert.equal(await past('colleague', set(`released_at = app.now(), why = why`)), 'done');
+  assert.deepEqual(await told(), [person('broker'), false, person('broker'), false]);
+  for (const [column, value_] of [
+    ['why', 'Otherwise.'],
+    ['status', 'to_correct'],
+    ['figures', '2'.repeat(32)],
+  ]) {
+    assert.equal(await past('broker', set(`released_at = app.now()`)), 'done');
+    assert.equal(await past('colleague', set(`${column} = '${value_}'`)), 'done');
+    assert.deepEqual(await told(), [person('colleague'), true, null, null], column);
+  }
+  assert.equal(await past('broker', set(`released_at = app.now()`)), 'done');
+  assert.equal(await past('broker', set(`released_at = null`)), 'done');
+  assert.deepEqual(await told(), [person('colleague'), true, null, null]);
+});
+
+check('a deal has room for so many answers to contradictions, and a closed one for none', async (trial) => {
+  const { as, past } = trial;
+  const on = await dealOf(trial);
+  const many = `insert into contradiction_answers (deal_id, contradiction, figures, status, why)
+    select '${on.deal}', lpad(to_hex(n), 32, '0'), repeat('1', 32), 'explained', 'So.' from generate_series(1, 500) n`;
+  assert.equal(await past(null, many), 'done');
+  assert.equal(await as('broker', answer(on.deal)), 'deal_full');
+  assert.equal(
+    await as('broker', `delete from contradiction_answers where contradiction = lpad('1', 32, '0')`),
+    'done',
+  );
+  assert.equal(await as('broker', answer(on.deal)), 'done');
+  assert.equal(await as('broker', answer(on.deal)), 'deal_full');
+  const closed = await dealOf(trial, { state: 'closed' });
+  assert.equal(await as('broker', answer(closed.deal)), 'deal_closed');
+});
+
+recordsChecks.push({
+  title:
+    'open pages are told of an answer to a contradiction, and of one that is released no more whoever could read it',
+  async run({ owner, scene }) {
+    const record = scene.records['contradiction_answers/an answer, not released'];
+    const where = `where id = '${record}'`;
+    const removal = [
+      `create temporary table kept as select * from contradiction_answers ${where}`,
+      `delete from contradiction_answers ${where}`,
+    ];
+    const back = ['insert into contradiction_answers select * from kept', 'drop table kept'];
+    const told: unknown[] = [];
+    const hear = ({ payload = '' }: pg.Notification) => void told.push(JSON.parse(payload));
+    const after = async (...statements: string[]) => {
+      told.length = 0;
+      for (const text of statements) await owner.query(text);
+      return [...told];
+    };
+    const change = (table: string, gone: boolean) => ({ topic: 'qoe', table, record, deal_id: scene.deal, gone });
+    const [there, gone, unreleased] = [
+      change('contradiction_answers', false),
+      change('contradiction_answers', true),
+      change('released_answers', true),
+    ];
+    const release = `update contradiction_answers set released_at = now() ${where}`;
+    owner.on('notification', hear);
+    try {
+      await owner.query('listen dealkeep_changes');
+      assert.deepEqual(await after(`update contradiction_answers set why = 'Because.' ${where}`), [there]);
+      assert.deepEqual(await after(release), [there]);
+      assert.deepEqual(await after(`update contradiction_answers set released_at = null ${where}`), [unreleased]);
+      assert.deepEqual(await after(...removal, ...back), [gone, there]);
+      assert.deepEqual(await after(release, ...removal, ...back), [there, unreleased, there]);
+      assert.deepEqual(await after(`update contradiction_answers set why = 'Else.' ${where}`), [unreleased]);
+      const ofBrokerage = await after(
+        `set dealkeep.deleting = 'on'`,
+        ...removal,
+        `set dealkeep.deleting = ''`,
+        ...back,
+      );
+      assert.deepEqual(ofBrokerage, [there]);
+    } finally {
+      await owner.query('unlisten dealkeep_changes');
+      owner.off('notification', hear);
+    }
+  },
+});
+
 check('a finding is of the side of who records it, in whose history each change of status is', async (trial) => {
   const { as, past, put, value } = trial;
   await dealOf(trial);

@@ -21,6 +21,7 @@ const changes: Record<string, string> = {
   qoe_workspace_members: 'role = role',
   qoe_checklist: 'title = title',
   accounting_snapshots: 'failure = failure',
+  contradiction_answers: 'why = why',
   questions: 'status = status',
   question_answers: 'answer_text = answer_text',
   documents: 'category = category',

@@ -149,6 +149,22 @@ describe('each reader', () => {
         expect.arrayContaining(contradictions.items.map(({ sentence }: { sentence: string }) => sentence)),
       );
     expect(sheets[2]?.has('To clear up')).toBe(false);
+    // With its answer, for whom it is: once it is released, for the buyer.
+    const [one] = contradictions.items;
+    const at = `/deals/${deal}/qoe/contradictions/${one.key}`;
+    const given = { status: 'explained', why: '=1+1 was typed', figures: one.figures };
+    expect((await as('broker').ask(`${at}/answer`, given, 'PUT')).status).toBe(204);
+    const answers = async (name: string) =>
+      (await workbookOf(name)).get('To clear up')?.filter(([sentence]) => sentence === one.sentence);
+    const said = [
+      [one.sentence, null, expect.stringMatching(/^Explained by .+ on 20\d\d-\d\d-\d\d: =1\+1 was typed$/)],
+    ];
+    for (const name of ['broker', 'seller']) expect(await answers(name)).toMatchObject(said);
+    expect(await answers('buyer')).toBeUndefined();
+    const { answered_at } = (await page('broker', '/qoe/computed')).contradictions.explained.items[0].answer;
+    expect((await as('broker').ask(`${at}/release`, { answered_at }, 'PUT')).status).toBe(204);
+    expect(await answers('buyer')).toMatchObject(said);
+    expect((await as('broker').ask(`${at}/answer`, undefined, 'DELETE')).status).toBe(204);
     await service.sql('delete from normalizations where period_label = $1', ['FY1901']);
   });
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
+import { signInAs } from '../web/person.ts';
 import { asking, check, rowsOf } from './ask.ts';
 import { leastInput } from './inputs.ts';
 import {
@@ -296,6 +297,27 @@ describe('length', () => {
     expect(tokens(some.content[0]!.text)).toBeLessThanOrEqual(2_850);
     expect(tokens(JSON.stringify(some.structuredContent))).toBeLessThanOrEqual(2_850);
     expect(rowsOf('svc_qoe_pl_periods', some.structuredContent)).toEqual(plain(kept));
+    // With answers as long as they may be, too.
+    const broker = await signInAs(service, own.people.broker.userId);
+    const { contradictions } = (await broker.ask(`/deals/${own.deal}/qoe/computed`)).body;
+    const why = 'The accountant booked the prepaid rent of the second half of the year in one month. '
+      .repeat(24)
+      .slice(0, 2000);
+    for (const { key, figures } of contradictions.items)
+      await insert(service, 'contradiction_answers', {
+        deal_id: own.deal,
+        contradiction: key,
+        figures,
+        status: 'explained',
+        why,
+      });
+    const answered = await call('svc_qoe_pl_periods');
+    expect(answered.structuredContent['summary']).toMatchObject({
+      contradictions: Array.from({ length: 2 }, () => expect.stringContaining(' Explained: The accountant booked')),
+      contradictions_in_all: 72,
+    });
+    expect(tokens(JSON.stringify(answered.structuredContent))).toBeLessThanOrEqual(2_850);
+    await service.sql('delete from contradiction_answers where deal_id = $1', [own.deal]);
     for (const [at, count] of [
       [2, 200],
       [3, 300],

@@ -154,7 +154,7 @@ describe('what is computed of the books', () => {
       uploads: [],
       earnings: [],
       seasonality: [],
-      contradictions: { count: 0, items: [] },
+      contradictions: { count: 0, items: [], explained: { count: 0, items: [] }, all: false, may_answer: false },
       concentration: null,
       bridge: null,
       restatements: { count: 0, items: [] },

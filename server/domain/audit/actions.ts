@@ -68,6 +68,22 @@ const onDeals = {
   'qoe.snapshot.fail': ['Fail to read uploaded financials', 'could not read uploaded financials'],
   'qoe.normalization.add': ['Add an add-back or adjustment', 'added an add-back or adjustment'],
   'qoe.normalization.remove': ['Remove an add-back or adjustment', 'removed an add-back or adjustment'],
+  'qoe.contradiction.answer': [
+    withDetail('Answer a contradiction of the financials', ' as ', 'status'),
+    'answered a contradiction of the financials',
+  ],
+  'qoe.contradiction.unanswer': [
+    'Take back the answer to a contradiction of the financials',
+    'took back the answer to a contradiction of the financials',
+  ],
+  'qoe.contradiction.release': [
+    'Release a contradiction of the financials to buyers',
+    'released a contradiction of the financials to buyers',
+  ],
+  'qoe.contradiction.withdraw': [
+    'Withdraw a contradiction of the financials from buyers',
+    'withdrew a contradiction of the financials from buyers',
+  ],
   'qoe.admit': [
     withDetail('Add to the QoE workspace', ' as ', 'role'),
     withDetail('added someone to the QoE workspace', ' as ', 'role'),

@@ -56,8 +56,10 @@ export const contradictionKinds = [
 export type ContradictionKind = (typeof contradictionKinds)[number];
 
 export interface Contradiction {
-  /** The same as long as its kind, its dates and its amounts are: what an answer is kept under. */
+  /** The same as long as its kind and its dates are, whatever the amounts: what an answer is kept under. */
   readonly key: string;
+  /** The same as long as its amounts are, too, however it is worded: the figures that an answer was given to. */
+  readonly figures: string;
   readonly kind: ContradictionKind;
   readonly sentence: string;
   readonly ask: string;
@@ -66,9 +68,11 @@ export interface Contradiction {
   readonly rows: readonly string[];
 }
 
-interface Found extends Omit<Contradiction, 'key'> {
-  /** Its dates or labels. */
+interface Found extends Omit<Contradiction, 'key' | 'figures'> {
+  /** Which one of its kind it is: dates, or a label. No two of one kind share it, and no upload that leaves its rows alone changes it. */
   readonly of: string;
+  /** What it says beside its amounts: the months of a run, the amounts of each year. */
+  readonly says?: readonly string[];
 }
 
 type Row = BookedPeriod;
@@ -151,7 +155,8 @@ function monthsMissing({ rows, otherCurrency }: View): Found[] {
   }
   return missing.map((run) => ({
     kind: 'months_missing',
-    of: run.join(' '),
+    of: run[0] ?? '',
+    says: run,
     sentence: `${listed(run)} ${run.length === 1 ? 'is' : 'are'} missing between ${first} and ${last}.`,
     ask: `Ask for the profit and loss of ${run.length === 1 ? 'that month' : 'those months'}.`,
     amounts: { months: whole(BigInt(run.length)) },
@@ -376,7 +381,8 @@ function oneTimeAgain(view: View): Found[] {
   return [
     {
       kind: 'one_time_again',
-      of: apart.join(' '),
+      of: '',
+      says: apart.flatMap((label) => [label, written(sum((years.get(label) ?? []).map(({ amount }) => amount)))]),
       sentence: `“One-time” adjustments were made in ${counted(years12.length, 'year')}: ${listed(totals)}.`,
       ask: 'Ask what makes each of them one that will not come again.',
       amounts: { total: sum(named.map(({ amount }) => amount)) },
@@ -524,7 +530,8 @@ function scalesOff(faults: readonly ScaleFault[]): Found[] {
     return [
       {
         kind: 'scale',
-        of: run.map(({ row }) => `${row.first} ${row.last}`).join(' '),
+        of: datesOf(one.row),
+        says: run.map(({ row, revenue }) => `${datesOf(row)} ${written(revenue)}`),
         sentence: `Revenue of ${listed(run.map(({ row }) => labelOf(row)))} is ${spoken(one.revenue)}, about ${small ? 'a thousandth of' : 'a thousand times'} the usual ${spoken(one.usual)}.`,
         ask: small ? 'Ask whether thousands were typed as units.' : 'Ask whether units were typed as thousands.',
         amounts: { revenue: one.revenue, usual: one.usual },
@@ -554,7 +561,8 @@ function currenciesOff({ rows, byDates, otherCurrency, customers, months }: View
     const revenue = sum(its.map(({ amounts }) => amounts.revenue ?? zero));
     return {
       kind: 'currency',
-      of: `${other} ${its.map(({ first, last }) => `${first} ${last}`).join(' ')}`,
+      of: other,
+      says: its.map(datesOf).toSorted(byText),
       sentence: `${listed(its.map(labelOf))} ${its.length === 1 ? 'is' : 'are'} in ${other}, ${rows.length === 1 ? 'the latest period' : 'the others'} in ${currency}: revenue of ${spoken(revenue)} ${other} is added to nothing.`,
       ask: 'Ask in which currency the books are kept, and upload all periods in it.',
       amounts: { revenue },
@@ -595,7 +603,8 @@ function monthsAlike({ months }: View): Found[] {
       const revenue = same[0]?.amounts.revenue ?? zero;
       return {
         kind: 'month_again',
-        of: same.map(({ first }) => monthOf(first)).join(' '),
+        of: same.map(({ first }) => monthOf(first)).toSorted(byText)[0] ?? '',
+        says: same.map(({ first }) => monthOf(first)).toSorted(byText),
         sentence: `${listed(same.map(labelOf))} are equal to the cent in every line, with revenue of ${spoken(revenue)}.`,
         ask: 'Ask whether a month was copied, and for the figures of each.',
         amounts: { revenue },
@@ -604,13 +613,13 @@ function monthsAlike({ months }: View): Found[] {
     });
 }
 
-const digestOf = ({ kind, of, amounts }: Found): string => {
-  const parts = Object.entries(amounts).map(([name, amount]) => `${name}=${written(amount)}`);
-  return createHash('sha256')
-    .update([kind, of, ...parts].join('\n'))
-    .digest('hex')
-    .slice(0, 32);
-};
+const digest = (parts: readonly string[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+
+function withKey({ of, says = [], ...told }: Found): Contradiction {
+  const amounts = Object.entries(told.amounts).flatMap(([name, amount]) => [name, written(amount)]);
+  return { key: digest([told.kind, of]), figures: digest([told.kind, of, ...says, ...amounts]), ...told };
+}
 
 /** Customers of each period as the upload completed last that has it tells them. */
 export function countingCustomers({ customers, uploads }: Pick<Books, 'customers' | 'uploads'>): BookedCustomer[] {
@@ -658,5 +667,5 @@ export function contradictions(books: Books): Contradiction[] {
     ...currenciesOff(view),
     ...monthsAlike(view),
   ];
-  return found.map(({ of, ...rest }) => ({ key: digestOf({ of, ...rest }), ...rest }));
+  return found.map(withKey);
 }

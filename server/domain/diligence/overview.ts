@@ -1,10 +1,13 @@
 /** What is computed of a deal's books, as its page tells it: decimals written, lists bounded (docs/books.md). */
 
-import { mapped, row, type Statement } from '../../database/statement.ts';
-import { seenDeal } from '../deals/deals.ts';
 import type { Books } from './books.ts';
 import type { Day } from './calendar.ts';
-import { contradictions } from './contradictions.ts';
+import {
+  answerInShort,
+  toldContradictions,
+  type AnswersInSight,
+  type ToldContradiction,
+} from './contradiction-answers.ts';
 import { concentration, customerBridge, type CustomerChange } from './customers.ts';
 import { round, sum, written, type Decimal } from './decimals.ts';
 import { earnings, resolved, seasonality } from './earnings.ts';
@@ -31,15 +34,6 @@ export function writtenOut<T>(value: T): Written<T> {
   };
   return out(value) as Written<T>;
 }
-
-const sees = row<{ all: boolean }, [dealId: string]>(
-  'sees_every_contradiction',
-  `select d.id = any ((select app.deals_as('broker', 'seller'))::uuid[]) as all from deals d where d.id = ${seenDeal('$1')}`,
-);
-
-/** Whether the caller sees contradictions as they are found: the brokers' and the sellers' side. */
-export const seesContradictions = (dealId: string): Statement<boolean> =>
-  mapped(sees(dealId), (found) => found?.all ?? false);
 
 /** How many of each list are told; beside it stands how many there are. */
 const most = { restated: 200, customers: 10, names: 20, contradictions: 100 } as const;
@@ -79,21 +73,29 @@ function customersOf(books: Books) {
   };
 }
 
-/** How many periods, contradictions (and of one kind) and names a summary has at most. */
-const brief = { periods: 4, contradictions: 6, ofKind: 2, names: 3 } as const;
+/** How many periods, contradictions (and of one kind) and names a summary has at most, and characters of an answer and of all contradictions. */
+const brief = { periods: 4, contradictions: 6, ofKind: 2, names: 3, why: 100, characters: 600 } as const;
 
 const inShort = (share: Decimal | null): Decimal | null => share && round(share, 4n);
 
+/** A contradiction and the beginning of its answer: "… 10 less. Explained: the lease was prepaid." */
+const inWords = ({ sentence, answer }: ToldContradiction): string =>
+  answer ? `${sentence} ${answerInShort(answer, brief.why)}` : sentence;
+
 /** Earnings of the latest periods and what contradicts itself, in few words: for assistants. Null without figures. */
-export function earningsInShort(books: Books, seesAll: boolean) {
+export function earningsInShort(books: Books, sight: AnswersInSight) {
   const found = earnings(books);
   if (found.length === 0) return null;
   const whole = found.filter(({ kind }) => kind !== 'partial_year');
   const told = [...whole, ...found.filter(({ kind }) => kind === 'partial_year')].slice(0, brief.periods);
-  const all = seesAll ? contradictions(books) : [];
+  const { open, explained } = toldContradictions(books, sight);
+  const all = [...open, ...explained];
+  let length = 0;
   const named = [...Map.groupBy(all, ({ kind }) => kind).values()]
     .flatMap((its) => its.slice(0, brief.ofKind))
-    .slice(0, brief.contradictions);
+    .slice(0, brief.contradictions)
+    .map(inWords)
+    .filter((text, place) => (length += text.length) <= brief.characters || place === 0);
   return writtenOut({
     columns: ['period', 'revenue', 'gross_margin', 'ebitda', 'ebitda_margin', 'adjusted_ebitda', 'sde'],
     earnings: told.map((one) => [
@@ -105,7 +107,7 @@ export function earningsInShort(books: Books, seesAll: boolean) {
       one.adjusted_ebitda,
       one.sde,
     ]),
-    ...(named.length > 0 ? { contradictions: named.map(({ sentence }) => sentence) } : {}),
+    ...(named.length > 0 ? { contradictions: named } : {}),
     ...(named.length < all.length ? { contradictions_in_all: all.length } : {}),
   });
 }
@@ -148,17 +150,22 @@ export function customersInShort(books: Books, asOf: Day) {
   });
 }
 
-/** Everything that is computed of these books; contradictions only for who sees them. */
-export function qoeOverview(books: Books, seesAll: boolean) {
+const shown = (found: readonly ToldContradiction[]) => ({
+  count: found.length,
+  items: found.slice(0, most.contradictions),
+});
+
+/** Everything that is computed of these books; of contradictions what the caller may see. */
+export function qoeOverview(books: Books, sight: AnswersInSight) {
   const { currency, superseded, otherCurrency, rows } = resolved(books);
   const restated = restatements(books);
-  const contradicting = seesAll ? contradictions(books) : [];
+  const { open, explained } = toldContradictions(books, sight);
   return writtenOut({
     currency,
     uploads: books.uploads,
     earnings: earnings(books),
     seasonality: seasonality(books),
-    contradictions: { count: contradicting.length, items: contradicting.slice(0, most.contradictions) },
+    contradictions: { ...shown(open), explained: shown(explained), all: sight.all, may_answer: sight.may_answer },
     ...customersOf(books),
     restatements: { count: restated.length, items: restated.slice(0, most.restated) },
     counted: { rows: rows.length, superseded: superseded.length, other_currency: otherCurrency.length },

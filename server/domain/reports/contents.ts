@@ -6,6 +6,7 @@ import { fullDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
 import { booksOf } from '../diligence/books.ts';
 import { bridgeOf } from '../diligence/bridge.ts';
+import { answersInSight } from '../diligence/contradiction-answers.ts';
 import { mostAnnualCost } from '../diligence/coverage.ts';
 import {
   concentration,
@@ -18,7 +19,7 @@ import { compare, decimal, sum, written, zero } from '../diligence/decimals.ts';
 import { ebitdaOf, earnings, grossProfitOf, resolved, rowsYearBefore } from '../diligence/earnings.ts';
 import { latestCustomers } from '../diligence/figures.ts';
 import { rounded } from '../diligence/fractions.ts';
-import { qoeOverview, seesContradictions, writtenOut } from '../diligence/overview.ts';
+import { qoeOverview, writtenOut } from '../diligence/overview.ts';
 import { amountsOf, assessed, funding, moment } from '../offers/assessment.ts';
 import { dealOffers, hasPassed, mostOffersAPage, type DealOffer } from '../offers/offers.ts';
 import type { Results } from '../../database/database.ts';
@@ -58,7 +59,7 @@ export const reportReads = (dealId: string, withFinancing: boolean) =>
     fullDeal(dealId),
     moment(),
     booksOf(dealId),
-    seesContradictions(dealId),
+    answersInSight(dealId),
     uploadsInReport(dealId),
     dealOffers(dealId, null, mostOffersAPage),
     latestCustomers(dealId, null),
@@ -205,7 +206,7 @@ export function reportContents(
   answers: Results<ReturnType<typeof reportReads>>,
   withFinancing: boolean,
 ) {
-  const [deal, time, books, seesAll, uploads, offers, customers, sources] = answers;
+  const [deal, time, books, sight, uploads, offers, customers, sources] = answers;
   if (!deal || !time) return null;
   const earned = earnings(books);
   const { title, organization_name, currency, asking_price, id } = deal;
@@ -215,7 +216,7 @@ export function reportContents(
     reader,
     deal: { id, title, brokerage: organization_name, currency, asking_price },
     uploads,
-    computed: qoeOverview(books, seesAll),
+    computed: qoeOverview(books, sight),
     /** In the order of the earnings. */
     years_before: rowsYearBefore(books, earned),
     periods: countingRows(books),

@@ -1,5 +1,6 @@
 /** A report as the sheets of a workbook: what was uploaded as numbers, everything that follows from it as formulas over them. */
 
+import { answerInWords } from '../diligence/contradiction-answers.ts';
 import { decimal, subtract, sum, written } from '../diligence/decimals.ts';
 import { adjustmentCategories } from '../diligence/normalizations.ts';
 import { plAmounts, type PlAmount } from '../diligence/snapshots.ts';
@@ -527,17 +528,24 @@ function comparedRows({ offers: { items, compared } }: ReportContents, row: numb
 // ---- What is to be cleared up, restated, and uploaded.
 
 function contradictionsSheet({ computed: { contradictions } }: ReportContents): ReportSheet | null {
-  if (contradictions.count === 0) return null;
-  const more = contradictions.count - contradictions.items.length;
+  const { explained } = contradictions;
+  const items = [...contradictions.items, ...explained.items];
+  if (items.length === 0) return null;
+  const more = contradictions.count + explained.count - items.length;
   return {
     name: 'To clear up',
-    widths: [80, 60],
+    widths: [80, 60, 60],
     rows: [
-      ...titled('To clear up', 'Where the uploaded figures contradict themselves, and what to ask.', [
-        head('What contradicts itself', false),
-        head('What to ask', false),
+      ...titled(
+        'To clear up',
+        'Where the uploaded figures contradict themselves, what to ask, and what a broker says to it.',
+        [head('What contradicts itself', false), head('What to ask', false), head('Answer', false)],
+      ),
+      ...items.map(({ sentence, ask, answer }) => [
+        text(sentence, { wrap: true }),
+        answer ? null : text(ask, { wrap: true }),
+        answer ? text(answerInWords(answer), { wrap: true }) : null,
       ]),
-      ...contradictions.items.map(({ sentence, ask }) => [text(sentence, { wrap: true }), text(ask, { wrap: true })]),
       ...(more > 0 ? [[text(`And ${more} more.`, { faint: true })]] : []),
     ],
     frozen: below,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
-import { earningsInShort, seesContradictions } from '../../domain/diligence/overview.ts';
+import { answersInSight } from '../../domain/diligence/contradiction-answers.ts';
+import { earningsInShort } from '../../domain/diligence/overview.ts';
 import { plPeriods } from '../../domain/diligence/figures.ts';
 import { periodsInColumns } from '../condensed.ts';
 import { defineTool, reads } from '../define.ts';
@@ -23,10 +24,10 @@ export const svcQoePlPeriods = defineTool({
   work: ({ deal_id, start_date = null, end_date = null }) => [
     plPeriods(deal_id, start_date, end_date),
     booksOf(deal_id),
-    seesContradictions(deal_id),
+    answersInSight(deal_id),
   ],
-  answer: (found, books, seesAll) => {
-    const summary = found.length > 0 ? earningsInShort(books, seesAll) : null;
+  answer: (found, books, sight) => {
+    const summary = found.length > 0 ? earningsInShort(books, sight) : null;
     return { ...periodsInColumns(found), ...(summary ? { summary } : {}) };
   },
   page: 'qoe',

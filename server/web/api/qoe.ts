@@ -1,6 +1,6 @@
 /** Quality of earnings: the checklist, the figures and what follows from them, normalizations, and who is in the workspace. */
 
-import { Hono } from 'hono';
+import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import {
@@ -16,11 +16,20 @@ import { concentrationOnPage, periodsOnPage } from '../../domain/diligence/figur
 import { snapshotsOnPage } from '../../domain/diligence/snapshots.ts';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { bridgeOf } from '../../domain/diligence/bridge.ts';
-import { qoeOverview, seesContradictions } from '../../domain/diligence/overview.ts';
+import {
+  answerContradiction,
+  answersInSight,
+  answerStatuses,
+  contradictionOf,
+  releaseContradiction,
+  unanswerContradiction,
+  withdrawContradiction,
+} from '../../domain/diligence/contradiction-answers.ts';
+import { qoeOverview } from '../../domain/diligence/overview.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { originOf } from '../../http/origin.ts';
-import { notAllowed } from '../../http/problem.ts';
-import { body, day, exactDecimal, line, optional, pathId, query, text } from './input.ts';
+import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
+import { body, day, exactDecimal, instant, line, optional, pathId, query, text } from './input.ts';
 import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
@@ -38,7 +47,24 @@ const Adjustment = z.strictObject({
   adjustment_amount: exactDecimal,
   rationale: optional(text(2000)),
 });
+const digest = z.string().regex(/^[0-9a-f]{32}$/, 'Reload the page.');
+const Answer = z.strictObject({
+  status: z.enum(answerStatuses, { error: 'Choose what you say to it.' }),
+  why: text(2000),
+  figures: digest,
+});
+const Release = z.strictObject({ answered_at: instant });
 const Place = z.strictObject({ role: z.enum(['reader', 'editor'], { error: 'Choose reader or editor.' }) });
+
+const changedMeanwhile = (what: string): Problem =>
+  new Problem(409, 'conflict', `${what} meanwhile. Look at it again, then do this once more.`);
+
+/** The key of a contradiction in the path. Throws 404: under what is none there is nothing. */
+function pathKey(c: Context): string {
+  const key = c.req.param('key') ?? '';
+  if (!digest.safeParse(key).success) throw nothingThere();
+  return key;
+}
 
 /** How many snapshots the overview shows. */
 const recent = 5;
@@ -87,8 +113,8 @@ export function qoeRoutes(services: Services) {
 
     .get('/deals/:id/qoe/computed', async (c) => {
       const id = pathId(c);
-      const [books, seesAll] = await withDeal(services, c, id, booksOf(id), seesContradictions(id));
-      return c.json(qoeOverview(books, seesAll));
+      const [books, sight] = await withDeal(services, c, id, booksOf(id), answersInSight(id));
+      return c.json(qoeOverview(books, sight));
     })
 
     .get('/deals/:id/qoe/normalizations', async (c) => {
@@ -130,6 +156,50 @@ export function qoeRoutes(services: Services) {
       const id = pathId(c);
       const [removed] = await withRecord(services, c, 'normalizations', id, removeNormalization(id, originOf(c)));
       if (!removed) throw notAllowed();
+      return c.body(null, 204);
+    })
+
+    .put('/deals/:id/qoe/contradictions/:key/answer', body(Answer), async (c) => {
+      const [id, key] = [pathId(c), pathKey(c)];
+      const { figures, ...answer } = c.req.valid('json');
+      const [sight] = await withDeal(services, c, id, answersInSight(id));
+      if (!sight.may_answer) throw notAllowed();
+      const [books] = await withDeal(services, c, id, booksOf(id));
+      const found = contradictionOf(books, key);
+      if (found?.figures !== figures) throw changedMeanwhile('The figures have changed');
+      const [answered] = await withDeal(services, c, id, answerContradiction(id, found, answer, originOf(c)));
+      if (!answered) throw notAllowed();
+      return c.body(null, 204);
+    })
+
+    .delete('/deals/:id/qoe/contradictions/:key/answer', async (c) => {
+      const [id, key] = [pathId(c), pathKey(c)];
+      const [sight, takenBack] = await withDeal(
+        services,
+        c,
+        id,
+        answersInSight(id),
+        unanswerContradiction(id, key, originOf(c)),
+      );
+      if (!sight.may_answer) throw notAllowed();
+      if (!takenBack) throw nothingThere();
+      return c.body(null, 204);
+    })
+
+    .put('/deals/:id/qoe/contradictions/:key/release', body(Release), async (c) => {
+      const [id, key] = [pathId(c), pathKey(c)];
+      const release = releaseContradiction(id, key, c.req.valid('json').answered_at, originOf(c));
+      const [sight, released] = await withDeal(services, c, id, answersInSight(id), release);
+      if (!sight.may_answer) throw notAllowed();
+      if (!released) throw changedMeanwhile('The answer has changed');
+      return c.body(null, 204);
+    })
+
+    .delete('/deals/:id/qoe/contradictions/:key/release', async (c) => {
+      const [id, key] = [pathId(c), pathKey(c)];
+      const withdraw = withdrawContradiction(id, key, originOf(c));
+      const [sight] = await withDeal(services, c, id, answersInSight(id), withdraw);
+      if (!sight.may_answer) throw notAllowed();
       return c.body(null, 204);
     })
 

@@ -4,6 +4,7 @@ import { keys } from './keys.ts';
 import type {
   AccountChoice,
   ChecklistRow,
+  ContradictionStatus,
   Id,
   NormalizationInput,
   QoeMember,
@@ -109,6 +110,33 @@ export function useQoeActions(dealId: Id) {
           query: { snapshot_type: type, filename: file.name },
         }),
       onSuccess: again,
+    }),
+  };
+}
+
+/** What brokers say to contradictions of the uploaded figures, and what of it they release. */
+export function useContradictionActions(dealId: Id) {
+  const client = useQueryClient();
+  const onSuccess = () => client.invalidateQueries({ queryKey: keys.of(dealId, 'qoe', 'computed') });
+  const of = (key: string) => ({ param: { id: dealId, key } });
+  return {
+    answer: useMutation({
+      mutationFn: ({ key, ...json }: { key: string; status: ContradictionStatus; why: string; figures: string }) =>
+        api.put('/web/deals/:id/qoe/contradictions/:key/answer', { ...of(key), json }),
+      onSuccess,
+    }),
+    takeBack: useMutation({
+      mutationFn: (key: string) => api.delete('/web/deals/:id/qoe/contradictions/:key/answer', of(key)),
+      onSuccess,
+    }),
+    release: useMutation({
+      mutationFn: ({ key, ...json }: { key: string; answered_at: string }) =>
+        api.put('/web/deals/:id/qoe/contradictions/:key/release', { ...of(key), json }),
+      onSuccess,
+    }),
+    withdraw: useMutation({
+      mutationFn: (key: string) => api.delete('/web/deals/:id/qoe/contradictions/:key/release', of(key)),
+      onSuccess,
     }),
   };
 }

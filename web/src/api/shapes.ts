@@ -91,6 +91,7 @@ export type EbitdaBridge = Answer<'get', '/web/deals/:id/qoe/bridge'>;
 export type ComputedBooks = Answer<'get', '/web/deals/:id/qoe/computed'>;
 export type Earnings = ComputedBooks['earnings'][number];
 export type Contradiction = ComputedBooks['contradictions']['items'][number];
+export type ContradictionStatus = NonNullable<Contradiction['answer']>['status'];
 export type Normalization = Item<'/web/deals/:id/qoe/normalizations'>;
 export type NormalizationInput = RequestBody<'post', '/web/deals/:id/qoe/normalizations'>;
 export type AdjustmentCategory = Normalization['adjustment_category'];

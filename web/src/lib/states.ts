@@ -81,6 +81,18 @@ export const questionStates: Record<T.QuestionStatus, Look> = {
   withdrawn: look('Withdrawn'),
 };
 
+/** What a broker can say to figures that contradict themselves, to choose from… */
+export const contradictionAnswers: Record<T.ContradictionStatus, string> = {
+  explained: 'Explained: the figures are right',
+  to_correct: 'To be corrected with another upload',
+};
+
+/** …and as it stands beside them. */
+export const contradictionAnswered: Record<T.ContradictionStatus, string> = {
+  explained: 'Explained',
+  to_correct: 'To be corrected',
+};
+
 export const questionCategories: Record<T.QuestionCategory, string> = {
   financials: 'Financials',
   operations: 'Operations',

@@ -1,9 +1,9 @@
-/** What is computed from the uploaded books: earnings and margins, what is to be cleared up, customers, and what later uploads changed. */
+/** What is computed from the uploaded books: earnings and margins, customers, and what later uploads changed. */
 import { useQuery } from '@tanstack/react-query';
 import { Calculator } from 'lucide-react';
 import { useState, type ReactNode } from 'react';
 import { computedQuery } from '../../../api/qoe.ts';
-import type { ComputedBooks, Contradiction, Decimal, Earnings, Id } from '../../../api/shapes.ts';
+import type { ComputedBooks, Decimal, Earnings, Id } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
 import { Money } from '../../../components/money.tsx';
@@ -126,40 +126,6 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
           )
         }
       </Loaded>
-    </Card>
-  );
-}
-
-function ContradictionLine({ one }: { one: Contradiction }) {
-  return (
-    <li className="px-4 py-3 sm:px-5">
-      <p className="max-w-prose break-words">{one.sentence}</p>
-      <p className="mt-0.5 max-w-prose text-sm break-words text-soft">{one.ask}</p>
-    </li>
-  );
-}
-
-/** Where the books contradict themselves, and what to ask. Nothing where there is nothing, or nothing that the reader may see. */
-export function ToClearUpCard({ dealId }: { dealId: Id }) {
-  const { data } = useQuery(computedQuery(dealId));
-  if (!data || data.contradictions.count === 0) return null;
-  const { count, items } = data.contradictions;
-  return (
-    <Card
-      title={`To clear up (${formatCount(count)})`}
-      description="Where the uploaded figures contradict themselves, and what to ask. The deal’s brokers and sellers see this."
-      flush
-    >
-      <ul className="divide-y divide-line border-t border-line">
-        {items.map((one) => (
-          <ContradictionLine key={one.key} one={one} />
-        ))}
-      </ul>
-      {count > items.length && (
-        <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
-          And {formatCount(count - items.length)} more.
-        </p>
-      )}
     </Card>
   );
 }

@@ -4,7 +4,8 @@ import { Columns } from '../../../components/columns.tsx';
 import { Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { useDeal } from '../context.ts';
 import { ChecklistCard } from './checklist.tsx';
-import { CustomerChangesCard, EarningsCard, RestatementsCard, ToClearUpCard } from './computed.tsx';
+import { CustomerChangesCard, EarningsCard, RestatementsCard } from './computed.tsx';
+import { ContradictionsCards } from './contradictions.tsx';
 import { BridgeCard, CustomersCard, PeriodsCard } from './figures.tsx';
 import { MembersCard } from './members.tsx';
 import { NormalizationsCard } from './normalizations.tsx';
@@ -24,7 +25,7 @@ export default function QoeTab() {
             <EarningsCard dealId={deal.id} />
             <PeriodsCard dealId={deal.id} />
             <BridgeCard dealId={deal.id} />
-            <ToClearUpCard dealId={deal.id} />
+            <ContradictionsCards dealId={deal.id} />
             <CustomersCard dealId={deal.id} />
             <CustomerChangesCard dealId={deal.id} />
             <RestatementsCard dealId={deal.id} />

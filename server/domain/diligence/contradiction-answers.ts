@@ -1,0 +1,171 @@
+/** What brokers say to the contradictions of a deal's books, and which of them others may read (docs/books.md). */
+
+import { mapped, row, type Statement } from '../../database/statement.ts';
+import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { seenDeal } from '../deals/deals.ts';
+import { knownPerson } from '../deals/participants.ts';
+import type { Books } from './books.ts';
+import { contradictions, type Contradiction } from './contradictions.ts';
+
+/** The figures are right and the broker says why they differ, or they will be corrected by another upload. */
+export const answerStatuses = ['explained', 'to_correct'] as const;
+export type AnswerStatus = (typeof answerStatuses)[number];
+
+/** An answer as it is kept. */
+interface StoredAnswer {
+  readonly contradiction: string;
+  readonly figures: string;
+  readonly status: AnswerStatus;
+  readonly why: string;
+  /** Null, like who released it, when the caller may not know of them. */
+  readonly answered_by_name: string | null;
+  readonly answered_at: string;
+  readonly released_by_name: string | null;
+  readonly released_at: string | null;
+}
+
+/** What the caller may read of contradictions, and whether they may answer. */
+export interface AnswersInSight {
+  /** Whether they are told every contradiction: the brokers' and the sellers' side. Others in the workspace are told those that a broker released. */
+  readonly all: boolean;
+  readonly may_answer: boolean;
+  readonly answers: readonly StoredAnswer[];
+}
+
+const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+const inSight = row<AnswersInSight, [dealId: string]>(
+  'contradiction_answers',
+  `select d.id = any ((select app.deals_as('broker', 'seller'))::uuid[]) as all,
+     d.state <> 'closed' and d.id = any ((select app.deals_acting_as('broker'))::uuid[]) as may_answer,
+     (select coalesce(json_agg(json_build_object('contradiction', a.contradiction, 'figures', a.figures, 'status', a.status, 'why', a.why,
+          'answered_by_name', answerer.name, 'answered_at', ${instant('a.answered_at')},
+          'released_by_name', releaser.name, 'released_at', ${instant('a.released_at')})), '[]')
+      from (select * from contradiction_answers where deal_id = d.id limit 500) a
+        ${knownPerson('answerer', 'a.answered_by', 'a.deal_id')}
+        ${knownPerson('releaser', 'a.released_by', 'a.deal_id')}) as answers
+   from deals d where d.id = ${seenDeal('$1')}`,
+);
+
+/** What is in sight where nobody has answered. */
+export const noAnswers = (all: boolean): AnswersInSight => ({ all, may_answer: false, answers: [] });
+
+/** What the caller may read of the answers to a deal's contradictions. */
+export const answersInSight = (dealId: string): Statement<AnswersInSight> =>
+  mapped(inSight(dealId), (found) => found ?? noAnswers(false));
+
+/** An answer beside its contradiction. */
+export interface ToldAnswer extends Omit<StoredAnswer, 'contradiction' | 'figures'> {
+  /** Whether it was given to other figures than the contradiction has now. */
+  readonly of_other_figures: boolean;
+}
+
+/** A contradiction as somebody is told it. */
+export interface ToldContradiction extends Contradiction {
+  readonly answer: ToldAnswer | null;
+}
+
+/** What there is to clear up, and what a broker has explained. */
+export interface ToldContradictions {
+  readonly open: readonly ToldContradiction[];
+  readonly explained: readonly ToldContradiction[];
+}
+
+/**
+ * The contradictions of these books as the caller is told them, each with its answer: all of them, or those that a broker released, as the figures that
+ * the caller sees make them. Explained is what was explained with the figures that it has now; all else is to be cleared up.
+ */
+export function toldContradictions(books: Books, { all, answers }: AnswersInSight): ToldContradictions {
+  if (!all && answers.length === 0) return { open: [], explained: [] };
+  const byKey = new Map(answers.map((one) => [one.contradiction, one]));
+  const told = contradictions(books).flatMap((one): ToldContradiction[] => {
+    const answer = byKey.get(one.key);
+    if (!answer) return all ? [{ ...one, answer: null }] : [];
+    const { contradiction: _, figures, ...rest } = answer;
+    return [{ ...one, answer: { ...rest, of_other_figures: figures !== one.figures } }];
+  });
+  const isExplained = ({ answer }: ToldContradiction) => answer?.status === 'explained' && !answer.of_other_figures;
+  return { open: told.filter((one) => !isExplained(one)), explained: told.filter(isExplained) };
+}
+
+/** The contradiction of these books that has the key; null where none has it any more. */
+export const contradictionOf = (books: Books, key: string): Contradiction | null =>
+  contradictions(books).find((one) => one.key === key) ?? null;
+
+const heads: Readonly<Record<AnswerStatus, string>> = { explained: 'Explained', to_correct: 'To be corrected' };
+
+/** An answer as a report tells it: "Explained by Dana Reyes on 2026-11-22: the rent was prepaid." */
+export function answerInWords({
+  status,
+  why,
+  answered_by_name: by,
+  answered_at,
+  of_other_figures,
+}: ToldAnswer): string {
+  const who = by === null ? '' : ` by ${by}`;
+  return `${heads[status]}${who} on ${answered_at.slice(0, 10)}${of_other_figures ? ', before the figures changed' : ''}: ${why}`;
+}
+
+/** The beginning of an answer, of so many characters, in one line: "Explained: the rent was prepaid." */
+export function answerInShort({ status, why, of_other_figures }: ToldAnswer, most: number): string {
+  const characters = [...why.replace(/\s+/g, ' ').trim()];
+  const text = characters.length > most ? `${characters.slice(0, most).join('')}…` : characters.join('');
+  return `${heads[status]}${of_other_figures ? ', before the figures changed' : ''}: ${text}`;
+}
+
+const give = row<{ id: string }>(
+  'answer_contradiction',
+  // First those that are there: what limits how many a deal has looks at what is inserted.
+  `with there as (
+     update contradiction_answers set figures = $5, status = $6, why = $7 where deal_id = $3 and contradiction = $4 returning id, deal_id
+   ), added as (
+     insert into contradiction_answers (deal_id, contradiction, figures, status, why)
+     select $3, $4, $5, $6, $7 where not exists (select from there)
+     on conflict (deal_id, contradiction) do update set figures = excluded.figures, status = excluded.status, why = excluded.why
+     returning id, deal_id
+   ), changed as (select * from there union all select * from added)
+   select changed.id from changed ${audited('qoe.contradiction.answer', { details: `jsonb_build_object('status', $6::text)` })}`,
+);
+
+/** Answers a contradiction, or answers it anew, which takes back its release. Denied to all but the deal's brokers; refused with `deal_full` or `deal_closed`. */
+export const answerContradiction = (
+  dealId: string,
+  { key, figures }: Pick<Contradiction, 'key' | 'figures'>,
+  { status, why }: Pick<ToldAnswer, 'status' | 'why'>,
+  origin: Origin,
+): Statement<boolean> => tookPlace(give(...from(origin), dealId, key, figures, status, why));
+
+const change = (name: string, action: Parameters<typeof audited>[0], sql: string) =>
+  row<{ id: string }>(
+    name,
+    `with changed as (${sql} returning id, deal_id) select changed.id from changed ${audited(action)}`,
+  );
+
+const release = change(
+  'release_contradiction',
+  'qoe.contradiction.release',
+  `update contradiction_answers set released_at = app.now()
+   where deal_id = $3 and contradiction = $4 and date_trunc('milliseconds', answered_at) = $5::timestamptz`,
+);
+const withdraw = change(
+  'withdraw_contradiction',
+  'qoe.contradiction.withdraw',
+  `update contradiction_answers set released_at = null where deal_id = $3 and contradiction = $4 and released_at is not null`,
+);
+const takeBack = change(
+  'unanswer_contradiction',
+  'qoe.contradiction.unanswer',
+  `delete from contradiction_answers where deal_id = $3 and contradiction = $4`,
+);
+
+/** Lets everybody in the workspace read a contradiction with the answer that was given at that moment; false when there is no such answer, or not for the caller to release. */
+export const releaseContradiction = (dealId: string, key: string, answeredAt: string, origin: Origin) =>
+  tookPlace(release(...from(origin), dealId, key, answeredAt));
+
+/** Takes a release back; false when nothing is released, or not by the caller. */
+export const withdrawContradiction = (dealId: string, key: string, origin: Origin) =>
+  tookPlace(withdraw(...from(origin), dealId, key));
+
+/** Takes an answer back, and with it its release; false when there is none, or none of the caller's to take back. */
+export const unanswerContradiction = (dealId: string, key: string, origin: Origin) =>
+  tookPlace(takeBack(...from(origin), dealId, key));

@@ -1,0 +1,295 @@
+/** What brokers say to contradictions of uploaded books, and what of it others read: pages and tools, as each role. */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { expectAccessible, openBrowser, openDesk } from '../browser.ts';
+import { openService, type TestService } from '../harness.ts';
+import { addToken, caller as toolCaller, insert } from '../tools/scene.ts';
+import { signInAs, type SignedIn } from './person.ts';
+
+let service: TestService;
+let deal: string;
+const people: Record<string, SignedIn> = {};
+/** The broker's name. */
+let broker: string;
+const as = (name: string): SignedIn => people[name]!;
+
+interface Told {
+  key: string;
+  figures: string;
+  sentence: string;
+  kind: string;
+  answer: {
+    status: string;
+    why: string;
+    answered_by_name: string | null;
+    answered_at: string;
+    released_at: string | null;
+    released_by_name: string | null;
+    of_other_figures: boolean;
+  } | null;
+}
+interface Contradictions {
+  count: number;
+  items: Told[];
+  explained: { count: number; items: Told[] };
+  all: boolean;
+  may_answer: boolean;
+}
+
+const path = (rest: string) => `/deals/${deal}/qoe/${rest}`;
+const read = async (name: string): Promise<Contradictions> =>
+  (await as(name).ask(path('computed'))).body.contradictions;
+/** What somebody is told, in order: each sentence, and what was said to it. */
+const told = async (name: string) => {
+  const { items, explained } = await read(name);
+  const brief = (one: Told) => [one.sentence, one.answer?.why ?? null];
+  return { open: items.map(brief), explained: explained.items.map(brief) };
+};
+/** The contradiction that adjustments under a label of no figures make. */
+const unmatched = async (name: string, label: string): Promise<Told> => {
+  const { items, explained } = await read(name);
+  const found = [...items, ...explained.items].find(({ sentence }) => sentence.includes(`“${label}”`));
+  if (!found) throw new Error(`${name} is told of no ${label}.`);
+  return found;
+};
+const adjust = (period_label: string, adjustment_amount: string) =>
+  insert(service, 'normalizations', { deal_id: deal, period_label, adjustment_category: 'other', adjustment_amount });
+const put = (name: string, key: string, what: 'answer' | 'release', body: object) =>
+  as(name).ask(path(`contradictions/${key}/${what}`), body, 'PUT');
+const remove = (name: string, key: string, what: 'answer' | 'release') =>
+  as(name).ask(path(`contradictions/${key}/${what}`), undefined, 'DELETE');
+const explain = ({ key, figures }: Told, why: string, status = 'explained', name = 'broker') =>
+  put(name, key, 'answer', { status, why, figures });
+
+beforeAll(async () => {
+  service = await openService({ demo: true });
+  deal = service.demo.deals.with_everything;
+  for (const [name, { user_id }] of Object.entries(service.demo.people))
+    people[name] = await signInAs(service, user_id);
+  const [found] = await service.sql<{ name: string }>('select name from users where id = $1', [
+    service.demo.people.broker.user_id,
+  ]);
+  broker = found!.name;
+  for (const label of ['FY1997', 'FY1998', 'FY1999']) await adjust(label, '100.10');
+});
+afterAll(() => service?.close());
+
+describe('an answer', () => {
+  test('is the brokers’ to give, once, and is read by the deal’s side alone until it is released', async () => {
+    const one = await unmatched('broker', 'FY1998');
+    expect(one.answer).toBeNull();
+    expect(await read('broker')).toMatchObject({ all: true, may_answer: true, explained: { count: 0 } });
+    expect(await read('seller')).toMatchObject({ all: true, may_answer: false, items: (await read('broker')).items });
+    const nothing = { count: 0, items: [], explained: { count: 0, items: [] }, all: false, may_answer: false };
+    for (const name of ['buyer', 'other_buyer']) expect(await read(name)).toEqual(nothing);
+
+    expect((await explain(one, 'An add-back of the year before.')).status).toBe(204);
+    const { answer } = await unmatched('broker', 'FY1998');
+    expect(answer).toMatchObject({
+      status: 'explained',
+      why: 'An add-back of the year before.',
+      answered_by_name: broker,
+      released_at: null,
+      released_by_name: null,
+      of_other_figures: false,
+    });
+    expect(await told('seller')).toEqual(await told('broker'));
+    expect((await told('seller')).explained).toEqual([[one.sentence, 'An add-back of the year before.']]);
+    for (const name of ['buyer', 'other_buyer']) expect(await read(name)).toEqual(nothing);
+
+    const given = { answered_at: answer!.answered_at };
+    expect((await put('broker', one.key, 'release', given)).status).toBe(204);
+    expect(await told('buyer')).toEqual({ open: [], explained: [[one.sentence, 'An add-back of the year before.']] });
+    expect(await read('buyer')).toMatchObject({ all: false, may_answer: false });
+    // Not in the workspace, there is nothing.
+    expect(await read('other_buyer')).toEqual(nothing);
+    expect((await unmatched('seller', 'FY1998')).answer).toMatchObject({
+      released_by_name: broker,
+    });
+
+    // What was released is that answer: another one is read by buyers once it is released, too.
+    expect((await explain(one, 'It belongs to 2024.', 'to_correct')).status).toBe(204);
+    expect(await read('buyer')).toEqual(nothing);
+    expect((await told('seller')).explained).toEqual([]);
+    expect((await put('broker', one.key, 'release', given)).status).toBe(409);
+    const { answered_at } = (await unmatched('broker', 'FY1998')).answer!;
+    expect((await put('broker', one.key, 'release', { answered_at })).status).toBe(204);
+    expect(await told('buyer')).toEqual({ open: [[one.sentence, 'It belongs to 2024.']], explained: [] });
+    expect((await remove('broker', one.key, 'release')).status).toBe(204);
+    expect(await read('buyer')).toEqual(nothing);
+    expect((await remove('broker', one.key, 'answer')).status).toBe(204);
+    expect((await unmatched('broker', 'FY1998')).answer).toBeNull();
+    expect((await remove('broker', one.key, 'answer')).status).toBe(404);
+
+    const records = await service.sql<{ action: string; details: object }>(
+      `select action, details from audit_records where action like 'qoe.contradiction.%' order by at, id`,
+    );
+    expect(records.map(({ action, details }) => [action.slice('qoe.contradiction.'.length), details])).toEqual([
+      ['answer', { status: 'explained' }],
+      ['release', {}],
+      ['answer', { status: 'to_correct' }],
+      ['release', {}],
+      ['withdraw', {}],
+      ['unanswer', {}],
+    ]);
+  });
+
+  test.each(['seller', 'buyer', 'other_buyer', 'outsider'])(
+    'is denied to the %s in the same words, whether there is anything to answer or not',
+    async (name) => {
+      const one = await unmatched('broker', 'FY1997');
+      expect((await explain(one, 'Said.')).status).toBe(204);
+      const { answered_at } = (await unmatched('broker', 'FY1997')).answer!;
+      const tries = (key: string) => [
+        put(name, key, 'answer', { status: 'explained', why: 'Mine.', figures: one.figures }),
+        put(name, key, 'release', { answered_at }),
+        remove(name, key, 'release'),
+        remove(name, key, 'answer'),
+      ];
+      const [there, absent] = [await Promise.all(tries(one.key)), await Promise.all(tries('0'.repeat(32)))];
+      expect(there).toEqual(absent);
+      expect(there.map(({ status }) => status)).toEqual(Array(4).fill(name === 'outsider' ? 404 : 403));
+      expect((await unmatched('broker', 'FY1997')).answer).toMatchObject({ why: 'Said.', released_at: null });
+      expect((await remove('broker', one.key, 'answer')).status).toBe(204);
+    },
+  );
+
+  test('is to the figures as they are, and says when they have changed since', async () => {
+    const one = await unmatched('broker', 'FY1999');
+    expect((await explain(one, 'Was closed in May.')).status).toBe(204);
+    const { answered_at } = (await unmatched('broker', 'FY1999')).answer!;
+    expect((await put('broker', one.key, 'release', { answered_at })).status).toBe(204);
+    // Rows of other dates change nothing of it.
+    const elsewhere = await adjust('FY1996', '5');
+    expect(await unmatched('buyer', 'FY1999')).toMatchObject({ key: one.key, answer: { of_other_figures: false } });
+
+    const more = await adjust('FY1999', '50');
+    const changed = await unmatched('buyer', 'FY1999');
+    expect(changed).toMatchObject({ key: one.key, answer: { why: 'Was closed in May.', of_other_figures: true } });
+    expect(changed.sentence).toContain('150.10');
+    for (const name of ['broker', 'buyer']) {
+      const { items, explained } = await read(name);
+      expect(items.map(({ key }) => key)).toContain(one.key);
+      expect(explained.items).toEqual([]);
+    }
+    // With what was on the page before, nothing is answered.
+    expect(await explain(one, 'Still.')).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
+    expect((await explain(changed, 'Still.')).status).toBe(204);
+    expect((await unmatched('broker', 'FY1999')).answer).toMatchObject({ of_other_figures: false, released_at: null });
+
+    await service.sql('delete from normalizations where id = any ($1)', [[more, elsewhere]]);
+    // What is there no more cannot be answered, and its answer is taken back all the same.
+    await service.sql(`delete from normalizations where deal_id = $1 and period_label = 'FY1999'`, [deal]);
+    await expect(unmatched('broker', 'FY1999')).rejects.toThrow();
+    expect((await explain(one, 'Again.')).status).toBe(409);
+    expect((await remove('broker', one.key, 'answer')).status).toBe(204);
+    await adjust('FY1999', '100.10');
+  });
+
+  test.each([
+    ['no reason', { why: ' ' }],
+    ['a reason without end', { why: 'x'.repeat(2001) }],
+    ['an unknown status', { status: 'denied' }],
+    ['figures that are none', { figures: 'x' }],
+    ['more than is asked', { released_at: '2026-01-01T00:00:00Z' }],
+  ])('is refused with %s', async (_what, wrong) => {
+    const { key, figures } = await unmatched('broker', 'FY1998');
+    const answer = { status: 'explained', why: 'So.', figures, ...wrong };
+    expect((await put('broker', key, 'answer', answer)).status).toBe(400);
+    expect((await put('broker', 'x'.repeat(32), 'answer', { status: 'explained', why: 'So.', figures })).status).toBe(
+      404,
+    );
+  });
+
+  test('is in what a person exports of themself', async () => {
+    const one = await unmatched('broker', 'FY1998');
+    await explain(one, 'For the export.');
+    const [found] = await service.sql<{ answers: object[] }>(
+      `select app.person_records($1, true) -> 'contradiction_answers' as answers`,
+      [service.demo.people.broker.user_id],
+    );
+    expect(found?.answers).toMatchObject([{ why: 'For the export.', contradiction: one.key }]);
+    await remove('broker', one.key, 'answer');
+  });
+});
+
+test('assistants are told what their people may read, with the beginning of the answer', async () => {
+  const summaries = async (name: 'broker' | 'seller' | 'buyer') => {
+    const access = await addToken(service, service.demo.people[name].user_id);
+    const { structuredContent } = await toolCaller(service, access)('svc_qoe_pl_periods', { deal_id: deal });
+    return (structuredContent as { summary: { contradictions?: string[] } }).summary.contradictions ?? [];
+  };
+  // Of one kind a summary names two, those that are open first.
+  await service.sql(`delete from normalizations where deal_id = $1 and period_label = 'FY1999'`, [deal]);
+  const one = await unmatched('broker', 'FY1998');
+  await explain(one, `The lease\nwas prepaid. ${'x'.repeat(1000)}`);
+  const said = `${one.sentence} Explained: The lease was prepaid. ${'x'.repeat(77)}…`;
+  for (const name of ['broker', 'seller'] as const) expect(await summaries(name)).toContain(said);
+  expect(await summaries('buyer')).toEqual([]);
+  const { answered_at } = (await unmatched('broker', 'FY1998')).answer!;
+  await put('broker', one.key, 'release', { answered_at });
+  expect(await summaries('buyer')).toEqual([said]);
+  const more = await adjust('FY1998', '1');
+  expect((await summaries('buyer'))[0]).toContain('Explained, before the figures changed: The lease was prepaid.');
+  await service.sql('delete from normalizations where id = $1', [more]);
+  await remove('broker', one.key, 'answer');
+});
+
+test('in the browser: a broker explains, releases and withdraws, and an open page of the buyer follows', async () => {
+  const browser = await openBrowser();
+  try {
+    const [desk, theirs] = [
+      await openDesk(browser, service.origin, { cookie: as('broker').cookie }),
+      await openDesk(browser, service.origin, { cookie: as('buyer').cookie }),
+    ];
+    await theirs.go(`/deals/${deal}/qoe`);
+    await theirs.page.getByText('Largest customer').waitFor();
+    const heading = theirs.page.getByRole('heading', { name: /^(To clear up|Explained) \(/ });
+    expect(await heading.count()).toBe(0);
+
+    const { page } = desk;
+    await desk.go(`/deals/${deal}/qoe`);
+    const { count, items } = await read('broker');
+    await page.getByRole('heading', { name: `To clear up (${count})` }).waitFor();
+    await expectAccessible(page);
+    const line = page.getByRole('listitem').filter({ hasText: '“FY1998”' });
+    // By keyboard alone.
+    await line.getByRole('button', { name: 'Explain' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Explain these figures' }).waitFor();
+    await expectAccessible(page);
+    await page.getByLabel('Why').focus();
+    await page.keyboard.type('An add-back of the year before.');
+    await page.keyboard.press('Tab');
+    await page.getByRole('button', { name: 'Explain', exact: true }).last().press('Enter');
+    await page.getByRole('heading', { name: 'Explained (1)' }).waitFor();
+    await page.getByRole('heading', { name: `To clear up (${count - 1})` }).waitFor();
+    expect(items.length).toBe(count);
+    await line.getByText(`Explained by ${broker}`).waitFor();
+
+    await line.getByRole('button', { name: 'Release to buyers' }).click();
+    const asked = page.getByRole('alertdialog', { name: 'Release this to buyers?' });
+    await asked.getByText('An add-back of the year before.').waitFor();
+    await expectAccessible(page);
+    await asked.getByRole('button', { name: 'Release to buyers' }).click();
+    await line.getByText('Buyers see this').waitFor();
+    await expectAccessible(page);
+
+    await theirs.page.getByRole('heading', { name: 'Explained (1)' }).waitFor();
+    await theirs.page.getByText('An add-back of the year before.').waitFor();
+    expect(
+      await theirs.page.getByRole('button', { name: /^(Explain|Change|Withdraw|Release to buyers)$/ }).count(),
+    ).toBe(0);
+    await expectAccessible(theirs.page);
+
+    await line.getByRole('button', { name: 'Withdraw' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Withdraw' }).click();
+    await theirs.page.getByRole('heading', { name: 'Explained (1)' }).waitFor({ state: 'detached' });
+    await line.getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('heading', { name: `To clear up (${count})` }).waitFor();
+    expect([...desk.complaints, ...theirs.complaints]).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+}, 60_000);

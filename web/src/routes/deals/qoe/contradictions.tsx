@@ -1,0 +1,231 @@
+/** Where the uploaded books contradict themselves, what brokers say to it, and what of it buyers read. */
+import { useQuery } from '@tanstack/react-query';
+import { useId, useState } from 'react';
+import { computedQuery, useContradictionActions } from '../../../api/qoe.ts';
+import type { Contradiction, ContradictionStatus, Id } from '../../../api/shapes.ts';
+import { Badge } from '../../../components/badge.tsx';
+import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
+import { Field } from '../../../components/field.tsx';
+import { FormDialog } from '../../../components/form-dialog.tsx';
+import { Select, Textarea } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { Time } from '../../../components/time.tsx';
+import { toast } from '../../../components/toast.tsx';
+import { formatCount } from '../../../lib/format.ts';
+import { contradictionAnswers, contradictionAnswered, optionsOf } from '../../../lib/states.ts';
+import { required, useForm } from '../../../lib/use-form.ts';
+
+const quoted = 'border-l-2 border-line pl-4 break-words whitespace-pre-wrap text-soft';
+
+/** The broker says what there is to say to a contradiction, or says it otherwise. */
+function ExplainDialog({ dealId, one, onClose }: { dealId: Id; one: Contradiction; onClose: () => void }) {
+  const { answer } = useContradictionActions(dealId);
+  const form = useForm<{ status: ContradictionStatus; why: string }>({
+    initial: { status: one.answer?.status ?? 'explained', why: one.answer?.why ?? '' },
+    draft: `contradiction/${dealId}/${one.key}`,
+    check: (values) => required(values, { why: 'Write what there is to say to it.' }),
+    submit: (values) => answer.mutateAsync({ key: one.key, figures: one.figures, ...values }),
+    onDone: () => {
+      onClose();
+      toast(one.answer ? 'Answer changed' : 'Answer kept');
+    },
+  });
+  return (
+    <FormDialog
+      title={one.answer ? 'Change the answer' : 'Explain these figures'}
+      description="Brokers and sellers of the deal read it. Buyers read it once you release it."
+      action={one.answer ? 'Change' : 'Explain'}
+      form={form}
+      onClose={onClose}
+    >
+      <blockquote className={quoted}>{one.sentence}</blockquote>
+      {one.answer?.released_at != null && (
+        <Notice>
+          Buyers read the answer as it is. Once you change it, they read neither, until you release the new one.
+        </Notice>
+      )}
+      <Field label="Answer" error={form.errors.status}>
+        <Select<ContradictionStatus> {...form.field('status')} options={optionsOf(contradictionAnswers)} />
+      </Field>
+      <Field label="Why" error={form.errors.why}>
+        <Textarea {...form.text('why')} rows={5} maxLength={2000} />
+      </Field>
+    </FormDialog>
+  );
+}
+
+type Answer = NonNullable<Contradiction['answer']>;
+
+/** What was said, by whom and when, and who may read it. */
+function Said({ answer, all }: { answer: Answer; all: boolean }) {
+  return (
+    <div className="mt-2.5 max-w-prose border-l-2 border-accent pl-4">
+      <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-sm text-faint">
+        <span>
+          {contradictionAnswered[answer.status]}
+          {answer.answered_by_name !== null && ` by ${answer.answered_by_name}`}, <Time at={answer.answered_at} />
+        </span>
+        {answer.of_other_figures && <Badge tone="warn">Said before the figures changed</Badge>}
+        {all && answer.released_at !== null && <Badge tone="info">Buyers see this</Badge>}
+      </p>
+      <p className="mt-1 break-words whitespace-pre-wrap text-ink">{answer.why}</p>
+    </div>
+  );
+}
+
+interface LineProps {
+  dealId: Id;
+  one: Contradiction;
+  /** Whether the reader is told everything, and may answer. */
+  all: boolean;
+  mayAnswer: boolean;
+}
+
+function ContradictionLine({ dealId, one, all, mayAnswer }: LineProps) {
+  const [open, setOpen] = useState(false);
+  const { release, withdraw, takeBack } = useContradictionActions(dealId);
+  const confirm = useConfirm();
+  const sentence = useId();
+  const { answer, key } = one;
+  const about = { size: 'sm', 'aria-describedby': sentence } as const;
+  const releaseIt = (given: Answer) =>
+    confirm(
+      {
+        title: 'Release this to buyers?',
+        body: (
+          <>
+            <p>Buyers and others who are in the workspace will read, with the figures that they see:</p>
+            <blockquote className={`${quoted} mt-3 max-h-60 overflow-y-auto`}>
+              {one.sentence}
+              {'\n\n'}
+              {contradictionAnswered[given.status]}: {given.why}
+            </blockquote>
+          </>
+        ),
+        action: 'Release to buyers',
+        done: 'Released to buyers',
+      },
+      () => release.mutateAsync({ key, answered_at: given.answered_at }),
+    );
+  return (
+    <li className="px-4 py-3 sm:px-5">
+      <p id={sentence} className="max-w-prose break-words">
+        {one.sentence}
+      </p>
+      {!answer && <p className="mt-0.5 max-w-prose text-sm break-words text-soft">{one.ask}</p>}
+      {answer && <Said answer={answer} all={all} />}
+      {mayAnswer && (
+        <div className="mt-2.5 flex flex-wrap gap-2">
+          <Button {...about} onClick={() => setOpen(true)}>
+            {answer ? 'Change' : 'Explain'}
+          </Button>
+          {answer && answer.released_at === null && !answer.of_other_figures && (
+            <Button {...about} onClick={() => releaseIt(answer)}>
+              Release to buyers
+            </Button>
+          )}
+          {answer && answer.released_at !== null && (
+            <Button
+              {...about}
+              onClick={() =>
+                confirm(
+                  {
+                    title: 'Withdraw this from buyers?',
+                    body: 'They see neither the contradiction nor your answer any more. Whoever has read it knows it.',
+                    action: 'Withdraw',
+                    done: 'Withdrawn from buyers',
+                  },
+                  () => withdraw.mutateAsync(key),
+                )
+              }
+            >
+              Withdraw
+            </Button>
+          )}
+          {answer && (
+            <Button
+              {...about}
+              kind="quiet"
+              onClick={() =>
+                confirm(
+                  {
+                    title: 'Remove this answer?',
+                    body:
+                      answer.released_at === null
+                        ? 'The figures are to be cleared up again.'
+                        : 'The figures are to be cleared up again, and buyers see nothing of it any more.',
+                    action: 'Remove',
+                    danger: true,
+                    done: 'Answer removed',
+                  },
+                  () => takeBack.mutateAsync(key),
+                )
+              }
+            >
+              Remove
+            </Button>
+          )}
+        </div>
+      )}
+      {open && <ExplainDialog dealId={dealId} one={one} onClose={() => setOpen(false)} />}
+    </li>
+  );
+}
+
+interface ListedProps extends Omit<LineProps, 'one'> {
+  title: string;
+  description: string;
+  found: { count: number; items: readonly Contradiction[] };
+}
+
+function Listed({ title, description, found: { count, items }, ...rest }: ListedProps) {
+  if (count === 0) return null;
+  return (
+    <Card title={`${title} (${formatCount(count)})`} description={description} flush>
+      <ul className="divide-y divide-line border-t border-line">
+        {items.map((one) => (
+          <ContradictionLine key={one.key} one={one} {...rest} />
+        ))}
+      </ul>
+      {count > items.length && (
+        <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
+          And {formatCount(count - items.length)} more.
+        </p>
+      )}
+    </Card>
+  );
+}
+
+/** Where the books contradict themselves, and apart from it what of that was explained. Nothing where there is nothing that the reader may see. */
+export function ContradictionsCards({ dealId }: { dealId: Id }) {
+  const { data } = useQuery(computedQuery(dealId));
+  if (!data) return null;
+  const { all, may_answer, explained, ...open } = data.contradictions;
+  const rest = { dealId, all, mayAnswer: may_answer };
+  return (
+    <>
+      <Listed
+        title="To clear up"
+        description={
+          all
+            ? 'Where the uploaded figures contradict themselves, and what to ask. Brokers and sellers of the deal see it; buyers see what a broker releases.'
+            : 'Where the uploaded figures contradict themselves, and what the broker says to it.'
+        }
+        found={open}
+        {...rest}
+      />
+      <Listed
+        title="Explained"
+        description={
+          all
+            ? 'What a broker has explained, with the figures as they are now.'
+            : 'Where the uploaded figures seem to contradict themselves, and how the broker explains it.'
+        }
+        found={explained}
+        {...rest}
+      />
+    </>
+  );
+}
