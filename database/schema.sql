@@ -4226,6 +4226,7 @@ CREATE OR REPLACE FUNCTION app.claim_deliveries(most integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 #variable_conflict use_column
 declare
@@ -6001,6 +6002,7 @@ CREATE OR REPLACE FUNCTION app.enter_for_deliveries(endpoint uuid, by_claim uuid
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   key public.api_keys;
@@ -6027,11 +6029,13 @@ CREATE OR REPLACE FUNCTION app.enter_for_next_webhook(OUT endpoint uuid, OUT pla
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   stream vault.change_stream;
   this public.webhook_endpoints;
   key public.api_keys;
+  behind uuid[];
 begin
   if app.identity() is not null then
     perform app.refuse('entered', 'Webhooks are delivered by the worker.');
@@ -6039,19 +6043,25 @@ begin
   select s.* into stream from vault.change_stream s;
   -- After a restore, numbers begin anew where the backup was made.
   update public.webhook_endpoints e set place = least(e.place, stream.published), history = stream.history where e.history <> stream.history;
-  for this in
-    select e.* from public.webhook_endpoints e
+  behind := array(select e.id from public.webhook_endpoints e
     where e.state = 'on' and e.place < stream.published
       and exists (select from public.change_events c where c.brokerage_id = e.brokerage_id and c.seq > e.place and c.seq <= stream.published)
       and app.is_key_in_force(e.key_id) and 10000 > (select count(*) from (select from public.webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting' limit 10000) w)
-    order by e.place limit 1 for no key update skip locked
-  loop
-    select k.* into key from public.api_keys k where k.id = this.key_id;
-    perform app.enter(null, null, key.id, key.brokerage_id, key.scopes);
-    endpoint := this.id;
-    place := this.place;
-    types := this.types;
-  end loop;
+    order by e.place);
+  select e.* into this from public.webhook_endpoints e
+    where e.id = any (behind) and e.state = 'on' and e.place < stream.published order by e.place limit 1 for no key update skip locked;
+  if this.id is null then
+    -- Somebody takes or notes deliveries of each that is left, or writes them: for a moment.
+    select e.* into this from public.webhook_endpoints e where e.id = behind[1] and e.state = 'on' and e.place < stream.published for no key update;
+  end if;
+  if this.id is null then
+    return;
+  end if;
+  select k.* into key from public.api_keys k where k.id = this.key_id;
+  perform app.enter(null, null, key.id, key.brokerage_id, key.scopes);
+  endpoint := this.id;
+  place := this.place;
+  types := this.types;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_for_next_webhook() TO dealkeep_server;
@@ -7499,6 +7509,7 @@ CREATE OR REPLACE FUNCTION app.is_key_in_force(key uuid)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 begin
   return exists (
@@ -8855,11 +8866,14 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION app.note_deliveries(lots jsonb)
- RETURNS void
+ RETURNS TABLE(endpoint_id uuid, id uuid, seq bigint, event_id uuid, type text, object_type text, object_id uuid, about_deal uuid, occurred_at timestamp with time zone, attempts integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
 AS $function$
+#variable_conflict use_column
 declare
   now constant timestamptz := app.now();
   lot record;
@@ -8868,8 +8882,8 @@ declare
 begin
   for lot in
     -- Locked in one order by all nodes; those of one webhook in the order given, so that the one that ends its lot comes last.
-    select l.* from rows from (jsonb_to_recordset(lots) as (endpoint uuid, claim uuid, is_over boolean, attempts jsonb)) with ordinality
-        l (endpoint, claim, is_over, attempts, place)
+    select l.* from rows from (jsonb_to_recordset(lots) as (endpoint uuid, claim uuid, is_over boolean, more int, held uuid[], attempts jsonb)) with ordinality
+        l (endpoint, claim, is_over, more, held, attempts, place)
       order by l.endpoint, l.place
   loop
     select e.* into this from public.webhook_endpoints e where e.id = lot.endpoint and e.claim = lot.claim for no key update;
@@ -8910,6 +8924,17 @@ begin
       where e.id = this.id;
     if noted.taken = 0 and this.state = 'on' and noted.lost_since is not null and (this.succeeded_at is null or this.succeeded_at < noted.lost_since) then
       perform app.switch_webhook_off(this, noted.error);
+    end if;
+    -- Of the same record nothing is held and due at once, so that what is taken now may overtake what is held.
+    if lot.more > 0 and not lot.is_over and noted.failures < 5 then
+      return query
+        select e.id, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
+        from public.webhook_endpoints e
+        cross join (select w.* from public.webhook_deliveries w
+          where w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at <= now and w.id <> all (lot.held)
+          order by w.next_attempt_at, w.nr limit least(lot.more, 50)) d
+        where e.id = this.id and e.state = 'on' and app.is_key_in_force(e.key_id)
+        order by d.nr;
     end if;
   end loop;
 end
@@ -13044,6 +13069,7 @@ CREATE OR REPLACE FUNCTION app.write_deliveries(endpoint uuid, again boolean, ev
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   written int;
@@ -13210,3 +13236,4 @@ $procedure$;
 -- 28cf9aadbbd6912169dea17460ed9c8cdf80c5c8da6048c665ff460b97cc4794  125_lots_that_rest.sql
 -- 1705fca08e3174d7b3ab943be3b41da786deeeb7bcd10685d9c61291477269c1  126_answers_to_contradictions.sql
 -- c14502e1783981f13a989a58ad47e1c4e58eabf767db233bf969f08556cc0e52  129_deal_in_sight.sql
+-- bf8ecd96c53db27b586866666619caebb3ce7952dd66cfe244d9d41cfb1bb130  133_more_of_a_lot.sql

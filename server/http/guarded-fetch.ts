@@ -261,7 +261,9 @@ export async function guardedFetch(
         });
         answer.on('end', () => done(false));
         answer.on('error', reject);
-        answer.on('close', () => reject(new NotFetched('The answer broke off.')));
+        answer.on('close', () => {
+          if (!answer.readableEnded) reject(new NotFetched('The answer broke off.'));
+        });
       });
       sent = request;
       request.on('error', (error: NodeJS.ErrnoException) => {

@@ -33,12 +33,18 @@ export interface WebhookDelivery {
   stop(): Promise<void>;
 }
 
-/** To how many webhooks a node sends at once, and how much at once to each. */
-const atOnce = { webhooks: 32, requests: 4 } as const;
+/** To how many webhooks a node sends at once, how much at once to each, and how many deliveries of it are taken together. */
+const atOnce = { webhooks: 32, requests: 4, taken: 50 } as const;
 /** How many attempts in a row fail before the rest of a lot is left for later. */
 const mostFailures = 5;
-/** For how long deliveries of a lot are begun, well within the claim; how old what is sent may be; how long ends are gathered, in milliseconds. */
-const millis = { lot: 30_000, record: 1_000, gathering: 100 } as const;
+/** For how long deliveries of a lot are begun, well within the claim; for how long more are taken; how old what is sent may be; how long ends are gathered, in milliseconds. */
+const millis = { lot: 30_000, taking: 5_000, record: 1_000, gathering: 100 } as const;
+/** What is to be noted of a lot, and who is given what is taken for it then. */
+interface Ended {
+  readonly lot: NotedLot;
+  readonly take: ((taken: readonly ClaimedDelivery[]) => void) | undefined;
+}
+
 /** How much of an answer is kept, in characters. */
 const keptAnswer = 4_096;
 
@@ -74,7 +80,7 @@ export function openWebhooks(services: Services): WebhookDelivery {
   const running = new Set<Promise<void>>();
   const receivers = openReceivers();
   /** What is to be noted of each lot, by its webhook and its claim, which the lots taken together share: once, as what was noted behind its end would be lost. */
-  let ended = new Map<string, NotedLot>();
+  let ended = new Map<string, Ended>();
 
   /** What is sent for each, by its id, read with the rights of the webhook's key; null when the key does not see it any more. Undefined when the lot is over: {@link enterForDeliveries}. */
   async function bodiesOf(lot: ClaimedLot, deliveries: readonly ClaimedDelivery[]) {
@@ -130,61 +136,89 @@ export function openWebhooks(services: Services): WebhookDelivery {
     }
   }
 
-  /** Sends what is in a lot, as long as it goes well and for half a minute at most; what is left then is taken anew. */
+  /** Sends what is in a lot and what is taken besides, as long as it goes well and for half a minute at most; what is left then is taken anew. */
   async function deliver(lot: ClaimedLot): Promise<void> {
-    const { endpoint_id: endpoint } = lot;
+    const { endpoint_id: endpoint, claim: by } = lot;
     const { kept, giveBack } = receivers.of(endpoint);
-    const until = performance.now() + millis.lot;
+    const began = performance.now();
     const left = [...lot.deliveries];
+    const held = new Set(left.map(({ id }) => id));
+    /** What is sent, and when it was read. */
+    const bodies = new Map<string, { readonly text: string | null; readonly at: number }>();
     let attempts: NotedLot['attempts'][number][] = [];
-    let bodies: Awaited<ReturnType<typeof bodiesOf>>;
-    let readAt = -Infinity;
-    let together = left.length;
+    /** How many were asked for last came: then there may be more. */
+    let isFull = left.length === atOnce.taken;
+    let together: number = atOnce.taken;
     let reading: Promise<void> | undefined;
+    let taking: Promise<void> | undefined;
     let failures = lot.failures;
     let isOver = false;
     let notesAt: NodeJS.Timeout | undefined;
 
-    /** Reads what is left, unless it was read just now. */
-    async function read(): Promise<void> {
-      if (performance.now() - readAt < millis.record) return;
+    const isFresh = ({ id }: ClaimedDelivery) => performance.now() - (bodies.get(id)?.at ?? -Infinity) < millis.record;
+    /** Reads what is left and was not read just now. */
+    function read(): Promise<void> {
       reading ??= (async () => {
+        const some = left.filter((one) => !isFresh(one)).slice(0, together);
         try {
-          bodies = await bodiesOf(lot, left.slice(0, together));
+          const found = await bodiesOf(lot, some);
+          isOver ||= found === undefined;
+          const at = performance.now();
+          for (const [id, text] of found ?? []) bodies.set(id, { text, at });
         } catch (error) {
           // What takes too long together is read in smaller parts.
           if (!(error instanceof Busy) || together === 1) throw error;
           together = Math.ceil(together / 8);
-          return;
         }
-        readAt = performance.now();
-        isOver ||= bodies === undefined;
       })().finally(() => (reading = undefined));
-      await reading;
+      return reading;
     }
     /** Leaves what has ended by now to be noted. */
-    function leave(is_over: boolean): void {
+    function leave(is_over: boolean, take?: Ended['take']): void {
       clearTimeout(notesAt);
       notesAt = undefined;
-      const key = `${endpoint} ${lot.claim}`;
-      const before = ended.get(key)?.attempts ?? [];
-      ended.set(key, { endpoint, claim: lot.claim, is_over, attempts: [...before, ...attempts] });
+      const key = `${endpoint} ${by}`;
+      const before = ended.get(key);
+      for (const { id } of attempts) held.delete(id);
+      const noted = [...(before?.lot.attempts ?? []), ...attempts];
       attempts = [];
+      const wanted = take ?? before?.take;
+      const more = wanted === undefined || is_over ? 0 : atOnce.taken;
+      ended.set(key, {
+        lot: { endpoint, claim: by, is_over, more, held: more === 0 ? [] : [...held], attempts: noted },
+        take: wanted,
+      });
     }
+    /** Takes more, before the last of what is left is sent, while it goes so quickly that others are not kept waiting for their turn. */
+    function takeMore(): void {
+      if (!isFull || taking || isOver || left.length > atOnce.taken / 2 || performance.now() - began > millis.taking)
+        return;
+      const taken = Promise.withResolvers<readonly ClaimedDelivery[]>();
+      leave(false, taken.resolve);
+      taking = (async () => {
+        const found = await taken.promise;
+        isFull = found.length === atOnce.taken;
+        for (const one of found) held.add(one.id);
+        left.push(...found);
+        if (found.length > 0 && !isOver) await read();
+      })().finally(() => (taking = undefined));
+      // Whoever waits for it hears of it, and whoever reads next finds it again.
+      taking.catch(() => {});
+      void note();
+    }
+    const isGoingOn = () => !isOver && !stopping.signal.aborted && performance.now() - began < millis.lot;
     async function send(signing: readonly string[]): Promise<void> {
-      while (left.length > 0 && !isOver && !stopping.signal.aborted && performance.now() < until) {
-        await read();
+      while ((left.length > 0 || taking) && isGoingOn()) {
         const [next] = left;
-        if (isOver || next === undefined) return;
-        const body = bodies?.get(next.id);
-        if (body === undefined) {
-          // Of a part that is not read yet.
-          readAt = -Infinity;
+        if (next === undefined || !isFresh(next)) {
+          await (next === undefined ? taking : read());
           continue;
         }
         left.shift();
+        takeMore();
         const nth = next.attempts + 1;
-        const attempted = await attempt(lot, next, body, signing, kept);
+        const attempted = await attempt(lot, next, bodies.get(next.id)!.text, signing, kept);
+        bodies.delete(next.id);
         const { outcome, status, error } = attempted;
         attempts.push({ id: next.id, nth, ...attempted });
         notesAt ??= setTimeout(() => {
@@ -217,15 +251,25 @@ export function openWebhooks(services: Services): WebhookDelivery {
     }
   }
 
-  /** Notes what has ended, of all lots together. */
+  /** Notes what has ended, of all lots together, and gives each what it takes besides. */
   const note = inTurn(async () => {
     while (ended.size > 0) {
-      const lots = [...ended.values()];
+      const parts = [...ended.values()];
       ended = new Map();
-      const keep = (some: readonly NotedLot[]) => database.run(noteDeliveries(some));
+      const keep = async (some: readonly Ended[]) => {
+        const taken = await database.run(noteDeliveries(some.map(({ lot }) => lot)));
+        for (const { lot, take } of some) take?.(taken.get(lot.endpoint) ?? []);
+      };
       const failed = (error: unknown) => log.warn({ err: error }, 'noting deliveries of webhooks failed');
       // What cannot be noted of one webhook does not keep others from it.
-      await keep(lots).catch(() => Promise.all(lots.map((lot) => noteEnd(() => keep([lot])).catch(failed))));
+      await keep(parts).catch(() =>
+        Promise.all(
+          parts.map(async (part) => {
+            await noteEnd(() => keep([part])).catch(failed);
+            part.take?.([]);
+          }),
+        ),
+      );
     }
   });
 

@@ -123,10 +123,12 @@ export interface ClaimedLot {
   deliveries: ClaimedDelivery[];
 }
 
+const claimed =
+  'id, seq::text as seq, event_id, type, object_type, object_id, about_deal as deal_id, occurred_at, attempts';
+
 const take = rows<Omit<ClaimedLot, 'deliveries'> & ClaimedDelivery, [most: number]>(
   'claim_deliveries',
-  `select endpoint_id, claim, url, failures, secret_ids, secrets, id, seq::text as seq, event_id, type, object_type, object_id, about_deal as deal_id, occurred_at, attempts
-   from app.claim_deliveries($1)`,
+  `select endpoint_id, claim, url, failures, secret_ids, secrets, ${claimed} from app.claim_deliveries($1)`,
 );
 
 /** Takes lots of up to so many webhooks: what is due of each, for a minute in which nobody else takes from it. */
@@ -175,14 +177,22 @@ export interface NotedLot {
   readonly claim: string;
   /** Nothing more is sent of it: what was not tried is left to whoever comes next. */
   readonly is_over: boolean;
+  /** How many more to take of the webhook for this lot, 50 at most. */
+  readonly more: number;
+  /** Those of the lot that are not noted yet, so that they are not taken again. */
+  readonly held: readonly string[];
   /** In the order in which they ended; `nth`: which attempt of the delivery it was. */
   readonly attempts: readonly (Attempted & { readonly id: string; readonly nth: number })[];
 }
 
-const note = row('note_deliveries', 'select app.note_deliveries($1)');
+const note = rows<ClaimedDelivery & { endpoint_id: string }>(
+  'note_deliveries',
+  `select endpoint_id, ${claimed} from app.note_deliveries($1)`,
+);
 
-/** Notes it; nothing of a lot that another claim has followed, and nothing twice. */
-export const noteDeliveries = (lots: readonly NotedLot[]): Statement<unknown> => note(JSON.stringify(lots));
+/** Notes it; nothing of a lot that another claim has followed, and nothing twice. Answers with what was taken of each webhook for the same lot. */
+export const noteDeliveries = (lots: readonly NotedLot[]): Statement<ReadonlyMap<string, readonly ClaimedDelivery[]>> =>
+  mapped(note(JSON.stringify(lots)), (found) => Map.groupBy(found, ({ endpoint_id }) => endpoint_id));
 
 /** Deletes deliveries of 30 days ago, and secrets that have ended. */
 export const purgeWebhooks = row('purge_webhooks', 'select app.purge_webhooks()');

@@ -1,0 +1,389 @@
+/** Webhooks as they are managed, by the API and in the settings: what is refused, what is bounded, secrets shown once, the log, sending again. */
+
+import { randomUUID } from 'node:crypto';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { signInAs, type SignedIn } from '../web/person.ts';
+import { prepareRefusals } from './refusals.ts';
+import { as, brokerage } from './scene.ts';
+import { hour, Webhook, webhookScene, type Made, type Received } from './webhook-scene.ts';
+
+const scene = webhookScene();
+const { received, webhook, contact, contacts, deliver, log } = scene;
+
+describe('by the API', () => {
+  test.each([
+    [{ url: 'http://hooks.example.com/' }, 'url'],
+    [{ url: 'https://10.0.0.1/' }, 'url'],
+    [{ url: 'https://user:pass@hooks.example.com/' }, 'url'],
+    [{ url: 'https://hooks.example.com/', types: ['contact.sold'] }, 'types.0'],
+    [{ url: 'https://hooks.example.com/', types: [] }, 'types'],
+    [{ url: 'https://hooks.example.com/', description: '' }, 'description'],
+    [{}, 'url'],
+  ])('%j is refused', async (body, path) => {
+    const answer = await scene.rest('POST', '/webhooks', body);
+    expect([answer.status, answer.body?.error.details.faults[0]?.path]).toEqual([400, path]);
+  });
+
+  test('a secret is shown once, also to a repeated request, and is nowhere in clear with a key to seal it', async () => {
+    const headers = { 'Idempotency-Key': 'hook' };
+    const first = await scene.rest('POST', '/webhooks', { url: `${scene.origin}/in` }, headers);
+    const again = await scene.rest('POST', '/webhooks', { url: `${scene.origin}/in` }, headers);
+    expect(again.headers.get('idempotent-replayed')).toBe('true');
+    expect(again.body).toEqual(first.body);
+    const { id, secret } = first.body as unknown as Made;
+    expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
+    expect((await scene.rest('GET', `/webhooks/${id}`)).text).not.toContain('whsec_');
+    expect(await scene.service.sql('select from webhook_endpoints')).toHaveLength(1);
+  });
+
+  test('is changed, tested, sent again for a time, and taken out with its log', async () => {
+    const { id } = await webhook({ description: 'CRM', types: ['contact.created'] });
+    const changed = await scene.rest('PATCH', `/webhooks/${id}`, {
+      description: null,
+      types: null,
+      url: `${scene.origin}/new`,
+    });
+    expect(changed.body).toMatchObject({ description: null, types: null, url: `${scene.origin}/new`, state: 'on' });
+    const since = scene.service.clock.now().toISOString();
+    expect((await scene.rest('POST', `/webhooks/${id}/test`)).status).toBe(202);
+    await contact('Again');
+    await deliver();
+    expect(received.map(({ path, event }) => [path, event.type])).toEqual(
+      expect.arrayContaining([
+        ['/new', 'webhook.test'],
+        ['/new', 'contact.created'],
+      ]),
+    );
+    scene.service.clock.advance(1_000);
+    const until = scene.service.clock.now().toISOString();
+    const sent = await scene.rest('POST', `/webhooks/${id}/redeliver`, { since, until });
+    expect([sent.status, sent.body]).toEqual([202, { deliveries: 2 }]);
+    const none = await scene.rest('POST', `/webhooks/${id}/redeliver`, { since, until, failedOnly: true });
+    expect(none.body).toEqual({ deliveries: 0 });
+    received.length = 0;
+    await deliver();
+    expect(received).toHaveLength(2);
+    expect((await log(id)).data.map(({ isAgain }) => isAgain)).toEqual([true, true, false, false]);
+    const { data, pagination } = await log(id, '?limit=3');
+    expect(data).toHaveLength(3);
+    expect((await log(id, `?limit=3&cursor=${pagination.nextCursor}`)).data).toHaveLength(1);
+    const one = await scene.rest('GET', `/webhooks/${id}/deliveries/${data[0]!.id}`);
+    expect(one.body).toEqual(data[0]);
+    expect((await scene.rest('DELETE', `/webhooks/${id}`)).status).toBe(204);
+    expect((await scene.rest('GET', `/webhooks/${id}`)).status).toBe(404);
+    expect(await scene.service.sql('select from webhook_deliveries')).toEqual([]);
+    expect(await scene.service.sql('select from vault.webhook_secrets')).toEqual([]);
+  });
+
+  test('a key has 20 at most', async () => {
+    for (let n = 0; n < 20; n += 1) await webhook({ url: `${scene.origin}/${n}` });
+    const { status, body } = await scene.rest('POST', '/webhooks', { url: `${scene.origin}/more` });
+    expect([status, body?.error.code]).toEqual([409, 'conflict']);
+    const [last] = await scene.service.sql(
+      `select outcome, details from audit_records where action = 'webhook.create' order by at desc, id desc limit 1`,
+    );
+    expect(last).toEqual({ outcome: 'refused', details: { status: 409, code: 'conflict' } });
+  });
+});
+
+describe('what is bounded', () => {
+  test('ten test events wait at most', async () => {
+    const { id } = await webhook();
+    for (let n = 0; n < 10; n += 1) expect((await scene.rest('POST', `/webhooks/${id}/test`)).status).toBe(202);
+    const { status, body } = await scene.rest('POST', `/webhooks/${id}/test`);
+    expect([status, body?.error.code]).toEqual([409, 'conflict']);
+    // What waits is not sent again.
+    const [waiting] = (await log(id, '?state=waiting')).data;
+    expect((await scene.rest('POST', `/webhooks/${id}/deliveries/${waiting!.id}/redeliver`)).status).toBe(404);
+    await deliver();
+    expect((await scene.rest('POST', `/webhooks/${id}/test`)).status).toBe(202);
+  });
+
+  test('of 10,000 that wait no more are written until some are taken, neither of changes nor again', async () => {
+    const { id } = await webhook();
+    await contact('Taken');
+    await deliver();
+    const [taken] = (await log(id)).data;
+    await scene.service.sql(
+      `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, next_attempt_at)
+       select $1, gen_random_uuid(), 'contact.updated', 'contact', gen_random_uuid(), app.now(), app.now() + interval '1 day'
+       from generate_series(1, 10000)`,
+      [id],
+    );
+    received.length = 0;
+    const later = await contact('Later');
+    await deliver();
+    expect(received).toEqual([]);
+    expect((await scene.rest('POST', `/webhooks/${id}/deliveries/${taken!.id}/redeliver`)).status).toBe(409);
+    await scene.service.sql(
+      `delete from webhook_deliveries where id in (select id from webhook_deliveries where state = 'waiting' limit 10)`,
+    );
+    await deliver();
+    expect(received.map(({ event }) => event.objectId)).toEqual([later]);
+    expect((await scene.rest('POST', `/webhooks/${id}/deliveries/${taken!.id}/redeliver`)).status).toBe(202);
+  });
+});
+
+describe('in the log', () => {
+  test('deliveries of the same millisecond stand in the order in which they were written, on every page', async () => {
+    const { id } = await webhook();
+    await contacts(30);
+    await deliver();
+    const [{ times } = { times: 0 }] = await scene.service.sql<{ times: number }>(
+      'select count(distinct created_at)::int as times from webhook_deliveries',
+    );
+    expect(times).toBeLessThan(30);
+    const told = await scene.service.sql<{ id: string }>('select id from webhook_deliveries order by nr desc');
+    const read: string[] = [];
+    for (let cursor = ''; ;) {
+      const { data, pagination } = await log(id, `?limit=7${cursor}`);
+      read.push(...data.map((one) => one.id));
+      if (pagination.nextCursor === null) break;
+      cursor = `&cursor=${pagination.nextCursor}`;
+    }
+    expect(read).toEqual(told.map((one) => one.id));
+  });
+});
+
+describe('in the settings', () => {
+  /** Whether the library of the standard signs it alike: it verifies nothing of another day, to which these tests advance the clock. */
+  const isSignedWith = (secret: string, { text, headers }: Received): boolean => {
+    const at = new Date(Number(headers['webhook-timestamp']) * 1_000);
+    const signature = new Webhook(secret).sign(String(headers['webhook-id']), at, text);
+    return String(headers['webhook-signature']).split(' ').includes(signature);
+  };
+  let admin: SignedIn;
+  let outsiders: SignedIn[];
+  beforeAll(async () => {
+    const [broker] = await scene.service.sql<{ id: string }>(
+      `with u as (insert into users (email, name) values ('broker@example.test', 'A broker') returning id)
+       insert into members (brokerage_id, user_id, role) select $1, u.id, 'broker' from u returning user_id as id`,
+      [scene.tenant.id],
+    );
+    const other = await brokerage(scene.service);
+    outsiders = [await signInAs(scene.service, broker!.id), await signInAs(scene.service, other.admin)];
+  });
+  beforeEach(async () => {
+    admin = await signInAs(scene.service, scene.tenant.admin);
+  });
+  const ours = () => admin.ask(`/brokerages/${scene.tenant.id}/webhooks`);
+  const add = (more: object = {}, by = admin) =>
+    by.ask(`/keys/${scene.key.id}/webhooks`, { url: `${scene.origin}/settings`, types: null, ...more });
+
+  test('an admin adds one for a key, sees those of all keys, and its deliveries verify with the secret shown once', async () => {
+    const byKey = await webhook();
+    const { status, body } = await add({ description: 'CRM', types: ['contact.created'] });
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      secret: expect.stringMatching(/^whsec_/),
+      webhook: { description: 'CRM', types: ['contact.created'], state: 'on', key_name: 'a key', environment: 'live' },
+    });
+    const { body: list } = await ours();
+    expect(list.items.map(({ id }: { id: string }) => id)).toEqual([body.webhook.id, byKey.id]);
+    expect(JSON.stringify(list)).not.toContain('whsec_');
+    await contact('By the settings');
+    await deliver();
+    expect(
+      isSignedWith(
+        body.secret,
+        received.find(({ path }) => path === '/settings')!,
+      ),
+    ).toBe(true);
+    const { items } = (await admin.ask(`/webhooks/${body.webhook.id}/deliveries`)).body;
+    expect(items).toMatchObject([{ type: 'contact.created', state: 'delivered', status: 204, attempts: 1 }]);
+    expect((await ours()).body.items[0]).toMatchObject({ waiting: 0, succeeded_at: expect.any(String) });
+    const acts = await scene.service.sql(
+      `select user_id, details from audit_records where action = 'webhook.create' and subject_id = $1`,
+      [body.webhook.id],
+    );
+    expect(acts).toEqual([{ user_id: scene.tenant.admin, details: { key_id: scene.key.id } }]);
+  });
+
+  test('an admin changes, tests, renews, switches off and on, sends again, and deletes', async () => {
+    const { id } = (await add()).body.webhook;
+    expect((await admin.ask(`/webhooks/${id}/test`, {})).status).toBe(202);
+    await deliver();
+    expect(received.map(({ event }) => event.type)).toEqual(['webhook.test']);
+    const [first] = (await admin.ask(`/webhooks/${id}/deliveries?state=delivered`)).body.items;
+    expect((await admin.ask(`/webhooks/${id}/deliveries/${first.id}/redeliver`, {})).status).toBe(202);
+    scene.service.clock.advance(1_000);
+    const range = { since: '2020-01-01T00:00:00Z', until: scene.service.clock.now().toISOString() };
+    await deliver();
+    expect((await admin.ask(`/webhooks/${id}/redeliver`, range)).body).toEqual({ deliveries: 1 });
+    await deliver();
+    expect(received).toHaveLength(3);
+    const { items, next_cursor } = (await admin.ask(`/webhooks/${id}/deliveries?limit=2`)).body;
+    const { items: others } = (await admin.ask(`/webhooks/${id}/deliveries?limit=2&cursor=${next_cursor}`)).body;
+    expect([...items, ...others].map(({ is_again }) => is_again)).toEqual([true, true, false]);
+
+    const patch = (body: object) => admin.ask(`/webhooks/${id}`, body, 'PATCH');
+    expect((await patch({ state: 'off' })).body).toMatchObject({ state: 'off', off_reason: 'asked' });
+    expect((await patch({ state: 'on', description: 'Books', types: ['deal.updated'] })).body).toMatchObject({
+      state: 'on',
+      description: 'Books',
+      types: ['deal.updated'],
+    });
+    expect((await patch({ description: null, types: null, url: `${scene.origin}/moved` })).body).toMatchObject({
+      description: null,
+      types: null,
+      url: `${scene.origin}/moved`,
+    });
+    const renewed = await admin.ask(`/webhooks/${id}/rotate`, { overlap_seconds: 0 });
+    expect(renewed.body.secret).toMatch(/^whsec_/);
+    await admin.ask(`/webhooks/${id}/test`, {});
+    await deliver();
+    expect(received.at(-1)!.path).toBe('/moved');
+    expect(isSignedWith(renewed.body.secret, received.at(-1)!)).toBe(true);
+    expect((await admin.ask(`/webhooks/${id}`, undefined, 'DELETE')).status).toBe(204);
+    expect((await ours()).body.items).toEqual([]);
+  });
+
+  test('who is no admin of the brokerage sees nothing and can do nothing', async () => {
+    const { id } = (await add()).body.webhook;
+    const range = { since: '2020-01-01T00:00:00Z', until: '2030-01-01T00:00:00Z' };
+    for (const outsider of outsiders) {
+      for (const [path, body, method] of [
+        [`/webhooks/${id}/deliveries`],
+        [`/webhooks/${id}`, { state: 'off' }, 'PATCH'],
+        [`/webhooks/${id}`, { url: `${scene.origin}/mine` }, 'PATCH'],
+        [`/webhooks/${id}`, undefined, 'DELETE'],
+        [`/webhooks/${id}/rotate`, { overlap_seconds: 0 }],
+        [`/webhooks/${id}/test`, {}],
+        [`/webhooks/${id}/redeliver`, range],
+        [`/webhooks/${id}/deliveries/${randomUUID()}/redeliver`, {}],
+      ] as const) {
+        const { status } = await outsider.ask(path, body, method);
+        expect([method, path, status]).toEqual([method, path, 404]);
+      }
+      expect((await add({}, outsider)).status).toBe(404);
+      const { status, body } = await outsider.ask(`/brokerages/${scene.tenant.id}/webhooks`);
+      expect(status === 404 || body.items.length === 0).toBe(true);
+    }
+    expect((await ours()).body.items).toMatchObject([{ id, state: 'on', url: `${scene.origin}/settings` }]);
+  });
+
+  test('what does not fit is refused at its field, and what leads elsewhere wants a sign-in of lately', async () => {
+    for (const [given, path] of [
+      [{ url: 'http://hooks.example.com/' }, 'url'],
+      [{ types: [] }, 'types'],
+      [{ types: ['deal.sold'] }, 'types.0'],
+    ] as const)
+      expect((await add(given)).body.error.details[0].path).toBe(path);
+    const { id } = (await add()).body.webhook;
+    await scene.service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour'`);
+    expect((await add()).status).toBe(403);
+    const asked: [string, object, string][] = [
+      [`/webhooks/${id}`, { url: `${scene.origin}/elsewhere` }, 'PATCH'],
+      [`/webhooks/${id}/rotate`, { overlap_seconds: 0 }, 'POST'],
+    ];
+    for (const [path, body, method] of asked) expect((await admin.ask(path, body, method)).status).toBe(403);
+    expect((await admin.ask(`/webhooks/${id}`, { state: 'off' }, 'PATCH')).status).toBe(200);
+  });
+
+  test('the mail about one that was switched off leads to their page, also of a test key', async () => {
+    const trial = await scene.tenant.key({
+      environment: 'test',
+      scopes: ['contacts:read', 'contacts:write', 'webhooks:read', 'webhooks:write'],
+    });
+    await webhook({ url: `${scene.origin}/trial` }, as(trial, scene.service.restUrl));
+    await as(trial, scene.service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'Tried out' });
+    await add();
+    scene.answering = (_request, response) => response.writeHead(500).end();
+    await contact('Never taken');
+    const mails = scene.service.mails.length;
+    for (let half = 0; half < 8; half += 1) {
+      await deliver();
+      scene.service.clock.advance(12 * hour);
+    }
+    await scene.service.deliver();
+    const told = scene.service.mails.slice(mails).filter(({ subject }) => subject.includes('was switched off'));
+    expect(told).toHaveLength(2);
+    for (const { text } of told) expect(text).toContain(`${scene.service.config.baseUrl}/settings/webhooks`);
+    expect(told.filter(({ text }) => text?.includes('(sandbox)'))).toHaveLength(1);
+    admin = await signInAs(scene.service, scene.tenant.admin);
+    const off = { state: 'off', off_reason: 'failing' };
+    expect((await ours()).body.items).toMatchObject([off, off]);
+    const recorded = await scene.service.sql(
+      `select brokerage_id from audit_records where action = 'webhook.off' order by at desc limit 2`,
+    );
+    expect(recorded).toEqual([{ brokerage_id: scene.tenant.id }, { brokerage_id: scene.tenant.id }]);
+  });
+});
+
+test('every answer to what manages webhooks is as the document says, and all that it announces is answered', async () => {
+  const { sql, restUrl } = scene.service;
+  const { document, limited, away } = await prepareRefusals(scene.service, scene.tenant);
+  const [nobody, none] = [as(null, restUrl), as(await scene.tenant.key({ scopes: ['contacts:read'] }), restUrl)];
+  const { id } = await webhook();
+  await scene.rest('POST', `/webhooks/${id}/test`);
+  await deliver();
+  const delivery = (await log(id)).data[0]!.id;
+  await sql(`create function full_disk() returns trigger language plpgsql as
+    $$ begin raise 'No space left on device' using errcode = '53100'; end $$`);
+  const tables = ['webhook_endpoints', 'webhook_deliveries', 'vault.webhook_secrets'];
+  const each = (statement: (table: string) => string) => sql(tables.map(statement).join(';'));
+  const [one, sent] = ['/webhooks/{webhookId}', '/webhooks/{webhookId}/deliveries/{deliveryId}'];
+  const time = { since: '2026-01-01T00:00:00Z', until: '2126-01-01T00:00:00Z' };
+  const operations: readonly (readonly [method: string, template: string, body?: object])[] = [
+    ['GET', '/webhooks'],
+    ['POST', '/webhooks', { url: `${scene.origin}/in` }],
+    ['GET', one],
+    ['PATCH', one, { description: 'The CRM' }],
+    ['POST', `${one}/rotate-secret`, { overlapSeconds: 0 }],
+    ['POST', `${one}/test`],
+    ['GET', `${one}/deliveries`],
+    ['GET', sent],
+    ['POST', `${sent}/redeliver`],
+    ['POST', `${one}/redeliver`, time],
+    ['DELETE', one],
+  ];
+  for (const [method, template, body] of operations) {
+    const operation = `${method} ${template}`;
+    const filled = (webhookId: string) => template.replace('{webhookId}', webhookId).replace('{deliveryId}', delivery);
+    const path = filled(id);
+    const check = (answer: Awaited<ReturnType<typeof scene.rest>>) => document.check(operation, answer);
+    const announces = (status: number) => document.announced(template).includes(`${operation} ${status}`);
+    for (const by of [nobody, none, limited, as(scene.key, away)]) check(await by(method, path, body));
+    if (announces(404)) check(await scene.rest(method, filled('018cc251-0000-7000-8000-000000000000'), body));
+    await each((table) => `alter table ${table} rename to ${table.split('.').at(-1)}_away`);
+    const broken = await scene.rest(method, path, body);
+    await each((table) => `alter table ${table}_away rename to ${table.split('.').at(-1)}`);
+    check(broken);
+    if (method === 'GET') check(await scene.rest(method, path, undefined, { 'If-None-Match': '*' }));
+    else {
+      await each(
+        (table) =>
+          `create trigger full_disk before insert or update or delete on ${table} execute function full_disk()`,
+      );
+      const unkept = await scene.rest(method, path, body);
+      await each((table) => `drop trigger full_disk on ${table}`);
+      check(unkept);
+    }
+    if (body) {
+      check(await scene.rest(method, path, { more: 1 }));
+      check(await scene.rest(method, path, 'x'.repeat(1_100_000), { 'Content-Type': 'application/json' }));
+      check(await scene.rest(method, path, 'x', { 'Content-Type': 'text/plain' }));
+    } else if (announces(400))
+      check(
+        await scene.rest(method, method === 'GET' ? `${path}?limit=0` : path, undefined, { 'Idempotency-Key': 'a b' }),
+      );
+    if (announces(409)) {
+      // Twenty webhooks of a key, ten test events and ten thousand deliveries are the most that there may be.
+      await sql(
+        `insert into webhook_endpoints (brokerage_id, key_id, url, place, history)
+         select brokerage_id, key_id, url, place, history from webhook_endpoints, generate_series(1, 20) where $1`,
+        [template === '/webhooks'],
+      );
+      await sql(
+        `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at)
+         select $1, gen_random_uuid(), 'webhook.test', 'webhook', $1, now() from generate_series(1, 10000) where $2`,
+        [id, template !== '/webhooks'],
+      );
+      check(await scene.rest(method, path, body));
+      await sql(`delete from webhook_deliveries where state = 'waiting'`);
+      await sql('delete from webhook_endpoints where id <> $1', [id]);
+    }
+    check(await scene.rest(method, path, body));
+  }
+  expect(document.checked('/webhooks')).toEqual(document.announced('/webhooks'));
+});
