@@ -155,7 +155,7 @@ CREATE TRIGGER note_new AFTER INSERT ON public.accounting_snapshots REFERENCING 
 CREATE TRIGGER note_removed AFTER DELETE ON public.accounting_snapshots REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('accounting_snapshot');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER stamp_completion BEFORE INSERT OR UPDATE OF status ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.stamp_completion('completed', 'failed');
-GRANT INSERT (deal_id, snapshot_type, status, source_name, account_lines), SELECT, UPDATE (status, failure) ON public.accounting_snapshots TO dealkeep_server;
+GRANT INSERT (deal_id, snapshot_type, status, source_name, account_lines), SELECT (id, deal_id, snapshot_type, status, source_name, failure, requested_by, requested_at, completed_at, brokerage_id), UPDATE (status, failure) ON public.accounting_snapshots TO dealkeep_server;
 
 CREATE TABLE public.answer_readings (
     deal_id uuid NOT NULL,
@@ -13237,3 +13237,4 @@ $procedure$;
 -- 1705fca08e3174d7b3ab943be3b41da786deeeb7bcd10685d9c61291477269c1  126_answers_to_contradictions.sql
 -- c14502e1783981f13a989a58ad47e1c4e58eabf767db233bf969f08556cc0e52  129_deal_in_sight.sql
 -- bf8ecd96c53db27b586866666619caebb3ce7952dd66cfe244d9d41cfb1bb130  133_more_of_a_lot.sql
+-- f854294c8ac9dea0088d5f7aa2c8048d80789163051d8f3efd871c6c24fe32c1  134_account_lines_unread.sql

@@ -175,7 +175,8 @@ const money = `coalesce(r.currency, (select d.currency from deals d where d.id =
 const deliver = row<SnapshotOnPage>(
   'deliver_snapshot',
   `with s as (
-     insert into accounting_snapshots (deal_id, snapshot_type, source_name, status) values ($3, $4, $5, 'completed') returning *),
+     insert into accounting_snapshots (deal_id, snapshot_type, source_name, status) values ($3, $4, $5, 'completed')
+     returning id, deal_id, snapshot_type, status, source_name, requested_at, completed_at, failure),
    periods as (
      insert into pl_periods (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, ${plAmounts.join(', ')})
      select s.deal_id, s.id, r.period_label, r.period_start_date, r.period_end_date, ${money}, ${plAmounts.map((name) => `r.${name}`).join(', ')}
