@@ -311,6 +311,65 @@ describe('contradictions', () => {
     expect(kinds(bare('104', '1248', [...customers.slice(1), '12.01']))).toEqual(['customers_total']);
   });
 
+  test('are none where one of two statements is in whole units and rounding it explains the difference', () => {
+    // Months in whole units beside a year with cents, and the other way about.
+    expect(kinds(bare('100', '1205.95', []))).toEqual([]);
+    expect(kinds(bare('100', '1206.01', []))).toEqual(['year_unlike_months']);
+    expect(kinds(bare('100.1', '1201', []))).toEqual([]);
+    expect(kinds(bare('100.1', '1203.21', []))).toEqual(['year_unlike_months']);
+    expect(kinds(bare('100.1', '1204', []))).toEqual(['year_unlike_months']);
+    // Customers with cents beside revenue in whole units, and the other way about.
+    expect(kinds(bare('10', '120', ['60.3', '60.2']))).toEqual([]);
+    expect(kinds(bare('10', '120', ['60.3', '67']))).toEqual(['customers_total']);
+    expect(kinds(bare('10.05', '120.60', ['60', '60']))).toEqual([]);
+    expect(kinds(bare('10.05', '120.60', ['60', '63']))).toEqual(['customers_total']);
+    // EBITDA that is not told is made of four rounded numbers in each month.
+    const parts = (place: number) => ({
+      net_income: cents(100 * (40 - place)),
+      interest_expense: cents(100 * place),
+      tax_expense: zero,
+      depreciation_amortization: zero,
+    });
+    const ofParts = (ebitda: string) => {
+      const { periods, ...rest } = bare('100', '1200', []);
+      return kinds({
+        ...rest,
+        periods: periods.map((row, place) => ({
+          ...row,
+          amounts: { ...row.amounts, ...(row.id === 'year' ? { ebitda: decimal(ebitda) } : parts(place)) },
+        })),
+      });
+    };
+    expect(ofParts('504')).toEqual([]);
+    expect(ofParts('505')).toEqual(['year_unlike_months']);
+  });
+
+  test('of a year and its quarters, and of customers and quarters, are named as those of months are', () => {
+    const quarters = (revenue: string, year: string, customers: readonly string[] = []): Books => {
+      const { periods, ...rest } = bare('1', year, customers);
+      const [first] = periods;
+      if (!first) throw new Error('no month');
+      const its = ['03-31', '06-30', '09-30', '12-31'].map((end, place) => ({
+        ...first,
+        id: `quarter ${place}`,
+        label: `Q${place + 1} 2025`,
+        first: `2025-${`${3 * place + 1}`.padStart(2, '0')}-01`,
+        last: `2025-${end}`,
+        amounts: { ...first.amounts, revenue: decimal(revenue) },
+      }));
+      return { ...rest, periods: [...its, ...periods.filter(({ id }) => id === 'year')] };
+    };
+    expect(kinds(quarters('300.25', '1201'))).toEqual([]);
+    const [found, ...others] = contradictions(quarters('300.25', '1210.5'));
+    expect(others).toEqual([]);
+    expect(found?.sentence).toBe(
+      'FY2025 says 1,210.50 of revenue, Q1 2025, Q2 2025, Q3 2025 and Q4 2025 add up to 1,201: 9.50 more.',
+    );
+    expect(kinds(quarters('300.25', '1201', ['1000', '201']))).toEqual([]);
+    const { periods, ...rest } = quarters('300.25', '1201', ['1000', '301']);
+    expect(kinds({ ...rest, periods: periods.filter(({ id }) => id !== 'year') })).toEqual(['customers_total']);
+  });
+
   test('name adjustments of a year that the books call otherwise', () => {
     const adjustments = ['2025', 'FY2025'].map((period_label) => ({
       id: period_label,

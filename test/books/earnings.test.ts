@@ -6,7 +6,10 @@ import { monthAfter } from '../../server/domain/diligence/calendar.ts';
 import { add, equals, sum, written, writtenOrNull, zero } from '../../server/domain/diligence/decimals.ts';
 import { bridgeOf } from '../../server/domain/diligence/bridge.ts';
 import { basisOf, earnings, resolved } from '../../server/domain/diligence/earnings.ts';
+import { contradictions } from '../../server/domain/diligence/contradictions.ts';
+import { plAmounts } from '../../server/domain/diligence/snapshots.ts';
 import { cents, cleanBooks, d, monthRow, shuffled } from './clean-books.ts';
+import { random } from './random.ts';
 
 const lines = {
   revenue: 100_000_00,
@@ -87,6 +90,165 @@ describe('earnings', () => {
       ['partial_year', '2026, 1 month', '2026-01-01', '2026-01-31'],
       ['partial_year', '2025, 11 months', '2025-02-01', '2025-12-31'],
     ]);
+  });
+
+  /** Rows of so many months each, one after the other, which are what their months come to. */
+  const gathered = (rows: readonly BookedPeriod[], lengths: readonly number[]): BookedPeriod[] => {
+    let place = 0;
+    return lengths.map((length) => {
+      const its = rows.slice(place, place + length);
+      place += length;
+      const [first, last] = [its[0], its.at(-1)];
+      if (!first || !last || its.length < length) throw new Error('no months');
+      if (length === 1) return first;
+      const amounts = Object.fromEntries(
+        plAmounts.map((name) => [name, sum(its.map((row) => row.amounts[name] ?? zero))]),
+      ) as BookedPeriod['amounts'];
+      return {
+        ...first,
+        id: `${first.id} ${length}`,
+        label: `${length} from ${first.label}`,
+        last: last.last,
+        amounts,
+      };
+    });
+  };
+  const summed = (all: Books) =>
+    earnings(all).map(({ kind, label, rows, amounts }) => [
+      kind,
+      label,
+      rows.length,
+      writtenOrNull(amounts.revenue),
+      writtenOrNull(amounts.ebitda),
+    ]);
+
+  test('are the sum of quarters, of quarters and months, and of whatever makes up the twelve months, calendar or fiscal', () => {
+    const all = months('2024-01', 24);
+    const monthly = summed(books(all)).map(([kind, label, , ...amounts]) => [kind, label, ...amounts]);
+    const of = (...lengths: number[]) => summed(books(gathered(all, lengths)));
+    const without = (found: unknown[][]) => found.map(([kind, label, , ...amounts]) => [kind, label, ...amounts]);
+    const quarters = of(3, 3, 3, 3, 3, 3, 3, 3);
+    expect(without(quarters)).toEqual(monthly);
+    expect(quarters.map(([kind, label, count]) => [kind, label, count])).toEqual([
+      ['ttm', 'TTM', 4],
+      ['calendar_year', 'FY2025', 4],
+      ['calendar_year', 'FY2024', 4],
+    ]);
+    expect(without(of(6, 3, 1, 1, 1, 3, 1, 1, 1, 6))).toEqual(monthly);
+    expect(without(of(9, 3, 1, 11))).toEqual(monthly);
+
+    // Twelve months up to the latest quarter, across the end of a year; what is left of a year is a part of it.
+    expect(
+      summed(books(gathered(months('2024-04', 21), [3, 3, 3, 3, 3, 1, 1, 1, 3]))).map((one) => one.slice(0, 3)),
+    ).toEqual([
+      ['ttm', 'TTM', 6],
+      ['calendar_year', 'FY2025', 6],
+      ['partial_year', '2024, 9 months', 3],
+    ]);
+    // A fiscal year that the books name, and the next of quarters alone; one that lies across its end is in neither year.
+    const fiscal = year('2023-07-01', '2024-06-30', 'FY2024', '1000');
+    const next = gathered(months('2024-07', 12), [3, 3, 3, 3]);
+    expect(summed(books([fiscal, ...next])).map((one) => one.slice(0, 3))).toEqual([
+      ['ttm', 'TTM', 4],
+      ['fiscal_year', 'FY2025 (to 2025-06)', 4],
+      ['partial_year', '2025, 6 months', 2],
+      ['partial_year', '2024, 6 months', 2],
+      ['fiscal_year', 'FY2024', 1],
+    ]);
+    const across = gathered(months('2024-02', 12), [3, 3, 3, 3]);
+    expect(summed(books(across)).map((one) => one.slice(0, 3))).toEqual([
+      ['ttm', 'TTM', 4],
+      ['partial_year', '2024, 9 months', 3],
+    ]);
+    const gap = gathered(all, [3, 3, 3, 3, 3, 3, 3, 3]).toSpliced(5, 1);
+    expect(summed(books(gap)).map((one) => one.slice(0, 3))).toEqual([
+      ['partial_year', '2025, 9 months', 3],
+      ['calendar_year', 'FY2024', 4],
+    ]);
+    expect(earnings(books(gap))[0]?.months).toEqual(
+      ['01', '02', '03', '07', '08', '09', '10', '11', '12'].map((month) => `2025-${month}`),
+    );
+    expect(contradictions(books(gap)).map(({ sentence }) => sentence)).toEqual([
+      '2025-04, 2025-05 and 2025-06 are missing between 2024-01 and 2025-12.',
+    ]);
+  });
+
+  test('take the longest rows where several tell of the same months, and no month twice', () => {
+    const all = months('2025-01', 12);
+    const [half, quarter] = [gathered(all, [6]), gathered(all, [1, 3])[1]];
+    if (!quarter) throw new Error('no quarter');
+    const rowsOf = (periods: BookedPeriod[]) => earnings(books(periods)).find(({ label }) => label === 'FY2025')?.rows;
+    expect(rowsOf([...all, ...half, quarter])).toEqual([half[0]?.id, ...all.slice(6).map(({ id }) => id)]);
+    expect(rowsOf([...all.filter((_, place) => place > 5), ...half, quarter])).toHaveLength(7);
+    // Of as many rows those of which the earlier are longer.
+    const two = gathered(all, [9, 3]);
+    expect(rowsOf([...gathered(all, [3, 9]), ...two])).toEqual(two.map(({ id }) => id));
+    // A quarter that lies across the half-year counts where the half-year does not fit.
+    const [first, , , , ...rest] = all;
+    expect(rowsOf([first!, ...rest, quarter])).toEqual([first?.id, quarter.id, ...rest.map(({ id }) => id)]);
+  });
+
+  test('of quarters and months in any mix add up to the whole, to the last digit, in any order', () => {
+    for (let seed = 1; seed <= 120; seed += 1) {
+      const clean = cleanBooks(seed);
+      const below = random(seed);
+      const lengths: number[] = [];
+      for (let left = clean.periods.length; left > 0;) {
+        const length = Math.min(left, 1 + below(6));
+        lengths.push(length);
+        left -= length;
+      }
+      const mixed = { ...clean, periods: gathered(clean.periods, lengths), customers: [] };
+      const byMonths = new Map(earnings(clean).map((found) => [found.label, found]));
+      const found = earnings(mixed);
+      expect(earnings({ ...mixed, periods: shuffled(mixed.periods, seed) })).toEqual(found);
+      for (const { kind, label, amounts, adjusted_ebitda, revenue_growth } of found) {
+        if (kind === 'partial_year') continue;
+        const same = byMonths.get(label);
+        for (const name of plAmounts)
+          expect([seed, label, name, writtenOrNull(amounts[name])]).toEqual([
+            seed,
+            label,
+            name,
+            writtenOrNull(same?.amounts[name] ?? null),
+          ]);
+        expect(writtenOrNull(adjusted_ebitda)).toBe(writtenOrNull(same?.adjusted_ebitda ?? null));
+        if (revenue_growth) expect(revenue_growth).toEqual(same?.revenue_growth);
+      }
+      // Each month counts once, and rows that go across the end of a year in neither of them.
+      for (const { rows, months: told12 } of found) {
+        const its = mixed.periods.filter(({ id }) => rows.includes(id));
+        const count = its.reduce(
+          (all, { id }) => all + (lengths[mixed.periods.findIndex((row) => row.id === id)] ?? 0),
+          0,
+        );
+        expect([new Set(told12).size, told12.length]).toEqual([count, count]);
+      }
+    }
+  });
+
+  test('of what is told as a year and as the last twelve months are those of the upload completed last, for both', () => {
+    const both = (first: string, second: string) =>
+      summed(
+        books([
+          year('2025-01-01', '2025-12-31', first, '1000', 'a'),
+          year('2025-01-01', '2025-12-31', second, '2000', 'b'),
+        ]),
+      ).map((one) => [...one.slice(0, 2), one[3]]);
+    const expected = [
+      ['ttm', 'TTM', '2000'],
+      ['calendar_year', 'FY2025', '2000'],
+    ];
+    expect(both('FY2025', 'TTM')).toEqual(expected);
+    expect(both('TTM', 'FY2025')).toEqual(expected);
+    expect(both('FY2025', '2025')).toEqual([['calendar_year', '2025', '2000']]);
+  });
+
+  test('are of no twelve months that ended before a later year did', () => {
+    const later = year('2026-01-01', '2026-12-31', 'FY2026', '5');
+    expect(basisOf(earnings(books([...months('2024-01', 24), later])))?.label).toBe('FY2026');
+    const ttm = year('2024-07-01', '2025-06-30', 'TTM', '7');
+    expect(basisOf(earnings(books([ttm, later])))?.label).toBe('FY2026');
   });
 
   test('count a row of a year before the months of its dates, as the bridge does', () => {

@@ -37,6 +37,7 @@ import {
 } from './decimals.ts';
 import { bridgeLabel, ebitdaOf, earnings, isMonthRow, resolved, together, type Earnings } from './earnings.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
+import { makingUp, piecesOf, type Pieces } from './spans.ts';
 
 export const contradictionKinds = [
   'months_missing',
@@ -105,13 +106,23 @@ const labelOf = (row: Row): string => (isMonthRow(row) ? monthOf(row.first) : ro
 
 const isWhole = (amount: Decimal | null): boolean => amount === null || equals(amount, round(amount, 0n));
 
+/** What one statement tells of a total, or of its parts. */
+interface Statement {
+  readonly values: readonly (Decimal | null)[];
+  /** How many numbers it wrote to tell them. */
+  readonly numbers?: number;
+}
+
 /**
  * Statements in whole units round each of their numbers: then half a unit for each of them, and two at least, are no
- * contradiction. With cents every cent counts.
+ * contradiction. With cents every cent counts. Of two statements one can be in whole units and the other not.
  */
-function differs(a: Decimal, b: Decimal, parts: readonly (Decimal | null)[], numbers = parts.length): boolean {
-  const slack = BigInt(numbers) / 2n;
-  return compare(absolute(subtract(a, b)), parts.every(isWhole) ? whole(slack < 2n ? 2n : slack) : zero) > 0;
+function differs(a: Decimal, b: Decimal, ...statements: readonly Statement[]): boolean {
+  const rounded = statements
+    .filter(({ values }) => values.every(isWhole))
+    .reduce((all, { values, numbers = values.length }) => all + numbers, 0);
+  const slack = BigInt(rounded) / 2n;
+  return compare(absolute(subtract(a, b)), rounded === 0 ? zero : whole(slack < 2n ? 2n : slack)) > 0;
 }
 
 const sayDifference = (difference: Decimal): string =>
@@ -123,6 +134,8 @@ interface View {
   readonly rows: readonly Row[];
   readonly otherCurrency: readonly Row[];
   readonly months: ReadonlyMap<Month, Row>;
+  /** The rows of less than a year. */
+  readonly pieces: Pieces;
   readonly byDates: ReadonlyMap<string, Row>;
   /** Rows as they would be with their changes of sign and scale undone. */
   readonly mended: ReadonlyMap<string, Row['amounts']>;
@@ -132,12 +145,18 @@ interface View {
 
 // ---- Months that are missing, or told of twice.
 
+/** The first and the last of the months that rows of less than a year tell of. */
+function endsOf(rows: readonly Row[]): [first: Month | undefined, last: Month | undefined] {
+  const shorter = rows.filter((row) => (wholeMonths(row.first, row.last) ?? 12n) < 12n);
+  const [firsts, lasts] = [shorter.map(({ first }) => monthOf(first)), shorter.map(({ last }) => monthOf(last))];
+  return [firsts.toSorted(byText)[0], lasts.toSorted(byText).at(-1)];
+}
+
 function monthsMissing({ rows, otherCurrency }: View): Found[] {
   const all = [...rows, ...otherCurrency];
   const there = new Set(all.filter(isMonthRow).map(({ first }) => monthOf(first)));
   const longer = all.filter((row) => !isMonthRow(row)).toSorted((a, b) => byText(a.first, b.first));
-  const known = [...there].toSorted(byText);
-  const [first, last] = [known[0], known.at(-1)];
+  const [first, last] = endsOf(all);
   if (first === undefined || last === undefined) return [];
   const missing: Month[][] = [];
   let place = 0;
@@ -201,24 +220,35 @@ function monthsOf(first: Day, last: Day, months: View['months']): Row[] | null {
   return found;
 }
 
-function yearUnlikeMonths({ rows, months, mended }: View): Found[] {
+/**
+ * What the dates are made of beside a row of their own: their months, or else of a year at most the shorter rows that make
+ * them up; null where neither is there.
+ */
+const partsOf = (first: Day, last: Day, { months, pieces }: Pick<View, 'months' | 'pieces'>): readonly Row[] | null =>
+  monthsOf(first, last, months) ?? makingUp(first, last, pieces, { inParts: true });
+
+function yearUnlikeMonths({ rows, months, pieces, mended }: View): Found[] {
   return rows.filter(isLong).flatMap((row) => {
-    const parts = monthsOf(row.first, row.last, months);
+    const parts = partsOf(row.first, row.last, { months, pieces });
     if (!parts) return [];
+    const words = parts.every(isMonthRow) ? 'its months add up' : `${listed(parts.map(labelOf))} add up`;
     return (['revenue', 'ebitda'] as const).flatMap((name): Found[] => {
       const of = (one: Row) =>
         (name === 'ebitda' ? ebitdaOf : (amounts: Row['amounts']) => amounts[name])(mended.get(one.id) ?? one.amounts);
       const amounts = parts.map(of);
       const [told, added] = [of(row), together(amounts)];
-      const numbers = amounts.every(isWhole) ? 1 + amounts.length : 1;
-      if (!told || !added || !differs(told, added, [told], numbers)) return [];
+      // EBITDA that is not told is the sum of four numbers.
+      const numbersOf = (one: Row): number => (one.amounts[name] === null ? 4 : 1);
+      const numbers = parts.reduce((all, part) => all + numbersOf(part), 0);
+      if (!told || !added) return [];
+      if (!differs(told, added, { values: [told], numbers: numbersOf(row) }, { values: amounts, numbers })) return [];
       const difference = subtract(told, added);
       return [
         {
           kind: 'year_unlike_months',
           of: `${name} ${row.first} ${row.last}`,
-          sentence: `${labelOf(row)} says ${spoken(told)} of ${lineNames[name]}, its months add up to ${spoken(added)}: ${sayDifference(difference)}.`,
-          ask: 'Ask what was booked for the whole period and in none of its months, or the other way about.',
+          sentence: `${labelOf(row)} says ${spoken(told)} of ${lineNames[name]}, ${words} to ${spoken(added)}: ${sayDifference(difference)}.`,
+          ask: 'Ask what was booked for the whole period and in none of its parts, or the other way about.',
           amounts: { told, months: added, difference },
           rows: [row.id, ...parts.map(({ id }) => id)],
         },
@@ -264,7 +294,7 @@ function totalsOff({ rows, mended }: View): Found[] {
     rows.flatMap((row): Found[] => {
       const holds = (amounts: Row['amounts']): boolean => {
         const [told, made] = [amounts[total], of(amounts)];
-        return !told || !made || !differs(told, made, [told, ...parts.map((part) => amounts[part])]);
+        return !told || !made || !differs(told, made, { values: [told, ...parts.map((part) => amounts[part])] });
       };
       const [told, made] = [row.amounts[total], of(row.amounts)];
       if (!told || !made || holds(row.amounts) || holds(mended.get(row.id) ?? row.amounts)) return [];
@@ -288,23 +318,24 @@ function customerPeriods(customers: readonly BookedCustomer[]): BookedCustomer[]
   return [...Map.groupBy(customers, datesOf).entries()].toSorted(([a], [b]) => byText(a, b)).map(([, rows]) => rows);
 }
 
-function customersOff({ byDates, months, mended, customers }: View): Found[] {
+function customersOff({ byDates, months, pieces, mended, customers }: View): Found[] {
   return customerPeriods(customers).flatMap((listing): Found[] => {
     const [one] = listing;
     if (!one || listing.some(({ currency }) => currency !== one.currency)) return [];
     const revenueOf = (row: Row) => (mended.get(row.id) ?? row.amounts).revenue;
     const row = byDates.get(datesOf(one));
-    const parts = monthsOf(one.first, one.last, months);
+    const parts = partsOf(one.first, one.last, { months, pieces });
     const told = [row ? [row] : [], parts ?? []].flatMap((its) => {
-      const amount = together(its.map(revenueOf));
-      return amount ? [{ amount, numbers: its.length }] : [];
+      const values = its.map(revenueOf);
+      const amount = together(values);
+      return amount ? [{ amount, values }] : [];
     });
     const revenue = told[0]?.amount;
     const counting = row ?? parts?.[0];
     if (!revenue || counting?.currency !== one.currency) return [];
     const total = sum(listing.map((customer) => customer.revenue));
-    const all = listing.map((customer) => customer.revenue);
-    if (told.some(({ amount, numbers }) => !differs(total, amount, [amount, ...all], numbers + all.length))) return [];
+    const billed = { values: listing.map((customer) => customer.revenue) };
+    if (told.some(({ amount, values }) => !differs(total, amount, { values }, billed))) return [];
     const difference = subtract(total, revenue);
     return [
       {
@@ -393,14 +424,14 @@ function oneTimeAgain(view: View): Found[] {
 
 /** Labels that there would be figures of if no month were missing in between, or in another currency. */
 function labelsWithoutGaps({ rows, otherCurrency, earned }: View): string[] {
-  const months = [...rows, ...otherCurrency].filter(isMonthRow).map(({ first }) => monthOf(first));
-  const known = months.toSorted(byText);
-  const [first, last] = [known[0], known.at(-1)];
+  const all = [...rows, ...otherCurrency];
+  const [first, last] = endsOf(all);
   if (first === undefined || last === undefined) return [];
+  const years = all
+    .filter((row) => wholeMonths(row.first, row.last) !== null)
+    .flatMap((row) => [yearOf(row.first), yearOf(row.last)]);
   const told = new Set(earned.filter(({ kind }) => kind === 'calendar_year').map((found) => yearOf(found.first)));
-  const missing = unique(known.map(yearOf)).filter(
-    (year) => first <= `${year}-01` && `${year}-12` <= last && !told.has(year),
-  );
+  const missing = unique(years).filter((year) => first <= `${year}-01` && `${year}-12` <= last && !told.has(year));
   const hasTtm = earned.some(({ kind }) => kind === 'ttm');
   return [...missing.map((year) => `FY${year}`), ...(!hasTtm && monthsBetween(first, last) >= 12n ? ['TTM'] : [])];
 }
@@ -554,7 +585,7 @@ function mendedRows(signs: readonly SignFault[], scales: readonly ScaleFault[]):
   return mended;
 }
 
-function currenciesOff({ rows, byDates, otherCurrency, customers, months }: View): Found[] {
+function currenciesOff({ rows, byDates, otherCurrency, customers, months, pieces }: View): Found[] {
   const currency = rows[0]?.currency ?? '';
   const others = Map.groupBy(otherCurrency, (row) => row.currency);
   const ofPeriods = [...others].map(([other, its]): Found => {
@@ -571,7 +602,7 @@ function currenciesOff({ rows, byDates, otherCurrency, customers, months }: View
   });
   const ofCustomers = customerPeriods(customers).flatMap((its): Found[] => {
     const [one] = its;
-    const told = one && (byDates.get(datesOf(one)) ?? monthsOf(one.first, one.last, months)?.[0]);
+    const told = one && (byDates.get(datesOf(one)) ?? partsOf(one.first, one.last, { months, pieces })?.[0]);
     const foreign = told ? its.filter((customer) => customer.currency !== told.currency) : [];
     if (!one || !told || foreign.length === 0) return [];
     const revenue = sum(foreign.map((customer) => customer.revenue));
@@ -648,6 +679,7 @@ export function contradictions(books: Books): Contradiction[] {
     rows,
     otherCurrency,
     months: new Map(rows.filter(isMonthRow).map((row) => [monthOf(row.first), row])),
+    pieces: piecesOf(rows, 12n),
     byDates: new Map(rows.map((row) => [datesOf(row), row])),
     mended: mendedRows(signs, scales),
     earned: earnings(books),

@@ -1,6 +1,6 @@
 /** How much of a business hangs on which customers, and what became of them between two periods (docs/books.md). */
 
-import type { BookedCustomer, Books } from './books.ts';
+import type { BookedCustomer, BookedPeriod, Books } from './books.ts';
 import { byText, wholeMonths, type Day } from './calendar.ts';
 import { countingCustomers } from './contradictions.ts';
 import { withoutCustomer } from './coverage.ts';
@@ -18,7 +18,8 @@ import {
   zero,
   type Decimal,
 } from './decimals.ts';
-import { ebitdaOf, grossProfitOf, isMonthRow, resolved, shareOf, together } from './earnings.ts';
+import { ebitdaOf, grossProfitOf, isMonthRow, resolved, shareOf, together, type Resolved } from './earnings.ts';
+import { makingUp, piecesOf } from './spans.ts';
 
 export interface CustomerShare {
   readonly name: string;
@@ -113,10 +114,12 @@ function herfindahl(revenues: readonly Decimal[], all: Decimal | null): Decimal 
   return divide(multiply(squares, whole(10_000n)), multiply(all, all), 0n);
 }
 
-/** The rows of profit and loss that tell of exactly these dates: one of its own, or its months. */
-export function rowsOf(first: Day, last: Day, { rows }: ReturnType<typeof resolved>) {
+/** The rows of profit and loss that tell of exactly these dates: one of its own, what makes a year of them up, or their months. */
+export function rowsOf(first: Day, last: Day, { rows }: Resolved): readonly BookedPeriod[] {
   const own = rows.find((row) => row.first === first && row.last === last);
   if (own) return [own];
+  const made = makingUp(first, last, piecesOf(rows, 12n));
+  if (made) return made;
   const months = rows.filter((row) => isMonthRow(row) && first <= row.first && row.last <= last);
   return wholeMonths(first, last) === BigInt(months.length) ? months : [];
 }

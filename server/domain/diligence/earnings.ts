@@ -17,6 +17,7 @@ import {
 } from './calendar.ts';
 import { add, compare, divide, isPositive, sum, subtract, zero, type Decimal } from './decimals.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
+import { madeUp, piecesOf, type Made, type Pieces } from './spans.ts';
 
 export type EarningsKind = 'ttm' | 'fiscal_year' | 'calendar_year' | 'partial_year';
 
@@ -27,7 +28,7 @@ export interface Earnings {
   readonly label: string;
   readonly first: Day;
   readonly last: Day;
-  /** The months that it is the sum of; none when one row tells of all of it. */
+  /** The months that the rows which it is the sum of tell of; none when one row tells of all of it. */
   readonly months: readonly Month[];
   /** The rows of profit and loss that it is the sum of. */
   readonly rows: readonly string[];
@@ -126,15 +127,14 @@ const isYearRow = ({ first, last }: BookedPeriod): boolean => wholeMonths(first,
 /** Whether a row is called the last twelve months, of which there are only the latest. */
 export const isTtm = ({ label }: Pick<BookedPeriod, 'label'>): boolean => /^(ttm|ltm)$/i.test(label);
 
-interface Span {
+interface Span extends Pick<Made, 'rows' | 'months'> {
   readonly kind: EarningsKind;
   readonly label: string;
-  readonly rows: readonly BookedPeriod[];
 }
 
 const less = (a: Decimal, b: Decimal): boolean => compare(a, b) < 0;
 
-function earningsOf({ kind, label, rows }: Span, currency: string, all: readonly Adjustment[]): Earnings {
+function earningsOf({ kind, label, rows, months }: Span, currency: string, all: readonly Adjustment[]): Earnings {
   const [first] = rows;
   const amounts = Object.fromEntries(
     plAmounts.map((name) => {
@@ -153,7 +153,7 @@ function earningsOf({ kind, label, rows }: Span, currency: string, all: readonly
     label,
     first: first?.first ?? '',
     last: rows.at(-1)?.last ?? '',
-    months: rows.every(isMonthRow) ? rows.map((row) => monthOf(row.first)) : [],
+    months,
     rows: rows.map(({ id }) => id),
     currency,
     amounts,
@@ -170,12 +170,6 @@ function earningsOf({ kind, label, rows }: Span, currency: string, all: readonly
   };
 }
 
-/** The rows of these months, in their order, or null when one is missing. */
-function ofMonths(months: readonly Month[], byMonth: ReadonlyMap<Month, BookedPeriod>): BookedPeriod[] | null {
-  const rows = months.map((month) => byMonth.get(month)).filter((row) => row !== undefined);
-  return rows.length === months.length ? rows : null;
-}
-
 const named = (count: bigint): string => (count === 1n ? '1 month' : `${count} months`);
 
 /** What a row is called in a bridge: a name that promises a year is kept only by what has one, give or take some days. */
@@ -185,34 +179,71 @@ export function bridgeLabel({ label, first, last }: Pick<BookedPeriod, 'label' |
   return promises && count < 12n ? `${label}, ${named(count)}` : label;
 }
 
-/** Twelve months that end on `last`: a row that is of them, or the sum of the months. */
-function twelveMonths(last: Month, { years, byMonth }: Ledger): BookedPeriod[] | null {
+/** The rows that count: books can be long, and each is looked up many times. */
+interface Ledger {
+  /** Those of twelve whole months, by the first of them, the one that ends last at the end. */
+  readonly years: ReadonlyMap<Month, BookedPeriod>;
+  /** What is called the last twelve months, the latest at the end: also where it is of a year's dates. */
+  readonly ttms: readonly BookedPeriod[];
+  /** Those of fewer months. */
+  readonly pieces: Pieces;
+}
+
+/**
+ * Of two rows with the same dates one counts, for both of what they are called where one is called the last twelve months
+ * and the other is not: then it tells of these and of a year alike.
+ */
+function ledgerOf({ rows, superseded }: Resolved): Ledger {
+  const called = new Map(
+    superseded.filter(({ row, by }) => isTtm(row) !== isTtm(by)).map(({ row, by }) => [by.id, row.label]),
+  );
+  const rows12 = rows.filter(isYearRow);
+  const under = (wanted: boolean): BookedPeriod[] =>
+    rows12.flatMap((row) => {
+      if (isTtm(row) === wanted) return [row];
+      const label = called.get(row.id);
+      return label === undefined ? [] : [{ ...row, label }];
+    });
+  return {
+    years: new Map(under(false).map((row) => [monthOf(row.first), row])),
+    ttms: under(true),
+    pieces: piecesOf(rows, 12n),
+  };
+}
+
+/** Twelve months that end on `last`: a row that is of them, or the sum of shorter ones; null where one of them is missing. */
+function twelveMonths(last: Month, { years, pieces }: Ledger): Pick<Made, 'rows' | 'months'> | null {
   const first = monthAfter(last, -11n);
   const year = years.get(first);
-  return year ? [year] : ofMonths(monthsFrom(first, 12), byMonth);
+  if (year) return { rows: [year], months: [] };
+  const made = madeUp(monthsFrom(first, 12), pieces);
+  return made.isWhole ? made : null;
 }
 
-/** The rows that count, by their first months: books can be long, and each is looked up many times. */
-interface Ledger {
-  readonly years: ReadonlyMap<Month, BookedPeriod>;
-  readonly byMonth: ReadonlyMap<Month, BookedPeriod>;
-}
+const spanned = (kind: EarningsKind, label: string, made: Pick<Made, 'rows' | 'months'> | null): Span[] =>
+  made ? [{ kind, label, rows: made.rows, months: made.months }] : [];
 
-const byFirstMonth = (rows: readonly BookedPeriod[]): Map<Month, BookedPeriod> =>
-  new Map(rows.map((row) => [monthOf(row.first), row]));
+/** The years that the rows of fewer months touch. */
+const yearsTouched = ({ pieces }: Ledger): string[] => [
+  ...new Set([...pieces].flatMap(([first, its]) => [yearOf(first), ...its.map(({ end }) => yearOf(end))])),
+];
 
-function spanned(kind: EarningsKind, label: string, rows: readonly BookedPeriod[] | null): Span[] {
-  return rows ? [{ kind, label, rows }] : [];
-}
-
-/** The twelve months up to the latest month, or a row that is called so and ends no earlier, under its own name. */
+/**
+ * The twelve months up to the latest that a row of fewer tells of, or a row that is called so and ends no earlier, under
+ * its own name; neither where a year was uploaded that ends later.
+ */
 function lastTwelve(ledger: Ledger): Span[] {
-  const last = [...ledger.byMonth.keys()].toSorted(byText).at(-1);
-  const months = last === undefined ? null : ofMonths(monthsFrom(monthAfter(last, -11n), 12), ledger.byMonth);
-  const told = [...ledger.years.values()].findLast(isTtm);
-  return told && (last === undefined || monthOf(told.last) >= last)
-    ? spanned('ttm', told.label, [told])
-    : spanned('ttm', 'TTM', months);
+  const last =
+    [...ledger.pieces.values()]
+      .flatMap((its) => its.map(({ end }) => end))
+      .toSorted(byText)
+      .at(-1) ?? '';
+  const told = ledger.ttms.at(-1);
+  const year = monthOf([...ledger.years.values()].at(-1)?.last ?? '');
+  if (told && monthOf(told.last) >= last && monthOf(told.last) >= year)
+    return spanned('ttm', told.label, { rows: [told], months: [] });
+  if (last === '' || last < year) return [];
+  return spanned('ttm', 'TTM', twelveMonths(last, { ...ledger, years: new Map() }));
 }
 
 /** Calendar years and what there is of those that have no twelve months. */
@@ -220,37 +251,33 @@ function calendarYears(ledger: Ledger): Span[] {
   const rows12 = [...ledger.years.values()];
   const named12 = new Set(rows12.map(({ label }) => label));
   const years = new Set([
-    ...[...ledger.byMonth.keys()].map(yearOf),
+    ...yearsTouched(ledger),
     ...rows12.filter(({ first }) => first.endsWith('-01-01')).map(({ first }) => yearOf(first)),
   ]);
   return [...years].toSorted(byText).flatMap((year): Span[] => {
     const whole = twelveMonths(`${year}-12`, ledger);
-    const own = whole?.length === 1 ? whole[0]?.label : undefined;
+    const own = whole?.rows.length === 1 ? whole.rows[0]?.label : undefined;
     const label = own ?? (named12.has(`FY${year}`) ? `CY${year}` : `FY${year}`);
     if (whole) return spanned('calendar_year', label, whole);
-    const rows = monthsFrom(`${year}-01`, 12).flatMap((month) => ledger.byMonth.get(month) ?? []);
-    return spanned('partial_year', `${year}, ${named(BigInt(rows.length))}`, rows);
+    const part = madeUp(monthsFrom(`${year}-01`, 12), ledger.pieces);
+    const [row, ...others] = part.rows;
+    if (!row) return [];
+    const isOne = others.length === 0 && !isMonthRow(row);
+    return spanned('partial_year', isOne ? bridgeLabel(row) : `${year}, ${named(BigInt(part.months.length))}`, part);
   });
 }
 
-/** Years that do not end in December, as the books name them; those that only months tell of, by the month they end in. */
+/** Years that do not end in December, as the books name them; those that only shorter rows tell of, by the month they end in. */
 function fiscalYears(ledger: Ledger): Span[] {
   const told = [...ledger.years.values()].filter(({ first }) => !first.endsWith('-01-01'));
   const ends = new Set(told.map(({ last }) => last.slice(5, 7)));
   const [end] = ends;
-  const own = told.map((row): Span => ({ kind: 'fiscal_year', label: row.label, rows: [row] }));
+  const own = told.flatMap((row) => spanned('fiscal_year', row.label, { rows: [row], months: [] }));
   if (end === undefined || ends.size > 1) return own;
-  const years = new Set([...ledger.byMonth.keys()].map(yearOf));
   const lasts = new Set(told.map(({ last }) => monthOf(last)));
-  const summed = [...years]
+  const summed = yearsTouched(ledger)
     .filter((year) => !lasts.has(`${year}-${end}`))
-    .flatMap((year) =>
-      spanned(
-        'fiscal_year',
-        `FY${year} (to ${year}-${end})`,
-        ofMonths(monthsFrom(monthAfter(`${year}-${end}`, -11n), 12), ledger.byMonth),
-      ),
-    );
+    .flatMap((year) => spanned('fiscal_year', `FY${year} (to ${year}-${end})`, twelveMonths(`${year}-${end}`, ledger)));
   return [...own, ...summed];
 }
 
@@ -260,24 +287,24 @@ const growth = (now: Decimal | null, before: Decimal | null | undefined): Decima
 /** The most periods that earnings are told of. */
 const mostPeriods = 100;
 
-/** The rows by which earnings are looked up; what is called the last twelve months is no year beside them, though it may be of a year's dates. */
-function ledgersOf(rows: readonly BookedPeriod[]): { all: Ledger; years: Ledger } {
-  const rows12 = rows.filter(isYearRow);
-  const all = { years: byFirstMonth(rows12), byMonth: byFirstMonth(rows.filter(isMonthRow)) };
-  return { all, years: { ...all, years: byFirstMonth(rows12.filter((row) => !isTtm(row))) } };
+/** What a period's growth is against: the rows of the twelve months that ended a year before it, also where they were told as the last twelve then. */
+function yearBefore(
+  { kind, last }: Pick<Earnings, 'kind' | 'last'>,
+  ledger: Ledger,
+): Pick<Made, 'rows' | 'months'> | null {
+  if (kind === 'partial_year') return null;
+  const ended = monthAfter(monthOf(last), -12n);
+  const told = ledger.ttms.find((row) => monthOf(row.last) === ended);
+  return told ? { rows: [told], months: [] } : twelveMonths(ended, ledger);
 }
-
-/** What a period's growth is against: the rows of the twelve months that ended a year before it. */
-const yearBefore = ({ kind, last }: Pick<Earnings, 'kind' | 'last'>, ledger: Ledger): BookedPeriod[] | null =>
-  kind === 'partial_year' ? null : twelveMonths(monthAfter(monthOf(last), -12n), ledger);
 
 /** Of each of these earnings the ids of the rows that its growth is against; none where there are no such twelve months. */
 export function rowsYearBefore(
   books: Pick<Books, 'currency' | 'uploads' | 'periods'>,
   earned: readonly Earnings[],
 ): string[][] {
-  const { all } = ledgersOf(resolved(books).rows);
-  return earned.map((one) => (yearBefore(one, all) ?? []).map(({ id }) => id));
+  const ledger = ledgerOf(resolved(books));
+  return earned.map((one) => (yearBefore(one, ledger)?.rows ?? []).map(({ id }) => id));
 }
 
 /**
@@ -285,9 +312,10 @@ export function rowsYearBefore(
  * years, partial ones.
  */
 export function earnings(books: Pick<Books, 'currency' | 'uploads' | 'periods' | 'adjustments'>): Earnings[] {
-  const { rows, currency } = resolved(books);
-  const { all: ledger, years } = ledgersOf(rows);
-  const spans = [...lastTwelve(ledger), ...fiscalYears(years), ...calendarYears(years)];
+  const counting = resolved(books);
+  const { currency } = counting;
+  const ledger = ledgerOf(counting);
+  const spans = [...lastTwelve(ledger), ...fiscalYears(ledger), ...calendarYears(ledger)];
   const order = ['ttm', 'fiscal_year', 'calendar_year', 'partial_year'];
   const lastOf = (span: Span) => span.rows.at(-1)?.last ?? '';
   return spans
@@ -299,8 +327,8 @@ export function earnings(books: Pick<Books, 'currency' | 'uploads' | 'periods' |
       if (!before) return found;
       return {
         ...found,
-        revenue_growth: growth(found.amounts.revenue, together(before.map(({ amounts }) => amounts.revenue))),
-        ebitda_growth: growth(found.reported_ebitda, together(before.map(({ amounts }) => ebitdaOf(amounts)))),
+        revenue_growth: growth(found.amounts.revenue, together(before.rows.map(({ amounts }) => amounts.revenue))),
+        ebitda_growth: growth(found.reported_ebitda, together(before.rows.map(({ amounts }) => ebitdaOf(amounts)))),
       };
     });
 }

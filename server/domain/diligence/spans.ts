@@ -1,0 +1,97 @@
+/** Which rows make up a span of months: months, quarters, half-years and years in any mix, without gap or overlap (docs/books.md). */
+
+import type { BookedPeriod } from './books.ts';
+import { byText, monthOf, monthsFrom, wholeMonths, type Day, type Month } from './calendar.ts';
+
+interface Piece {
+  readonly row: BookedPeriod;
+  /** The last of its whole months. */
+  readonly end: Month;
+}
+
+/** Rows of whole months by the first of them, the longest first. */
+export type Pieces = ReadonlyMap<Month, readonly Piece[]>;
+
+/** The rows of whole months that have fewer than `below` of them; no two are of the same dates. */
+export function piecesOf(rows: readonly BookedPeriod[], below: bigint): Pieces {
+  const pieces = rows.flatMap((row): Piece[] => {
+    const months = wholeMonths(row.first, row.last);
+    return months !== null && months < below ? [{ row, end: monthOf(row.last) }] : [];
+  });
+  return Map.groupBy(
+    pieces.toSorted((a, b) => byText(b.end, a.end)),
+    ({ row }) => monthOf(row.first),
+  );
+}
+
+/** What a span of months is made up of. */
+export interface Made {
+  /** One after the other. */
+  readonly rows: readonly BookedPeriod[];
+  /** The months that they tell of. */
+  readonly months: readonly Month[];
+  readonly isWhole: boolean;
+}
+
+/** The best that can be made of the months from one on: what is left out of them, how many rows it takes, and how it begins. */
+interface Best {
+  readonly missing: number;
+  readonly rows: number;
+  readonly piece: Piece | null;
+  /** The place of the month behind that beginning. */
+  readonly next: number;
+}
+
+/**
+ * What makes up these months, which follow each other: as many of them as can be, each once, of the fewest rows; of several
+ * ways that in which the earlier rows are the longer ones. A row counts whole or not at all; with `inParts` one that tells of
+ * all the months does not count.
+ */
+export function madeUp(months: readonly Month[], pieces: Pieces, { inParts = false } = {}): Made {
+  const places = new Map(months.map((month, place) => [month, place]));
+  const best: Best[] = [];
+  best[months.length] = { missing: 0, rows: 0, piece: null, next: months.length };
+  for (let place = months.length - 1; place >= 0; place -= 1) {
+    const behind = best[place + 1];
+    if (!behind) break;
+    let chosen: Best = { missing: behind.missing + 1, rows: behind.rows, piece: null, next: place + 1 };
+    for (const piece of pieces.get(months[place] ?? '') ?? []) {
+      const end = places.get(piece.end);
+      const rest = end === undefined ? undefined : best[end + 1];
+      if (end === undefined || !rest || (inParts && end - place === months.length - 1)) continue;
+      const rows = rest.rows + 1;
+      const isAsWhole = rest.missing === chosen.missing;
+      const isShorter = rows < chosen.rows || (rows === chosen.rows && chosen.piece === null);
+      if (rest.missing < chosen.missing || (isAsWhole && isShorter))
+        chosen = { missing: rest.missing, rows, piece, next: end + 1 };
+    }
+    best[place] = chosen;
+  }
+  const [rows, told]: [BookedPeriod[], Month[]] = [[], []];
+  for (let place = 0; place < months.length;) {
+    const { piece = null, next = place + 1 } = best[place] ?? {};
+    if (piece) {
+      rows.push(piece.row);
+      told.push(...months.slice(place, next));
+    }
+    place = next;
+  }
+  return { rows, months: told, isWhole: told.length === months.length };
+}
+
+/** The most months that dates are made up of. */
+const most = 12n;
+
+/** The rows that make up exactly these dates, at most twelve whole months; null where they are not, or a part of them is missing. */
+export function makingUp(
+  first: Day,
+  last: Day,
+  pieces: Pieces,
+  options?: { inParts: boolean },
+): readonly BookedPeriod[] | null {
+  const count = wholeMonths(first, last);
+  if (count === null || count < 1n || count > most) return null;
+  const months = monthsFrom(monthOf(first), 12).filter((month) => month <= monthOf(last));
+  const made = madeUp(months, pieces, options);
+  return made.isWhole ? made.rows : null;
+}
