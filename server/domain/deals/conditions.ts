@@ -3,7 +3,7 @@
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from './deals.ts';
-import { knownPerson, mentioned, type Mentioned } from './participants.ts';
+import { knownPerson, personOnDeal, type Mentioned } from './participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const conditionStatuses = ['open', 'in_progress', 'satisfied', 'waived'] as const;
@@ -25,10 +25,12 @@ export const closingConditions = rows<
   [dealId: string]
 >(
   'closing_conditions',
-  `select c.id, c.name, c.status, owner.id as owner_user_id, c.deadline, c.completed_at,
-     app.is_overdue(c.status, c.deadline) as overdue, ${mentioned('owner')}
-   from closing_conditions c ${knownPerson('owner', 'c.owner_user_id', 'c.deal_id')}
-   where c.deal_id = ${seenDeal('$1')} order by c.created_at desc, c.id desc limit 100`,
+  `select c.id, c.name, c.status, c.owner_person ->> 0 as owner_user_id, c.deadline, c.completed_at,
+     app.is_overdue(c.status, c.deadline) as overdue, c.owner_person
+   from (
+     select c.*, ${personOnDeal('$1', 'c.owner_user_id')} as owner_person from closing_conditions c
+     where c.deal_id = ${seenDeal('$1')} order by c.created_at desc, c.id desc limit 100) c
+   order by c.created_at desc, c.id desc`,
 );
 
 export interface DealCondition extends ClosingCondition {

@@ -3,7 +3,7 @@
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
-import { knownPerson, mentioned, type Mentioned } from '../deals/participants.ts';
+import { knownPerson, mentioned, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const severities = ['critical', 'major', 'minor', 'informational'] as const;
@@ -44,8 +44,9 @@ export interface FindingChange {
   changed_at: string;
 }
 
-const fields = `f.id, f.deal_id, f.category, f.title, f.description, f.severity, f.status, f.status_notes,
-  owner.id as owner_user_id, creator.id as created_by, f.created_at, f.updated_at`;
+const fieldsWith = (owner: string, creator: string) => `f.id, f.deal_id, f.category, f.title, f.description, f.severity,
+  f.status, f.status_notes, ${owner} as owner_user_id, ${creator} as created_by, f.created_at, f.updated_at`;
+const fields = fieldsWith('owner.id', 'creator.id');
 
 const tables = `findings f
   ${knownPerson('owner', 'f.owner_user_id', 'f.deal_id')}
@@ -65,12 +66,16 @@ export const findings = rows<
   [dealId: string, category: string | null, severity: Severity | null, status: FindingStatus | null]
 >(
   'findings',
-  `select ${fields}, ${people}, (select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count
-   from ${tables}
-   where f.deal_id = ${seenDeal('$1')} and ($2::text is null or lower(f.category) = lower($2)) and ($3::text is null or f.severity = $3)
-     and ($4::text is null or f.status = $4)
-   order by f.created_at desc, f.id desc
-   limit 200`,
+  `select ${fieldsWith('f.owner_person ->> 0', 'f.creator_person ->> 0')}, f.owner_person, f.creator_person,
+     (select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count
+   from (
+     select f.*, ${personOnDeal('$1', 'f.owner_user_id')} as owner_person, ${personOnDeal('$1', 'f.created_by')} as creator_person
+     from findings f
+     where f.deal_id = ${seenDeal('$1')} and ($2::text is null or lower(f.category) = lower($2)) and ($3::text is null or f.severity = $3)
+       and ($4::text is null or f.status = $4)
+     order by f.created_at desc, f.id desc
+     limit 200) f
+   order by f.created_at desc, f.id desc`,
 );
 
 /** The categories of the findings on a deal that the caller may see, at most 50. */

@@ -3,7 +3,7 @@
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
-import { knownPerson, mentioned, type Mentioned } from '../deals/participants.ts';
+import { knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const sourceTypes = [
@@ -50,18 +50,21 @@ export interface FinancingSource {
 const orderOfStatus = (status: string) => `array_position('{${commitmentStatuses.join(',')}}', ${status})`;
 
 // A double holds every whole number that the table takes.
-const fields = (amount: 'float8' | 'text') => `s.id, s.deal_id, s.source_type, s.source_name,
-  s.commitment_amount::${amount} as commitment_amount, s.currency, s.commitment_status, creator.id as created_by,
+const fields = (amount: 'float8' | 'text', creator = 'creator.id') => `s.id, s.deal_id, s.source_type, s.source_name,
+  s.commitment_amount::${amount} as commitment_amount, s.currency, s.commitment_status, ${creator} as created_by,
   s.created_at, s.updated_at`;
 const tables = `financing_sources s ${knownPerson('creator', 's.created_by', 's.deal_id')}`;
 
 /** The sources of a deal that the caller may see, the latest first, at most 200. */
 export const financingSources = rows<FinancingSource & { creator_person: Mentioned | null }, [dealId: string]>(
   'financing_sources',
-  `select ${fields('float8')}, ${mentioned('creator')} from ${tables}
-   where s.deal_id = ${seenDeal('$1')}
-   order by s.created_at desc, s.id desc
-   limit 200`,
+  `select ${fields('float8', 's.creator_person ->> 0')}, s.creator_person
+   from (
+     select s.*, ${personOnDeal('$1', 's.created_by')} as creator_person from financing_sources s
+     where s.deal_id = ${seenDeal('$1')}
+     order by s.created_at desc, s.id desc
+     limit 200) s
+   order by s.created_at desc, s.id desc`,
 );
 
 export interface FinancingTotal {
