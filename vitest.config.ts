@@ -4,8 +4,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 const all = ['test/**/*.test.ts'];
 
-/** A browser, a process of the program or of PostgreSQL, or time that has to pass: what makes a test file slow. */
-const slow = /from '[^']*\/(?:browser|program|processes|templates|embedded)\.ts'|'node:child_process'|\bsetTimeout\b/;
+/** A browser, a process of the program, of PostgreSQL or of generators, or time that has to pass: what makes a test file slow. */
+const slow =
+  /from '[^']*\/(?:browser|generators|program|processes|templates|embedded)\.ts'|'node:child_process'|\bsetTimeout\b/;
 
 /** These ask the database for everybody and every record, over and over. */
 const long = /\/policies\/(?:lists|narrowing|notified)\.test\.ts$/;

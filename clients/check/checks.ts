@@ -15,6 +15,8 @@ export interface Ground {
   readonly directory: string;
   /** The checkout. */
   readonly root: string;
+  /** The program that compiles what was generated. */
+  readonly compiler: string;
   /** The origin of the service. */
   readonly url: string;
   readonly key: string;
@@ -86,7 +88,7 @@ interface Did {
 }
 
 /** Compiles the scenario of a client strictly, and has it done. */
-async function use(name: string, { directory, url, key }: Ground, scenario: string): Promise<string> {
+async function use(name: string, { directory, compiler, url, key }: Ground, scenario: string): Promise<string> {
   const folder = path.join(directory, name);
   await writeFile(path.join(folder, 'scenario.ts'), scenario);
   await writeFile(path.join(folder, 'package.json'), '{"type":"module"}');
@@ -94,7 +96,7 @@ async function use(name: string, { directory, url, key }: Ground, scenario: stri
     path.join(folder, 'tsconfig.json'),
     JSON.stringify({ compilerOptions, include: ['**/*.ts'], exclude: ['out', 'node_modules'] }),
   );
-  await run(path.join(directory, 'node_modules/.bin/tsc'), ['-p', folder], { maxBuffer: 2 ** 26 });
+  await run(compiler, ['-p', folder], { maxBuffer: 2 ** 26 });
   const env = { ...process.env, DEALKEEP_URL: url, DEALKEEP_KEY: key };
   const { stdout } = await run(process.execPath, [path.join(folder, 'out/scenario.js')], { env });
   const { listed, isSame, narrowed, isTold } = JSON.parse(stdout) as Did;

@@ -18,23 +18,19 @@ import { printedUrl } from '../../bench/printed-url.ts';
 import { table } from '../../bench/table.ts';
 import { connectAll, openDocumentHost, packages as assistants } from './assistants.ts';
 import { checks, type Check, type Ground } from './checks.ts';
+import { generatorPackages } from './generators.ts';
 import { checkViews } from './views.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
 const packages: Readonly<Record<string, string>> = {
-  '@hey-api/openapi-ts': '0.99.0',
+  ...(await generatorPackages()),
   '@redocly/openapi-core': '2.64.0',
   '@stoplight/prism-cli': '5.16.0',
   '@stoplight/spectral-core': '1.24.1',
   '@stoplight/spectral-rulesets': '1.23.1',
-  '@types/node': '24.19.2',
-  'openapi-fetch': '0.17.0',
-  'openapi-typescript': '7.13.0',
-  orval: '8.38.0',
   standardwebhooks: '1.1.1',
-  typescript: '5.9.3',
 };
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -160,6 +156,7 @@ async function checkDocument(): Promise<Results> {
   const ground: Ground = {
     directory,
     root,
+    compiler: path.join(directory, 'node_modules/.bin/tsc'),
     url: demo.url,
     key,
     document,
