@@ -32,7 +32,10 @@ async function notice(directory: string): Promise<string> {
 
 /** Files that are read at run time, put where the compiled modules look for them, and what the libraries' licences ask for. */
 function accompanied(): Plugin {
-  const packages = new Set([path.join(here, 'node_modules/@scalar/api-reference')]);
+  const packages = new Set([
+    path.join(here, 'node_modules/@scalar/api-reference'),
+    path.join(here, 'node_modules/@expo-google-fonts/inter'),
+  ]);
   return {
     name: 'dealkeep:accompanied',
     generateBundle(_options, bundle) {
@@ -50,6 +53,11 @@ function accompanied(): Plugin {
         await cp(path.join(here, 'server/http/style'), path.join(built, 'style'), { recursive: true });
         const reader = path.join(here, 'node_modules/@scalar/api-reference/dist/browser/standalone.js');
         await cp(reader, path.join(built, 'reader/standalone.js'));
+        for (const file of ['400Regular/Inter_400Regular.ttf', '600SemiBold/Inter_600SemiBold.ttf'])
+          await cp(
+            path.join(here, 'node_modules/@expo-google-fonts/inter', file),
+            path.join(built, 'fonts', path.basename(file)),
+          );
         const notices = await Promise.all([...packages].toSorted().map(notice));
         await writeFile(path.join(here, 'dist/THIRD-PARTY.txt'), `${notices.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`);
       },

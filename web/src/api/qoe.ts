@@ -163,5 +163,11 @@ export const previewBooks = (
   });
 
 /** Where the browser gets a file to fill in. */
+/** Where the browser downloads what is computed of a deal's books, to print and to go on computing with. */
+export const reportAddresses = (dealId: Id) => ({
+  document: address('/web/deals/:id/report.pdf', { param: { id: dealId } }),
+  workbook: address('/web/deals/:id/report.xlsx', { param: { id: dealId } }),
+});
+
 export const booksTemplate = (type: Exclude<SnapshotType, 'full'>): string =>
   address('/web/qoe/template', { query: { snapshot_type: type } });

@@ -1,4 +1,5 @@
 import { createLink } from '@tanstack/react-router';
+import { Download } from 'lucide-react';
 import type { AnchorHTMLAttributes, ButtonHTMLAttributes, ReactNode, Ref } from 'react';
 import { cx } from '../lib/cx.ts';
 import { Spinner } from './spinner.tsx';
@@ -84,6 +85,15 @@ function ButtonAnchor({ kind, size, icon, className, children, ...rest }: Anchor
 
 /** A link to a route that looks like a button; takes `to`, `params` and `search` as Link does. */
 export const ButtonLink = createLink(ButtonAnchor);
+
+/** A file to download that looks like a button. */
+export function DownloadLink({ href, children }: { href: string; children: ReactNode }) {
+  return (
+    <ButtonAnchor href={href} download size="sm" icon={<Download className="size-4" aria-hidden />}>
+      {children}
+    </ButtonAnchor>
+  );
+}
 
 interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 'aria-label' | 'children'> {
   /** What it does: its name, and its tooltip. */

@@ -1,8 +1,11 @@
 /** Runs as a process of its own: writes the report that it is sent as the file that is asked for, answers once, and is ended. */
 
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
 import type { ReportContents } from '../../../domain/reports/contents.ts';
 
-export const reportFormats = ['xlsx'] as const;
+export const reportFormats = ['pdf', 'xlsx'] as const;
 export type ReportFormat = (typeof reportFormats)[number];
 
 export interface ReportTask {
@@ -13,7 +16,22 @@ export interface ReportTask {
 /** What it answers: the file's bytes, or what went wrong. */
 export type WrittenReport = { readonly bytes: Uint8Array } | { readonly fault: string };
 
-async function written({ contents }: ReportTask): Promise<Uint8Array> {
+/** Beside the compiled module, or where the packages are. */
+function fontFile(folder: string, name: string): string {
+  const compiledIn = path.join(import.meta.dirname, 'fonts', name);
+  return existsSync(compiledIn)
+    ? compiledIn
+    : createRequire(import.meta.url).resolve(`@expo-google-fonts/inter/${folder}/${name}`);
+}
+
+async function written({ format, contents }: ReportTask): Promise<Uint8Array> {
+  if (format === 'pdf') {
+    const { reportDocument } = await import('../../../domain/reports/document.ts');
+    return reportDocument(contents, {
+      regular: fontFile('400Regular', 'Inter_400Regular.ttf'),
+      bold: fontFile('600SemiBold', 'Inter_600SemiBold.ttf'),
+    });
+  }
   const { writeXlsx } = await import('../../../domain/reports/xlsx.ts');
   const { paperOf, reportSheets } = await import('../../../domain/reports/workbook.ts');
   return writeXlsx(reportSheets(contents), paperOf(contents), contents.deal.brokerage);

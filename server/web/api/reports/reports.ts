@@ -15,7 +15,7 @@ import { withPersonAndDeal } from '../visible-record.ts';
 import type { ReportFormat, ReportTask, WrittenReport } from './report-writer.ts';
 
 /** The most that writing a report may take. */
-const limits = { heapMegabytes: 384, millis: 20_000 };
+const limits = { heapMegabytes: 384, millis: 30_000 };
 
 const busy = () => new Problem(503, 'busy', 'Other reports are being written. Try again in a moment.', retryAfter(10));
 
@@ -26,6 +26,7 @@ const turn = inTurn({ each: 2, all: 8 }, busy);
 const writerProgram = path.join(import.meta.dirname, `report-writer${path.extname(import.meta.filename)}`);
 
 const mediaTypes: Readonly<Record<ReportFormat, string>> = {
+  pdf: 'application/pdf',
   xlsx: 'application/vnd.openxmlformats-officedocument.spreadsheetml.sheet',
 };
 
@@ -65,5 +66,7 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
 }
 
 export function reportRoutes(services: Services) {
-  return new Hono().get('/deals/:id/report.xlsx', (c) => sendReport(services, c, 'xlsx'));
+  return new Hono()
+    .get('/deals/:id/report.pdf', (c) => sendReport(services, c, 'pdf'))
+    .get('/deals/:id/report.xlsx', (c) => sendReport(services, c, 'xlsx'));
 }

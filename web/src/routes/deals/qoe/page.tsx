@@ -10,6 +10,7 @@ import { BridgeCard, CustomersCard, PeriodsCard } from './figures.tsx';
 import { MembersCard } from './members.tsx';
 import { NormalizationsCard } from './normalizations.tsx';
 import { SnapshotsCard } from './snapshots.tsx';
+import { ReportLinks } from '../report-links.tsx';
 import { TabPage } from '../tab-page.tsx';
 
 /** The tab “Quality of earnings” of a deal: the figures, what they come to, and the work on them. */
@@ -18,7 +19,11 @@ export default function QoeTab() {
   const overview = useQuery(qoeQuery(deal.id));
   const editor = capacities.can_edit_qoe;
   return (
-    <TabPage title="Quality of earnings" description="What the business earns, checked and adjusted.">
+    <TabPage
+      title="Quality of earnings"
+      description="What the business earns, checked and adjusted."
+      actions={<ReportLinks dealId={deal.id} />}
+    >
       <Columns
         main={
           <>

@@ -1,0 +1,379 @@
+/** A report as a document for printing: what the workbook tells, in the order in which people ask for it. */
+
+import { decimal, multiply, round, spoken, whole, written } from '../diligence/decimals.ts';
+import type { ReportContents } from './contents.ts';
+import { Pages, type Column, type Fonts, type TableRow } from './paper.ts';
+import { categoryWords, changeWords, computedFrom, lineWords, termWords, titleOf, uploadWords } from './words.ts';
+import { paperOf } from './workbook.ts';
+
+/** How much of each list is printed; the workbook has all of it. */
+const most = { periods: 24, customers: 50, restated: 60, columns: 6, offers: 4, addBacks: 15, uploads: 60, names: 20 };
+
+const none = '–';
+const money = (amount: string | null | undefined): string =>
+  amount === null || amount === undefined ? none : spoken(decimal(amount)).replace('-', '−');
+const signed = (amount: string | null | undefined): string =>
+  amount && !amount.startsWith('-') && amount !== '0' ? `+${money(amount)}` : money(amount);
+const padded = (value: string, digits: number): string => {
+  const [integer = '', fraction = ''] = value.split('.');
+  return `${integer}.${fraction.padEnd(digits, '0')}`.replace('-', '−');
+};
+const share = (of: string | null | undefined): string =>
+  of === null || of === undefined ? none : `${padded(written(round(multiply(decimal(of), whole(100n)), 1n)), 1)}%`;
+const times = (multiple: string | null | undefined): string =>
+  multiple === null || multiple === undefined ? none : `${padded(multiple, 2)}×`;
+
+const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+const dayOf = (day: string): string => {
+  const date = new Date(`${day.slice(0, 10)}T00:00:00Z`);
+  return Number.isNaN(date.getTime()) ? day : dayFormat.format(date);
+};
+const span = ({ first, last }: { first: string; last: string }): string => `${dayOf(first)} – ${dayOf(last)}`;
+const andMore = (pages: Pages, count: number): void => {
+  if (count > 0) pages.soft(`And ${spoken(whole(BigInt(count)))} more, in the workbook.`);
+};
+
+const right = (head: string, of = 1): Column => ({ head, share: of, right: true });
+const left = (head: string, of: number): Column => ({ head, share: of });
+
+// ---- Earnings.
+
+type Earned = ReportContents['computed']['earnings'][number];
+
+const earningLines: readonly [label: string, of: (one: Earned) => string, look?: Pick<TableRow, 'sub' | 'strong'>][] = [
+  ['Revenue', ({ amounts }) => money(amounts.revenue)],
+  ['Revenue growth', (one) => share(one.revenue_growth), { sub: true }],
+  ['Gross profit', ({ amounts }) => money(amounts.gross_profit)],
+  ['Gross margin', (one) => share(one.gross_margin), { sub: true }],
+  ['Reported EBITDA', (one) => money(one.reported_ebitda)],
+  ['EBITDA margin', (one) => share(one.ebitda_margin), { sub: true }],
+  ['EBITDA growth', (one) => share(one.ebitda_growth), { sub: true }],
+  ['Adjusted EBITDA', (one) => money(one.adjusted_ebitda), { strong: true }],
+  ['Adjusted EBITDA margin', (one) => share(one.adjusted_ebitda_margin), { sub: true }],
+  ['SDE', (one) => money(one.sde), { strong: true }],
+];
+
+function tellEarnings(pages: Pages, { computed: { earnings, currency, seasonality } }: ReportContents): void {
+  if (earnings.length === 0) return;
+  const shown = earnings
+    .toSorted((a, b) => Number(a.kind === 'partial_year') - Number(b.kind === 'partial_year'))
+    .slice(0, most.columns);
+  pages.section(
+    'Earnings and margins',
+    `In ${currency}. SDE is adjusted EBITDA and what of the owner’s pay no adjustment has added back.`,
+  );
+  pages.table(
+    [left('', 1.9), ...shown.map(({ label }) => right(label))],
+    earningLines.map(([label, of, look]) => ({ cells: [label, ...shown.map(of)], ...look })),
+  );
+  andMore(pages, earnings.length - shown.length);
+  const [best] = seasonality.toSorted((a, b) => Number(b.share) - Number(a.share));
+  const worst = seasonality.toSorted((a, b) => Number(a.share) - Number(b.share))[0];
+  const month = (of: string) =>
+    new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(new Date(`2001-${of}-01T00:00:00Z`));
+  if (best && worst)
+    pages.soft(
+      `Over whole years ${month(best.month)} brings the most revenue (${share(best.share)}) and ${month(worst.month)} the least (${share(worst.share)}).`,
+    );
+}
+
+function tellBridge(pages: Pages, { bridge, adjustments, computed: { earnings } }: ReportContents): void {
+  if (bridge.period_label === null || earnings.length === 0) return;
+  const its = adjustments.filter(({ period_label }) => period_label === bridge.period_label);
+  pages.section('From reported to adjusted EBITDA', `${bridge.period_label}, in ${bridge.currency}.`);
+  pages.table(
+    [left('', 1.3), left('Why', 2.6), right('Amount', 1.1)],
+    [
+      { cells: ['Reported EBITDA', '', money(bridge.reported_ebitda)], strong: true },
+      ...its.map(({ category, rationale, amount }) => ({
+        cells: [categoryWords[category], rationale ?? '', signed(amount)],
+      })),
+      { cells: ['Adjusted EBITDA', '', money(bridge.adjusted_ebitda)], strong: true },
+    ],
+  );
+}
+
+const printedLines = [
+  'revenue',
+  'cost_of_goods_sold',
+  'gross_profit',
+  'operating_expenses',
+  'owner_compensation',
+  'ebitda',
+  'net_income',
+] as const;
+
+function tellPeriods(pages: Pages, { periods, computed: { currency } }: ReportContents): void {
+  if (periods.length === 0) return;
+  const shown = periods.toReversed().slice(0, most.periods);
+  pages.section(
+    'Profit and loss as uploaded',
+    `In ${currency}, the latest first. Of rows that tell of the same dates the one uploaded last.`,
+  );
+  pages.table(
+    [left('Period', 1.1), ...printedLines.map((line) => right(lineWords[line]))],
+    shown.map(({ label, amounts, ebitda, gross_profit }) => {
+      const told = { ...amounts, ebitda, gross_profit };
+      return { cells: [label, ...printedLines.map((line) => money(told[line]))] };
+    }),
+  );
+  andMore(pages, periods.length - shown.length);
+}
+
+// ---- What is to be cleared up.
+
+function tellContradictions(pages: Pages, { computed: { contradictions } }: ReportContents): void {
+  const { count, items } = contradictions;
+  if (count === 0) return;
+  pages.section(`To clear up (${count})`, 'Where the uploaded figures contradict themselves, and what to ask.');
+  pages.table(
+    [left('What contradicts itself', 1.4), left('What to ask', 1)],
+    items.map(({ sentence, ask }) => ({ cells: [sentence, ask] })),
+  );
+  if (count > items.length) pages.soft(`And ${count - items.length} more.`);
+}
+
+// ---- Customers.
+
+function tellCustomers(pages: Pages, { customers, changes }: ReportContents): void {
+  if (!customers) return;
+  const { currency, customers: all, others } = customers;
+  pages.section('Customers', `${span(customers)}, in ${currency}.`);
+  const hhi = customers.hhi_of_revenue ?? customers.hhi;
+  const [largest] = all;
+  pages.facts([
+    {
+      label: 'Half of the uploaded revenue comes from',
+      value: customers.half === 1 ? '1 customer' : `${customers.half} customers`,
+    },
+    ...(hhi === null
+      ? []
+      : [
+          {
+            label: customers.hhi_of_revenue
+              ? 'HHI of all revenue, up to 10,000'
+              : 'HHI of uploaded customers, up to 10,000',
+            value: money(hhi),
+          },
+        ]),
+    ...(largest ? [{ label: 'Share of the largest', value: share(largest.share_of_revenue ?? largest.share) }] : []),
+    ...(customers.ebitda_without_largest === null
+      ? []
+      : [{ label: 'Reported EBITDA without it, at gross margin', value: money(customers.ebitda_without_largest) }]),
+  ]);
+  const shown = all.slice(0, most.customers);
+  const ofRevenue = customers.revenue !== null;
+  pages.table(
+    [
+      left('Customer', 2.6),
+      right('Revenue'),
+      right('Share of customers', 0.9),
+      right('Cumulative', 0.9),
+      ...(ofRevenue ? [right('Share of revenue', 0.9)] : []),
+    ],
+    [
+      ...shown.map((one) => ({
+        cells: [
+          one.name,
+          money(one.revenue),
+          share(one.share),
+          share(one.cumulative),
+          ...(ofRevenue ? [share(one.share_of_revenue)] : []),
+        ],
+      })),
+      { cells: ['Uploaded customers together', money(customers.total), '', '', ''], strong: true },
+    ],
+  );
+  andMore(pages, all.length + others.count - shown.length);
+  if (changes) {
+    pages.subsection(`Since ${span(changes.before)}`);
+    pages.table(
+      [left('', 1.4), right('Customers', 0.6), right('Revenue', 0.9), left('Largest', 2.4)],
+      [
+        { cells: ['Before', '', money(changes.before.total), ''], strong: true },
+        ...changes.parts.map(({ kind, count, difference, items }) => {
+          const names = items.slice(0, 3).map(({ name }) => name);
+          const more = count - names.length;
+          return {
+            cells: [
+              changeWords[kind],
+              String(count),
+              signed(difference),
+              `${names.join(', ')}${more > 0 && names.length > 0 ? ` and ${more} more` : ''}`,
+            ],
+          };
+        }),
+        { cells: ['After', '', money(changes.after.total), ''], strong: true },
+      ],
+    );
+  }
+  const same = customers.same_names.slice(0, most.names);
+  if (same.length > 0) {
+    pages.subsection('Names that may each be one customer');
+    for (const { names, revenue } of same) pages.paragraph(`${names.join(' · ')}: together ${money(revenue)}`);
+    andMore(pages, customers.same_names.length - same.length);
+  }
+}
+
+// ---- Offers.
+
+type Offer = ReportContents['offers']['items'][number];
+
+const standing = ({ agreed, expired }: Offer): string => (agreed ? 'Agreed' : expired ? 'Expired' : 'Stands');
+const partOf = ({ money: told }: Offer, wanted: string): string => {
+  const found = told?.parts.find(({ part }) => part === wanted);
+  return found ? `${money(found.amount)} (${share(found.share)})` : none;
+};
+
+const offerLines: readonly [label: string, of: (offer: Offer) => string, look?: Pick<TableRow, 'sub' | 'strong'>][] = [
+  ['Price', (offer) => `${offer.currency ?? ''} ${money(offer.amounts.purchase_price)}`.trim(), { strong: true }],
+  [termWords.cash_at_close, (offer) => partOf(offer, 'cash_at_close')],
+  [termWords.seller_note, (offer) => partOf(offer, 'seller_note')],
+  [termWords.earnout, (offer) => partOf(offer, 'earnout')],
+  [termWords.rollover_equity, (offer) => partOf(offer, 'rollover_equity')],
+  [termWords.unsaid, (offer) => partOf(offer, 'unsaid')],
+  ['Multiple of adjusted EBITDA', (offer) => times(offer.multiples?.adjusted_ebitda), { strong: true }],
+  ['of reported EBITDA', (offer) => times(offer.multiples?.reported_ebitda)],
+  ['of SDE', (offer) => times(offer.multiples?.sde)],
+  ['of revenue', (offer) => times(offer.multiples?.revenue)],
+  ['Financing contingency', ({ financing_contingency: is }) => (is === null ? none : is ? 'Yes' : 'No')],
+  ['Close by', ({ target_close_date: day }) => (day === null ? none : dayOf(day))],
+  ['Submitted', (offer) => `${dayOf(offer.submitted_at)}, revision ${offer.revision}`],
+  ['The offer', standing],
+];
+
+function tellCoverage(pages: Pages, offer: Offer): void {
+  if (!offer.coverage) return;
+  pages.subsection(`Whether the debt is covered: ${offer.buyer}`);
+  for (const sentence of offer.coverage.sentences) pages.paragraph(sentence);
+  const { without_largest: without } = offer.coverage;
+  for (const sentence of without?.sentences ?? []) pages.paragraph(`Without ${without?.customer}: ${sentence}`);
+}
+
+function tellAddBacks(pages: Pages, { offers: { basis, items, compared } }: ReportContents): void {
+  const told = items
+    .filter(({ id, paid_for }) => paid_for && (compared ? [compared.first, compared.second].includes(id) : true))
+    .slice(0, 2);
+  if (!basis || told.length === 0 || basis.add_backs.length === 0) return;
+  const shown = basis.add_backs.slice(0, most.addBacks);
+  const paid = (offer: Offer, id: string) => offer.paid_for?.add_backs.find((one) => one.id === id);
+  pages.subsection('What is paid for each add-back, at the multiple of adjusted EBITDA');
+  pages.table(
+    [
+      left('Add-back', 2),
+      right('Amount', 0.9),
+      ...told.flatMap(({ buyer }) => [right(`${buyer} pays`, 0.9), right('Price without it')]),
+    ],
+    shown.map(({ id, category, rationale, amount }) => ({
+      cells: [
+        category ? `${categoryWords[category]}${rationale ? `: ${rationale}` : ''}` : 'The smaller ones together',
+        money(amount),
+        ...told.flatMap((offer) => [money(paid(offer, id)?.worth), money(paid(offer, id)?.price_without)]),
+      ],
+    })),
+  );
+  andMore(pages, basis.add_backs.length - shown.length);
+}
+
+function tellOffers(pages: Pages, contents: ReportContents): void {
+  const { basis, items, compared } = contents.offers;
+  if (items.length === 0) return;
+  pages.section(
+    'Offers compared',
+    basis
+      ? `Held against ${basis.period}: adjusted EBITDA ${basis.currency} ${money(basis.adjusted_ebitda)}, SDE ${money(basis.sde)}.`
+      : 'The parts of each price as shares, the surest first.',
+  );
+  for (let at = 0; at < items.length; at += most.offers) {
+    const some = items.slice(at, at + most.offers);
+    pages.table(
+      [left('', 1.3), ...some.map(({ buyer }) => right(buyer))],
+      earnedOnly(offerLines, basis !== null).map(([label, of, look]) => ({ cells: [label, ...some.map(of)], ...look })),
+    );
+  }
+  const called = (id: string) => items.find((offer) => offer.id === id)?.buyer ?? '';
+  if (compared && compared.differences.length > 0) {
+    pages.subsection('The two highest side by side');
+    pages.table(
+      [left('', 1.3), right(called(compared.first)), right(called(compared.second)), right('Difference')],
+      compared.differences.map(({ term, first, second, by }) => ({
+        cells: [termWords[term], money(first), money(second), signed(by)],
+      })),
+    );
+  }
+  tellAddBacks(pages, contents);
+  for (const offer of items.slice(0, most.offers)) tellCoverage(pages, offer);
+}
+
+/** Multiples only where there is something to be multiples of. */
+const earnedOnly = (lines: typeof offerLines, earned: boolean): typeof offerLines =>
+  earned ? lines : lines.filter(([label]) => !/^(of |Multiple)/.test(label));
+
+// ---- What it rests on.
+
+function tellRestated(pages: Pages, { computed: { restatements } }: ReportContents): void {
+  const { count, items } = restatements;
+  if (count === 0) return;
+  const shown = items.slice(0, most.restated);
+  pages.section(`Restated figures (${count})`, 'Line by line, where two uploads tell of the same dates.');
+  pages.table(
+    [left('Period', 1), left('Line', 1.6), right('Before'), right('Now'), right('Difference')],
+    shown.map((one) => ({
+      cells: [one.label, lineWords[one.line], money(one.old), money(one.new), signed(one.difference)],
+    })),
+  );
+  andMore(pages, count - shown.length);
+}
+
+function tellUploads(pages: Pages, { uploads }: ReportContents): void {
+  if (uploads.length === 0) return;
+  const shown = uploads.slice(0, most.uploads);
+  pages.section('What was uploaded, and by whom');
+  pages.table(
+    [left('Upload', 2), left('Tells of', 1.6), left('Completed', 0.9), left('By', 1.3)],
+    shown.map((one) => ({
+      cells: [
+        one.source_name ?? 'Without a name',
+        uploadWords[one.snapshot_type],
+        dayOf(one.completed_at),
+        one.by ?? 'Someone',
+      ],
+    })),
+  );
+  andMore(pages, uploads.length - shown.length);
+}
+
+/** The document's bytes. */
+export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<Buffer> {
+  const { deal, reader, day, computed, offers } = contents;
+  const title = titleOf(deal);
+  const pages = new Pages({ title, author: deal.brokerage, at: contents.at, size: paperOf(contents) }, fonts);
+  pages.title(deal.brokerage, deal.title, `Quality of earnings, ${dayOf(day)}. Made for ${reader}.`);
+  const { basis } = offers;
+  pages.facts([
+    ...(basis
+      ? [
+          { label: `Revenue, ${basis.period}`, value: money(basis.revenue) },
+          { label: 'Reported EBITDA', value: money(basis.reported_ebitda) },
+          { label: 'Adjusted EBITDA', value: money(basis.adjusted_ebitda) },
+          { label: 'SDE', value: money(basis.sde) },
+        ]
+      : []),
+    ...(deal.asking_price === null
+      ? []
+      : [{ label: `Asking price, ${deal.currency}`, value: money(deal.asking_price) }]),
+    { label: 'Figures are in', value: computed.currency },
+  ]);
+  pages.soft(computedFrom);
+  if (computed.earnings.length === 0 && offers.items.length === 0)
+    pages.paragraph('There are no figures yet that you may see.');
+  tellEarnings(pages, contents);
+  tellBridge(pages, contents);
+  tellContradictions(pages, contents);
+  tellCustomers(pages, contents);
+  tellOffers(pages, contents);
+  tellRestated(pages, contents);
+  tellPeriods(pages, contents);
+  tellUploads(pages, contents);
+  return pages.ended(computedFrom, `${deal.brokerage} · ${deal.title} · ${dayOf(day)} · ${reader}`);
+}

@@ -1,0 +1,412 @@
+/** Pages that are filled from top to bottom: headings, sentences, facts, and tables that go on over pages under their headings. */
+
+import Document from 'pdfkit';
+import type { Paper as PaperSize } from './xlsx.ts';
+
+/** Where the two weights of the type family lie. */
+export interface Fonts {
+  readonly regular: string;
+  readonly bold: string;
+}
+
+const ink = { text: '#1f2328', soft: '#4d545c', faint: '#6b7178', line: '#d5d8dc', band: '#f4f5f6' };
+const margin = { side: 48, top: 52, bottom: 64 };
+/** What is set in digits of one width, so that amounts stand below each other: with it hyphens are as wide as digits, too. */
+const figures = /^[\d.,+−%×()]+$/;
+/** No signs that change with their neighbours, which take long to work out. */
+const featuresOf = (text: string) => ({ calt: false, tnum: figures.test(text) });
+
+/** The most characters of a text, and of a page's height that one row takes. */
+const longest = { characters: 2_400, row: 0.6 };
+
+export interface Column {
+  readonly head: string;
+  /** Of the width of all columns. */
+  readonly share: number;
+  readonly right?: boolean;
+}
+
+export interface TableRow {
+  readonly cells: readonly string[];
+  readonly strong?: boolean;
+  /** Belongs to the row above it. */
+  readonly sub?: boolean;
+}
+
+export interface Fact {
+  readonly label: string;
+  readonly value: string;
+}
+
+/** What is needed of a font beyond what the library tells. */
+interface OpenFont {
+  hasGlyphForCodePoint(point: number): boolean;
+  layout(text: string, features: unknown, ...rest: unknown[]): unknown;
+}
+
+interface Words {
+  readonly size?: number;
+  readonly bold?: boolean;
+  readonly color?: string;
+}
+
+export interface About {
+  readonly title: string;
+  readonly author: string;
+  readonly at: string;
+  readonly size: PaperSize;
+}
+
+const amountWithCents = /^[+−]?[\d,]+\.\d\d$/;
+const wholeAmount = /^[+−]?[\d,]+$/;
+
+/** In a column in which some amounts have cents, all have them. */
+function withCents(rows: readonly TableRow[]): TableRow[] {
+  const columns = new Set(
+    rows.flatMap(({ cells }) => cells.flatMap((cell, at) => (amountWithCents.test(cell) ? at : []))),
+  );
+  return rows.map((row) => ({
+    ...row,
+    cells: row.cells.map((cell, at) => (columns.has(at) && at > 0 && wholeAmount.test(cell) ? `${cell}.00` : cell)),
+  }));
+}
+
+/** The pages of a document, told to screen readers as well: its headings, paragraphs and tables are marked as such. */
+export class Pages {
+  readonly #doc: PDFKit.PDFDocument;
+  readonly #root: PDFKit.PDFStructureElement;
+  readonly #chunks: Uint8Array[] = [];
+  readonly #glyphs = new Map<string, boolean>();
+  #y = margin.top;
+  /** Headings that wait for what they are above, so that none ends a page. */
+  #waiting: { readonly type: string; readonly said: string; readonly words: Words; readonly gap: number }[] = [];
+
+  constructor({ title, author, at, size }: About, fonts: Fonts) {
+    this.#doc = new Document({
+      size: size === 'A4' ? 'A4' : 'LETTER',
+      // Page breaks are ours: at the bottom the library would make pages of its own.
+      margins: { top: 0, left: 0, right: 0, bottom: 0 },
+      // Named below: one that is set by its file is read anew whenever it is set by its name.
+      font: '',
+      bufferPages: true,
+      pdfVersion: '1.7',
+      lang: 'en',
+      tagged: true,
+      displayTitle: true,
+      info: { Title: title, Author: author, Creator: 'Dealkeep', CreationDate: new Date(at) },
+    });
+    this.#doc.registerFont('regular', fonts.regular).registerFont('bold', fonts.bold);
+    for (const name of ['regular', 'bold']) {
+      this.#doc.font(name);
+      const font = this.#font;
+      const layout = font.layout.bind(font);
+      // Told to the font itself: what the library is told it looks up anew for every word.
+      font.layout = (text, _features, ...rest) => layout(text, featuresOf(text.trim()), ...rest);
+    }
+    this.#doc.on('data', (chunk: Uint8Array) => this.#chunks.push(chunk));
+    this.#root = this.#doc.struct('Document');
+    this.#doc.addStructure(this.#root);
+  }
+
+  get #width(): number {
+    return this.#doc.page.width - 2 * margin.side;
+  }
+
+  get #bottom(): number {
+    return this.#doc.page.height - margin.bottom;
+  }
+
+  /** The font that is set, as the library keeps it. */
+  get #font(): OpenFont {
+    const { _font: set } = this.#doc as unknown as { readonly _font: { readonly font: OpenFont } };
+    return set.font;
+  }
+
+  /** Whether the type family has the sign. */
+  #has(sign: string): boolean {
+    let known = this.#glyphs.get(sign);
+    if (known === undefined) {
+      const font = this.#font;
+      known = [...sign].every((one) => font.hasGlyphForCodePoint(one.codePointAt(0) ?? 0));
+      this.#glyphs.set(sign, known);
+    }
+    return known;
+  }
+
+  /** Text in one line that can be shown: what the type family has no sign for is a box. */
+  #plain(text: string): string {
+    const cut = text
+      .toWellFormed()
+      .replace(/[\s\p{Cc}]+/gu, ' ')
+      .replace(/\p{Cf}+/gu, '')
+      .trim();
+    const short = cut.length > longest.characters ? `${cut.slice(0, longest.characters).toWellFormed()}…` : cut;
+    return [...new Intl.Segmenter('en').segment(short)]
+      .map(({ segment }) => (this.#has(segment) ? segment : '□'))
+      .join('');
+  }
+
+  #set({ size = 9, bold = false, color = ink.text }: Words): PDFKit.PDFDocument {
+    return this.#doc
+      .font(bold ? 'bold' : 'regular')
+      .fontSize(size)
+      .fillColor(color);
+  }
+
+  /** Draws what is to be told as `type` below `parent`. */
+  #tell(parent: PDFKit.PDFStructureElement, type: string, draw: () => void): void {
+    const element = this.#doc.struct(type);
+    parent.add(element);
+    const content = this.#doc.markStructureContent(type);
+    draw();
+    this.#doc.endMarkedContent();
+    element.add(content);
+    element.end();
+  }
+
+  /** Draws what only pleases the eye. */
+  #decorate(draw: () => void): void {
+    this.#doc.markContent('Artifact', { type: 'Layout' });
+    draw();
+    this.#doc.endMarkedContent();
+  }
+
+  #line(y: number): void {
+    this.#decorate(() =>
+      this.#doc
+        .moveTo(margin.side, y)
+        .lineTo(margin.side + this.#width, y)
+        .lineWidth(0.5)
+        .strokeColor(ink.line)
+        .stroke(),
+    );
+  }
+
+  #nextPage(): void {
+    this.#doc.addPage();
+    this.#y = margin.top;
+  }
+
+  #heightOf(plain: string, words: Words): number {
+    const most = (this.#bottom - margin.top) * longest.row;
+    return Math.min(this.#set(words).heightOfString(plain, { width: this.#width, lineGap: 1.5 }), most);
+  }
+
+  /** Begins a page where there is no room for as much and the headings above it, and sets these. */
+  #need(height: number): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    const heads = waiting.reduce((sum, { said, words, gap }) => sum + this.#heightOf(said, words) + gap + 6, 0);
+    if (this.#y + heads + height > this.#bottom) this.#nextPage();
+    for (const { type, said, words, gap } of waiting) {
+      if (this.#y > margin.top) this.#y += gap;
+      this.#write(this.#root, type, said, words, this.#heightOf(said, words));
+      this.#y += 5;
+    }
+  }
+
+  #write(parent: PDFKit.PDFStructureElement, type: string, plain: string, words: Words, height: number): void {
+    this.#tell(parent, type, () =>
+      this.#set(words).text(plain, margin.side, this.#y, {
+        width: this.#width,
+        height: height + 1,
+        ellipsis: true,
+        lineGap: 1.5,
+      }),
+    );
+    this.#y += height;
+  }
+
+  #text(type: string, said: string, words: Words, after: number): void {
+    const plain = this.#plain(said);
+    if (plain === '') return;
+    const height = this.#heightOf(plain, words);
+    this.#need(height);
+    this.#write(this.#root, type, plain, words, height);
+    this.#y += after;
+  }
+
+  /** The first page's head: whose document it is, and what it is about. */
+  title(above: string, title: string, below: string): void {
+    this.#text('P', above, { size: 10, color: ink.soft }, 10);
+    this.#text('H1', title, { size: 20, bold: true }, 4);
+    this.#text('P', below, { size: 11, color: ink.soft }, 14);
+    this.#line(this.#y);
+    this.#y += 14;
+  }
+
+  #wait(type: string, said: string, words: Words, gap: number): void {
+    const plain = this.#plain(said);
+    if (plain !== '') this.#waiting.push({ type, said: plain, words, gap });
+  }
+
+  /** A heading with its sentence, on the page of what follows. */
+  section(title: string, sentence = ''): void {
+    this.#wait('H2', title, { size: 13, bold: true }, 16);
+    this.#wait('P', sentence, { size: 9, color: ink.soft }, 0);
+  }
+
+  subsection(title: string): void {
+    this.#wait('H3', title, { size: 10, bold: true }, 8);
+  }
+
+  paragraph(said: string, words: Words = {}): void {
+    this.#text('P', said, words, 5);
+  }
+
+  soft(said: string): void {
+    this.paragraph(said, { color: ink.faint, size: 8.5 });
+  }
+
+  /** Facts beside each other, as many in a row as there is room for. */
+  facts(facts: readonly Fact[], columns = 4): void {
+    const width = this.#width / columns;
+    const room = { width: width - 12, lineGap: 1 };
+    for (let at = 0; at < facts.length; at += columns) {
+      const told = facts.slice(at, at + columns).map(({ label, value }) => ({
+        label: this.#plain(label),
+        value: this.#plain(value),
+      }));
+      const heights = told.map(({ label, value }) => [
+        this.#set({ size: 8 }).heightOfString(label, room),
+        this.#set({ size: 12, bold: true }).heightOfString(value, room),
+      ]);
+      const [labels, values] = [0, 1].map((part) => Math.max(...heights.map((both) => both[part] ?? 0)));
+      const height = Math.min((labels ?? 0) + (values ?? 0), 200);
+      this.#need(height + 10);
+      told.forEach(({ label, value }, place) => {
+        const x = margin.side + place * width;
+        this.#tell(this.#root, 'P', () => {
+          this.#set({ size: 8, color: ink.faint }).text(label, x, this.#y, room);
+          this.#set({ size: 12, bold: true }).text(value, x, this.#y + (labels ?? 0), {
+            ...room,
+            height: (values ?? 0) + 1,
+          });
+        });
+      });
+      this.#y += height + 10;
+    }
+  }
+
+  /** A table; its headings stand on every page that it goes on over. */
+  table(columns: readonly Column[], rows: readonly TableRow[]): void {
+    if (rows.length === 0) return;
+    const all = columns.reduce((sum, { share }) => sum + share, 0);
+    const pad = 4;
+    let left = margin.side;
+    const places = columns.map(({ share, right = false }) => {
+      const width = (share / all) * this.#width;
+      const place = { x: left + pad, width: width - 2 * pad, right };
+      left += width;
+      return place;
+    });
+    const told = withCents(rows.map((row) => ({ ...row, cells: row.cells.map((one) => this.#plain(one)) })));
+    const size = this.#fitting(places, told);
+    const most = (this.#bottom - margin.top) * longest.row;
+    const options = (place: (typeof places)[number]) => ({
+      width: place.width,
+      align: place.right ? ('right' as const) : ('left' as const),
+      lineGap: 1,
+    });
+    const heightOf = (cells: readonly string[], words: Words): number =>
+      Math.min(
+        most,
+        Math.max(
+          ...places.map((place, at) => this.#set({ ...words, size }).heightOfString(cells[at] || ' ', options(place))),
+        ),
+      ) + 6;
+
+    const table = this.#doc.struct('Table');
+    this.#root.add(table);
+    const drawn = (
+      cells: readonly string[],
+      height: number,
+      words: Words,
+      kind: (at: number) => 'TH' | 'TD' | null,
+    ): void => {
+      const row = kind(0) === null ? null : this.#doc.struct('TR');
+      if (row) table.add(row);
+      places.forEach((place, at) => {
+        const draw = () =>
+          this.#set({ ...words, size }).text(cells[at] ?? '', place.x, this.#y + 3, {
+            ...options(place),
+            height: height - 5,
+            ellipsis: true,
+          });
+        const type = kind(at);
+        if (row && type) this.#tell(row, type, draw);
+        else this.#decorate(draw);
+      });
+      row?.end();
+      this.#y += height;
+    };
+    const heads = columns.map(({ head }) => this.#plain(head));
+    const hasHeads = heads.some((head) => head !== '');
+    const headWords: Words = { color: ink.faint };
+    const headHeight = hasHeads ? heightOf(heads, headWords) : 0;
+    const heading = (again: boolean): void => {
+      if (!hasHeads) return;
+      this.#decorate(() => this.#doc.rect(margin.side, this.#y, this.#width, headHeight).fill(ink.band));
+      drawn(heads, headHeight, headWords, () => (again ? null : 'TH'));
+    };
+
+    const words = told.map(({ strong = false, sub = false }): Words => ({
+      bold: strong,
+      color: sub ? ink.faint : ink.text,
+    }));
+    const heights = told.map(({ cells }, at) => heightOf(cells, words[at] ?? {}));
+    // What fits on a page is not torn apart, unless that would leave much of one empty.
+    const whole = headHeight + heights.reduce((sum, height) => sum + height, 0);
+    const isShort = whole <= (this.#bottom - margin.top) * 0.45;
+    this.#need(isShort ? whole : headHeight + (heights[0] ?? 0) + (heights[1] ?? 0));
+    heading(false);
+    told.forEach((row, at) => {
+      const height = heights[at] ?? 0;
+      if (this.#y + height > this.#bottom) {
+        this.#nextPage();
+        heading(true);
+      } else if (!row.sub && (at > 0 || !hasHeads)) this.#line(this.#y);
+      drawn(row.cells, height, words[at] ?? {}, (place) => (place === 0 ? 'TH' : 'TD'));
+    });
+    table.end();
+    this.#line(this.#y);
+    this.#y += 10;
+  }
+
+  /** The largest of some sizes in which no amount has to be broken. */
+  #fitting(places: readonly { width: number; right: boolean }[], rows: readonly TableRow[]): number {
+    const sizes = [8.5, 8, 7.5, 7, 6.5, 6];
+    const widest = places.map(({ right }, at) =>
+      right
+        ? Math.max(0, ...rows.map(({ cells }) => this.#set({ size: 100, bold: true }).widthOfString(cells[at] ?? '')))
+        : 0,
+    );
+    return sizes.find((size) => places.every(({ width }, at) => ((widest[at] ?? 0) * size) / 100 <= width)) ?? 6;
+  }
+
+  /** Ends the document with the same words at the foot of every page, and its number; its bytes. */
+  async ended(first: string, second: string): Promise<Buffer> {
+    const { start, count } = this.#doc.bufferedPageRange();
+    const whole = { width: this.#width, height: 11, ellipsis: true, lineBreak: true };
+    for (let page = 0; page < count; page += 1) {
+      this.#doc.switchToPage(start + page);
+      const y = this.#doc.page.height - margin.bottom + 22;
+      this.#line(y - 6);
+      this.#doc.markContent('Artifact', { type: 'Pagination' });
+      const narrow = { ...whole, width: this.#width - 60 };
+      this.#set({ size: 7.5, color: ink.faint }).text(this.#plain(first), margin.side, y, narrow);
+      this.#set({ size: 7.5, color: ink.faint }).text(this.#plain(second), margin.side, y + 11, narrow);
+      this.#set({ size: 7.5, color: ink.faint }).text(`${page + 1} of ${count}`, margin.side, y, {
+        ...whole,
+        align: 'right',
+      });
+      this.#doc.endMarkedContent();
+    }
+    this.#root.end();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#doc.once('end', resolve);
+    this.#doc.end();
+    await promise;
+    return Buffer.concat(this.#chunks);
+  }
+}

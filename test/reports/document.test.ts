@@ -1,0 +1,200 @@
+/** The report as a document: what each reader finds printed in it. */
+
+import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openService, type TestService } from '../harness.ts';
+import { insert, insertAll } from '../tools/scene.ts';
+import { signInAs, type SignedIn } from '../web/person.ts';
+import { download } from './files.ts';
+
+let service: TestService;
+let deal: string;
+const people: Record<string, SignedIn> = {};
+const as = (name: string): SignedIn => people[name]!;
+const nowhere = '01900000-0000-7000-8000-000000000000';
+
+beforeAll(async () => {
+  service = await openService({ demo: true });
+  deal = service.demo.deals.with_everything;
+  for (const [name, { user_id }] of Object.entries(service.demo.people))
+    people[name] = await signInAs(service, user_id);
+});
+afterAll(() => service?.close());
+
+interface Printed {
+  readonly pages: readonly string[];
+  readonly text: string;
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly width: number;
+  readonly tags: string;
+}
+
+async function read(bytes: Uint8Array): Promise<Printed> {
+  const document = await getDocument({ data: new Uint8Array(bytes), verbosity: 0 }).promise;
+  const pages: string[] = [];
+  let tags = '';
+  for (let number = 1; number <= document.numPages; number += 1) {
+    const page = await document.getPage(number);
+    const { items } = await page.getTextContent();
+    pages.push(
+      items
+        .map((item) => ('str' in item ? item.str : ''))
+        .join(' ')
+        .replace(/\s+/g, ' '),
+    );
+    tags += JSON.stringify(await page.getStructTree());
+  }
+  const { info } = (await document.getMetadata()) as unknown as { info: Record<string, unknown> };
+  const width = (await document.getPage(1)).view[2] ?? 0;
+  return { pages, text: pages.join(' '), info, width, tags };
+}
+
+async function printed(name: string, of = deal): Promise<Printed> {
+  const { status, bytes } = await download(service, as(name), of, 'pdf');
+  expect(status).toBe(200);
+  return read(bytes);
+}
+const page = async (name: string, path: string, of = deal) => (await as(name).ask(`/deals/${of}${path}`)).body;
+
+/** An amount as it is printed. */
+const money = (amount: string): string => {
+  const [whole = '', cents = ''] = amount
+    .replace('-', '')
+    .replace(/(\.\d*?)0+$/, '$1')
+    .split('.');
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, ',');
+  return `${amount.startsWith('-') ? '−' : ''}${grouped}${cents === '' ? '' : `.${cents.padEnd(2, '0')}`}`;
+};
+
+describe('each reader', () => {
+  test.each(['broker', 'seller', 'buyer'])('the %s finds what the pages tell them, to the cent', async (name) => {
+    const { text, pages, info, width, tags } = await printed(name);
+    const [{ earnings, concentration }, customers, { items: offers }, { basis, offers: worths }] = await Promise.all(
+      ['/qoe/computed', '/qoe/customers', '/offers', '/offers/worth'].map((path) => page(name, path)),
+    );
+    for (const { label, amounts, reported_ebitda, adjusted_ebitda, sde } of earnings.slice(0, 6)) {
+      expect(text).toContain(label);
+      for (const amount of [amounts.revenue, reported_ebitda, adjusted_ebitda, sde])
+        if (amount !== null) expect(text).toContain(money(amount));
+    }
+    expect(text).toContain(money(concentration.total));
+    for (const { customer_name, revenue_total } of customers.items) {
+      expect(text).toContain(customer_name);
+      expect(text).toContain(money(revenue_total));
+    }
+    expect(offers.length).toBeGreaterThan(0);
+    for (const { mine, buyer_name, payload } of offers) {
+      expect(text).toContain(mine ? 'Your offer' : buyer_name);
+      expect(text).toContain(money(payload.purchase_price));
+    }
+    for (const { multiples, coverage } of worths) {
+      expect(text).toContain(`${Number(multiples.adjusted_ebitda).toFixed(2)}×`);
+      for (const sentence of coverage.sentences) expect(text).toContain(sentence);
+    }
+    expect(basis.period).not.toBe('');
+    pages.forEach((one, at) => {
+      expect(one).toContain(`${at + 1} of ${pages.length}`);
+      expect(one).toContain('Computed from what was uploaded. It is no audit and no advice.');
+    });
+    expect(info).toMatchObject({ Language: 'en', Title: expect.stringContaining('Quality of earnings') });
+    expect(width).toBe(612);
+    for (const tag of ['H1', 'H2', 'Table', 'TH', 'TD']) expect(tags).toContain(`"role":"${tag}"`);
+  });
+
+  test('finds contradictions on the brokers’ and the sellers’ side alone', async () => {
+    await insert(service, 'normalizations', {
+      deal_id: deal,
+      period_label: 'FY1901',
+      adjustment_category: 'other',
+      adjustment_amount: '12.34',
+    });
+    const { contradictions } = await page('broker', '/qoe/computed');
+    expect(contradictions.count).toBeGreaterThan(0);
+    for (const name of ['broker', 'seller']) {
+      const told = (await printed(name)).text;
+      for (const { sentence } of contradictions.items) expect(told).toContain(sentence);
+    }
+    const { text } = await printed('buyer');
+    expect(text).not.toContain('To clear up');
+    for (const { sentence } of contradictions.items) expect(text).not.toContain(sentence);
+    await service.sql('delete from normalizations where period_label = $1', ['FY1901']);
+  });
+
+  test('finds no offer of another buyer, and outside of the workspace no figures of the books', async () => {
+    const { items } = await page('broker', '/offers');
+    const { text } = await printed('other_buyer');
+    const others = items.filter(({ buyer_name }: { buyer_name: string }) => !text.includes(`Made for ${buyer_name}`));
+    expect(others.length).toBeGreaterThan(0);
+    for (const { buyer_name } of others) expect(text).not.toContain(buyer_name);
+    expect(text).not.toMatch(/EBITDA [0-9]|SDE|Customers|What was uploaded, and by whom/);
+  });
+
+  test('who is not on the deal finds nothing', async () => {
+    const [hidden, missing] = await Promise.all(
+      [deal, nowhere].map((id) => download(service, as('outsider'), id, 'pdf')),
+    );
+    expect([hidden?.status, hidden?.bytes.toString()]).toEqual([404, missing?.bytes.toString()]);
+  });
+});
+
+test('text that somebody wrote breaks no page, and long lists go on under their headings', async () => {
+  const own = service.demo.deals.draft;
+  const names = [
+    'W'.repeat(200),
+    'שלום עולם مرحبا',
+    'العربية 123',
+    '🎉👩‍👩‍👧‍👦 Ünï ☃ 中文',
+    'Ελληνικά и русский',
+    `a${'\u0301'.repeat(60)}`,
+    'line\nbreak\r\nand\ttab \u0000'.replace('\u0000', ''),
+    '\u202Egnirts desrever',
+    'half \u2028 separators',
+  ];
+  const snapshot_id = await insert(service, 'accounting_snapshots', {
+    deal_id: own,
+    snapshot_type: 'full',
+    status: 'completed',
+    completed_at: '2091-01-01T00:00:00Z',
+    source_name: 'x'.repeat(255),
+  });
+  const dates = { period_start_date: '2090-01-01', period_end_date: '2090-12-31', currency: 'USD' };
+  await insertAll(service, 'pl_periods', [
+    {
+      id: crypto.randomUUID(),
+      deal_id: own,
+      snapshot_id,
+      period_label: 'M'.repeat(64),
+      ...dates,
+      revenue: '9999999999999999.9999',
+      ebitda: '-9999999999999999.9999',
+    },
+  ]);
+  await insertAll(
+    service,
+    'customer_revenues',
+    [...names, ...Array.from({ length: 120 }, (_, at) => `Customer number ${at}`)].map((customer_name, place) => ({
+      id: crypto.randomUUID(),
+      deal_id: own,
+      snapshot_id,
+      customer_name,
+      ...dates,
+      revenue_total: String(100_000 - place),
+    })),
+  );
+  await insertAll(
+    service,
+    'normalizations',
+    Array.from({ length: 80 }, (_, at) => ({
+      deal_id: own,
+      period_label: 'M'.repeat(64),
+      adjustment_category: 'other',
+      adjustment_amount: `${at}.${'1'.repeat(37)}`,
+      rationale: at % 2 === 0 ? 'y'.repeat(2000) : 'line\n'.repeat(399),
+    })),
+  );
+  const { text, pages } = await printed('broker', own);
+  expect(text).toContain('Ελληνικά и русский');
+  expect(text).toContain('9,999,999,999,999,999.9999');
+  expect(pages.filter((one) => /Why Amount/.test(one)).length).toBeGreaterThan(2);
+  expect(text).toContain('79 more, in the workbook');
+});
