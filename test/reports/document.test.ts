@@ -101,22 +101,27 @@ describe('each reader', () => {
     for (const tag of ['H1', 'H2', 'Table', 'TH', 'TD']) expect(tags).toContain(`"role":"${tag}"`);
   });
 
-  test('finds contradictions on the brokers’ and the sellers’ side alone', async () => {
+  test('finds contradictions on the brokers’ and the sellers’ side alone, until a broker releases one with its answer', async () => {
     await insert(service, 'normalizations', {
       deal_id: deal,
       period_label: 'FY1901',
       adjustment_category: 'other',
       adjustment_amount: '12.34',
     });
-    const { contradictions } = await page('broker', '/qoe/computed');
-    expect(contradictions.count).toBeGreaterThan(0);
-    for (const name of ['broker', 'seller']) {
-      const told = (await printed(name)).text;
-      for (const { sentence } of contradictions.items) expect(told).toContain(sentence);
-    }
-    const { text } = await printed('buyer');
-    expect(text).not.toContain('To clear up');
-    for (const { sentence } of contradictions.items) expect(text).not.toContain(sentence);
+    const [one] = (await page('broker', '/qoe/computed')).contradictions.items;
+    const at = `/deals/${deal}/qoe/contradictions/${one.key}`;
+    const answer = { status: 'explained', why: 'Typed by mistake.', figures: one.figures };
+    expect((await as('broker').ask(`${at}/answer`, answer, 'PUT')).status).toBe(204);
+    const { text: told } = await printed('seller');
+    expect(told).toContain(one.sentence);
+    expect(told).toMatch(/Explained by .+ on 20\d\d-\d\d-\d\d: Typed by mistake\./);
+    const { text: kept } = await printed('buyer');
+    expect(kept).not.toMatch(/lear up|leared up|Typed by mistake/);
+    expect(kept).not.toContain(one.sentence);
+    const { answered_at } = (await page('broker', '/qoe/computed')).contradictions.explained.items[0].answer;
+    expect((await as('broker').ask(`${at}/release`, { answered_at }, 'PUT')).status).toBe(204);
+    expect((await printed('buyer')).text).toContain('Typed by mistake.');
+    expect((await as('broker').ask(`${at}/answer`, undefined, 'DELETE')).status).toBe(204);
     await service.sql('delete from normalizations where period_label = $1', ['FY1901']);
   });
 

@@ -55,21 +55,28 @@ export const office = [
   '/Applications/LibreOffice.app/Contents/MacOS/soffice',
 ].find(existsSync);
 
+/** How LibreOffice reads CSV so that it computes the formulas in it, and writes it: commas, quotes, UTF-8. */
+const csv = {
+  in: 'CSV:44,34,76,1,,0,false,true,false,false,false,-1,true',
+  out: 'csv:Text - txt - csv (StarCalc):44,34,76,1,,0,false,false',
+};
+
 /** The file as LibreOffice saves it anew, everything in it computed again. */
-export async function recalculated(bytes: Buffer, from: string, to = 'xlsx'): Promise<Buffer> {
+export async function recalculated(bytes: Buffer, from: 'xlsx' | 'csv'): Promise<Buffer> {
   const directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-office-'));
   try {
     await writeFile(path.join(directory, `in.${from}`), bytes);
     await promisify(execFile)(office ?? '', [
       `-env:UserInstallation=file://${directory}/profile`,
       '--headless',
+      ...(from === 'csv' ? [`--infilter=${csv.in}`] : []),
       '--convert-to',
-      to,
+      from === 'csv' ? csv.out : from,
       '--outdir',
       path.join(directory, 'out'),
       path.join(directory, `in.${from}`),
     ]);
-    return await readFile(path.join(directory, `out/in.${to.split(':')[0]}`));
+    return await readFile(path.join(directory, `out/in.${from}`));
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

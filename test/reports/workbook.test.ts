@@ -1,7 +1,10 @@
 /** The report as a workbook: what each reader finds in it, and that it computes what the page tells. */
 
+import { readFile } from 'node:fs/promises';
+import { parse } from 'csv-parse/sync';
 import { strFromU8, strToU8, unzipSync, zipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Spreadsheet } from '../books/spreadsheet.ts';
 import { openService, type TestService } from '../harness.ts';
 import { insert, insertAll } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
@@ -284,5 +287,21 @@ describe.skipIf(!office)('LibreOffice', () => {
     await expectSame(computed, 'broker');
     await expectSameOffers(computed, 'broker');
     await change('-1000.25');
+  });
+
+  test('computes the spreadsheet of the demo’s books as the tests of the books do', async () => {
+    const csv = await readFile(new URL('../books/demo-books.csv', import.meta.url));
+    const sheet = new Spreadsheet(csv.toString());
+    const [source, computed] = [csv, await recalculated(csv, 'csv')].map(
+      (file) => parse(file, { relax_column_count: true, skip_empty_lines: false }) as string[][],
+    );
+    const formulas = (source ?? []).flatMap((row, at) =>
+      row.flatMap((cell, column) => (cell.startsWith('=') ? [{ at, column }] : [])),
+    );
+    expect(formulas.length).toBeGreaterThan(400);
+    const six = (value: string | undefined) => Number(value).toFixed(6);
+    expect(formulas.map(({ at, column }) => six(computed?.[at]?.[column]))).toEqual(
+      formulas.map(({ at, column }) => six(sheet.value(at, column))),
+    );
   });
 });

@@ -200,14 +200,13 @@ const countingRows = (books: Books) => {
   );
 };
 
-/** What a reader's report tells, from the answers of {@link reportReads}; null when they see no such deal. All amounts are written decimals. */
-export function reportContents(
-  reader: string,
-  answers: Results<ReturnType<typeof reportReads>>,
-  withFinancing: boolean,
-) {
+/** The answers of {@link reportReads}. */
+export type ReportAnswers = Results<ReturnType<typeof reportReads>>;
+
+/** What a reader's report tells of a deal that they see. All amounts are written decimals. */
+export function reportContents(reader: string, answers: ReportAnswers, withFinancing: boolean) {
   const [deal, time, books, sight, uploads, offers, customers, sources] = answers;
-  if (!deal || !time) return null;
+  if (!deal || !time) throw new Error('There is no report without a deal.');
   const earned = earnings(books);
   const { title, organization_name, currency, asking_price, id } = deal;
   return {
@@ -234,4 +233,4 @@ export function reportContents(
 }
 
 /** What a report tells: plain data, to be written as a PDF or as a workbook. */
-export type ReportContents = NonNullable<ReturnType<typeof reportContents>>;
+export type ReportContents = ReturnType<typeof reportContents>;

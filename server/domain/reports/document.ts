@@ -1,5 +1,6 @@
 /** A report as a document for printing: what the workbook tells, in the order in which people ask for it. */
 
+import { answerInWords } from '../diligence/contradiction-answers.ts';
 import { decimal, multiply, round, spoken, whole, written } from '../diligence/decimals.ts';
 import type { ReportContents } from './contents.ts';
 import { Pages, type Column, type Fonts, type TableRow } from './paper.ts';
@@ -123,14 +124,19 @@ function tellPeriods(pages: Pages, { periods, computed: { currency } }: ReportCo
 // ---- What is to be cleared up.
 
 function tellContradictions(pages: Pages, { computed: { contradictions } }: ReportContents): void {
-  const { count, items } = contradictions;
-  if (count === 0) return;
-  pages.section(`To clear up (${count})`, 'Where the uploaded figures contradict themselves, and what to ask.');
-  pages.table(
-    [left('What contradicts itself', 1.4), left('What to ask', 1)],
-    items.map(({ sentence, ask }) => ({ cells: [sentence, ask] })),
+  const { explained } = contradictions;
+  const items = [...contradictions.items, ...explained.items];
+  if (items.length === 0) return;
+  pages.section(
+    contradictions.count > 0 ? `To clear up (${contradictions.count})` : 'Cleared up',
+    'Where the uploaded figures contradict themselves, and what to ask or what a broker says to it.',
   );
-  if (count > items.length) pages.soft(`And ${count - items.length} more.`);
+  pages.table(
+    [left('What contradicts itself', 1.2), left('What to ask, or the answer', 1)],
+    items.map(({ sentence, ask, answer }) => ({ cells: [sentence, answer ? answerInWords(answer) : ask] })),
+  );
+  const more = contradictions.count + explained.count - items.length;
+  if (more > 0) pages.soft(`And ${more} more.`);
 }
 
 // ---- Customers.

@@ -3,14 +3,17 @@
 import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
-import type { ReportContents } from '../../../domain/reports/contents.ts';
+import { reportContents, type ReportAnswers } from '../../../domain/reports/contents.ts';
 
 export const reportFormats = ['pdf', 'xlsx'] as const;
 export type ReportFormat = (typeof reportFormats)[number];
 
+/** What was read for a report: all that is computed of it is computed here, as it takes long. */
 export interface ReportTask {
   readonly format: ReportFormat;
-  readonly contents: ReportContents;
+  readonly reader: string;
+  readonly answers: ReportAnswers;
+  readonly withFinancing: boolean;
 }
 
 /** What it answers: the file's bytes, or what went wrong. */
@@ -24,7 +27,8 @@ function fontFile(folder: string, name: string): string {
     : createRequire(import.meta.url).resolve(`@expo-google-fonts/inter/${folder}/${name}`);
 }
 
-async function written({ format, contents }: ReportTask): Promise<Uint8Array> {
+async function written({ format, reader, answers, withFinancing }: ReportTask): Promise<Uint8Array> {
+  const contents = reportContents(reader, answers, withFinancing);
   if (format === 'pdf') {
     const { reportDocument } = await import('../../../domain/reports/document.ts');
     return reportDocument(contents, {

@@ -3,7 +3,7 @@
 import path from 'node:path';
 import { Hono, type Context } from 'hono';
 import type { Services } from '../../../services.ts';
-import { noteReport, reportContents, reportReads } from '../../../domain/reports/contents.ts';
+import { noteReport, reportReads } from '../../../domain/reports/contents.ts';
 import { titleOf } from '../../../domain/reports/words.ts';
 import { doneApart, inTurn } from '../../../http/apart.ts';
 import { disposition } from '../../../http/document-body.ts';
@@ -55,13 +55,14 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
     noteReport(dealId, format, originOf(c)),
     ...reportReads(dealId, financing),
   );
-  const contents = orNotFound(reportContents(person.name, answers, financing));
-  const task: ReportTask = { format, contents };
+  const [deal, time] = answers;
+  const { title } = orNotFound(deal);
+  const task: ReportTask = { format, reader: person.name, answers, withFinancing: financing };
   const answer = await turn(person.user_id, () => doneApart<WrittenReport>(writerProgram, limits, task, busy));
   if ('fault' in answer) throw new Error(`A report could not be written: ${answer.fault}`);
   return c.body(new Uint8Array(answer.bytes), 200, {
     'Content-Type': mediaTypes[format],
-    'Content-Disposition': disposition('attachment', fileName(contents.deal.title, contents.day, format)),
+    'Content-Disposition': disposition('attachment', fileName(title, orNotFound(time).day, format)),
   });
 }
 
