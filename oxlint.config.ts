@@ -85,7 +85,10 @@ export default {
   },
   overrides: [
     ...Object.entries(mayImport).map(importsOf),
-    { files: ['server/domain/diligence/**'], rules: { 'exact/no-float': 'error' } },
+    {
+      files: ['server/domain/diligence/**', 'server/domain/offers/**'],
+      rules: { 'exact/no-float': 'error' },
+    },
     restricted(
       'web/src/**',
       {

@@ -1,4 +1,4 @@
-/** The rules of who imports whom, tried on files that break them. */
+/** The rules of who imports whom, and of what is computed without floats, tried on files that break them. */
 
 import { execFile } from 'node:child_process';
 import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -114,4 +114,44 @@ test('an import against the direction is refused, whichever folder it is in, and
     if (!file.startsWith('web/')) expected[file.replace('probe', 'types')] = restricted(length);
   }
   expect(await lint()).toEqual(expected);
+});
+
+test('no amount becomes a float where money is computed', async () => {
+  const floats = [
+    "Number('1.5')",
+    "Number.parseFloat('1.5')",
+    "parseFloat('1.5')",
+    "parseInt('15', 10)",
+    'Math.round(two)',
+    "+'1.5'",
+    'two.toFixed(2)',
+    '0.5',
+    'two * two',
+    'two / two',
+    'two % two',
+    'two ** two',
+  ];
+  const exact = ['3n * BigInt(two)', '10n ** 2n', 'two + two', '-two', '2', "BigInt('15')"];
+  const lines = (its: readonly string[]) =>
+    `export const two = 2;\n${its.map((code, place) => `export const v${place} = ${code};\n`).join('')}`;
+  const changed = ['*=', '/=', '%=', '**='].map((operator) => `  all ${operator} two;\n`).join('');
+  for (const folder of ['diligence', 'offers']) {
+    await write(`server/domain/${folder}/floats.ts`, lines(floats));
+    await write(
+      `server/domain/${folder}/changed.ts`,
+      `export function change(all: number, two: number): number {\n${changed}  return all;\n}\n`,
+    );
+    await write(`server/domain/${folder}/exact.ts`, lines(exact));
+  }
+  await write('server/domain/deals/elsewhere.ts', lines(floats));
+  const told = Object.entries(await lint()).map(([file, codes]) => [
+    file,
+    codes.filter((code) => code === 'exact(no-float)').length,
+  ]);
+  expect(Object.fromEntries(told.filter(([, count]) => count !== 0))).toEqual({
+    'server/domain/diligence/floats.ts': floats.length,
+    'server/domain/diligence/changed.ts': 4,
+    'server/domain/offers/floats.ts': floats.length,
+    'server/domain/offers/changed.ts': 4,
+  });
 });

@@ -115,6 +115,26 @@ describe('customers', () => {
     expect(concentration(books([customer('Far', '100', '2025', 'EUR')], { periods }))?.currency).toBe('EUR');
   });
 
+  test('in another currency are left out of what became of the others, and told by name', () => {
+    const years = ['2024', '2025'];
+    const here = years.map((year) => customer('Here', year === '2024' ? '90' : '95.5', year));
+    const found = customerBridge(
+      books([...here, customer('Far', '100', '2025', 'EUR'), customer('Away', '7', '2024', 'CAD')]),
+    );
+    const told = (its: NonNullable<typeof found>['left_out']) =>
+      its.map(({ name, first, currency, revenue }) => [name, first, currency, written(revenue)]);
+    expect(told(found?.left_out ?? [])).toEqual([
+      ['Far', '2025-01-01', 'EUR', '100'],
+      ['Away', '2024-01-01', 'CAD', '7'],
+    ]);
+    expect([found?.before.total, found?.after.total].map((total) => written(total ?? zero))).toEqual(['90', '95.5']);
+    expect(found?.grown.map(({ name, difference }) => [name, written(difference)])).toEqual([['Here', '5.5']]);
+    expect(customerBridge(books(here))?.left_out).toEqual([]);
+    expect(told(concentration(books([...here, customer('Far', '100', '2025', 'EUR')]))?.left_out ?? [])).toEqual([
+      ['Far', '2025-01-01', 'EUR', '100'],
+    ]);
+  });
+
   test('of many years have shares of all their months', () => {
     const lines = { revenue: 100, cogs: 0, opex: 0, owner: 0, da: 0, interest: 0, tax: 0 };
     const periods = Array.from({ length: 720 }, (_, place) =>

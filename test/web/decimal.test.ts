@@ -1,7 +1,7 @@
 /** Amounts in the web application: exact sums, and what a person types in their own way of writing numbers. */
 
 import { describe, expect, test } from 'vitest';
-import { compare, isDecimal, negate, readDecimal, sum } from '../../web/src/lib/decimal.ts';
+import { compare, isDecimal, negate, readDecimal, shareOf, sum } from '../../web/src/lib/decimal.ts';
 
 describe('arithmetic', () => {
   test.each([
@@ -23,6 +23,16 @@ describe('arithmetic', () => {
     expect(negate('-7')).toBe('7');
     expect(negate('0.00')).toBe('0');
   });
+
+  test.each([
+    ['1', '3', '0.3333'],
+    ['-2', '3', '-0.6667'],
+    ['0.00005', '1', '0.0001'],
+    ['9007199254740993', '9007199254740993.00', '1'],
+    ['-5', '-2', '2.5'],
+    ['0', '7', '0'],
+    ['7', '0.00', null],
+  ])('%s of %s is a share of %s', (part, all, share) => expect(shareOf(part, all)).toBe(share));
 
   test.each(['', '1e3', '1,000', '0x10', '.', 'NaN', '1.', '--1'])('%j is no decimal', (text) =>
     expect(isDecimal(text)).toBe(false),

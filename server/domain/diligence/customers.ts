@@ -38,6 +38,9 @@ export interface SameName {
   readonly revenue: Decimal;
 }
 
+/** A customer that is in nothing of what is told, as it is in another currency. */
+export type LeftOut = Pick<BookedCustomer, 'name' | 'first' | 'last' | 'currency' | 'revenue'>;
+
 export interface Concentration {
   readonly first: Day;
   readonly last: Day;
@@ -54,6 +57,7 @@ export interface Concentration {
   /** How many of the largest make up half of the uploaded revenue. */
   readonly half: number;
   readonly same_names: readonly SameName[];
+  readonly left_out: readonly LeftOut[];
 }
 
 export interface CustomerChange {
@@ -74,6 +78,7 @@ export interface CustomerBridge {
   readonly shrunk: readonly CustomerChange[];
   readonly lost: readonly CustomerChange[];
   readonly new: readonly CustomerChange[];
+  readonly left_out: readonly LeftOut[];
 }
 
 const largestFirst = (a: BookedCustomer, b: BookedCustomer): number =>
@@ -131,14 +136,22 @@ export function customerPeriods(books: Pick<Books, 'customers' | 'uploads'>): Bo
     .map(([, its]) => its.toSorted(largestFirst));
 }
 
+const leftOut = (listing: readonly BookedCustomer[], currency: string): LeftOut[] =>
+  listing
+    .filter((customer) => customer.currency !== currency)
+    .map(({ name, first, last, currency: its, revenue }) => ({ name, first, last, currency: its, revenue }));
+
+/** Of several currencies that of the profit and loss: amounts of two are not to be compared. */
+const currencyOf = (listing: readonly BookedCustomer[], { currency }: Pick<Resolved, 'currency'>): string =>
+  listing.find((one) => one.currency === currency)?.currency ?? listing[0]?.currency ?? currency;
+
 /** The concentration in the latest period that customers were uploaded of, or in the latest that holds the day; null without one. */
 export function concentration(books: Books, asOf: Day | null = null): Concentration | null {
   const listing = customerPeriods(books).find(
     ([one]) => one && (asOf === null || (one.first <= asOf && asOf <= one.last)),
   );
   const counting = resolved(books);
-  // Of several currencies that of the profit and loss: amounts of two are not to be compared.
-  const one = listing?.find(({ currency }) => currency === counting.currency) ?? listing?.[0];
+  const one = listing?.find(({ currency }) => currency === currencyOf(listing, counting));
   if (!listing || !one) return null;
   const told = counting.currency === one.currency ? rowsOf(one.first, one.last, counting) : [];
   const revenue = together(told.map(({ amounts }) => amounts.revenue));
@@ -179,19 +192,23 @@ export function concentration(books: Books, asOf: Day | null = null): Concentrat
     ebitda_without_largest: without,
     half,
     same_names: sameNames(its),
+    left_out: leftOut(listing, one.currency),
   };
 }
 
 const largestChange = (a: CustomerChange, b: CustomerChange): number =>
   compare(absolute(b.difference), absolute(a.difference)) || byText(a.name, b.name);
 
-/** What became of the customers between two listings, by their exact names. */
-export function bridgeBetween(
-  earlier: readonly BookedCustomer[],
-  later: readonly BookedCustomer[],
+/** What became of the customers between two listings, by their exact names: of those in this currency. */
+function bridgeBetween(
+  earlierAll: readonly BookedCustomer[],
+  laterAll: readonly BookedCustomer[],
+  currency: string,
 ): CustomerBridge | null {
+  const inIt = (its: readonly BookedCustomer[]) => its.filter((customer) => customer.currency === currency);
+  const [earlier, later] = [inIt(earlierAll), inIt(laterAll)];
   const [old, now] = [earlier[0], later[0]];
-  if (!old || !now || [...earlier, ...later].some(({ currency }) => currency !== now.currency)) return null;
+  if (!old || !now) return null;
   const revenues = (its: readonly BookedCustomer[]) => new Map(its.map(({ name, revenue }) => [name, revenue]));
   const [was, is] = [revenues(earlier), revenues(later)];
   const names = [...new Set([...was.keys(), ...is.keys()])];
@@ -215,15 +232,16 @@ export function bridgeBetween(
     shrunk: of((change) => both(change) && compare(change.difference, zero) < 0),
     lost: of(({ name }) => !is.has(name)),
     new: of(({ name }) => !was.has(name)),
+    left_out: [...leftOut(laterAll, currency), ...leftOut(earlierAll, currency)],
   };
 }
 
 /** Between the latest period that customers were uploaded of and the one of the same length that ended last before it began. */
-export function customerBridge(books: Pick<Books, 'customers' | 'uploads'>): CustomerBridge | null {
+export function customerBridge(books: Omit<Books, 'adjustments'>): CustomerBridge | null {
   const [later, ...others] = customerPeriods(books);
   const now = later?.[0];
   if (!later || !now) return null;
   const length = wholeMonths(now.first, now.last);
   const earlier = others.find(([one]) => one && one.last < now.first && wholeMonths(one.first, one.last) === length);
-  return earlier ? bridgeBetween(earlier, later) : null;
+  return earlier ? bridgeBetween(earlier, later, currencyOf(later, resolved(books))) : null;
 }

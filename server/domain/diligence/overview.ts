@@ -61,6 +61,7 @@ function customersOf(books: Books) {
       largest: found.customers[0] ?? null,
       ebitda_without_largest: found.ebitda_without_largest,
       same_names: { count: found.same_names.length, items: found.same_names.slice(0, most.names) },
+      left_out: { count: found.left_out.length, items: found.left_out.slice(0, most.customers) },
     },
     bridge: bridge && {
       ...bridge,
@@ -69,6 +70,7 @@ function customersOf(books: Books) {
       shrunk: largest(bridge.shrunk),
       lost: largest(bridge.lost),
       new: largest(bridge.new),
+      left_out: { count: bridge.left_out.length, items: bridge.left_out.slice(0, most.customers) },
     },
   };
 }

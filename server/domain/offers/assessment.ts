@@ -305,8 +305,8 @@ function withoutLargest(period: Earnings, largest: CustomerRevenue | null): { na
 }
 
 const yearsTold = (ebitda: Decimal, all: readonly Loan[]): YearTold[] =>
-  coverageByYear(ebitda, all).map(({ year, paid, coverage }) => ({
-    year: Number(year),
+  coverageByYear(ebitda, all).map(({ paid, coverage }, place) => ({
+    year: place + 1,
     paid: written(paid),
     coverage: writtenOrNull(coverage),
   }));

@@ -74,11 +74,11 @@ const times = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
 function timeIn(value: unknown): string | null {
   if (typeof value !== 'string' || !times.test(value)) return null;
   const at = Date.parse(/([zZ]|[+-]\d\d(:?\d\d)?)$/.test(value) ? value : `${value}Z`);
-  return Number.isNaN(at) ? null : new Date(at).toISOString();
+  return Object.is(at, NaN) ? null : new Date(at).toISOString();
 }
 
 const dayIn = (value: unknown): string | null =>
-  typeof value === 'string' && days.test(value) && !Number.isNaN(Date.parse(value)) ? value : null;
+  typeof value === 'string' && days.test(value) && !Object.is(Date.parse(value), NaN) ? value : null;
 
 const textIn = (value: unknown): string | null =>
   value === null || value === undefined || value === ''

@@ -54,6 +54,15 @@ export function negate(value: string): string {
   return print(-(units[0] ?? 0n), places);
 }
 
+/** `part` as a share of `all`, to four digits, a half rounded away from zero; null where `all` is nothing. */
+export function shareOf(part: string, all: string): string | null {
+  const [over = 0n, under = 0n] = scaled([part, all]).units;
+  if (under === 0n) return null;
+  const size = (amount: bigint) => (amount < 0n ? -amount : amount);
+  const share = (size(over) * 20_000n + size(under)) / (size(under) * 2n);
+  return print(over < 0n === under < 0n ? share : -share, 4);
+}
+
 /** Where to draw `value` in a chart: the nearest float, good for pixels and nothing else. */
 export function toPixels(value: string | null | undefined): number {
   return Number(value ?? 0);

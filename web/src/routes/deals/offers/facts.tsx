@@ -5,7 +5,7 @@ import { Badge } from '../../../components/badge.tsx';
 import { Money } from '../../../components/money.tsx';
 import { none, ValidUntil } from '../../../components/offers/terms.tsx';
 import { Time } from '../../../components/time.tsx';
-import { compare, negate, sum, toPixels } from '../../../lib/decimal.ts';
+import { compare, negate, shareOf, sum } from '../../../lib/decimal.ts';
 import { formatShare } from '../../../lib/format.ts';
 import { useDeal } from '../context.ts';
 
@@ -36,11 +36,12 @@ export function AgainstAsking({ offer, inWords = false }: { offer: Offer; inWord
   const { purchase_price: price, currency } = offer.payload;
   if (!price || deal.asking_price === null || currency !== deal.currency) return inWords ? null : none;
   const difference = sum([price, negate(deal.asking_price)]);
+  const share = shareOf(difference, deal.asking_price);
   if (compare(difference, '0') === 0) return <>At asking price</>;
   return (
     <span className={compare(difference, '0') > 0 ? 'text-good' : 'text-soft'}>
-      <Money amount={difference} currency={currency} signed /> (
-      {formatShare(String(toPixels(difference) / toPixels(deal.asking_price)), { signed: true })})
+      <Money amount={difference} currency={currency} signed />
+      {share !== null && ` (${formatShare(share, { signed: true })})`}
       {inWords && <span className="text-faint"> against the asking price</span>}
     </span>
   );

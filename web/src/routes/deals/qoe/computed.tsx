@@ -1,7 +1,7 @@
 /** What is computed from the uploaded books: earnings and margins, customers, and what later uploads changed. */
 import { useQuery } from '@tanstack/react-query';
 import { Calculator } from 'lucide-react';
-import { useState, type ReactNode } from 'react';
+import { Fragment, useState, type ReactNode } from 'react';
 import { computedQuery } from '../../../api/qoe.ts';
 import type { ComputedBooks, Decimal, Earnings, Id } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
@@ -168,6 +168,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
   if (!concentration) return null;
   const { largest, currency } = concentration;
   const hhi = concentration.hhi_of_revenue ?? concentration.hhi;
+  const left = (bridge ?? concentration).left_out;
   return (
     <Card
       title="Dependence on customers"
@@ -216,6 +217,18 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
             </tbody>
           </table>
         </Scrolled>
+      )}
+      {left.count > 0 && (
+        <p className="border-t border-line px-4 py-3 text-sm break-words text-soft sm:px-5">
+          Left out, as they are in another currency than {currency}:{' '}
+          {left.items.map(({ name, first, last, revenue, currency: its }, place) => (
+            <Fragment key={`${name} ${last} ${its}`}>
+              {place > 0 && ', '}
+              {name} in {formatDay(first)} – {formatDay(last)} (<Money amount={revenue} currency={its} />)
+            </Fragment>
+          ))}
+          {left.count > left.items.length && ` and ${formatCount(left.count - left.items.length)} more`}.
+        </p>
       )}
       {concentration.same_names.count > 0 && (
         <div className="border-t border-line px-4 py-3 text-sm text-soft sm:px-5">
