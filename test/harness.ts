@@ -163,6 +163,8 @@ export async function openService({
       dataDir,
       rateLimitStore: count > 1 ? 'postgres' : 'memory',
       load: roomy,
+      // Each connection plans every statement for itself: more than these are for tests of what goes on beside other work.
+      poolSize: 3,
       passwordParameters: leastParameters,
       rateLimits: { ...read.rateLimits, web_person: 1_000_000, web_ip: 1_000_000 },
       ...changes,

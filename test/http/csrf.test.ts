@@ -8,6 +8,7 @@ import {
   asksForNoSession,
   beforeSession,
   changing,
+  finish,
   openWalk,
   withoutSession,
   type Route,
@@ -35,7 +36,7 @@ async function attempt(method: string, path: string, headers: Record<string, str
     body: isForm(path) ? 'x=1' : '{}',
     headers: { 'content-type': isForm(path) ? 'application/x-www-form-urlencoded' : 'application/json', ...headers },
   });
-  await response.body?.cancel();
+  await finish(response);
   return response;
 }
 

@@ -7,7 +7,7 @@ import { connect } from '../policies/scene.ts';
 import { addToken } from '../tools/scene.ts';
 import { brokerage } from '../rest/scene.ts';
 import { authorizeUrl, callback } from '../oauth/scene.ts';
-import { changing, openWalk, type Walk } from './routes.ts';
+import { changing, finish, openWalk, type Walk } from './routes.ts';
 
 const build = path.join(import.meta.dirname, '../../web/dist');
 
@@ -90,8 +90,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
   async function ask(method: string, at: string, init: RequestInit = {}): Promise<Answer> {
     const signal = AbortSignal.timeout(30_000);
     const response = await fetch(walk.service.origin + at, { method, redirect: 'manual', signal, ...init });
-    // The stream of changes has no end of its own.
-    await response.body?.cancel();
+    await finish(response);
     return { what: `${method} ${at}`, path: at, status: response.status, headers: response.headers };
   }
   const expectFaultless = (answers: readonly Answer[]) =>

@@ -52,6 +52,12 @@ export interface Walk extends WebScene {
   signedIn(): Promise<Record<string, string>>;
 }
 
+/** Reads an answer to its end, so that its connection is kept. The stream of changes has no end of its own. */
+export async function finish(response: Response): Promise<void> {
+  if (response.headers.get('content-type')?.startsWith('text/event-stream')) await response.body?.cancel();
+  else await response.arrayBuffer();
+}
+
 /** Opens the scene, and lists the routes of its app. Middleware that stands before everything is none. */
 export async function openWalk(baseUrl?: string): Promise<Walk> {
   const features = { findings: true, financing: true };

@@ -140,8 +140,6 @@ async function openWorld(world: World): Promise<TestService> {
     config: {
       features: { findings: true, financing: true },
       smtpUrl: 'smtp://127.0.0.1:9',
-      // Each connection plans every statement for itself.
-      poolSize: 3,
       rateLimits: Object.fromEntries(
         Object.keys(readConfig({}).rateLimits).map((kind) => [kind, 1_000_000]),
       ) as unknown as Config['rateLimits'],

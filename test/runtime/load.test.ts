@@ -93,7 +93,7 @@ describe('when as many requests are being answered as there is room for', () => 
   let service: TestService;
   let tenant: Brokerage;
   beforeAll(async () => {
-    service = await openService();
+    service = await openService({ config: { poolSize: 10 } });
     tenant = await brokerage(service);
   });
   afterAll(() => service.close());
@@ -333,7 +333,7 @@ test('of many answers of 429 some wait, and hold no turn meanwhile', async () =>
 });
 
 test('a lock on one table does not hold up pages that do not touch it', async () => {
-  const service = await openService();
+  const service = await openService({ config: { poolSize: 10 } });
   onTestFinished(() => service.close());
   const tenant = await brokerage(service);
   const keys = await Promise.all(Array.from({ length: 30 }, () => tenant.key()));

@@ -15,7 +15,10 @@ let scene: FullDeal;
 let buyer: Access;
 
 beforeAll(async () => {
-  service = await openService({ config: { rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 } } });
+  service = await openService({
+    // Several calls are under way in the database at once.
+    config: { poolSize: 10, rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 } },
+  });
   scene = await addFullDeal(service);
   buyer = scene.people['exclusive buyer'];
   await allow(service, buyer, [normalize], [scene.deal]);
