@@ -24,12 +24,14 @@ export function readExpectations(page: string | URL): {
   additions: Expectation[];
   told: Expectation[];
   computed: Expectation[];
+  books: Expectation[];
   scopes: ScopesOfTable[];
 } {
   const records: Expectation[] = [];
   const additions: Expectation[] = [];
   const told: Expectation[] = [];
   const computed: Expectation[] = [];
+  const books: Expectation[] = [];
   const scopes: ScopesOfTable[] = [];
   let table = '';
   let callers: string[] = [];
@@ -61,10 +63,11 @@ export function readExpectations(page: string | URL): {
         may: cell === '·' ? [] : cell.split(', '),
       };
       if (part.includes('may add')) additions.push({ ...expectation, table: '' });
+      else if (part.includes('computed of the books')) books.push({ ...expectation, table: '' });
       else if (part.includes('is computed')) computed.push({ ...expectation, table: '' });
       else if (part.includes('functions tell')) told.push({ ...expectation, table: byFunctions });
       else records.push(expectation);
     });
   }
-  return { records, additions, told, computed, scopes };
+  return { records, additions, told, computed, books, scopes };
 }

@@ -1,0 +1,174 @@
+/** Who is told what is computed of a deal's books, by page, tool and report alike: docs/visibility.md, "What is computed of the books". */
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readExpectations } from '../policies/expectations.ts';
+import { callers } from '../policies/scene.ts';
+import { download, sheetsOf } from '../reports/files.ts';
+import { as as asKey, issueKey } from '../rest/scene.ts';
+import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
+import { addToken, caller as toolCaller, insert, insertAll } from '../tools/scene.ts';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { bookFigures, doors, type Door, type Told } from '../policies/book-figures.ts';
+
+const { books: expected } = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
+const people = callers.filter((caller) => caller !== 'API key' && caller !== 'nobody');
+
+let web: WebScene;
+let deal: string;
+/** What the page tells the broker, of which the figures are looked for elsewhere. */
+let told: Told;
+
+beforeAll(async () => {
+  web = await openScene({ config: { features: { findings: true, financing: true } } });
+  ({ deal } = web.scene);
+  const { service } = web;
+  await service.sql('delete from normalizations where deal_id = $1', [deal]);
+  const upload = (completed_at: string) =>
+    insert(service, 'accounting_snapshots', {
+      deal_id: deal,
+      snapshot_type: 'full',
+      status: 'completed',
+      completed_at,
+    });
+  const [first, second] = [await upload('2026-01-10T00:00:00Z'), await upload('2026-02-10T00:00:00Z')];
+  const dates = (at: number) => ({
+    period_start_date: new Date(Date.UTC(2024, at, 1)).toISOString().slice(0, 10),
+    period_end_date: new Date(Date.UTC(2024, at + 1, 0)).toISOString().slice(0, 10),
+  });
+  const month = (snapshot_id: string, at: number, more = 0) => ({
+    id: crypto.randomUUID(),
+    deal_id: deal,
+    snapshot_id,
+    currency: 'USD',
+    period_label: dates(at).period_start_date.slice(0, 7),
+    ...dates(at),
+    revenue: `${400_123 + at * 1_511 + more}.37`,
+    cost_of_goods_sold: `${230_017 + at * 733}.11`,
+    owner_compensation: '15000',
+    ebitda: `${60_019 + at * 419}.53`,
+  });
+  await insertAll(service, 'pl_periods', [
+    month(first, 23, 7_919),
+    ...Array.from({ length: 24 }, (_, at) => month(second, at)),
+  ]);
+  const customers = (year: number, revenues: Record<string, string>) =>
+    Object.entries(revenues).map(([customer_name, revenue_total]) => ({
+      id: crypto.randomUUID(),
+      deal_id: deal,
+      snapshot_id: second,
+      currency: 'USD',
+      period_start_date: `${year}-01-01`,
+      period_end_date: `${year}-12-31`,
+      customer_name,
+      revenue_total,
+    }));
+  await insertAll(service, 'customer_revenues', [
+    ...customers(2024, { 'Harbor Diner': '611223.17', 'Lost Lantern': '87654.31', 'Quay Bakery': '30000.11' }),
+    ...customers(2025, { 'Harbor Diner': '711223.17', 'Quay Bakery': '65432.19', 'QUAY BAKERY LLC': '54321.23' }),
+  ]);
+  for (const [period_label, adjustment_category, adjustment_amount] of [
+    ['FY2024', 'owner_comp', '223456.78'],
+    ['FY2025', 'one_time', '12345.67'],
+    ['FY1901', 'other', '9876.54'],
+  ])
+    await insert(service, 'normalizations', { deal_id: deal, period_label, adjustment_category, adjustment_amount });
+
+  const { ask } = await web.as('broker');
+  const computed = async () => (await ask(`/deals/${deal}/qoe/computed`)).body as Told;
+  for (const { kind, key, figures } of (await computed()).contradictions.items) {
+    const answer = { owner_pay: 'Her husband was paid, too.', customers_total: 'Small customers are left out.' }[kind];
+    if (answer === undefined) continue;
+    const at = `/deals/${deal}/qoe/contradictions/${key}`;
+    expect((await ask(`${at}/answer`, { status: 'explained', why: answer, figures }, 'PUT')).status).toBe(204);
+    const given = (await computed()).contradictions.explained.items.find((one) => one.key === key)!.answer!;
+    if (kind === 'owner_pay') await ask(`${at}/release`, { answered_at: given.answered_at }, 'PUT');
+  }
+  told = await computed();
+}, 60_000);
+afterAll(() => web?.close());
+
+/** Everything that a person is told by each of the doors, as text. */
+async function tells(caller: string): Promise<Record<Door, string>> {
+  const person = await web.as(caller);
+  const page = async (path: string) => JSON.stringify((await person.ask(path)).body);
+  const call = toolCaller(web.service, await addToken(web.service, web.scene.people[caller]!));
+  const tool = async (name: string, input: object = { deal_id: deal }) => {
+    const { structuredContent, content } = await call(name, { ...input });
+    return JSON.stringify([structuredContent, content]);
+  };
+  const report = await download(web.service, person, deal, 'xlsx');
+  const sheets = report.status === 200 ? [...(await sheetsOf(report.bytes)).entries()] : [];
+  return {
+    'the page': await page(`/deals/${deal}/qoe/computed`),
+    'the bridge': await page(`/deals/${deal}/qoe/bridge?period_label=FY2025`),
+    'the page of offers': await page(`/deals/${deal}/offers/worth`),
+    'the first page': await page('/home/pipeline'),
+    svc_qoe_pl_periods: await tool('svc_qoe_pl_periods'),
+    svc_qoe_customer_concentration: await tool('svc_qoe_customer_concentration'),
+    svc_qoe_get: await tool('svc_qoe_get'),
+    svc_offers_list: await tool('svc_offers_list'),
+    'the report': JSON.stringify(sheets),
+  };
+}
+
+/** Numbers in a text, as they stand in JSON: in quotes or bare. */
+const numbersIn = (text: string): number[] =>
+  [...text.matchAll(/(?<![\w.-])-?\d+(?:\.\d+)?(?![\w.-])/g)].map(([number]) => Number(number));
+
+/** Whether a text tells a figure: the number, to the cent or to four digits of a share, or the words. */
+function isIn(text: string, figure: string): boolean {
+  if (!/^-?\d+(\.\d+)?$/.test(figure)) return text.includes(JSON.stringify(figure).slice(1, -1));
+  const [value, nearby] = [Number(figure), Math.abs(Number(figure)) < 10 ? 0.000_051 : 0.006];
+  return numbersIn(text).some((number) => Math.abs(number - value) <= nearby);
+}
+
+describe('what is computed of the books', () => {
+  test('has a row for each figure and a cell for each caller', () => {
+    expect(new Set(expected.map(({ record }) => record))).toEqual(new Set(Object.keys(bookFigures)));
+    expect([...new Set(expected.map(({ caller }) => caller))]).toEqual([...callers]);
+    for (const { caller, may } of expected) if (!people.some((one) => one === caller)) expect(may).toEqual([]);
+    // Figures that are alike could not be told apart.
+    const values = Object.values(bookFigures).map(({ of }) => of(told));
+    for (const value of values) expect(value).toEqual(expect.stringMatching(/./));
+    expect(new Set(values).size).toBe(values.length);
+  });
+
+  test.each(people)('is told to the %s by every door alike', async (caller) => {
+    const byDoor = await tells(caller);
+    const found = Object.entries(bookFigures).map(([row, { of }]) => [
+      row,
+      doors.filter((door) => isIn(byDoor[door], of(told))),
+    ]);
+    const may = new Set(
+      expected.filter((one) => one.caller === caller && one.may.includes('sees')).map(({ record }) => record),
+    );
+    expect(found).toEqual(
+      Object.entries(bookFigures).map(([row, { told: by }]) => [
+        row,
+        may.has(row)
+          ? doors.filter((door) => by.includes(door) && (door !== 'the first page' || caller === 'broker'))
+          : [],
+      ]),
+    );
+  });
+
+  test('is told to nobody who is not signed in, and to no API key', async () => {
+    const own = { id: web.scene.brokerage, admin: web.scene.people['admin']! };
+    const key = await issueKey(web.service, own, { scopes: keyScopes });
+    const rest = asKey(key, web.service.restUrl);
+    const headers = { Authorization: `Bearer ${key.token}` };
+    for (const path of ['qoe/computed', 'qoe/bridge', 'offers/worth', 'report.xlsx'])
+      for (const request of [{}, { headers }])
+        expect((await fetch(`${web.service.origin}/api/web/deals/${deal}/${path}`, request)).status).toBe(401);
+    await expect(toolCaller(web.service, key)('svc_qoe_get', { deal_id: deal })).rejects.toThrow('401');
+    // The rows themselves are in reach of a key, what is computed of them is not.
+    let rows = '';
+    for (const path of ['periods', 'customers', 'normalizations']) {
+      const { status, body } = await rest('GET', `/deals/${deal}/qoe/${path}`);
+      expect([path, status]).toEqual([path, 200]);
+      rows += JSON.stringify(body);
+    }
+    expect(rows).toContain('711223.17');
+    expect(Object.entries(bookFigures).filter(([, { of }]) => isIn(rows, of(told)))).toEqual([]);
+  });
+});
