@@ -392,7 +392,15 @@ check(
 
 const narrowedMoments: typeof moments = {
   'when what needed an NDA needs none': ['update deals set needs_nda = not needs_nda'],
-  'when every deal is closed': [`update deals set state = 'closed'`],
+  'when deals are closed after their exclusivity has lapsed': [
+    `update deal_stages set state = 'closing'`,
+    `update exclusivities set granted_at = app.now() - interval '9 days', expires_at = app.now() - interval '1 hour' where ended_at is null`,
+    `update deals set state = 'closed' where id in (select deal_id from deal_stages)`,
+  ],
+  'when the stage changed last, in an exclusivity that has lapsed': [
+    `update exclusivities set granted_at = app.now() - interval '9 days', expires_at = app.now() - interval '1 hour' where ended_at is null`,
+    `update deal_stages set state = 'exclusivity', updated_at = app.now() + interval '1 minute'`,
+  ],
   'when exclusivities lapse in diligence': [
     `update deal_stages set state = 'diligence'`,
     `update exclusivities set granted_at = app.now() - interval '9 days', expires_at = app.now() - interval '1 hour' where ended_at is null`,
