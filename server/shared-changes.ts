@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Change, Changes, Listener } from './database/changes.ts';
+import { Listeners, type Change, type Changes } from './database/changes.ts';
 import type { Redis } from './redis.ts';
 
 /** How long a node may listen for all without renewing it, and how often it is looked at, in milliseconds. */
@@ -40,8 +40,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
   const stream = `dealkeep:changes:${database}`;
   const holder = `${stream}:listener`;
   const me = randomUUID();
-  const listeners = new Set<Listener>();
-  const wakes = new Set<() => void>();
+  const listeners = new Listeners();
   const closing = new AbortController();
   let direct: Changes | undefined;
   let isHolder = false;
@@ -50,9 +49,6 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
   let unwritten: (Change | null)[] = [];
   let isWriting = false;
 
-  const tell = (change: Change | null) => {
-    for (const listener of listeners) listener(change);
-  };
   const pause = (millis: number) => wait(millis, undefined, { ref: false, signal: closing.signal }).catch(() => {});
 
   /** Listens to the database while this node does so for all, or Redis is away. */
@@ -62,11 +58,9 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
       direct = listen();
       direct.follow((change) => {
         if (isHolder) write(change);
-        if (isAway) tell(change);
+        if (isAway) listeners.tell(change);
       });
-      direct.onMail(() => {
-        for (const wake of wakes) wake();
-      });
+      direct.onMail(() => listeners.wake());
     } else if (!needed && direct !== undefined) {
       void direct.close();
       direct = undefined;
@@ -146,13 +140,13 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
         const entries = found?.[0]?.messages ?? [];
         if (isAway) {
           isAway = false;
-          tell(null);
+          listeners.tell(null);
           settle();
         }
         // Only who lags behind a full read can have lost some.
-        if (entries.length === reading.count && (await isTrimmed(last))) tell(null);
+        if (entries.length === reading.count && (await isTrimmed(last))) listeners.tell(null);
         for (const { id, message } of entries) {
-          for (const change of JSON.parse(message['changes'] ?? '[]') as Entry) tell(change);
+          for (const change of JSON.parse(message['changes'] ?? '[]') as Entry) listeners.tell(change);
           last = id;
         }
       } catch (error) {
@@ -169,14 +163,8 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
   void lead();
   const ended = read();
   return {
-    follow(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    onMail(wake) {
-      wakes.add(wake);
-      return () => wakes.delete(wake);
-    },
+    follow: listeners.follow,
+    onMail: listeners.onMail,
     pause() {
       paused ??= Promise.withResolvers();
       if (isAway) direct?.pause();

@@ -2,6 +2,8 @@
 
 import type { Config } from '../config.ts';
 import { openConnections, type Connections } from '../database/connections.ts';
+import { checkStore } from '../documents/one-store.ts';
+import { checkSecrets } from '../domain/accounts/sealed-secrets.ts';
 import type { Logger } from '../log.ts';
 import type { CoreServices } from '../services.ts';
 import { buildWeb, needsBuild } from './web-build.ts';
@@ -19,9 +21,19 @@ export interface Running {
 /** What is done between the opening of the database and the first answer. */
 export type Prepare = (services: CoreServices, connections: Connections) => Promise<void>;
 
-/** Opens and closes: `opened` names what to close, last first, which `stop` does once, and a start that fails. */
+/** What a start has to hand: the migrated database, what is to be closed, last first, and what does that, once. */
+interface Opened {
+  readonly connections: Connections;
+  readonly closers: (() => Promise<unknown>)[];
+  readonly stop: () => Promise<void>;
+}
+
+/** Opens the database, then what `open` opens; a start that fails, or that `signal` ends, closes all that is open by then. */
 export async function opening(
-  open: (closers: (() => Promise<unknown>)[], stop: () => Promise<void>) => Promise<Running>,
+  config: Config,
+  log: Logger,
+  signal: AbortSignal,
+  open: (opened: Opened) => Promise<Running>,
 ): Promise<Running> {
   const closers: (() => Promise<unknown>)[] = [];
   let stopped: Promise<void> | undefined;
@@ -30,7 +42,10 @@ export async function opening(
       for (const close of closers.toReversed()) await close();
     })());
   try {
-    return await open(closers, stop);
+    const connections = await openPrepared(config, log);
+    closers.push(() => connections.stop());
+    signal.throwIfAborted();
+    return await open({ connections, closers, stop });
   } catch (error) {
     await stop();
     throw error;
@@ -38,7 +53,7 @@ export async function opening(
 }
 
 /** The database, migrated. */
-export async function openPrepared(config: Config, log: Logger): Promise<Connections> {
+async function openPrepared(config: Config, log: Logger): Promise<Connections> {
   const connections = await openConnections(config, (files) => {
     if (files.length > 0) log.info({ files }, 'applied migrations');
   });
@@ -55,12 +70,27 @@ export const opensPortFirst = ({ databaseUrl, port, buildWeb: builds }: Config):
   databaseUrl === undefined || port === 0 || (builds && needsBuild());
 
 /** Builds the web application where the configuration says so and its sources are newer. */
-export async function prepareWeb(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
+async function prepareWeb(config: Config, log: Logger, signal: AbortSignal): Promise<void> {
   if (!config.buildWeb || !needsBuild()) return;
   log.info('building the web application');
   // The interfaces work without it, so its failure does not keep them from starting.
   await buildWeb(signal).catch((error: Error) =>
     log.error({ reason: error.message }, 'the web application is not built'),
   );
+  signal.throwIfAborted();
+}
+
+/** Makes sure of the store and the secrets, builds what is to be built, and prepares. */
+export async function makeReady(
+  services: CoreServices,
+  connections: Connections,
+  prepare: Prepare,
+  config: Config,
+  signal: AbortSignal,
+): Promise<void> {
+  await checkStore(services, signal);
+  await checkSecrets(services);
+  await prepareWeb(config, services.log, signal);
+  await prepare(services, connections);
   signal.throwIfAborted();
 }

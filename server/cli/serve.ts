@@ -4,12 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { createApp } from '../app.ts';
 import { startBackground } from '../background.ts';
 import { settled, type Config } from '../config.ts';
-import { checkSecrets } from '../domain/accounts/sealed-secrets.ts';
-import { checkStore } from '../documents/one-store.ts';
 import { openServices } from '../services.ts';
 import { listen } from './listen.ts';
 import type { Observation } from './observation.ts';
-import { openPrepared, opening, opensPortFirst, prepareWeb, type Prepare, type Running } from './preparation.ts';
+import { makeReady, opening, opensPortFirst, type Prepare, type Running } from './preparation.ts';
 
 /**
  * Starts the server. Rejects, with everything closed again, when something is not as it must be, and when `signal`
@@ -21,11 +19,7 @@ export function start(
   prepare: Prepare,
   signal: AbortSignal,
 ): Promise<Running> {
-  return opening(async (closers, stop) => {
-    const connections = await openPrepared(config, log);
-    closers.push(() => connections.stop());
-    signal.throwIfAborted();
-
+  return opening(config, log, signal, async ({ connections, closers, stop }) => {
     let listener = opensPortFirst(config) ? await listen(config.host, config.port) : null;
     closers.push(async () => listener?.close(config.shutdownSeconds));
     const port = listener?.port ?? config.port;
@@ -36,12 +30,8 @@ export function start(
     // Requests in flight still need the services.
     closers.push(() => close(async () => listener?.close(config.shutdownSeconds)));
 
-    await checkStore(services, signal);
-    await checkSecrets(services);
-    await prepareWeb(config, log, signal);
-    await prepare(services, connections);
+    await makeReady(services, connections, prepare, config, signal);
     const app = createApp(services);
-    signal.throwIfAborted();
     const open = (listener ??= await listen(config.host, config.port));
     open.answerWith(app, services.load);
     closers.push(startBackground(services));

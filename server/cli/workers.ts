@@ -8,12 +8,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { AggregatorRegistry, Gauge } from 'prom-client';
 import type { ClientConfig } from 'pg';
 import { settled, type Config } from '../config.ts';
-import { checkSecrets } from '../domain/accounts/sealed-secrets.ts';
-import { checkStore } from '../documents/one-store.ts';
 import type { Logger } from '../log.ts';
 import { openMeasures, type Measures } from '../measures.ts';
 import { openCoreServices } from '../services.ts';
-import { openPrepared, opening, opensPortFirst, prepareWeb, type Prepare, type Running } from './preparation.ts';
+import { makeReady, opening, opensPortFirst, type Prepare, type Running } from './preparation.ts';
 import type { Observation } from './observation.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
 
@@ -246,11 +244,7 @@ export function startWorkers(
   prepare: Prepare,
   signal: AbortSignal,
 ): Promise<Running> {
-  return opening(async (closers, stop) => {
-    const connections = await openPrepared(config, log);
-    closers.push(() => connections.stop());
-    signal.throwIfAborted();
-
+  return opening(config, log, signal, async ({ connections, closers, stop }) => {
     const measures = openMeasures();
     const open = (first: 'listening' | 'answering') =>
       openWorkers(config, connections.server, log, measures, signal, first);
@@ -263,11 +257,7 @@ export function startWorkers(
     closers.push(() => services.database.close());
     closers.push(() => services.storage.close());
 
-    await checkStore(services, signal);
-    await checkSecrets(services);
-    await prepareWeb(config, log, signal);
-    await prepare(services, connections);
-    signal.throwIfAborted();
+    await makeReady(services, connections, prepare, config, signal);
     if (listening) await listening.answer();
     const workers = (listening ??= await open('answering'));
     const drain = async (seconds: number, hurry: AbortSignal) => {

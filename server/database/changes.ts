@@ -29,6 +29,30 @@ export interface Changes {
   close(): Promise<void>;
 }
 
+/** Who listens in this process, and how they are told. */
+export class Listeners implements Pick<Changes, 'follow' | 'onMail'> {
+  readonly #changes = new Set<Listener>();
+  readonly #mail = new Set<() => void>();
+
+  readonly follow = (listener: Listener) => {
+    this.#changes.add(listener);
+    return () => void this.#changes.delete(listener);
+  };
+
+  readonly onMail = (wake: () => void) => {
+    this.#mail.add(wake);
+    return () => void this.#mail.delete(wake);
+  };
+
+  tell(change: Change | null): void {
+    for (const listener of this.#changes) listener(change);
+  }
+
+  wake(): void {
+    for (const wake of this.#mail) wake();
+  }
+}
+
 const destroy = (client: pg.Client) => client.connection.stream.destroy();
 
 export interface ChangesOptions {
@@ -44,8 +68,7 @@ export function openChanges(
   onAway: (reason: string) => void,
   { saysMissed = false, silenceMillis = 10_000 }: ChangesOptions = {},
 ): Changes {
-  const listeners = new Set<Listener>();
-  const wakes = new Set<() => void>();
+  const listeners = new Listeners();
   let client: pg.Client | undefined;
   let listening: pg.Client | undefined;
   let isPaused = false;
@@ -53,9 +76,6 @@ export function openChanges(
   let again: NodeJS.Timeout | undefined;
   let connecting: Promise<void>;
 
-  const tell = (change: Change | null) => {
-    for (const listener of listeners) listener(change);
-  };
   const retry = (reason: string) => {
     if (closed || again !== undefined) return;
     onAway(reason);
@@ -80,15 +100,15 @@ export function openChanges(
     next.on('error', (error) => lost(error.message));
     next.on('end', () => lost('the connection ended'));
     next.on('notification', ({ channel, payload }) => {
-      if (channel === 'dealkeep_mail') for (const wake of wakes) wake();
-      else if (payload) tell(JSON.parse(payload) as Change);
+      if (channel === 'dealkeep_mail') listeners.wake();
+      else if (payload) listeners.tell(JSON.parse(payload) as Change);
     });
     try {
       await next.connect();
       await next.query('listen dealkeep_changes; listen dealkeep_mail');
       isPaused = false;
       listening = next;
-      if (wasAway) tell(null);
+      if (wasAway) listeners.tell(null);
     } catch (error) {
       lost((error as Error).message);
       destroy(next);
@@ -116,14 +136,8 @@ export function openChanges(
     client?.connection.stream.resume();
   };
   return {
-    follow(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    onMail(wake) {
-      wakes.add(wake);
-      return () => wakes.delete(wake);
-    },
+    follow: listeners.follow,
+    onMail: listeners.onMail,
     pause() {
       isPaused = true;
       client?.connection.stream.pause();
