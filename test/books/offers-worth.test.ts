@@ -490,6 +490,31 @@ test('revisions are held against each other: dates, conditions and words too, fo
     // What is not there is said, and another choice mends it.
     await page.goto(`${web.service.origin}/deals/${deal}/offers?first=${later}&second=${crypto.randomUUID()}`);
     await page.getByText('One of the two is not there').waitFor();
+    // Parts that come to more than the price are told, and on the other page which rows gave way.
+    await web.service.sql('update offers set payload = $2 where id = $1', [
+      offerOf('other buyer'),
+      JSON.stringify({ currency: 'USD', purchase_price: '4200000', cash_at_close: '4300000.5' }),
+    ]);
+    const snapshot_id = await insert(web.service, 'accounting_snapshots', {
+      deal_id: deal,
+      snapshot_type: 'full',
+      status: 'completed',
+      requested_at: '2026-01-11T00:00:00Z',
+      completed_at: '2026-01-12T00:00:00Z',
+    });
+    await insert(web.service, 'pl_periods', {
+      deal_id: deal,
+      snapshot_id,
+      currency: 'USD',
+      period_label: '2025-01',
+      period_start_date: '2025-01-01',
+      period_end_date: '2025-01-31',
+      revenue: '400000',
+    });
+    await page.goto(`${web.service.origin}/deals/${deal}/offers`);
+    await page.getByText('other buyer: the parts come to $100,000.50 more than the price.').waitFor();
+    await page.goto(`${web.service.origin}/deals/${deal}/qoe`);
+    await page.getByText(/Later uploads of the same dates took the place of \d+ rows?\./).waitFor();
     await page.setViewportSize({ width: 390, height: 844 });
     await page.goto(`${web.service.origin}/deals/${deal}/offers?first=${later}&second=${earlier}`);
     await page.getByText('14 days earlier').waitFor();

@@ -136,6 +136,15 @@ export function OffersWorth({ assessment: { basis, periods, offers: worth }, off
           ],
         }))}
       />
+      {rows.map(
+        ({ offer, found: { money } }) =>
+          money?.beyond_price && (
+            <p key={offer.id} className="border-t border-line px-4 py-3 text-sm text-soft sm:px-5">
+              {calls(offer)}: the parts come to <Money amount={money.beyond_price} currency={offer.payload.currency} />{' '}
+              more than the price.
+            </p>
+          ),
+      )}
     </Card>
   );
 }

@@ -73,7 +73,7 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
   return (
     <Card title="Earnings and margins" description={computedFrom} flush>
       <Loaded query={query} skeleton={<SkeletonRows rows={9} height="h-8" />}>
-        {({ earnings, seasonality }) =>
+        {({ earnings, seasonality, counted }) =>
           earnings.length === 0 ? (
             <EmptyState icon={Calculator} title="No earnings yet">
               They show here once a profit and loss has been uploaded.
@@ -122,6 +122,15 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
                 </table>
               </Scrolled>
               <Seasons seasonality={seasonality} />
+              {(counted.superseded > 0 || counted.other_currency > 0) && (
+                <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
+                  Computed from {plural(counted.rows, 'row')}.
+                  {counted.superseded > 0 &&
+                    ` Later uploads of the same dates took the place of ${plural(counted.superseded, 'row')}.`}
+                  {counted.other_currency > 0 &&
+                    ` In another currency, and left out: ${plural(counted.other_currency, 'row')}.`}
+                </p>
+              )}
             </>
           )
         }
