@@ -197,7 +197,19 @@ test('text that somebody wrote breaks no page, and long lists go on under their 
       rationale: at % 2 === 0 ? 'y'.repeat(2000) : 'line\n'.repeat(399),
     })),
   );
+  await insertAll(service, 'customer_revenues', [
+    {
+      id: crypto.randomUUID(),
+      deal_id: own,
+      snapshot_id,
+      customer_name: 'Abroad',
+      ...dates,
+      currency: 'EUR',
+      revenue_total: '12.5',
+    },
+  ]);
   const { text, pages } = await printed('broker', own);
+  expect(text).toContain('In another currency, and in none of these figures: Abroad (EUR 12.50).');
   expect(text).toContain('Ελληνικά и русский');
   expect(text).toContain('9,999,999,999,999,999.9999');
   expect(pages.filter((one) => /Why Amount/.test(one)).length).toBeGreaterThan(2);

@@ -4,7 +4,16 @@ import { answerInWords } from '../diligence/contradiction-answers.ts';
 import { decimal, multiply, round, spoken, whole, written } from '../diligence/decimals.ts';
 import type { ReportContents } from './contents.ts';
 import { Pages, type Column, type Fonts, type TableRow } from './paper.ts';
-import { categoryWords, changeWords, computedFrom, lineWords, termWords, titleOf, uploadWords } from './words.ts';
+import {
+  categoryWords,
+  changeWords,
+  computedFrom,
+  leftOutWords,
+  lineWords,
+  termWords,
+  titleOf,
+  uploadWords,
+} from './words.ts';
 import { paperOf } from './workbook.ts';
 
 /** How much of each list is printed; the workbook has all of it. */
@@ -141,7 +150,7 @@ function tellContradictions(pages: Pages, { computed: { contradictions } }: Repo
 
 // ---- Customers.
 
-function tellCustomers(pages: Pages, { customers, changes }: ReportContents): void {
+function tellCustomers(pages: Pages, { customers, changes, computed }: ReportContents): void {
   if (!customers) return;
   const { currency, customers: all, others } = customers;
   pages.section('Customers', `${span(customers)}, in ${currency}.`);
@@ -191,6 +200,7 @@ function tellCustomers(pages: Pages, { customers, changes }: ReportContents): vo
     ],
   );
   andMore(pages, all.length + others.count - shown.length);
+  if (computed.concentration) pages.soft(leftOutWords(computed.concentration.left_out));
   if (changes) {
     pages.subsection(`Since ${span(changes.before)}`);
     pages.table(

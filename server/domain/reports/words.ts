@@ -1,7 +1,9 @@
 /** The words of a report, the same in the PDF and in the workbook. */
 
+import { decimal, spoken } from '../diligence/decimals.ts';
 import type { AdjustmentCategory } from '../diligence/normalizations.ts';
 import type { PlAmount, Snapshot } from '../diligence/snapshots.ts';
+import type { ReportContents } from './contents.ts';
 
 export const lineWords: Readonly<Record<PlAmount, string>> = {
   revenue: 'Revenue',
@@ -49,5 +51,16 @@ export const termWords = {
 /** What every report says of itself. */
 export const computedFrom = 'Computed from what was uploaded. It is no audit and no advice.';
 
-/** "QoE report, Harbor HVAC": what a report is called. */
+/** Which customers are in nothing that is told; nothing where all are. */
+export function leftOutWords({
+  count,
+  items,
+}: NonNullable<ReportContents['computed']['concentration']>['left_out']): string {
+  if (count === 0) return '';
+  const names = items.map(({ name, currency, revenue }) => `${name} (${currency} ${spoken(decimal(revenue))})`);
+  const more = count - items.length;
+  return `In another currency, and in none of these figures: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
+}
+
+/** "Quality of earnings: Harbor HVAC": what a report is called. */
 export const titleOf = ({ title }: { readonly title: string }): string => `Quality of earnings: ${title}`;

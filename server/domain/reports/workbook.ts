@@ -22,7 +22,16 @@ import {
 } from './cells.ts';
 import type { ReportContents } from './contents.ts';
 import type { Paper } from './xlsx.ts';
-import { categoryWords, changeWords, computedFrom, lineWords, termWords, titleOf, uploadWords } from './words.ts';
+import {
+  categoryWords,
+  changeWords,
+  computedFrom,
+  leftOutWords,
+  lineWords,
+  termWords,
+  titleOf,
+  uploadWords,
+} from './words.ts';
 
 type Row = readonly (SheetCell | null)[];
 type Earned = ReportContents['computed']['earnings'][number];
@@ -244,7 +253,7 @@ function earningsSheet(contents: ReportContents): ReportSheet {
 /** Where the sheet of customers begins to list them: below what they come to together. */
 const customerHead = 10;
 
-function customersSheet({ customers, periods }: ReportContents): ReportSheet | null {
+function customersSheet({ customers, periods, computed }: ReportContents): ReportSheet | null {
   if (!customers) return null;
   const { others } = customers;
   const listing = [
@@ -303,7 +312,7 @@ function customersSheet({ customers, periods }: ReportContents): ReportSheet | n
             without,
           ),
     ],
-    [],
+    [text(computed.concentration ? leftOutWords(computed.concentration.left_out) : '', { faint: true })],
     [
       head('Customer', false),
       head('Revenue'),
