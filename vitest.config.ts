@@ -11,9 +11,9 @@ const slow =
 /** These ask the database for everybody and every record, over and over. */
 const long = /\/policies\/(?:lists|narrowing|notified)\.test\.ts$/;
 
-/** What `npm run test:fast` runs: what each may see and do through every interface, without the slow files. */
+/** What `npm run test:fast` runs: what each may see and do through every interface and what is computed of books, without the slow files. */
 function fastFiles(): string[] {
-  const files = globSync('test/{policies,rules,rest,tools,web}/*.test.ts');
+  const files = globSync('test/{books,policies,rules,rest,tools,web}/*.test.ts');
   return files.filter((file) => !long.test(file) && !slow.test(readFileSync(file, 'utf8')));
 }
 
