@@ -214,10 +214,11 @@ function pairOf(
     sent.end(body === undefined ? undefined : JSON.stringify(body));
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
     const bytes = await buffer(response);
-    const isArchive = response.headers['content-type'] === 'application/zip';
+    // Workbooks are archives, too.
+    const isArchive = /^application\/(zip|vnd\.openxmlformats)/.test(response.headers['content-type'] ?? '');
     const text = isArchive ? unpacked(bytes, known) : bytes.toString();
     const headers = Object.entries(response.headers).filter(
-      ([name]) => !uncompared(as, name, text.includes(service.origin)),
+      ([name]) => !uncompared(as, name, text.includes(service.origin)) && !(isArchive && name === 'content-length'),
     );
     const status = response.statusCode ?? 0;
     const whole = [status, ...headers.map(([name, value]) => `${name}: ${String(value)}`), '', text].join('\n');

@@ -1,6 +1,7 @@
 /** Everything that is asked of two worlds: each GET of the live app, each tool, each REST operation, and changes that must fail. */
 
 import { catalog } from '../../server/tools/catalog/index.ts';
+import { documentUri } from '../../server/tools/document-links.ts';
 import { leastInput } from '../tools/inputs.ts';
 import type { Ask, Pair } from './pair.ts';
 import { idOf, randomFrom, type World, type WorldRow } from './world.ts';
@@ -43,6 +44,8 @@ const apart = [/^\/assets\//, /\*/, /^\/metrics$/, /^\/api\/web\/events$/];
 export interface Ids {
   /** Of each table: some that the caller sees, some that only one world has, and one that nobody has. */
   of(table: string): { readonly seen: readonly string[]; readonly unseen: readonly string[] };
+  /** Of a table those on a deal, in either world, at most eight. */
+  on(deal: string, table: string): readonly string[];
 }
 
 /** Some ids of each table: one or two of each kind, or when it is to be thorough more of them. */
@@ -86,6 +89,12 @@ export function idsOf(first: World, second: World, thorough: boolean): Ids {
       const known = found.get(table) ?? find(table);
       found.set(table, known);
       return known;
+    },
+    on(deal, table) {
+      const its = [...first.rows, ...second.rows].filter(
+        (row) => row.table === table && row.values['deal_id'] === deal,
+      );
+      return [...new Set(its.map(({ values }) => values['id'] as string))].slice(0, 8);
     },
   };
 }
@@ -269,7 +278,13 @@ function toolCalls({ caller }: Pair, ids: Ids, scope: 'mcp:read' | 'mcp:write', 
   if (scope === 'mcp:write') return calls;
   // What is told of documents and deals without a tool.
   const title = { ref: { type: 'ref/prompt', name: 'compare_offers' }, argument: { name: 'deal', value: '' } };
-  return [rpc('tools/list', {}), rpc('resources/list', {}), rpc('completion/complete', title), ...calls];
+  const { seen, unseen } = ids.of('deals');
+  const reads = [...seen, ...unseen].flatMap((deal) =>
+    ['documents', 'production_documents'].flatMap((table) =>
+      ids.on(deal, table).map((document) => rpc('resources/read', { uri: documentUri(deal, document) })),
+    ),
+  );
+  return [rpc('tools/list', {}), rpc('resources/list', {}), rpc('completion/complete', title), ...reads, ...calls];
 }
 
 const later = '2027-01-01T00:00:00.000Z';

@@ -480,21 +480,15 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
       period_end_date: '2026-01-31',
       currency: 'USD',
     };
-    const snapshot_id = add(
-      'accounting_snapshots',
-      name,
-      qoe,
-      {
-        deal_id,
-        snapshot_type: 'full',
-        status: 'completed',
-        source_name: `Books of ${name}.xlsx`,
-        requested_by: user(seller),
-        requested_at: at(`${name} s`),
-        completed_at: at(`${name} sc`),
-      },
-      ['requested_by'],
-    );
+    const snapshot_id = add('accounting_snapshots', name, qoe, {
+      deal_id,
+      snapshot_type: 'full',
+      status: 'completed',
+      source_name: `Books of ${name}.xlsx`,
+      requested_by: user(seller),
+      requested_at: at(`${name} s`),
+      completed_at: at(`${name} sc`),
+    });
     add('pl_periods', name, qoe, {
       deal_id,
       snapshot_id,
