@@ -39,6 +39,7 @@ import {
   moneyParts,
   multiplesOf,
   priceByEarnings,
+  type CertainMoney,
   type ComparedTerm,
   type EarningsBasis,
   type MoneyPart,
@@ -178,13 +179,12 @@ interface Debt {
   readonly equity: Decimal | null;
 }
 
-function debtOf(offer: OfferAmounts, recorded: Recorded, typed: TypedTerms): Debt {
+function debtOf(offer: OfferAmounts, money: CertainMoney | null, recorded: Recorded, typed: TypedTerms): Debt {
   const note = recorded.note ?? offer.seller_note ?? zero;
   const equity = typed.equity ?? recorded.equity;
   if (recorded.loans !== null) return { is: 'recorded', bank: recorded.loans, note, equity };
-  const unsaid = certainMoney(offer)?.parts.find(({ part }) => part === 'unsaid')?.amount;
-  const cash =
-    certainMoney(offer) === null ? (offer.purchase_price ?? zero) : add(offer.cash_at_close ?? zero, unsaid ?? zero);
+  const unsaid = money?.parts.find(({ part }) => part === 'unsaid')?.amount;
+  const cash = money === null ? (offer.purchase_price ?? zero) : add(offer.cash_at_close ?? zero, unsaid ?? zero);
   const borrowed = subtract(cash, equity ?? zero);
   return { is: 'all_but_equity', bank: isPositive(borrowed) ? borrowed : zero, note, equity };
 }
@@ -433,7 +433,7 @@ function worthOf(offer: AssessedOffer, against: Against | null, given: Given): W
   const paid = basis && priceByEarnings(amounts, basis);
   const money = certainMoney(amounts);
   const recorded = recordedBy(offer.participant_id, amounts.currency, given.funding ?? []);
-  const debt = debtOf(amounts, recorded, typed);
+  const debt = debtOf(amounts, money, recorded, typed);
   const coverage = coverageOf(amounts, debt, period, given);
   const isSba = given.funding !== null && amounts.currency === 'USD';
   return {
