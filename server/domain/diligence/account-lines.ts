@@ -1,6 +1,6 @@
 /**
  * To which line of our profit and loss each account of a bookkeeping program's export counts, and what the lines come to
- * (docs/books.md, "Exports of bookkeeping programs"). Nothing here knows files.
+ * (docs/books.md, "Exports of bookkeeping programs"). Files are read in server/web/api/books.
  */
 
 import { mapped, rows, type Statement } from '../../database/statement.ts';

@@ -403,8 +403,8 @@ function oneTimeAgain(view: View): Found[] {
     });
     if (own && !meets) apart.push(label);
   }
-  const years12 = unique(apart.map((label) => yearOf(dates.get(label)?.last ?? '')));
-  if (years12.length < 2) return [];
+  const yearsNamed = unique(apart.map((label) => yearOf(dates.get(label)?.last ?? '')));
+  if (yearsNamed.length < 2) return [];
   const named = its.filter(({ period_label }) => dates.has(period_label));
   const totals = apart.map(
     (label) => `${spoken(sum((years.get(label) ?? []).map(({ amount }) => amount)))} in ${label}`,
@@ -414,7 +414,7 @@ function oneTimeAgain(view: View): Found[] {
       kind: 'one_time_again',
       of: '',
       says: apart.flatMap((label) => [label, written(sum((years.get(label) ?? []).map(({ amount }) => amount)))]),
-      sentence: `“One-time” adjustments were made in ${counted(years12.length, 'year')}: ${listed(totals)}.`,
+      sentence: `“One-time” adjustments were made in ${counted(yearsNamed.length, 'year')}: ${listed(totals)}.`,
       ask: 'Ask what makes each of them one that will not come again.',
       amounts: { total: sum(named.map(({ amount }) => amount)) },
       rows: named.map(({ id }) => id).toSorted(byText),

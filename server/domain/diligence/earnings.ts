@@ -197,9 +197,9 @@ function ledgerOf({ rows, superseded }: Resolved): Ledger {
   const called = new Map(
     superseded.filter(({ row, by }) => isTtm(row) !== isTtm(by)).map(({ row, by }) => [by.id, row.label]),
   );
-  const rows12 = rows.filter(isYearRow);
+  const yearRows = rows.filter(isYearRow);
   const under = (wanted: boolean): BookedPeriod[] =>
-    rows12.flatMap((row) => {
+    yearRows.flatMap((row) => {
       if (isTtm(row) === wanted) return [row];
       const label = called.get(row.id);
       return label === undefined ? [] : [{ ...row, label }];
@@ -248,16 +248,16 @@ function lastTwelve(ledger: Ledger): Span[] {
 
 /** Calendar years and what there is of those that have no twelve months. */
 function calendarYears(ledger: Ledger): Span[] {
-  const rows12 = [...ledger.years.values()];
-  const named12 = new Set(rows12.map(({ label }) => label));
+  const yearRows = [...ledger.years.values()];
+  const yearLabels = new Set(yearRows.map(({ label }) => label));
   const years = new Set([
     ...yearsTouched(ledger),
-    ...rows12.filter(({ first }) => first.endsWith('-01-01')).map(({ first }) => yearOf(first)),
+    ...yearRows.filter(({ first }) => first.endsWith('-01-01')).map(({ first }) => yearOf(first)),
   ]);
   return [...years].toSorted(byText).flatMap((year): Span[] => {
     const whole = twelveMonths(`${year}-12`, ledger);
     const own = whole?.rows.length === 1 ? whole.rows[0]?.label : undefined;
-    const label = own ?? (named12.has(`FY${year}`) ? `CY${year}` : `FY${year}`);
+    const label = own ?? (yearLabels.has(`FY${year}`) ? `CY${year}` : `FY${year}`);
     if (whole) return spanned('calendar_year', label, whole);
     const part = madeUp(monthsFrom(`${year}-01`, 12), ledger.pieces);
     const [row, ...others] = part.rows;
