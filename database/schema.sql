@@ -10241,9 +10241,15 @@ CREATE OR REPLACE FUNCTION app.qoe_deals(editing boolean)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  identity constant text := app.identity();
+  deal constant text := split_part(identity, ',', 8);
 begin
-  if current_setting('dealkeep.identity', true) like ',%' then
+  if identity like ',%' then
     return case when editing then '{}' else app.deals_as('qoe:read') end;
+  elsif deal <> '' and split_part(identity, ',', 12) in ('broker', 'seller')
+      and (not editing or split_part(identity, ',', 10) in ('broker', 'seller')) then
+    return array[deal::uuid];
   end if;
   return (
     select coalesce(array_agg(p.deal_id), '{}')
@@ -10256,8 +10262,7 @@ begin
                 else w.participant_id in (p.participant_id, p.principal_id) end)
           and (p.principal_role <> 'buyer' or exists (
             select from vault.active_ndas n where n.participant_id = p.principal_id))));
-end
-$function$;
+end $function$;
 GRANT EXECUTE ON FUNCTION app.qoe_deals(boolean) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.queue_assignment()
@@ -13238,3 +13243,4 @@ $procedure$;
 -- c14502e1783981f13a989a58ad47e1c4e58eabf767db233bf969f08556cc0e52  129_deal_in_sight.sql
 -- bf8ecd96c53db27b586866666619caebb3ce7952dd66cfe244d9d41cfb1bb130  133_more_of_a_lot.sql
 -- f854294c8ac9dea0088d5f7aa2c8048d80789163051d8f3efd871c6c24fe32c1  134_account_lines_unread.sql
+-- afdcfb97519a0a29af6a156245ee1372c5f5039923e4907a4507b3f57011bf7d  136_qoe_of_one_deal.sql
