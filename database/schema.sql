@@ -583,6 +583,8 @@ CREATE POLICY workspace_reads ON public.customer_revenues FOR SELECT TO dealkeep
     USING (deal_id = ANY ((( SELECT app.qoe_deals(false) AS qoe_deals))::uuid[]));
 CREATE POLICY editors_add ON public.customer_revenues FOR INSERT TO dealkeep_server
     WITH CHECK ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])));
+CREATE POLICY not_after_the_end ON public.customer_revenues AS RESTRICTIVE FOR INSERT TO dealkeep_server
+    WITH CHECK (NOT app.upload_has_ended(snapshot_id));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.customer_revenues FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.customer_revenues FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, snapshot_id, customer_name, period_start_date, period_end_date, currency, revenue_total), SELECT ON public.customer_revenues TO dealkeep_server;
@@ -1339,6 +1341,8 @@ CREATE POLICY workspace_reads ON public.pl_periods FOR SELECT TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.qoe_deals(false) AS qoe_deals))::uuid[]));
 CREATE POLICY editors_add ON public.pl_periods FOR INSERT TO dealkeep_server
     WITH CHECK ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])));
+CREATE POLICY not_after_the_end ON public.pl_periods AS RESTRICTIVE FOR INSERT TO dealkeep_server
+    WITH CHECK (NOT app.upload_has_ended(snapshot_id));
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.pl_periods FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.pl_periods FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, revenue, cost_of_goods_sold, gross_profit, operating_expenses, owner_compensation, depreciation_amortization, interest_expense, tax_expense, net_income, ebitda), SELECT ON public.pl_periods TO dealkeep_server;
@@ -12784,6 +12788,16 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.upgrade_password(text,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.upload_has_ended(snapshot uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select exists (select from public.accounting_snapshots s where s.id = snapshot and s.status in ('completed', 'failed'))
+$function$;
+GRANT EXECUTE ON FUNCTION app.upload_has_ended(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.use_invitation(token bytea, person uuid, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -13244,3 +13258,4 @@ $procedure$;
 -- bf8ecd96c53db27b586866666619caebb3ce7952dd66cfe244d9d41cfb1bb130  133_more_of_a_lot.sql
 -- f854294c8ac9dea0088d5f7aa2c8048d80789163051d8f3efd871c6c24fe32c1  134_account_lines_unread.sql
 -- afdcfb97519a0a29af6a156245ee1372c5f5039923e4907a4507b3f57011bf7d  136_qoe_of_one_deal.sql
+-- fee41e9206e16f3d9a06f75635a89cd170dc533ab8df9060b1d2ca145bc6b4f8  137_uploads_are_final.sql
