@@ -48,7 +48,6 @@ describe('offers held against books', () => {
         customers: [],
         adjustments: [],
       },
-      largest: null,
       funding: null,
       day: '2026-11-22',
       label,

@@ -57,11 +57,11 @@ const found = rows<Found, [most: number]>(
        select u.id, u.completed_at, u.source_name from accounting_snapshots u
        where u.deal_id = d.id and u.status = 'completed' order by u.completed_at desc, u.id desc limit ${mostRows.uploads})
      select
-       (select coalesce(jsonb_agg(${uploadJson}), '[]') from uploads u) as uploads,
-       (select coalesce(jsonb_agg(${periodJson}), '[]') from (
+       (select coalesce(json_agg(${uploadJson}), '[]') from uploads u) as uploads,
+       (select coalesce(json_agg(${periodJson}), '[]') from (
           select p.* from pl_periods p join uploads u on u.id = p.snapshot_id where p.deal_id = d.id
           order by u.completed_at desc, p.period_start_date desc, p.id desc limit ${mostPeriods}) p) as periods,
-       (select coalesce(jsonb_agg(${adjustmentJson}), '[]') from (
+       (select coalesce(json_agg(${adjustmentJson}), '[]') from (
           select n.* from normalizations n where n.deal_id = d.id order by n.created_at desc, n.id desc limit ${mostRows.adjustments}) n) as adjustments
    ) b on d.part = 'deal'
    order by d.ordinality`,

@@ -4,6 +4,7 @@ import { mapped, row, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import type { Day } from './calendar.ts';
 import { decimal, decimalOrNull, type Decimal } from './decimals.ts';
+import { Kept } from './kept.ts';
 import type { AdjustmentCategory } from './normalizations.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
 
@@ -77,15 +78,23 @@ export interface StoredBooks {
 }
 
 /** In SQL: rows of profit and loss `p`, and adjustments `n`, as {@link StoredBooks} has them. */
-export const periodJson = `jsonb_build_object('id', p.id, 'snapshot_id', p.snapshot_id, 'label', p.period_label,
+export const periodJson = `json_build_object('id', p.id, 'snapshot_id', p.snapshot_id, 'label', p.period_label,
         'first', p.period_start_date, 'last', p.period_end_date, 'currency', p.currency,
-        'amounts', jsonb_build_array(${plAmounts.map((name) => `p.${name}::text`).join(', ')}))`;
-export const adjustmentJson = `jsonb_build_object('id', n.id, 'period_label', n.period_label,
+        'amounts', json_build_array(${plAmounts.map((name) => `p.${name}::text`).join(', ')}))`;
+export const adjustmentJson = `json_build_object('id', n.id, 'period_label', n.period_label,
         'category', n.adjustment_category, 'amount', n.adjustment_amount::text, 'rationale', n.rationale)`;
 /** In SQL: a completed snapshot `u`. */
-export const uploadJson = `jsonb_build_object('id', u.id, 'completed_at', to_char(u.completed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'source_name', u.source_name)`;
+export const uploadJson = `json_build_object('id', u.id, 'completed_at', to_char(u.completed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'source_name', u.source_name)`;
 
-const stored = row<StoredBooks, [dealId: string, withCustomers: boolean]>(
+interface Found {
+  readonly digest: string;
+  /** {@link StoredBooks}; null where the caller sees books that are held under this digest. */
+  readonly books: string | null;
+}
+
+// What the caller sees of the books is settled by the deal's currency, by which uploads have completed, and by which
+// adjustments there are: none of them changes, and an upload that has completed gets no more rows (docs/books.md).
+const stored = row<Found, [dealId: string, held: readonly string[]]>(
   'books_of_deal',
   `with deal as materialized (
      select d.id, d.currency from deals d where d.id = ${seenDeal('$1')}
@@ -93,23 +102,30 @@ const stored = row<StoredBooks, [dealId: string, withCustomers: boolean]>(
      select s.id, s.completed_at, s.source_name from accounting_snapshots s
      where s.deal_id = (select id from deal) and s.status = 'completed'
      order by s.completed_at desc, s.id desc limit ${mostRows.uploads}
+   ), adjustments as materialized (
+     select n.* from normalizations n where n.deal_id = (select id from deal)
+     order by n.created_at desc, n.id desc limit ${mostRows.adjustments}
+   ), seen as materialized (
+     select d.currency, encode(sha256(concat_ws(' ', d.id, d.currency,
+       (select string_agg(concat_ws(' ', u.id, u.completed_at), ' ') from uploads u), 'adjusted by',
+       (select string_agg(n.id::text, ' ') from adjustments n))::bytea), 'hex') as digest
+     from deal d
    )
-   select d.currency,
-     (select coalesce(jsonb_agg(${uploadJson}), '[]')
-      from uploads u) as uploads,
-     (select coalesce(jsonb_agg(${periodJson}), '[]')
-      from (select p.* from pl_periods p join uploads u on u.id = p.snapshot_id
-        where p.deal_id = (select id from deal)
-        order by u.completed_at desc, p.period_start_date desc, p.id desc limit ${mostRows.periods}) p) as periods,
-     (select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'snapshot_id', c.snapshot_id, 'name', c.customer_name,
-        'first', c.period_start_date, 'last', c.period_end_date, 'currency', c.currency, 'revenue', c.revenue_total::text)), '[]')
-      from (select c.* from customer_revenues c join uploads u on u.id = c.snapshot_id
-        where c.deal_id = (select id from deal) and $2
-        order by u.completed_at desc, c.period_start_date desc, c.revenue_total desc, c.id limit ${mostRows.customers}) c) as customers,
-     (select coalesce(jsonb_agg(${adjustmentJson} order by n.created_at desc, n.id desc), '[]')
-      from (select n.* from normalizations n where n.deal_id = (select id from deal)
-        order by n.created_at desc, n.id desc limit ${mostRows.adjustments}) n) as adjustments
-   from deal d`,
+   select s.digest, case when s.digest <> all ($2) then json_build_object(
+     'currency', s.currency,
+     'uploads', (select coalesce(json_agg(${uploadJson}), '[]') from uploads u),
+     'periods', (select coalesce(json_agg(${periodJson}), '[]')
+       from (select p.* from pl_periods p join uploads u on u.id = p.snapshot_id
+         where p.deal_id = (select id from deal)
+         order by u.completed_at desc, p.period_start_date desc, p.id desc limit ${mostRows.periods}) p),
+     'customers', (select coalesce(json_agg(json_build_object('id', c.id, 'snapshot_id', c.snapshot_id, 'name', c.customer_name,
+         'first', c.period_start_date, 'last', c.period_end_date, 'currency', c.currency, 'revenue', c.revenue_total::text)), '[]')
+       from (select c.* from customer_revenues c join uploads u on u.id = c.snapshot_id
+         where c.deal_id = (select id from deal)
+         order by u.completed_at desc, c.period_start_date desc, c.revenue_total desc, c.id limit ${mostRows.customers}) c),
+     'adjustments', (select coalesce(json_agg(${adjustmentJson} order by n.created_at desc, n.id desc), '[]') from adjustments n)
+   )::text end as books
+   from seen s`,
 );
 
 const amountsOf = (values: readonly (string | null)[]): BookedPeriod['amounts'] =>
@@ -125,6 +141,18 @@ export const readBooks = ({ periods, customers, adjustments, ...rest }: StoredBo
 
 const none: Books = { currency: 'USD', uploads: [], periods: [], customers: [], adjustments: [] };
 
-/** What the caller sees of a deal's books: nothing for who is not in its QoE workspace. Customers only where asked for. */
-export const booksOf = (dealId: string, { withCustomers = true } = {}): Statement<Books> =>
-  mapped(stored(dealId, withCustomers), (found) => (found === null ? none : readBooks(found)));
+const kept = new Kept<Books>();
+
+/** What the caller sees of a deal's books: nothing for who is not in its QoE workspace. */
+export function booksOf(dealId: string): Statement<Books> {
+  const held = kept.of(dealId);
+  return mapped(stored(dealId, [...held.keys()]), (found) => {
+    if (found === null) return none;
+    const known = held.get(found.digest);
+    if (known) return known;
+    const written = found.books ?? '';
+    const books = readBooks(JSON.parse(written) as StoredBooks);
+    kept.keep(dealId, found.digest, books, written.length);
+    return books;
+  });
+}

@@ -3,7 +3,8 @@
 import type { BookedPeriod, Books } from './books.ts';
 import { byText, daysFrom } from './calendar.ts';
 import { add, sum, written, zero, type Decimal } from './decimals.ts';
-import { basisOf, bridgeLabel, earnings, ebitdaOf, isTtm, resolved, together, type Earnings } from './earnings.ts';
+import { basisOf, bridgeLabel, earnings, ebitdaOf, isTtm, resolved, together } from './earnings.ts';
+import { oncePer } from './kept.ts';
 import { adjustmentCategories, type AdjustmentCategory } from './normalizations.ts';
 
 /** Amounts are decimal strings. */
@@ -30,7 +31,9 @@ interface Start {
 }
 
 /** What a bridge can start from, by its label: every period of the earnings, and other rows under their own names. */
-function startsOf(rows: readonly BookedPeriod[], earned: readonly Earnings[]): Map<string, Start> {
+const startsOf = oncePer(function startsOf(books: Books): ReadonlyMap<string, Start> {
+  const { rows } = resolved(books);
+  const earned = earnings(books);
   const taken = new Set(earned.map(({ label }) => label));
   const latest = rows.at(-1)?.last ?? '';
   const own = Map.groupBy(
@@ -48,7 +51,7 @@ function startsOf(rows: readonly BookedPeriod[], earned: readonly Earnings[]): M
       reported_ebitda ? [[label, { reported: reported_ebitda, count: length, isMonth: false }]] : [],
     ),
   ]);
-}
+});
 
 /**
  * The bridge of the period with this label, which starts at nothing where there are no figures of it; without a label that
@@ -56,12 +59,10 @@ function startsOf(rows: readonly BookedPeriod[], earned: readonly Earnings[]): M
  * there is.
  */
 export function bridgeOf(books: Books, label: string | null = null): Bridge {
-  const { currency, rows } = resolved(books);
-  const earned = earnings(books);
-  const starts = startsOf(rows, earned);
+  const starts = startsOf(books);
   const adjusted = new Set(books.adjustments.map(({ period_label }) => period_label));
   const known = [...starts.keys()].toSorted((a, b) => byText(b, a));
-  const told = earned.filter((found) => starts.has(found.label));
+  const told = earnings(books).filter((found) => starts.has(found.label));
   const chosen =
     label ??
     [...adjusted].find((each) => starts.has(each)) ??
@@ -73,7 +74,7 @@ export function bridgeOf(books: Books, label: string | null = null): Bridge {
   const reported = start?.reported ?? zero;
   const its = books.adjustments.filter(({ period_label }) => period_label === chosen);
   return {
-    currency,
+    currency: resolved(books).currency,
     period_label: chosen,
     period_count: start?.count ?? 0,
     reported_ebitda: written(reported),

@@ -36,6 +36,7 @@ import {
   type Decimal,
 } from './decimals.ts';
 import { bridgeLabel, ebitdaOf, earnings, isMonthRow, resolved, together, type Earnings } from './earnings.ts';
+import { oncePer } from './kept.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
 import { makingUp, piecesOf, type Pieces } from './spans.ts';
 
@@ -653,7 +654,10 @@ function withKey({ of, says = [], ...told }: Found): Contradiction {
 }
 
 /** Customers of each period as the upload completed last that has it tells them. */
-export function countingCustomers({ customers, uploads }: Pick<Books, 'customers' | 'uploads'>): BookedCustomer[] {
+export const countingCustomers = oncePer(function countingCustomers({
+  customers,
+  uploads,
+}: Pick<Books, 'customers' | 'uploads'>): BookedCustomer[] {
   const completed = agesOf(uploads);
   const latest = new Map<string, string>();
   for (const customer of customers) {
@@ -664,10 +668,10 @@ export function countingCustomers({ customers, uploads }: Pick<Books, 'customers
     const age = completed.get(customer.snapshot_id);
     return age !== undefined && latest.get(datesOf(customer)) === age;
   });
-}
+});
 
 /** What contradicts itself in these books, in the order of the kinds and of time; what the order of rows and uploads is does not matter. */
-export function contradictions(books: Books): Contradiction[] {
+export const contradictions = oncePer(function contradictions(books: Books): Contradiction[] {
   const { rows, otherCurrency } = resolved(books);
   const signs = signFaults(rows);
   const scales = scaleFaults(rows);
@@ -700,4 +704,4 @@ export function contradictions(books: Books): Contradiction[] {
     ...monthsAlike(view),
   ];
   return found.map(withKey);
-}
+});

@@ -1,6 +1,6 @@
 /** How much of a business hangs on which customers, and what became of them between two periods (docs/books.md). */
 
-import type { BookedCustomer, BookedPeriod, Books } from './books.ts';
+import { agesOf, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
 import { byText, wholeMonths, type Day } from './calendar.ts';
 import { countingCustomers } from './contradictions.ts';
 import { withoutCustomer } from './coverage.ts';
@@ -18,6 +18,7 @@ import {
   zero,
   type Decimal,
 } from './decimals.ts';
+import { oncePer } from './kept.ts';
 import { ebitdaOf, grossProfitOf, isMonthRow, resolved, shareOf, together, type Resolved } from './earnings.ts';
 import { makingUp, piecesOf } from './spans.ts';
 
@@ -130,11 +131,13 @@ export function rowsOf(first: Day, last: Day, { rows }: Resolved): readonly Book
 }
 
 /** The periods that customers were uploaded of, the latest first, each with its customers, the largest first. */
-export function customerPeriods(books: Pick<Books, 'customers' | 'uploads'>): BookedCustomer[][] {
+export const customerPeriods = oncePer(function customerPeriods(
+  books: Pick<Books, 'customers' | 'uploads'>,
+): BookedCustomer[][] {
   return [...Map.groupBy(countingCustomers(books), ({ first, last }) => `${last} ${first}`).entries()]
     .toSorted(([a], [b]) => byText(b, a))
     .map(([, its]) => its.toSorted(largestFirst));
-}
+});
 
 const leftOut = (listing: readonly BookedCustomer[], currency: string): LeftOut[] =>
   listing
@@ -145,17 +148,35 @@ const leftOut = (listing: readonly BookedCustomer[], currency: string): LeftOut[
 const currencyOf = (listing: readonly BookedCustomer[], { currency }: Pick<Resolved, 'currency'>): string =>
   listing.find((one) => one.currency === currency)?.currency ?? listing[0]?.currency ?? currency;
 
-/** The concentration in the latest period that customers were uploaded of, or in the latest that holds the day; null without one. */
-export function concentration(books: Books, asOf: Day | null = null): Concentration | null {
-  const listing = customerPeriods(books).find(
-    ([one]) => one && (asOf === null || (one.first <= asOf && asOf <= one.last)),
-  );
+/** The largest customer in the latest period of the upload completed last that tells of customers: what offers are held against. */
+export const largestCustomer = oncePer(function largestCustomer({
+  customers,
+  uploads,
+}: Pick<Books, 'customers' | 'uploads'>): BookedCustomer | null {
+  const completed = agesOf(uploads);
+  const age = ({ snapshot_id }: BookedCustomer): string => completed.get(snapshot_id) ?? '';
+  let largest: BookedCustomer | null = null;
+  for (const one of customers) {
+    const order =
+      largest &&
+      (byText(age(one), age(largest)) ||
+        byText(one.first, largest.first) ||
+        byText(one.last, largest.last) ||
+        compare(one.revenue, largest.revenue) ||
+        byText(largest.id, one.id));
+    if (order === null || order > 0) largest = one;
+  }
+  return largest;
+});
+
+const concentrationIn = (books: Books, listing: readonly BookedCustomer[]): Concentration | null => {
   const counting = resolved(books);
-  const one = listing?.find(({ currency }) => currency === currencyOf(listing, counting));
-  if (!listing || !one) return null;
+  const currency = currencyOf(listing, counting);
+  const one = listing.find((customer) => customer.currency === currency);
+  if (!one) return null;
   const told = counting.currency === one.currency ? rowsOf(one.first, one.last, counting) : [];
   const revenue = together(told.map(({ amounts }) => amounts.revenue));
-  const its = listing.filter(({ currency }) => currency === one.currency);
+  const its = listing.filter((customer) => customer.currency === currency);
   const total = sum(its.map((customer) => customer.revenue));
   let before = zero;
   const customers = its.map((customer): CustomerShare => {
@@ -194,6 +215,18 @@ export function concentration(books: Books, asOf: Day | null = null): Concentrat
     same_names: sameNames(its),
     left_out: leftOut(listing, one.currency),
   };
+};
+
+const concentrations = oncePer((books: Books) =>
+  oncePer((listing: readonly BookedCustomer[]) => concentrationIn(books, listing)),
+);
+
+/** The concentration in the latest period that customers were uploaded of, or in the latest that holds the day; null without one. */
+export function concentration(books: Books, asOf: Day | null = null): Concentration | null {
+  const listing = customerPeriods(books).find(
+    ([one]) => one && (asOf === null || (one.first <= asOf && asOf <= one.last)),
+  );
+  return listing ? concentrations(books)(listing) : null;
 }
 
 const largestChange = (a: CustomerChange, b: CustomerChange): number =>
@@ -237,11 +270,13 @@ function bridgeBetween(
 }
 
 /** Between the latest period that customers were uploaded of and the one of the same length that ended last before it began. */
-export function customerBridge(books: Omit<Books, 'adjustments'>): CustomerBridge | null {
+export const customerBridge = oncePer(function customerBridge(
+  books: Omit<Books, 'adjustments'>,
+): CustomerBridge | null {
   const [later, ...others] = customerPeriods(books);
   const now = later?.[0];
   if (!later || !now) return null;
   const length = wholeMonths(now.first, now.last);
   const earlier = others.find(([one]) => one && one.last < now.first && wholeMonths(one.first, one.last) === length);
   return earlier ? bridgeBetween(earlier, later, currencyOf(later, resolved(books))) : null;
-}
+});

@@ -16,6 +16,7 @@ import {
   type Month,
 } from './calendar.ts';
 import { add, compare, divide, isPositive, sum, subtract, zero, type Decimal } from './decimals.ts';
+import { oncePer } from './kept.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
 import { madeUp, piecesOf, type Made, type Pieces } from './spans.ts';
 
@@ -72,7 +73,7 @@ const inOrder = (a: BookedPeriod, b: BookedPeriod): number => byText(a.last, b.l
  * Which rows count: of those with the same dates that of the upload completed last, of two completed at once that of the
  * greater id; and only those in the currency of the row that ends last.
  */
-export function resolved(books: Pick<Books, 'currency' | 'uploads' | 'periods'>): Resolved {
+export const resolved = oncePer(function resolved(books: Pick<Books, 'currency' | 'uploads' | 'periods'>): Resolved {
   const completed = agesOf(books.uploads);
   const age = ({ snapshot_id }: BookedPeriod): string => completed.get(snapshot_id) ?? '';
   const newestFirst = books.periods
@@ -93,7 +94,7 @@ export function resolved(books: Pick<Books, 'currency' | 'uploads' | 'periods'>)
     superseded: superseded.toSorted((a, b) => inOrder(a.row, b.row) || byText(age(a.row), age(b.row))),
     otherCurrency: all.filter((row) => row.currency !== currency),
   };
-}
+});
 
 /** EBITDA as the books say, or what it is by definition where they do not; null where a part is missing. */
 export function ebitdaOf(amounts: BookedPeriod['amounts']): Decimal | null {
@@ -311,7 +312,9 @@ export function rowsYearBefore(
  * Every period that there are earnings of, the latest hundred, the latest first: the last twelve months, fiscal and calendar
  * years, partial ones.
  */
-export function earnings(books: Pick<Books, 'currency' | 'uploads' | 'periods' | 'adjustments'>): Earnings[] {
+export const earnings = oncePer(function earnings(
+  books: Pick<Books, 'currency' | 'uploads' | 'periods' | 'adjustments'>,
+): Earnings[] {
   const counting = resolved(books);
   const { currency } = counting;
   const ledger = ledgerOf(counting);
@@ -331,7 +334,7 @@ export function earnings(books: Pick<Books, 'currency' | 'uploads' | 'periods' |
         ebitda_growth: growth(found.reported_ebitda, together(before.rows.map(({ amounts }) => ebitdaOf(amounts)))),
       };
     });
-}
+});
 
 /** What a price is compared with: the last twelve months, or the latest whole year where there are none; null without either. */
 export const basisOf = (periods: readonly Earnings[]): Earnings | null =>
@@ -346,7 +349,9 @@ export interface SeasonMonth {
 }
 
 /** How revenue falls on the months of the year, in the calendar years of which every month is there; none without such a year. */
-export function seasonality(books: Pick<Books, 'currency' | 'uploads' | 'periods'>): SeasonMonth[] {
+export const seasonality = oncePer(function seasonality(
+  books: Pick<Books, 'currency' | 'uploads' | 'periods'>,
+): SeasonMonth[] {
   const byYear = Map.groupBy(resolved(books).rows.filter(isMonthRow), ({ first }) => yearOf(first));
   const whole = [...byYear.values()].filter((months) => months.length === 12).flat();
   const total = together(whole.map(({ amounts }) => amounts.revenue));
@@ -357,4 +362,4 @@ export function seasonality(books: Pick<Books, 'currency' | 'uploads' | 'periods
       const share = shareOf(revenue, total);
       return share ? [{ month, revenue, share }] : [];
     });
-}
+});

@@ -50,12 +50,18 @@ export interface CustomerRevenue {
   rank: number;
 }
 
-/** In SQL: that snapshot `s` tells revenue by customer. */
-const tellsCustomers = 'exists (select from customer_revenues c where c.deal_id = s.deal_id and c.snapshot_id = s.id)';
-
-const largestCustomers = (snapshots: string): string => `
-   with latest as materialized (
-     select s.id from accounting_snapshots s where s.deal_id = ${seenDeal('$1')} and s.status = 'completed' and ${snapshots}
+/**
+ * The largest customers of a deal, at most 50, in one period of the snapshot that was completed last, whatever it tells:
+ * the one that contains `asOf`, or else the latest. `cumulative_share` is that of a customer and of those before it
+ * together.
+ */
+export const customerConcentration = rows<
+  CustomerRevenue & { cumulative_share: string | null },
+  [dealId: string, asOf: string | null]
+>(
+  'customer_concentration',
+  `with latest as materialized (
+     select s.id from accounting_snapshots s where s.deal_id = ${seenDeal('$1')} and s.status = 'completed'
      order by s.completed_at desc, s.id desc limit 1
    ), period as materialized (
      select c.snapshot_id, c.period_start_date, c.period_end_date from customer_revenues c join latest l on l.id = c.snapshot_id
@@ -71,22 +77,7 @@ const largestCustomers = (snapshots: string): string => `
    from customer_revenues c join period p using (snapshot_id, period_start_date, period_end_date)
    where c.deal_id = $1
    order by c.revenue_total desc, c.id
-   limit 50`;
-
-/**
- * The largest customers of a deal, at most 50, in one period of the snapshot that was completed last, whatever it tells:
- * the one that contains `asOf`, or else the latest. `cumulative_share` is that of a customer and of those before it
- * together.
- */
-export const customerConcentration = rows<
-  CustomerRevenue & { cumulative_share: string | null },
-  [dealId: string, asOf: string | null]
->('customer_concentration', largestCustomers('true'));
-
-/** The same of the latest period of the snapshot completed last that tells revenue by customer: what offers are held against. */
-export const latestCustomers = rows<CustomerRevenue, [dealId: string, asOf: null]>(
-  'latest_customers',
-  largestCustomers(tellsCustomers),
+   limit 50`,
 );
 
 // As the books say, or what it is by definition when they do not.
@@ -123,7 +114,8 @@ const concentration = row<Concentration, [dealId: string, asOf: string | null]>(
   'concentration_on_page',
   `with latest as (
      select s.id from accounting_snapshots s
-     where s.deal_id = $1 and s.status = 'completed' and ${tellsCustomers}
+     where s.deal_id = $1 and s.status = 'completed' 
+       and exists (select from customer_revenues c where c.deal_id = s.deal_id and c.snapshot_id = s.id)
      order by s.completed_at desc, s.id desc limit 1
    ), periods as (
      select distinct c.period_start_date, c.period_end_date from customer_revenues c

@@ -3,6 +3,7 @@
 import { agesOf, type BookedPeriod, type Books } from './books.ts';
 import { byText, type Day } from './calendar.ts';
 import { isZero, subtract, zero, type Decimal } from './decimals.ts';
+import { oncePer } from './kept.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
 
 export interface Restatement {
@@ -33,7 +34,10 @@ function between(old: BookedPeriod, now: BookedPeriod): Restatement[] {
 }
 
 /** Every line that a later upload has otherwise than the one before it that tells of the same dates, the latest dates first. */
-export function restatements({ uploads, periods }: Pick<Books, 'uploads' | 'periods'>): Restatement[] {
+export const restatements = oncePer(function restatements({
+  uploads,
+  periods,
+}: Pick<Books, 'uploads' | 'periods'>): Restatement[] {
   const completed = agesOf(uploads);
   const age = ({ snapshot_id }: BookedPeriod): string => completed.get(snapshot_id) ?? '';
   const dated = periods.filter(({ snapshot_id }) => completed.has(snapshot_id));
@@ -44,4 +48,4 @@ export function restatements({ uploads, periods }: Pick<Books, 'uploads' | 'peri
       const inTime = rows.toSorted((a, b) => byText(age(a), age(b)) || byText(a.id, b.id));
       return inTime.slice(1).flatMap((row, place) => between(inTime[place] ?? row, row));
     });
-}
+});

@@ -2,7 +2,7 @@
 
 import { row, rows } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
-import type { Books } from '../diligence/books.ts';
+import type { BookedCustomer, Books } from '../diligence/books.ts';
 import { wholeMonths } from '../diligence/calendar.ts';
 import {
   coverageByYear,
@@ -13,6 +13,7 @@ import {
   type Loan,
   type Terms,
 } from '../diligence/coverage.ts';
+import { largestCustomer } from '../diligence/customers.ts';
 import {
   absolute,
   add,
@@ -30,7 +31,6 @@ import {
 } from '../diligence/decimals.ts';
 import { basisOf, earnings, type Earnings } from '../diligence/earnings.ts';
 import { rounded } from '../diligence/fractions.ts';
-import type { CustomerRevenue } from '../diligence/figures.ts';
 import { isDecimal, type AdjustmentCategory } from '../diligence/normalizations.ts';
 import { judged, rulesOn, type SbaAnswer, type SbaFacts, type SbaRule } from '../diligence/sba-rules.ts';
 import {
@@ -284,8 +284,6 @@ export interface Assessment {
 export interface Given {
   readonly offers: readonly AssessedOffer[];
   readonly books: Books;
-  /** The largest customer in the latest period that customers are told for. */
-  readonly largest: CustomerRevenue | null;
   /** Null where financing is off. */
   readonly funding: readonly FundingRow[] | null;
   readonly day: string;
@@ -294,14 +292,14 @@ export interface Given {
 }
 
 /** EBITDA without the largest customer, where its revenue of twelve months is told; null where it is not. */
-function withoutLargest(period: Earnings, largest: CustomerRevenue | null): { name: string; ebitda: Decimal } | null {
+function withoutLargest(period: Earnings, largest: BookedCustomer | null): { name: string; ebitda: Decimal } | null {
   const { adjusted_ebitda: ebitda, currency } = period;
   const { revenue, gross_profit: grossProfit } = period.amounts;
   if (largest === null || ebitda === null || revenue === null || grossProfit === null) return null;
   if (largest.currency !== currency) return null;
-  if (wholeMonths(largest.period_start_date, largest.period_end_date) !== 12n) return null;
-  const left = withoutCustomer(ebitda, decimal(largest.revenue_total), { revenue, grossProfit });
-  return left && { name: largest.customer_name, ebitda: left };
+  if (wholeMonths(largest.first, largest.last) !== 12n) return null;
+  const left = withoutCustomer(ebitda, largest.revenue, { revenue, grossProfit });
+  return left && { name: largest.name, ebitda: left };
 }
 
 const yearsTold = (ebitda: Decimal, all: readonly Loan[]): YearTold[] =>
@@ -339,12 +337,12 @@ function coverageOf(
   offer: OfferAmounts,
   debt: Debt,
   period: Earnings | null,
-  { largest, typed = nothingTyped }: Given,
+  { books, typed = nothingTyped }: Given,
 ): CoverageTold | null {
   const ebitda = period?.adjusted_ebitda ?? null;
   const all = add(debt.bank, debt.note);
   if (period === null || ebitda === null || offer.currency !== period.currency || !isPositive(all)) return null;
-  const less = withoutLargest(period, largest);
+  const less = withoutLargest(period, largestCustomer(books));
   const borrowed = loansOf(debt, typed);
   const terms = typed.bank ?? exampleTerms;
   return {

@@ -17,7 +17,6 @@ import {
 } from '../diligence/customers.ts';
 import { compare, decimal, sum, written, zero } from '../diligence/decimals.ts';
 import { ebitdaOf, earnings, grossProfitOf, resolved, rowsYearBefore } from '../diligence/earnings.ts';
-import { latestCustomers } from '../diligence/figures.ts';
 import { rounded } from '../diligence/fractions.ts';
 import { qoeOverview, writtenOut } from '../diligence/overview.ts';
 import { amountsOf, assessed, funding, moment } from '../offers/assessment.ts';
@@ -62,7 +61,6 @@ export const reportReads = (dealId: string, withFinancing: boolean) =>
     answersInSight(dealId),
     uploadsInReport(dealId),
     dealOffers(dealId, null, mostOffersAPage),
-    latestCustomers(dealId, null),
     ...(withFinancing ? [funding(dealId)] : []),
   ] as const satisfies readonly Statement<unknown>[];
 
@@ -142,7 +140,7 @@ function offerIn(offer: DealOffer, now: string) {
 function offersOf(
   items: readonly DealOffer[],
   now: string,
-  given: Pick<Parameters<typeof assessed>[0], 'books' | 'largest' | 'funding' | 'day'>,
+  given: Pick<Parameters<typeof assessed>[0], 'books' | 'funding' | 'day'>,
 ) {
   const offers = items.map(({ id, participant_id, payload }) => ({
     id,
@@ -205,7 +203,7 @@ export type ReportAnswers = Results<ReturnType<typeof reportReads>>;
 
 /** What a reader's report tells of a deal that they see. All amounts are written decimals. */
 export function reportContents(reader: string, answers: ReportAnswers, withFinancing: boolean) {
-  const [deal, time, books, sight, uploads, offers, customers, sources] = answers;
+  const [deal, time, books, sight, uploads, offers, sources] = answers;
   if (!deal || !time) throw new Error('There is no report without a deal.');
   const earned = earnings(books);
   const { title, organization_name, currency, asking_price, id } = deal;
@@ -225,7 +223,6 @@ export function reportContents(reader: string, answers: ReportAnswers, withFinan
     changes: changesOf(customerBridge(books)),
     offers: offersOf(offers.items, time.now, {
       books,
-      largest: customers[0] ?? null,
       funding: withFinancing ? (sources ?? []) : null,
       day: time.day,
     }),

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
-import { latestCustomers } from '../../domain/diligence/figures.ts';
 import { summaryOf } from '../../domain/offers/assessment.ts';
 import { offers } from '../../domain/offers/offers.ts';
 import { defineTool, reads } from '../define.ts';
@@ -16,10 +15,10 @@ export const svcOffersList = defineTool({
   annotations: reads,
   input: z.strictObject({ deal_id: dealId() }),
   output: z.strictObject({ offers: z.array(offer), summary: offersSummary, people }),
-  work: ({ deal_id }) => [offers(deal_id), booksOf(deal_id, { withCustomers: false }), latestCustomers(deal_id, null)],
-  answer: (found, books, [largest = null]) => {
+  work: ({ deal_id }) => [offers(deal_id), booksOf(deal_id)],
+  answer: (found, books) => {
     const current = found.filter(({ is_current }) => is_current).map((one) => ({ ...one, participant_id: null }));
-    const summary = summaryOf({ offers: current, books, largest });
+    const summary = summaryOf({ offers: current, books });
     return { offers: found, ...(summary ? { summary } : {}) };
   },
   page: 'offers',

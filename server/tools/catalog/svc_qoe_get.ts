@@ -35,11 +35,7 @@ export const svcQoeGet = defineTool({
   filters: ({ deal_id, category = null }) => [
     { input: 'category', given: category, known: checklistCategories(deal_id) },
   ],
-  work: ({ deal_id, category = null }) => [
-    checklist(deal_id, category),
-    recentSnapshots(deal_id),
-    booksOf(deal_id, { withCustomers: false }),
-  ],
+  work: ({ deal_id, category = null }) => [checklist(deal_id, category), recentSnapshots(deal_id), booksOf(deal_id)],
   answer: (progress, recent_accounting_snapshots, books) => {
     const bridge = bridgeOf(books);
     return {

@@ -18,7 +18,6 @@ import {
   offerRevisions,
   submitOffer,
 } from '../../domain/offers/offers.ts';
-import { latestCustomers } from '../../domain/diligence/figures.ts';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { mostYears } from '../../domain/diligence/coverage.ts';
 import { decimal as exact } from '../../domain/diligence/decimals.ts';
@@ -126,13 +125,12 @@ export function offerRoutes(services: Services) {
       const dealId = pathId(c);
       const given = c.req.valid('query');
       const withFunding = services.config.features.financing;
-      const [found, books, customers, time, sources] = await withDeal(
+      const [found, books, time, sources] = await withDeal(
         services,
         c,
         dealId,
         dealOffers(dealId, null, mostOffersAPage),
-        booksOf(dealId, { withCustomers: false }),
-        latestCustomers(dealId, null),
+        booksOf(dealId),
         moment(),
         ...(withFunding ? [funding(dealId)] : []),
       );
@@ -147,7 +145,6 @@ export function offerRoutes(services: Services) {
         assessed({
           offers,
           books,
-          largest: customers[0] ?? null,
           funding: sources ?? null,
           day: on,
           label: given.period_label,
@@ -160,14 +157,13 @@ export function offerRoutes(services: Services) {
       const dealId = pathId(c);
       const given = c.req.valid('query');
       const withFunding = services.config.features.financing;
-      const [person, first, second, books, customers, time, sources] = await withPersonAndDeal(
+      const [person, first, second, books, time, sources] = await withPersonAndDeal(
         services,
         c,
         dealId,
         offerOfDeal(dealId, pathId(c, 'offer_id')),
         offerOfDeal(dealId, pathId(c, 'other_offer_id')),
-        booksOf(dealId, { withCustomers: false }),
-        latestCustomers(dealId, null),
+        booksOf(dealId),
         moment(),
         ...(withFunding ? [funding(dealId)] : []),
       );
@@ -177,7 +173,6 @@ export function offerRoutes(services: Services) {
           caller: person.user_id,
           now,
           books,
-          largest: customers[0] ?? null,
           funding: sources ?? null,
           day: on,
           label: given.period_label,

@@ -107,7 +107,7 @@ export function qoeRoutes(services: Services) {
     .get('/deals/:id/qoe/bridge', query(Label), async (c) => {
       const id = pathId(c);
       const { period_label } = c.req.valid('query');
-      const [books] = await withDeal(services, c, id, booksOf(id, { withCustomers: false }));
+      const [books] = await withDeal(services, c, id, booksOf(id));
       return c.json(bridgeOf(books, period_label));
     })
 
