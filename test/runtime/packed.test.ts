@@ -63,6 +63,8 @@ test('modules that find files by where they lie find them in the compiled server
     'rest/docs.ts': '../../docs/rest.md',
     'tools/views.ts': '../../web/dist/views',
     'web/api/books/workbook.ts': '`workbook-reader${path.extname(import.meta.filename)}`',
+    'web/api/reports/report-writer.ts': `'fonts'`,
+    'web/api/reports/reports.ts': '`report-writer${path.extname(import.meta.filename)}`',
     'web/static.ts': '../../web/dist',
   };
   const found = globSync('server/**/*.ts', { cwd: root }).filter((file) =>

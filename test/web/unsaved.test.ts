@@ -32,6 +32,11 @@ beforeAll(async () => {
     deal,
     'Yes.',
   ]);
+  // An adjustment of a year that no upload tells of contradicts the books.
+  await web.service.sql(
+    `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount) values ($1, 'FY1997', 'other', 100)`,
+    [deal],
+  );
   browser = await openBrowser();
 }, 120_000);
 afterEach(async () => {
@@ -100,6 +105,7 @@ const dialogs: FormDialog[] = [
   { kind: 'finding-status', caller: 'exclusive buyer', at: withDeal('/findings'), open: click('Change status') },
   { kind: 'financing-source', caller: 'exclusive buyer', at: withDeal('/financing'), open: click('Add a source') },
   { kind: 'checklist-row', caller: 'exclusive buyer', at: withDeal('/qoe'), open: click('Add row') },
+  { kind: 'contradiction', caller: 'broker', at: withDeal('/qoe'), open: click('Explain') },
   { kind: 'normalization', caller: 'exclusive buyer', at: withDeal('/qoe'), open: click('Add adjustment') },
   { kind: 'qoe-member', caller: 'broker', at: withDeal('/qoe'), open: click('Add to workspace') },
   { kind: 'api-key', caller: 'admin', at: settings('keys'), open: click('Create key') },
