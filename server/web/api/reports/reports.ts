@@ -48,18 +48,14 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
     return c.body(null, 200, { 'Content-Type': mediaTypes[format] });
   }
   const { financing } = services.config.features;
-  const [person, , ...answers] = await withPersonAndDeal(
-    services,
-    c,
-    dealId,
-    noteReport(dealId, format, originOf(c)),
-    ...reportReads(dealId, financing),
-  );
+  const [person, ...answers] = await withPersonAndDeal(services, c, dealId, ...reportReads(dealId, financing));
   const [deal, time] = answers;
   const { title } = orNotFound(deal);
   const task: ReportTask = { format, reader: person.name, answers, withFinancing: financing };
   const answer = await turn(person.user_id, () => doneApart<WrittenReport>(writerProgram, limits, task, busy));
   if ('fault' in answer) throw new Error(`A report could not be written: ${answer.fault}`);
+  // Noted is what is given out, and given out to who still sees the deal: it may have waited for minutes.
+  await withPersonAndDeal(services, c, dealId, noteReport(dealId, format, originOf(c)));
   return c.body(new Uint8Array(answer.bytes), 200, {
     'Content-Type': mediaTypes[format],
     'Content-Disposition': disposition('attachment', fileName(title, orNotFound(time).day, format)),
