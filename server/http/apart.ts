@@ -23,10 +23,12 @@ export function doneApart<Answer>(program: string, { heapMegabytes, millis }: Mo
   });
   const timer = setTimeout(() => reject(late()), millis);
   worker.once('message', (answer: Answer) => resolve(answer));
-  worker.once('error', reject);
+  // Each of them is heard: one that cannot be started fails once for that and once for what it was to be sent, and an error that nobody hears ends the service.
+  worker.on('error', reject);
   // It answers whatever it is given: only one that ran out of memory ends before.
   worker.once('exit', () => reject(late()));
-  worker.send(task as object);
+  // Without files or processes left to start it there is nothing to send by.
+  if (worker.connected) worker.send(task as object);
   return promise.finally(() => {
     clearTimeout(timer);
     worker.kill('SIGKILL');

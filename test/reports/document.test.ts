@@ -215,3 +215,49 @@ test('text that somebody wrote breaks no page, and long lists go on under their 
   expect(pages.filter((one) => /Why Amount/.test(one)).length).toBeGreaterThan(2);
   expect(text).toContain('79 more, in the workbook');
 });
+
+const noted = async (name: string) => {
+  const [found] = await service.sql<{ count: number }>(
+    `select count(*)::int as count from audit_records where action = 'report.download' and user_id = $1`,
+    [service.demo.people[name as keyof typeof service.demo.people].user_id],
+  );
+  return found!.count;
+};
+
+test('of many at once a person is given two, told to come back for the others, and only what was given is in the audit trail', async () => {
+  const before = await noted('seller');
+  const files = await Promise.all(Array.from({ length: 5 }, () => download(service, as('seller'), deal, 'pdf')));
+  const given = files.filter(({ status }) => status === 200);
+  const refused = files.filter(({ status }) => status === 503);
+  expect([given.length + refused.length, refused.length > 0, given.length > 1]).toEqual([5, true, true]);
+  expect(refused.every(({ headers }) => Number(headers.get('retry-after')) > 0)).toBe(true);
+  expect((await noted('seller')) - before).toBe(given.length);
+});
+
+test('where no process can be started the report fails, and the service goes on', async () => {
+  const faults: unknown[] = [];
+  const heard = (error: unknown) => void faults.push(error);
+  process.on('uncaughtExceptionMonitor', heard).on('uncaughtException', heard).on('unhandledRejection', heard);
+  const { execPath } = process;
+  process.execPath = '/no/such/program';
+  try {
+    expect((await download(service, as('broker'), deal, 'pdf')).status).toBe(500);
+    expect((await download(service, as('broker'), nowhere, 'pdf')).status).toBe(404);
+  } finally {
+    process.execPath = execPath;
+    process.off('uncaughtExceptionMonitor', heard).off('uncaughtException', heard).off('unhandledRejection', heard);
+  }
+  expect(faults).toEqual([]);
+  expect((await download(service, as('broker'), deal, 'pdf')).status).toBe(200);
+});
+
+test('a report is not given to who sees the deal no more by the time it is written', async () => {
+  const { user_id } = service.demo.people.buyer;
+  const before = await noted('buyer');
+  const [first, second, third] = ['broker', 'broker', 'buyer'].map((name) => download(service, as(name), deal, 'pdf'));
+  // By now what is told the buyer is read, and waits for its turn behind the second.
+  expect((await first)?.status).toBe(200);
+  await service.sql(`update participants set status = 'removed' where deal_id = $1 and user_id = $2`, [deal, user_id]);
+  expect([(await second)?.status, (await third)?.status]).toEqual([200, 404]);
+  expect(await noted('buyer')).toBe(before);
+});
