@@ -3,12 +3,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readExpectations } from '../policies/expectations.ts';
 import { callers } from '../policies/scene.ts';
-import { download, sheetsOf } from '../reports/files.ts';
+import { download, printedOf, sheetsOf } from '../reports/files.ts';
 import { as as asKey, issueKey } from '../rest/scene.ts';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { addToken, caller as toolCaller, insert, insertAll } from '../tools/scene.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
-import { bookFigures, doors, type Door, type Told } from '../policies/book-figures.ts';
+import { bookFigures, doors, uploaders, type Door, type Told } from '../policies/book-figures.ts';
 
 const { books: expected } = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
 const people = callers.filter((caller) => caller !== 'API key' && caller !== 'nobody');
@@ -23,14 +23,18 @@ beforeAll(async () => {
   ({ deal } = web.scene);
   const { service } = web;
   await service.sql('delete from normalizations where deal_id = $1', [deal]);
-  const upload = (completed_at: string) =>
-    insert(service, 'accounting_snapshots', {
+  const upload = async (by: keyof typeof uploaders, completed_at: string) => {
+    await service.sql('update users set name = $2 where id = $1', [web.scene.people[by], uploaders[by]]);
+    return insert(service, 'accounting_snapshots', {
       deal_id: deal,
+      requested_by: web.scene.people[by],
       snapshot_type: 'full',
       status: 'completed',
       completed_at,
     });
-  const [first, second] = [await upload('2026-01-10T00:00:00Z'), await upload('2026-02-10T00:00:00Z')];
+  };
+  const first = await upload('removed', '2026-01-10T00:00:00Z');
+  const second = await upload('seller', '2026-02-10T00:00:00Z');
   const dates = (at: number) => ({
     period_start_date: new Date(Date.UTC(2024, at, 1)).toISOString().slice(0, 10),
     period_end_date: new Date(Date.UTC(2024, at + 1, 0)).toISOString().slice(0, 10),
@@ -96,7 +100,11 @@ async function tells(caller: string): Promise<Record<Door, string>> {
     const { structuredContent, content } = await call(name, { ...input });
     return JSON.stringify([structuredContent, content]);
   };
-  const report = await download(web.service, person, deal, 'xlsx');
+  const [report, document] = [
+    await download(web.service, person, deal, 'xlsx'),
+    await download(web.service, person, deal, 'pdf'),
+  ];
+  expect(document.status).toBe(report.status);
   const sheets = report.status === 200 ? [...(await sheetsOf(report.bytes)).entries()] : [];
   return {
     'the page': await page(`/deals/${deal}/qoe/computed`),
@@ -108,8 +116,12 @@ async function tells(caller: string): Promise<Record<Door, string>> {
     svc_qoe_get: await tool('svc_qoe_get'),
     svc_offers_list: await tool('svc_offers_list'),
     'the report': JSON.stringify(sheets),
+    'the document': document.status === 200 ? withNumbers((await printedOf(document.bytes)).text) : '',
   };
 }
+
+/** What is printed, its numbers as they are written elsewhere: "−1,234.50" as -1234.50. Its sentences stay as they are beside them. */
+const withNumbers = (text: string): string => `${text} ${text.replaceAll('−', '-').replace(/[+,](?=\d)/g, '')}`;
 
 /** Numbers in a text, as they stand in JSON: in quotes or bare. */
 const numbersIn = (text: string): number[] =>
@@ -118,6 +130,8 @@ const numbersIn = (text: string): number[] =>
 /** Whether a text tells a figure: the number, to the cent or to four digits of a share, or the words. */
 function isIn(text: string, figure: string): boolean {
   if (!/^-?\d+(\.\d+)?$/.test(figure)) return text.includes(JSON.stringify(figure).slice(1, -1));
+  // Printed are shares in percent.
+  if (Math.abs(Number(figure)) < 10 && text.includes(`${(Number(figure) * 100).toFixed(1)}%`)) return true;
   const [value, nearby] = [Number(figure), Math.abs(Number(figure)) < 10 ? 0.000_051 : 0.006];
   return numbersIn(text).some((number) => Math.abs(number - value) <= nearby);
 }
@@ -157,7 +171,7 @@ describe('what is computed of the books', () => {
     const key = await issueKey(web.service, own, { scopes: keyScopes });
     const rest = asKey(key, web.service.restUrl);
     const headers = { Authorization: `Bearer ${key.token}` };
-    for (const path of ['qoe/computed', 'qoe/bridge', 'offers/worth', 'report.xlsx'])
+    for (const path of ['qoe/computed', 'qoe/bridge', 'offers/worth', 'report.xlsx', 'report.pdf'])
       for (const request of [{}, { headers }])
         expect((await fetch(`${web.service.origin}/api/web/deals/${deal}/${path}`, request)).status).toBe(401);
     await expect(toolCaller(web.service, key)('svc_qoe_get', { deal_id: deal })).rejects.toThrow('401');

@@ -10,8 +10,12 @@ export const doors = [
   'svc_qoe_get',
   'svc_offers_list',
   'the report',
+  'the document',
 ] as const;
 export type Door = (typeof doors)[number];
+
+/** What those are called who uploaded the books. */
+export const uploaders = { seller: 'Ulla Selling', removed: 'Rem Gone' } as const;
 
 interface Contradiction {
   kind: string;
@@ -54,9 +58,11 @@ interface Figure {
 const year = ({ earnings }: Told) => earnings.find(({ label }) => label === 'FY2025')!;
 const contradiction = ({ contradictions: { items, explained } }: Told, kind: string) =>
   [...items, ...explained.items].find((one) => one.kind === kind)!;
-const report = ['the page', 'the report'] as const;
-const customers = ['the page', 'svc_qoe_customer_concentration', 'the report'] as const;
-const contradicting = ['the page', 'svc_qoe_pl_periods', 'the report'] as const;
+/** To take along: as a workbook, and printed. */
+const files = ['the report', 'the document'] as const;
+const report = ['the page', ...files] as const;
+const customers = ['the page', 'svc_qoe_customer_concentration', ...files] as const;
+const contradicting = ['the page', 'svc_qoe_pl_periods', ...files] as const;
 /** Where offers are held against earnings. */
 const worth = ['the page of offers', 'svc_offers_list'] as const;
 const bridged = ['the bridge', 'svc_qoe_get'] as const;
@@ -64,34 +70,38 @@ const bridged = ['the bridge', 'svc_qoe_get'] as const;
 export const bookFigures: Readonly<Record<string, Figure>> = {
   'revenue of a year': {
     of: (told) => year(told).amounts['revenue']!,
-    told: ['the page', ...worth, 'svc_qoe_pl_periods', 'svc_qoe_customer_concentration', 'the report'],
+    told: ['the page', ...worth, 'svc_qoe_pl_periods', 'svc_qoe_customer_concentration', ...files],
   },
   'gross margin of a year': {
     of: (told) => year(told).gross_margin,
-    told: ['the page', 'svc_qoe_pl_periods', 'the report'],
+    told: ['the page', 'svc_qoe_pl_periods', ...files],
   },
   'growth of a year': { of: (told) => year(told).revenue_growth, told: report },
   'reported EBITDA of a year': {
     of: (told) => year(told).reported_ebitda,
-    told: ['the page', ...bridged, ...worth, 'svc_qoe_pl_periods', 'svc_qoe_customer_concentration', 'the report'],
+    told: ['the page', ...bridged, ...worth, 'svc_qoe_pl_periods', 'svc_qoe_customer_concentration', ...files],
   },
   'adjusted EBITDA of a year': {
     of: (told) => year(told).adjusted_ebitda,
-    told: ['the page', ...bridged, ...worth, 'the first page', 'svc_qoe_pl_periods', 'the report'],
+    told: ['the page', ...bridged, ...worth, 'the first page', 'svc_qoe_pl_periods', ...files],
   },
   'SDE of a year': {
     of: (told) => year(told).sde,
-    told: ['the page', ...worth, 'svc_qoe_pl_periods', 'the report'],
+    told: ['the page', ...worth, 'svc_qoe_pl_periods', ...files],
   },
-  'which months bring the most': { of: ({ seasonality }) => seasonality[0]!.share, told: ['the page'] },
-  'how far revenue hangs on few customers': { of: ({ concentration }) => concentration.hhi, told: customers },
+  'which months bring the most': { of: ({ seasonality }) => seasonality[0]!.share, told: ['the page', 'the document'] },
+  // Printed is the HHI of all revenue.
+  'how far revenue hangs on few customers': {
+    of: ({ concentration }) => concentration.hhi,
+    told: customers.filter((door) => door !== 'the document'),
+  },
   'EBITDA without the largest customer': {
     of: ({ concentration }) => concentration.ebitda_without_largest,
     told: customers,
   },
   'names that may be one customer': {
     of: ({ concentration }) => concentration.same_names.items[0]!.revenue,
-    told: ['the page'],
+    told: ['the page', 'the document'],
   },
   'what became of customers': { of: ({ bridge }) => bridge.lost.difference, told: customers },
   'what another upload restated': {
@@ -109,4 +119,6 @@ export const bookFigures: Readonly<Record<string, Figure>> = {
   'its answer': { of: (told) => contradiction(told, 'customers_total').answer!.why, told: contradicting },
   'a contradiction that is released': { of: (told) => contradiction(told, 'owner_pay').sentence, told: contradicting },
   'its answer, released': { of: (told) => contradiction(told, 'owner_pay').answer!.why, told: contradicting },
+  'that the seller uploaded it': { of: () => uploaders.seller, told: files },
+  'that a broker uploaded it who is no more on the deal': { of: () => uploaders.removed, told: files },
 };

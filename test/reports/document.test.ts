@@ -1,11 +1,10 @@
 /** The report as a document: what each reader finds printed in it. */
 
-import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { insert, insertAll } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
-import { download } from './files.ts';
+import { download, printedOf, type Printed } from './files.ts';
 
 let service: TestService;
 let deal: string;
@@ -21,38 +20,10 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-interface Printed {
-  readonly pages: readonly string[];
-  readonly text: string;
-  readonly info: Readonly<Record<string, unknown>>;
-  readonly width: number;
-  readonly tags: string;
-}
-
-async function read(bytes: Uint8Array): Promise<Printed> {
-  const document = await getDocument({ data: new Uint8Array(bytes), verbosity: 0 }).promise;
-  const pages: string[] = [];
-  let tags = '';
-  for (let number = 1; number <= document.numPages; number += 1) {
-    const page = await document.getPage(number);
-    const { items } = await page.getTextContent();
-    pages.push(
-      items
-        .map((item) => ('str' in item ? item.str : ''))
-        .join(' ')
-        .replace(/\s+/g, ' '),
-    );
-    tags += JSON.stringify(await page.getStructTree());
-  }
-  const { info } = (await document.getMetadata()) as unknown as { info: Record<string, unknown> };
-  const width = (await document.getPage(1)).view[2] ?? 0;
-  return { pages, text: pages.join(' '), info, width, tags };
-}
-
 async function printed(name: string, of = deal): Promise<Printed> {
   const { status, bytes } = await download(service, as(name), of, 'pdf');
   expect(status).toBe(200);
-  return read(bytes);
+  return printedOf(bytes);
 }
 const page = async (name: string, path: string, of = deal) => (await as(name).ask(`/deals/${of}${path}`)).body;
 

@@ -6,6 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
 import readWorkbook from 'read-excel-file/node';
 import type { TestService } from '../harness.ts';
 import type { SignedIn } from '../web/person.ts';
@@ -47,6 +48,36 @@ export async function sheetsOf(bytes: Buffer): Promise<Sheets> {
 /** What a sheet has in the row that begins with this text, below the headings. */
 export const rowOf = (sheets: Sheets, sheet: string, first: string): readonly Value[] =>
   sheets.get(sheet)?.find(([cell]) => cell === first) ?? [];
+
+/** What is printed in a document, page by page and together. */
+export interface Printed {
+  readonly pages: readonly string[];
+  readonly text: string;
+  readonly info: Readonly<Record<string, unknown>>;
+  readonly width: number;
+  readonly tags: string;
+}
+
+/** Reads a document as programs that show such files do. */
+export async function printedOf(bytes: Uint8Array): Promise<Printed> {
+  const document = await getDocument({ data: new Uint8Array(bytes), verbosity: 0 }).promise;
+  const pages: string[] = [];
+  let tags = '';
+  for (let number = 1; number <= document.numPages; number += 1) {
+    const page = await document.getPage(number);
+    const { items } = await page.getTextContent();
+    pages.push(
+      items
+        .map((item) => ('str' in item ? item.str : ''))
+        .join(' ')
+        .replace(/\s+/g, ' '),
+    );
+    tags += JSON.stringify(await page.getStructTree());
+  }
+  const { info } = (await document.getMetadata()) as unknown as { info: Record<string, unknown> };
+  const width = (await document.getPage(1)).view[2] ?? 0;
+  return { pages, text: pages.join(' '), info, width, tags };
+}
 
 /** LibreOffice, where it is installed. */
 export const office = [
