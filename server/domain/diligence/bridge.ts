@@ -17,11 +17,11 @@ export interface Bridge {
   adjustments: { category: AdjustmentCategory; amount: string }[];
   adjusted_ebitda: string;
   /** What a bridge can be shown of: years, the last twelve months, and periods as the books name them. */
-  period_labels: string[];
+  period_labels: readonly string[];
   /** The months, which can be adjusted too. */
-  month_labels: string[];
+  month_labels: readonly string[];
   /** What normalizations are said to be of, where no figures with an EBITDA bear that name: they are in no bridge but their own. */
-  unmatched_labels: string[];
+  unmatched_labels: readonly string[];
 }
 
 interface Start {
@@ -53,24 +53,23 @@ const startsOf = oncePer(function startsOf(books: Books): ReadonlyMap<string, St
   ]);
 });
 
-/**
- * The bridge of the period with this label, which starts at nothing where there are no figures of it; without a label that
- * of the period adjusted last of those that there are figures of, else of the last twelve months, of a year, or of what
- * there is.
- */
-export function bridgeOf(books: Books, label: string | null = null): Bridge {
+/** What every bridge of these books is chosen from, and which labels are told beside it. */
+const labelsOf = oncePer(function labelsOf(books: Books) {
   const starts = startsOf(books);
   const adjusted = new Set(books.adjustments.map(({ period_label }) => period_label));
   const known = [...starts.keys()].toSorted((a, b) => byText(b, a));
   const told = earnings(books).filter((found) => starts.has(found.label));
-  const chosen =
-    label ??
-    [...adjusted].find((each) => starts.has(each)) ??
-    basisOf(told)?.label ??
-    told[0]?.label ??
-    known[0] ??
-    null;
-  const start = chosen === null ? undefined : starts.get(chosen);
+  return {
+    first: [...adjusted].find((each) => starts.has(each)) ?? basisOf(told)?.label ?? told[0]?.label ?? known[0] ?? null,
+    period_labels: known.filter((each) => starts.get(each)?.isMonth === false || adjusted.has(each)),
+    month_labels: known.filter((each) => starts.get(each)?.isMonth),
+    unmatched_labels: [...adjusted].filter((each) => !starts.has(each)).toSorted(byText),
+  };
+});
+
+function bridgeFrom(books: Books, chosen: string | null): Bridge {
+  const { first: _, ...labels } = labelsOf(books);
+  const start = chosen === null ? undefined : startsOf(books).get(chosen);
   const reported = start?.reported ?? zero;
   const its = books.adjustments.filter(({ period_label }) => period_label === chosen);
   return {
@@ -83,8 +82,16 @@ export function bridgeOf(books: Books, label: string | null = null): Bridge {
       return amounts.length > 0 ? [{ category, amount: written(sum(amounts)) }] : [];
     }),
     adjusted_ebitda: written(add(reported, sum(its.map(({ amount }) => amount)))),
-    period_labels: known.filter((each) => starts.get(each)?.isMonth === false || adjusted.has(each)),
-    month_labels: known.filter((each) => starts.get(each)?.isMonth),
-    unmatched_labels: [...adjusted].filter((each) => !starts.has(each)).toSorted(byText),
+    ...labels,
   };
 }
+
+const firstBridge = oncePer((books: Books) => bridgeFrom(books, labelsOf(books).first));
+
+/**
+ * The bridge of the period with this label, which starts at nothing where there are no figures of it; without a label that
+ * of the period adjusted last of those that there are figures of, else of the last twelve months, of a year, or of what
+ * there is.
+ */
+export const bridgeOf = (books: Books, label: string | null = null): Bridge =>
+  label === null ? firstBridge(books) : bridgeFrom(books, label);

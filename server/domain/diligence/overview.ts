@@ -8,9 +8,10 @@ import {
   type AnswersInSight,
   type ToldContradiction,
 } from './contradiction-answers.ts';
-import { concentration, customerBridge, type CustomerChange } from './customers.ts';
+import { concentration, customerBridge, type Concentration, type CustomerChange } from './customers.ts';
 import { round, sum, written, type Decimal } from './decimals.ts';
 import { earnings, resolved, seasonality } from './earnings.ts';
+import { oncePer } from './kept.ts';
 import { restatements } from './restatements.ts';
 
 /** A value with its decimals as strings. */
@@ -84,20 +85,11 @@ const inShort = (share: Decimal | null): Decimal | null => share && round(share,
 const inWords = ({ sentence, answer }: ToldContradiction): string =>
   answer ? `${sentence} ${answerInShort(answer, brief.why)}` : sentence;
 
-/** Earnings of the latest periods and what contradicts itself, in few words: for assistants. Null without figures. */
-export function earningsInShort(books: Books, sight: AnswersInSight) {
+const latestEarnings = oncePer(function latestEarnings(books: Books) {
   const found = earnings(books);
   if (found.length === 0) return null;
   const whole = found.filter(({ kind }) => kind !== 'partial_year');
   const told = [...whole, ...found.filter(({ kind }) => kind === 'partial_year')].slice(0, brief.periods);
-  const { open, explained } = toldContradictions(books, sight);
-  const all = [...open, ...explained];
-  let length = 0;
-  const named = [...Map.groupBy(all, ({ kind }) => kind).values()]
-    .flatMap((its) => its.slice(0, brief.ofKind))
-    .slice(0, brief.contradictions)
-    .map(inWords)
-    .filter((text, place) => (length += text.length) <= brief.characters || place === 0);
   return writtenOut({
     columns: ['period', 'revenue', 'gross_margin', 'ebitda', 'ebitda_margin', 'adjusted_ebitda', 'sde'],
     earnings: told.map((one) => [
@@ -109,15 +101,29 @@ export function earningsInShort(books: Books, sight: AnswersInSight) {
       one.adjusted_ebitda,
       one.sde,
     ]),
+  });
+});
+
+/** Earnings of the latest periods and what contradicts itself, in few words: for assistants. Null without figures. */
+export function earningsInShort(books: Books, sight: AnswersInSight) {
+  const latest = latestEarnings(books);
+  if (!latest) return null;
+  const { open, explained } = toldContradictions(books, sight);
+  const all = [...open, ...explained];
+  let length = 0;
+  const named = [...Map.groupBy(all, ({ kind }) => kind).values()]
+    .flatMap((its) => its.slice(0, brief.ofKind))
+    .slice(0, brief.contradictions)
+    .map(inWords)
+    .filter((text, place) => (length += text.length) <= brief.characters || place === 0);
+  return {
+    ...latest,
     ...(named.length > 0 ? { contradictions: named } : {}),
     ...(named.length < all.length ? { contradictions_in_all: all.length } : {}),
-  });
+  };
 }
 
-/** What hangs on customers in the period that holds the day, and what became of them since the period before, in few words. */
-export function customersInShort(books: Books, asOf: Day) {
-  const found = concentration(books, asOf);
-  if (!found) return null;
+function shortOf(books: Books, found: Concentration) {
   const latest = customerBridge(books);
   const bridge = latest?.after.last === found.last ? latest : null;
   const part = (changes: readonly CustomerChange[]) => ({
@@ -152,24 +158,39 @@ export function customersInShort(books: Books, asOf: Day) {
   });
 }
 
+const shortOfEach = oncePer((books: Books) => oncePer((found: Concentration) => shortOf(books, found)));
+
+/** What hangs on customers in the period that holds the day, and what became of them since the period before, in few words. */
+export function customersInShort(books: Books, asOf: Day) {
+  const found = concentration(books, asOf);
+  return found && shortOfEach(books)(found);
+}
+
 const shown = (found: readonly ToldContradiction[]) => ({
   count: found.length,
-  items: found.slice(0, most.contradictions),
+  items: writtenOut(found.slice(0, most.contradictions)),
 });
 
-/** Everything that is computed of these books; of contradictions what the caller may see. */
-export function qoeOverview(books: Books, sight: AnswersInSight) {
+/** What everybody who sees these books is told of them. */
+const forAll = oncePer(function forAll(books: Books) {
   const { currency, superseded, otherCurrency, rows } = resolved(books);
   const restated = restatements(books);
-  const { open, explained } = toldContradictions(books, sight);
   return writtenOut({
     currency,
     uploads: books.uploads,
     earnings: earnings(books),
     seasonality: seasonality(books),
-    contradictions: { ...shown(open), explained: shown(explained), all: sight.all, may_answer: sight.may_answer },
     ...customersOf(books),
     restatements: { count: restated.length, items: restated.slice(0, most.restated) },
     counted: { rows: rows.length, superseded: superseded.length, other_currency: otherCurrency.length },
   });
+});
+
+/** Everything that is computed of these books; of contradictions what the caller may see. */
+export function qoeOverview(books: Books, sight: AnswersInSight) {
+  const { open, explained } = toldContradictions(books, sight);
+  return {
+    ...forAll(books),
+    contradictions: { ...shown(open), explained: shown(explained), all: sight.all, may_answer: sight.may_answer },
+  };
 }
