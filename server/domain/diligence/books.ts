@@ -77,7 +77,7 @@ export interface StoredBooks {
   adjustments: Told<Adjustment>[];
 }
 
-/** In SQL: rows of profit and loss `p`, and adjustments `n`, as {@link StoredBooks} has them. */
+/** In SQL: rows of profit and loss `p`, and adjustments `n`, as {@link StoredBooks} has them, and as app.books_of() writes them. */
 export const periodJson = `json_build_object('id', p.id, 'snapshot_id', p.snapshot_id, 'label', p.period_label,
         'first', p.period_start_date, 'last', p.period_end_date, 'currency', p.currency,
         'amounts', json_build_array(${plAmounts.map((name) => `p.${name}::text`).join(', ')}))`;
@@ -98,33 +98,18 @@ const stored = row<Found, [dealId: string, held: readonly string[]]>(
   'books_of_deal',
   `with deal as materialized (
      select d.id, d.currency from deals d where d.id = ${seenDeal('$1')}
-   ), uploads as materialized (
-     select s.id, s.completed_at, s.source_name from accounting_snapshots s
-     where s.deal_id = (select id from deal) and s.status = 'completed'
-     order by s.completed_at desc, s.id desc limit ${mostRows.uploads}
-   ), adjustments as materialized (
-     select n.* from normalizations n where n.deal_id = (select id from deal)
-     order by n.created_at desc, n.id desc limit ${mostRows.adjustments}
    ), seen as materialized (
-     select d.currency, encode(sha256(concat_ws(' ', d.id, d.currency,
-       (select string_agg(concat_ws(' ', u.id, u.completed_at), ' ') from uploads u), 'adjusted by',
-       (select string_agg(n.id::text, ' ') from adjustments n))::bytea), 'hex') as digest
+     select d.id, encode(sha256(concat_ws(' ', d.id, d.currency,
+       (select string_agg(concat_ws(' ', u.id, u.completed_at), ' ') from (
+          select s.id, s.completed_at from accounting_snapshots s where s.deal_id = d.id and s.status = 'completed'
+          order by s.completed_at desc, s.id desc limit ${mostRows.uploads}) u), 'adjusted by',
+       (select string_agg(n.id::text, ' ') from (
+          select n.id from normalizations n where n.deal_id = d.id
+          order by n.created_at desc, n.id desc limit ${mostRows.adjustments}) n))::bytea), 'hex') as digest
      from deal d
    )
-   select s.digest, case when s.digest <> all ($2) then json_build_object(
-     'currency', s.currency,
-     'uploads', (select coalesce(json_agg(${uploadJson}), '[]') from uploads u),
-     'periods', (select coalesce(json_agg(${periodJson}), '[]')
-       from (select p.* from pl_periods p join uploads u on u.id = p.snapshot_id
-         where p.deal_id = (select id from deal)
-         order by u.completed_at desc, p.period_start_date desc, p.id desc limit ${mostRows.periods}) p),
-     'customers', (select coalesce(json_agg(json_build_object('id', c.id, 'snapshot_id', c.snapshot_id, 'name', c.customer_name,
-         'first', c.period_start_date, 'last', c.period_end_date, 'currency', c.currency, 'revenue', c.revenue_total::text)), '[]')
-       from (select c.* from customer_revenues c join uploads u on u.id = c.snapshot_id
-         where c.deal_id = (select id from deal)
-         order by u.completed_at desc, c.period_start_date desc, c.revenue_total desc, c.id limit ${mostRows.customers}) c),
-     'adjustments', (select coalesce(json_agg(${adjustmentJson} order by n.created_at desc, n.id desc), '[]') from adjustments n)
-   )::text end as books
+   select s.digest, case when s.digest <> all ($2) then
+     app.books_of(s.id, ${mostRows.uploads}, ${mostRows.periods}, ${mostRows.customers}, ${mostRows.adjustments}) end as books
    from seen s`,
 );
 
