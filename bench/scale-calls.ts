@@ -14,10 +14,16 @@ import {
 } from '../server/domain/clients/authorization.ts';
 import { resetOwnSandbox } from '../server/domain/clients/sandboxes.ts';
 import { objectTypes, publishChanges } from '../server/domain/events/changes.ts';
-import { claimDeliveries, queueWebhooks } from '../server/domain/webhooks/deliveries.ts';
+import { claimDeliveries, noteDeliveries, queueWebhooks } from '../server/domain/webhooks/deliveries.ts';
 import { claimMail } from '../server/domain/outbox/mails.ts';
 import { bodiesToClear } from '../server/domain/documents/documents.ts';
 import { rememberedLines } from '../server/domain/diligence/account-lines.ts';
+import {
+  answerContradiction,
+  unanswerContradiction,
+  withdrawContradiction,
+} from '../server/domain/diligence/contradiction-answers.ts';
+import { completeSnapshot, processSnapshot, requestSnapshot } from '../server/domain/diligence/snapshots.ts';
 import { deadlines, enterWithCalendarLink } from '../server/domain/notifications/calendar.ts';
 import { queueNotificationMails, tellEvents } from '../server/domain/notifications/events.ts';
 import { remind } from '../server/domain/notifications/reminders.ts';
@@ -529,6 +535,91 @@ const rememberedOf = (database: Database, token: string, dealId: string): Job =>
       .then(() => 'done'),
 });
 
+/** A contradiction that is answered, and of which nothing is left. */
+const answered = (database: Database, token: string, dealId: string): Job => ({
+  name: 'answer_contradiction, withdraw_contradiction, unanswer_contradiction',
+  async run() {
+    const key = '0'.repeat(32);
+    const answer = { status: 'explained', why: 'The rent was prepaid.' } as const;
+    await database.together(
+      enterWithSession(digestOf(token), true, withinDeal(dealId)),
+      answerContradiction(dealId, { key, figures: key }, answer, from),
+      withdrawContradiction(dealId, key, from),
+      unanswerContradiction(dealId, key, from),
+    );
+    return 'done';
+  },
+});
+
+/** An upload with as many customers as a large one has; that of the run before goes. */
+function uploaded(database: Database, token: string, dealId: string): Job {
+  const customers = Array.from({ length: 5_000 }, (_, nth) => ({
+    customer_name: `Customer ${nth}`,
+    period_start_date: '2026-02-01',
+    period_end_date: '2026-02-28',
+    currency: 'USD',
+    revenue_total: '1000',
+  }));
+  const ofBench = `select id from accounting_snapshots where deal_id = '${dealId}' and source_name = 'bench'`;
+  return {
+    name: 'complete_snapshot: 5000 customers',
+    before: `delete from customer_revenues where snapshot_id in (${ofBench}); delete from accounting_snapshots where id in (${ofBench})`,
+    async run() {
+      const enter = enterWithSession(digestOf(token), true, withinDeal(dealId));
+      const [, id] = await database.together(enter, requestSnapshot(dealId, 'customer_revenue', 'bench', null, from));
+      await database.together(enter, processSnapshot(id));
+      await database.together(enter, ...completeSnapshot(dealId, id, { periods: [], customers }, from));
+      return 'done';
+    },
+  };
+}
+
+/** Deliveries of a webhook: written for what has changed, taken of many that were queued at once, noted, and none left. */
+function deliveries(database: Database, brokerageId: string | undefined): Job[] {
+  if (brokerageId === undefined) return [];
+  const endpoint = `(select id from webhook_endpoints where brokerage_id = '${brokerageId}' order by id limit 1)`;
+  return [
+    {
+      name: 'queue_webhooks: 100 changes',
+      before: `
+        update webhook_endpoints set place = (select c.seq from change_events c where c.brokerage_id = '${brokerageId}' order by c.seq desc offset 100 limit 1)
+          where id = ${endpoint}`,
+      run: () => database.run(queueWebhooks()).then((moved) => (moved ? 'done' : 'none')),
+    },
+    {
+      name: 'claim_deliveries, note_deliveries: 50 of 500',
+      before: `
+        update webhook_deliveries set state = 'waiting', ended_at = null, attempts = 0, next_attempt_at = now() - interval '1 minute'
+          where id in (select d.id from webhook_deliveries d where d.endpoint_id = ${endpoint} order by d.created_at desc, d.nr desc limit 500);
+        update webhook_endpoints set claim = null, claimed_until = null, rests_until = null where id = ${endpoint}`,
+      async run() {
+        const [lot] = await database.run(claimDeliveries(1));
+        if (!lot) return 'none';
+        const sent = { outcome: 'delivered', url: lot.url, bytes: 512, digest: '0'.repeat(64), status: 204 } as const;
+        const attempts = lot.deliveries.map(({ id }) => ({
+          ...sent,
+          id,
+          nth: 1,
+          error: null,
+          answer: null,
+          answer_type: null,
+          millis: 80,
+        }));
+        const { endpoint_id, claim } = lot;
+        await database.run(
+          noteDeliveries([{ endpoint: endpoint_id, claim, is_over: false, more: 50, held: [], attempts }]),
+        );
+        return 'done';
+      },
+    },
+    {
+      name: 'claim_deliveries: none is due',
+      before: `update webhook_deliveries set state = 'delivered', ended_at = now(), next_attempt_at = null where state = 'waiting'`,
+      run: () => database.run(claimDeliveries(32)).then(() => 'done'),
+    },
+  ];
+}
+
 /** The token of a test key that is made beside the keys of the platform. */
 const testToken = 'dk_test_of_the_bench';
 
@@ -599,10 +690,12 @@ export function jobsOf(
     { name: 'claim_mail: one is due', before: oneDue, run: () => done(database.run(claimMail())) },
     { name: 'publish_changes: none is new', run: () => done(database.run(publishChanges())) },
     { name: 'queue_webhooks: nothing is new', run: () => done(database.run(queueWebhooks())) },
-    { name: 'claim_deliveries: none is due', run: () => done(database.run(claimDeliveries(32))) },
+    ...deliveries(database, apiKeys[0]?.brokerage_id),
     { name: 'claim_mail: none is due', run: () => done(database.run(claimMail())) },
     ...clientsByDocument(database, broker),
-    ...(broker?.deal_id ? [rememberedOf(database, broker.session_token, broker.deal_id)] : []),
+    ...(broker?.deal_id
+      ? [rememberedOf, answered, uploaded].map((job) => job(database, broker.session_token, broker.deal_id ?? ''))
+      : []),
     ...sandboxJobs(database, apiKeys[0]?.brokerage_id),
     ...expansions(database, apiKeys[0]?.token),
     {
