@@ -338,19 +338,19 @@ CREATE POLICY keys_with_the_scope ON public.change_events FOR SELECT TO dealkeep
     USING (
 CASE object_type
     WHEN 'contact'::text THEN brokerage_id = (( SELECT app.key_brokerage('contacts:read'::text) AS key_brokerage))
-    WHEN 'deal'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['deals:read'::text]) AS deals_as))::uuid[])
-    WHEN 'participant'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['participants:read'::text]) AS deals_as))::uuid[])
-    WHEN 'nda'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['ndas:read'::text]) AS deals_as))::uuid[])
-    WHEN 'offer'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['offers:read'::text]) AS deals_as))::uuid[])
-    WHEN 'question'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['questions:read'::text]) AS deals_as))::uuid[])
-    WHEN 'document'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['documents:read'::text]) AS deals_as))::uuid[])
-    WHEN 'production_document'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['documents:read'::text]) AS deals_as))::uuid[])
-    WHEN 'qoe_checklist_item'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['qoe:read'::text]) AS deals_as))::uuid[])
-    WHEN 'accounting_snapshot'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['qoe:read'::text]) AS deals_as))::uuid[])
-    WHEN 'normalization'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['qoe:read'::text]) AS deals_as))::uuid[])
-    WHEN 'closing_condition'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['conditions:read'::text]) AS deals_as))::uuid[])
-    WHEN 'finding'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['findings:read'::text]) AS deals_as))::uuid[])
-    WHEN 'financing_source'::text THEN about_deal = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['financing:read'::text]) AS deals_as))::uuid[])
+    WHEN 'deal'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['deals:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'participant'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['participants:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'nda'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['ndas:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'offer'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['offers:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'question'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['questions:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'document'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['documents:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'production_document'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['documents:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'qoe_checklist_item'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['qoe:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'accounting_snapshot'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['qoe:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'normalization'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['qoe:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'closing_condition'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['conditions:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'finding'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['findings:read'::text]) AS deals_as)) AS unnest))
+    WHEN 'financing_source'::text THEN (about_deal IN ( SELECT unnest(( SELECT app.deals_as(VARIADIC ARRAY['financing:read'::text]) AS deals_as)) AS unnest))
     ELSE false
 END);
 GRANT SELECT ON public.change_events TO dealkeep_server;
@@ -1676,7 +1676,7 @@ CREATE TABLE public.webhook_deliveries (
     CONSTRAINT webhook_deliveries_state_check CHECK (state = ANY (ARRAY['waiting'::text, 'delivered'::text, 'failed'::text, 'dropped'::text]))
 );
 CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree (created_at);
-CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
+CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at, nr) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_in_log ON public.webhook_deliveries USING btree (endpoint_id, created_at DESC, nr DESC);
 CREATE INDEX webhook_deliveries_in_order ON public.webhook_deliveries USING btree (endpoint_id, object_id, nr) WHERE state = 'waiting'::text;
 ALTER TABLE public.webhook_deliveries ENABLE ROW LEVEL SECURITY;
@@ -13306,3 +13306,5 @@ $procedure$;
 -- afdcfb97519a0a29af6a156245ee1372c5f5039923e4907a4507b3f57011bf7d  136_qoe_of_one_deal.sql
 -- fee41e9206e16f3d9a06f75635a89cd170dc533ab8df9060b1d2ca145bc6b4f8  137_uploads_are_final.sql
 -- 0e6c8d9b4b4039364b2a8972b3860e334424b06a94580eba5f597cee256f698b  138_books_of_a_deal.sql
+-- e48f081b3233acd9820bef0ccb1da3cf7ee46030a2bdada1b0f92a2e75df74a3  140_events_by_hash.sql
+-- 291e2a45e6ba5623cb10e7313086049e8d0e307d8692290a06d75287d66dc27f  141_deliveries_due_in_order.sql
