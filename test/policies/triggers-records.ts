@@ -459,3 +459,30 @@ recordsChecks.push({
     );
   },
 });
+
+check('an upload takes rows until it has ended', async (trial) => {
+  const { as, put } = trial;
+  const { deal } = await dealOf(trial);
+  const upload = (of: string, status: string) =>
+    put('accounting_snapshots', { deal_id: of, snapshot_type: 'full', status });
+  const adding = (to: string, of = deal) => [
+    `insert into customer_revenues (deal_id, snapshot_id, customer_name, period_start_date, period_end_date, currency, revenue_total)
+      values ('${of}', '${to}', 'Diner', '2026-02-01', '2026-02-28', 'USD', 10)`,
+    `insert into pl_periods (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, revenue)
+      values ('${of}', '${to}', '2026-02', '2026-02-01', '2026-02-28', 'USD', 10)`,
+  ];
+  for (const [status, outcome] of Object.entries({
+    requested: 'done',
+    processing: 'done',
+    completed: '42501',
+    failed: '42501',
+  })) {
+    const id = await upload(deal, status);
+    for (const text of adding(id)) assert.equal(await as('seller', text), outcome, status);
+  }
+  const other = await put('deals', { organization_id: trial.brokerage, title: 'Dairy', state: 'listed' });
+  const id = await upload(other, 'processing');
+  for (const text of adding(id, other)) assert.equal(await as('seller', text), '42501');
+  // A foreign key: an upload is of the deal that its rows are of.
+  for (const text of adding(id)) assert.equal(await as('seller', text), '23503');
+});
