@@ -205,6 +205,12 @@ test('finds a transaction that holds changes back, deliveries that wait, and web
     await open.query('rollback');
     await open.end();
     await owner.query('delete from webhook_endpoints');
+    // The tests that follow find what was held back told.
+    await expect
+      .poll(async () => (await owner.query('select from vault.change_stream where mark is not null')).rowCount, {
+        timeout: 60_000,
+      })
+      .toBe(0);
   }
 });
 

@@ -100,7 +100,9 @@ test('the settings keep how loud each kind is, the hour, and what is quieter', {
   const desk = await openDesk(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });
   const { page } = desk;
   await desk.go(`/deals/${web.scene.deal}`);
+  const kept = page.waitForResponse((response) => response.request().method() === 'PUT');
   await page.getByLabel('What you hear of this deal').selectOption('off');
+  await kept;
   await desk.go('/settings/notifications');
   expect(await page.getByLabel('Time zone').inputValue()).toBe('America/New_York');
   await page.getByLabel('A document is added for you').selectOption('at_once');
@@ -111,7 +113,7 @@ test('the settings keep how loud each kind is, the hour, and what is quieter', {
   await expectAccessible(page);
   const seller = await web.as('seller');
   await expect
-    .poll(async () => (await seller.ask('/notifications/choices')).body)
+    .poll(async () => (await seller.ask('/notifications/choices')).body, { timeout: 15_000 })
     .toMatchObject({
       settings: { time_zone: 'America/New_York', digest_hour: 17 },
       deals: [{ deal_title: 'Corner bakery', delivery: 'off' }],
