@@ -42,23 +42,24 @@ const fileName = (title: string, day: string, format: ReportFormat): string =>
 
 async function sendReport(services: Services, c: Context, format: ReportFormat): Promise<Response> {
   const dealId = pathId(c);
+  const [{ user_id }] = await withPersonAndDeal(services, c, dealId);
   // Who asks for the head alone gets no report: nothing is written, and nothing noted.
-  if (c.req.method === 'HEAD') {
-    await withPersonAndDeal(services, c, dealId);
-    return c.body(null, 200, { 'Content-Type': mediaTypes[format] });
-  }
+  if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': mediaTypes[format] });
   const { financing } = services.config.features;
-  const [person, ...answers] = await withPersonAndDeal(services, c, dealId, ...reportReads(dealId, financing));
-  const [deal, time] = answers;
-  const { title } = orNotFound(deal);
-  const task: ReportTask = { format, reader: person.name, answers, withFinancing: financing };
-  const answer = await turn(person.user_id, () => doneApart<WrittenReport>(writerProgram, limits, task, busy));
+  // Read when its turn has come, so that one that is refused costs no read and those that wait hold nothing.
+  const { answer, title, day } = await turn(user_id, async () => {
+    const [person, ...answers] = await withPersonAndDeal(services, c, dealId, ...reportReads(dealId, financing));
+    const [deal, time] = answers;
+    const task: ReportTask = { format, reader: person.name, answers, withFinancing: financing };
+    const written = await doneApart<WrittenReport>(writerProgram, limits, task, busy);
+    return { answer: written, title: orNotFound(deal).title, day: orNotFound(time).day };
+  });
   if ('fault' in answer) throw new Error(`A report could not be written: ${answer.fault}`);
   // Noted is what is given out, and given out to who still sees the deal: it may have waited for minutes.
   await withPersonAndDeal(services, c, dealId, noteReport(dealId, format, originOf(c)));
   return c.body(new Uint8Array(answer.bytes), 200, {
     'Content-Type': mediaTypes[format],
-    'Content-Disposition': disposition('attachment', fileName(title, orNotFound(time).day, format)),
+    'Content-Disposition': disposition('attachment', fileName(title, day, format)),
   });
 }
 
