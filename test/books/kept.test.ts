@@ -5,9 +5,8 @@ import { readBooks, type Books, type StoredBooks } from '../../server/domain/dil
 import { bridgeOf } from '../../server/domain/diligence/bridge.ts';
 import { contradictions } from '../../server/domain/diligence/contradictions.ts';
 import { concentration, customerBridge } from '../../server/domain/diligence/customers.ts';
-import { writtenOrNull } from '../../server/domain/diligence/decimals.ts';
+import { writtenOrNull, writtenOut } from '../../server/domain/diligence/decimals.ts';
 import { earnings } from '../../server/domain/diligence/earnings.ts';
-import { writtenOut } from '../../server/domain/diligence/overview.ts';
 import { plAmounts } from '../../server/domain/diligence/snapshots.ts';
 import { comparedWith } from '../../server/domain/offers/assessment.ts';
 import { callers } from '../policies/scene.ts';

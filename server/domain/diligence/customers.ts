@@ -68,6 +68,10 @@ export interface CustomerChange {
   readonly difference: Decimal;
 }
 
+/** By how much revenue these changes differ together. */
+export const differenceOf = (changes: readonly CustomerChange[]): Decimal =>
+  sum(changes.map(({ difference }) => difference));
+
 /** From the revenue of one period to that of the other: `before` and the five parts together are `after`. */
 export interface CustomerBridge {
   readonly before: { readonly first: Day; readonly last: Day; readonly total: Decimal };

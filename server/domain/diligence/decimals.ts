@@ -113,3 +113,25 @@ export function spoken(value: Decimal): string {
   const grouped = integer.replace(/\B(?=(\d{3})+$)/g, ',');
   return `${isNegative(value) ? '-' : ''}${grouped}${fraction === '' ? '' : `.${fraction.padEnd(2, '0')}`}`;
 }
+
+/** A value with its decimals as strings. */
+export type Written<T> = T extends Decimal
+  ? string
+  : T extends readonly (infer One)[]
+    ? Written<One>[]
+    : T extends object
+      ? { -readonly [K in keyof T]: Written<T[K]> }
+      : T;
+
+const isDecimal = (value: object): value is Decimal => 'units' in value && typeof value.units === 'bigint';
+
+/** The same with every decimal written out. */
+export function writtenOut<T>(value: T): Written<T> {
+  const out = (each: unknown): unknown => {
+    if (typeof each !== 'object' || each === null) return each;
+    if (Array.isArray(each)) return each.map(out);
+    if (isDecimal(each)) return written(each);
+    return Object.fromEntries(Object.entries(each).map(([name, inner]) => [name, out(inner)]));
+  };
+  return out(value) as Written<T>;
+}

@@ -15,10 +15,10 @@ import {
   type CustomerBridge,
   type CustomerChange,
 } from '../diligence/customers.ts';
-import { compare, decimal, sum, written, zero } from '../diligence/decimals.ts';
+import { compare, decimal, sum, written, writtenOut, zero } from '../diligence/decimals.ts';
 import { ebitdaOf, earnings, grossProfitOf, resolved, rowsYearBefore } from '../diligence/earnings.ts';
 import { rounded } from '../diligence/fractions.ts';
-import { qoeOverview, writtenOut } from '../diligence/overview.ts';
+import { qoeOverview } from '../diligence/overview.ts';
 import { amountsOf, assessed, funding, moment } from '../offers/assessment.ts';
 import { dealOffers, hasPassed, mostOffersAPage, type DealOffer } from '../offers/offers.ts';
 import type { Results } from '../../database/database.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { customerConcentration } from '../../domain/diligence/figures.ts';
-import { customersInShort } from '../../domain/diligence/overview.ts';
+import { customersInShort } from '../../domain/diligence/summaries.ts';
 import { sharing } from '../condensed.ts';
 import { defineTool, reads } from '../define.ts';
 import { date, dealId } from '../inputs.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { answersInSight } from '../../domain/diligence/contradiction-answers.ts';
-import { earningsInShort } from '../../domain/diligence/overview.ts';
+import { earningsInShort } from '../../domain/diligence/summaries.ts';
 import { plPeriods } from '../../domain/diligence/figures.ts';
 import { periodsInColumns } from '../condensed.ts';
 import { defineTool, reads } from '../define.ts';

@@ -1,0 +1,104 @@
+/** What is computed of a deal's books in few words, for assistants: beside what the tools answer (docs/books.md). */
+
+import type { Books } from './books.ts';
+import type { Day } from './calendar.ts';
+import {
+  answerInShort,
+  toldContradictions,
+  type AnswersInSight,
+  type ToldContradiction,
+} from './contradiction-answers.ts';
+import { concentration, customerBridge, differenceOf, type Concentration, type CustomerChange } from './customers.ts';
+import { round, writtenOut, type Decimal } from './decimals.ts';
+import { earnings } from './earnings.ts';
+import { oncePer } from './kept.ts';
+
+/** How many periods, contradictions (and of one kind) and names a summary has at most, and characters of an answer and of all contradictions. */
+const brief = { periods: 4, contradictions: 6, ofKind: 2, names: 3, why: 100, characters: 600 } as const;
+
+const inShort = (share: Decimal | null): Decimal | null => share && round(share, 4n);
+
+/** A contradiction and the beginning of its answer: "… 10 less. Explained: the lease was prepaid." */
+const inWords = ({ sentence, answer }: ToldContradiction): string =>
+  answer ? `${sentence} ${answerInShort(answer, brief.why)}` : sentence;
+
+const latestEarnings = oncePer(function latestEarnings(books: Books) {
+  const found = earnings(books);
+  if (found.length === 0) return null;
+  const whole = found.filter(({ kind }) => kind !== 'partial_year');
+  const told = [...whole, ...found.filter(({ kind }) => kind === 'partial_year')].slice(0, brief.periods);
+  return writtenOut({
+    columns: ['period', 'revenue', 'gross_margin', 'ebitda', 'ebitda_margin', 'adjusted_ebitda', 'sde'],
+    earnings: told.map((one) => [
+      one.label,
+      one.amounts.revenue,
+      inShort(one.gross_margin),
+      one.reported_ebitda,
+      inShort(one.ebitda_margin),
+      one.adjusted_ebitda,
+      one.sde,
+    ]),
+  });
+});
+
+/** Earnings of the latest periods and what contradicts itself, in few words: for assistants. Null without figures. */
+export function earningsInShort(books: Books, sight: AnswersInSight) {
+  const latest = latestEarnings(books);
+  if (!latest) return null;
+  const { open, explained } = toldContradictions(books, sight);
+  const all = [...open, ...explained];
+  let length = 0;
+  const named = [...Map.groupBy(all, ({ kind }) => kind).values()]
+    .flatMap((its) => its.slice(0, brief.ofKind))
+    .slice(0, brief.contradictions)
+    .map(inWords)
+    .filter((text, place) => (length += text.length) <= brief.characters || place === 0);
+  return {
+    ...latest,
+    ...(named.length > 0 ? { contradictions: named } : {}),
+    ...(named.length < all.length ? { contradictions_in_all: all.length } : {}),
+  };
+}
+
+function shortOf(books: Books, found: Concentration) {
+  const latest = customerBridge(books);
+  const bridge = latest?.after.last === found.last ? latest : null;
+  const part = (changes: readonly CustomerChange[]) => ({
+    customers: changes.length,
+    difference: differenceOf(changes),
+  });
+  const earned = earnings(books).filter(({ kind, reported_ebitda }) => kind !== 'partial_year' && reported_ebitda);
+  return writtenOut({
+    ...(earned.length > 0
+      ? { ebitda: Object.fromEntries(earned.slice(0, 3).map(({ label, reported_ebitda }) => [label, reported_ebitda])) }
+      : {}),
+    customers_in_all: found.customers.length,
+    total: found.total,
+    half_of_it_from_largest: found.half,
+    ...(found.revenue ? { revenue_of_period: found.revenue } : {}),
+    hhi: found.hhi,
+    ...(found.ebitda_without_largest ? { ebitda_without_largest: found.ebitda_without_largest } : {}),
+    ...(found.same_names.length > 0
+      ? { names_perhaps_of_one: found.same_names.slice(0, brief.names).map(({ names }) => names) }
+      : {}),
+    ...(bridge
+      ? {
+          since: `${bridge.before.first} to ${bridge.before.last}`,
+          total_then: bridge.before.total,
+          kept: part(bridge.kept),
+          grown: part(bridge.grown),
+          shrunk: part(bridge.shrunk),
+          lost: part(bridge.lost),
+          new: part(bridge.new),
+        }
+      : {}),
+  });
+}
+
+const shortOfEach = oncePer((books: Books) => oncePer((found: Concentration) => shortOf(books, found)));
+
+/** What hangs on customers in the period that holds the day, and what became of them since the period before, in few words. */
+export function customersInShort(books: Books, asOf: Day) {
+  const found = concentration(books, asOf);
+  return found && shortOfEach(books)(found);
+}
