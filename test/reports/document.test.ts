@@ -13,7 +13,7 @@ const as = (name: string): SignedIn => people[name]!;
 const nowhere = '01900000-0000-7000-8000-000000000000';
 
 beforeAll(async () => {
-  service = await openService({ demo: true });
+  service = await openService({ demo: true, config: { features: { financing: true, findings: true } } });
   deal = service.demo.deals.with_everything;
   for (const [name, { user_id }] of Object.entries(service.demo.people))
     people[name] = await signInAs(service, user_id);
@@ -40,9 +40,10 @@ const money = (amount: string): string => {
 describe('each reader', () => {
   test.each(['broker', 'seller', 'buyer'])('the %s finds what the pages tell them, to the cent', async (name) => {
     const { text, pages, info, width, tags } = await printed(name);
-    const [{ earnings, concentration }, customers, { items: offers }, { basis, offers: worths }] = await Promise.all(
-      ['/qoe/computed', '/qoe/customers', '/offers', '/offers/worth'].map((path) => page(name, path)),
-    );
+    const [{ earnings, concentration }, customers, { items: offers }, { basis, offers: worths, sba_rules }] =
+      await Promise.all(
+        ['/qoe/computed', '/qoe/customers', '/offers', '/offers/worth'].map((path) => page(name, path)),
+      );
     for (const { label, amounts, reported_ebitda, adjusted_ebitda, sde } of earnings.slice(0, 6)) {
       expect(text).toContain(label);
       for (const amount of [amounts.revenue, reported_ebitda, adjusted_ebitda, sde])
@@ -58,7 +59,13 @@ describe('each reader', () => {
       expect(text).toContain(mine ? 'Your offer' : buyer_name);
       expect(text).toContain(money(payload.purchase_price));
     }
-    for (const { multiples, coverage } of worths) {
+    for (const { id, rule, citation } of sba_rules) {
+      expect([id, text]).toEqual([id, expect.stringContaining(rule)]);
+      expect(text).toContain(citation);
+    }
+    expect(sba_rules.length).toBeGreaterThan(0);
+    for (const { multiples, coverage, sba } of worths) {
+      for (const { answer } of sba) expect(text).toContain(answer.why ?? answer.ask);
       expect(text).toContain(`${Number(multiples.adjusted_ebitda).toFixed(2)}×`);
       for (const sentence of coverage.sentences) expect(text).toContain(sentence);
     }

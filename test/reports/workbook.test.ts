@@ -17,7 +17,7 @@ const as = (name: string): SignedIn => people[name]!;
 const nowhere = '01900000-0000-7000-8000-000000000000';
 
 beforeAll(async () => {
-  service = await openService({ demo: true });
+  service = await openService({ demo: true, config: { features: { financing: true, findings: true } } });
   deal = service.demo.deals.with_everything;
   for (const [name, { user_id }] of Object.entries(service.demo.people))
     people[name] = await signInAs(service, user_id);
@@ -100,6 +100,7 @@ interface Worth {
   offer_id: string;
   multiples: Record<string, string | null> | null;
   coverage: { debt: string } | null;
+  sba: { id: string; answer: { why?: string; ask?: string } }[] | null;
 }
 
 /** The rows of offers, down to the first that is empty. */
@@ -127,6 +128,10 @@ async function expectSameOffers(sheets: Sheets, name: string): Promise<void> {
   const byPrice = (a: (string | null)[], b: (string | null)[]) => Number(b[0]) - Number(a[0]);
   expect(told.toSorted(byPrice)).toEqual(expected.toSorted(byPrice));
   expect(told.length).toBeGreaterThan(0);
+  const answered = (sheets.get('SBA rules') ?? []).slice(4).map((row) => row[2]);
+  const said = offers.flatMap(({ sba }: Worth) => (sba ?? []).map(({ answer }) => answer.why ?? answer.ask));
+  expect(said.length).toBeGreaterThan(0);
+  expect(answered.toSorted()).toEqual(said.toSorted());
 }
 
 describe('each reader', () => {
@@ -173,7 +178,7 @@ describe('each reader', () => {
 
   test('outside of the workspace finds their own offer alone, and who is not on the deal nothing', async () => {
     const sheets = await workbookOf('other_buyer');
-    expect([...sheets.keys()].filter((name) => name !== 'Offers')).toEqual(['Summary']);
+    expect([...sheets.keys()].filter((name) => name !== 'Offers')).toEqual(['Summary', 'SBA rules']);
     for (const method of ['GET', 'HEAD']) {
       const [hidden, missing] = await Promise.all([
         download(service, as('outsider'), deal, 'xlsx', method),

@@ -148,7 +148,7 @@ function offersOf(
     payload,
     expired: hasPassed(payload.expires_at, now),
   }));
-  const { basis, offers: worths, compared } = assessed({ ...given, offers });
+  const { basis, offers: worths, compared, sba_rules } = assessed({ ...given, offers });
   const byPrice = items
     .map((offer) => offerIn(offer, now))
     .toSorted((a, b) => {
@@ -158,14 +158,17 @@ function offersOf(
   return {
     basis,
     compared,
+    /** Those in force on the day of the report; none where no offer is held against them. */
+    sba_rules,
     items: byPrice.map((offer) => {
-      const { multiples, money, coverage, paid_for } = worths.find(({ offer_id }) => offer_id === offer.id) ?? {};
+      const { multiples, money, coverage, paid_for, sba } = worths.find(({ offer_id }) => offer_id === offer.id) ?? {};
       const covered = coverage ?? null;
       return {
         ...offer,
         multiples: multiples ?? null,
         money: money ?? null,
         paid_for: paid_for ?? null,
+        sba: sba ?? null,
         coverage: covered && {
           debt: covered.debt,
           debt_is: covered.debt_is,

@@ -10,6 +10,8 @@ import {
   computedFrom,
   leftOutWords,
   lineWords,
+  sbaInWords,
+  sbaSentence,
   termWords,
   titleOf,
   uploadWords,
@@ -321,6 +323,25 @@ function tellOffers(pages: Pages, contents: ReportContents): void {
   for (const offer of items.slice(0, most.offers)) tellCoverage(pages, offer);
 }
 
+function tellSba(pages: Pages, { offers: { items, sba_rules: rules } }: ReportContents): void {
+  const held = items.filter(({ sba }) => sba !== null);
+  const shown = held.slice(0, most.offers);
+  if (shown.length === 0) return;
+  pages.section('SBA 7(a) rules', sbaSentence);
+  for (const { buyer, sba } of shown) {
+    pages.subsection(buyer);
+    pages.table(
+      [left('Rule', 1.6), left('Stands in, since', 1.1), left('Answer', 0.5), left('', 1.6)],
+      (sba ?? []).map(({ id, answer }) => {
+        const rule = rules.find((one) => one.id === id);
+        const where = rule ? `${rule.citation}, ${dayOf(rule.effective)}` : none;
+        return { cells: [rule?.rule ?? id, where, ...sbaInWords(answer)] };
+      }),
+    );
+  }
+  if (held.length > shown.length) pages.soft(`And ${held.length - shown.length} more, in the workbook.`);
+}
+
 /** Multiples only where there is something to be multiples of. */
 const earnedOnly = (lines: typeof offerLines, earned: boolean): typeof offerLines =>
   earned ? lines : lines.filter(([label]) => !/^(of |Multiple)/.test(label));
@@ -388,6 +409,7 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   tellContradictions(pages, contents);
   tellCustomers(pages, contents);
   tellOffers(pages, contents);
+  tellSba(pages, contents);
   tellRestated(pages, contents);
   tellPeriods(pages, contents);
   tellUploads(pages, contents);

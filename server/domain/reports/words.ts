@@ -3,6 +3,7 @@
 import { decimal, spoken } from '../diligence/decimals.ts';
 import type { AdjustmentCategory } from '../diligence/normalizations.ts';
 import type { PlAmount, Snapshot } from '../diligence/snapshots.ts';
+import type { SbaAnswer } from '../diligence/sba-rules.ts';
 import type { ReportContents } from './contents.ts';
 
 export const lineWords: Readonly<Record<PlAmount, string>> = {
@@ -47,6 +48,15 @@ export const termWords = {
   rollover_equity: 'Rollover equity',
   unsaid: 'Not said',
 } as const;
+
+/** What a rule of the SBA answers, in the order in which it is told, and the sentence that it answers with. */
+export function sbaInWords(answer: SbaAnswer['answer']): readonly [result: string, sentence: string] {
+  if (answer.result === 'ask') return ['Ask', answer.ask];
+  return [answer.result === 'met' ? 'Met' : 'Not met', answer.why];
+}
+
+export const sbaSentence =
+  'What the rules for 7(a) loans say of each offer, from what was entered. The lender decides.';
 
 /** What every report says of itself. */
 export const computedFrom = 'Computed from what was uploaded. It is no audit and no advice.';

@@ -28,6 +28,8 @@ import {
   computedFrom,
   leftOutWords,
   lineWords,
+  sbaInWords,
+  sbaSentence,
   termWords,
   titleOf,
   uploadWords,
@@ -534,6 +536,41 @@ function comparedRows({ offers: { items, compared } }: ReportContents, row: numb
   ];
 }
 
+function sbaSheet({ offers: { items, sba_rules: rules } }: ReportContents): ReportSheet | null {
+  const rows = items.flatMap(({ buyer, sba }) =>
+    (sba ?? []).map(({ id, answer }): Row => {
+      const rule = rules.find((one) => one.id === id);
+      const [result, sentence] = sbaInWords(answer);
+      return [
+        text(buyer),
+        text(result),
+        text(sentence, { wrap: true }),
+        text(rule?.rule ?? id, { wrap: true }),
+        text(rule?.citation ?? '', { wrap: true }),
+        rule ? day(rule.effective) : null,
+      ];
+    }),
+  );
+  if (rows.length === 0) return null;
+  return {
+    name: 'SBA rules',
+    widths: [28, 10, 60, 60, 30, 12],
+    rows: [
+      ...titled('SBA 7(a) rules', sbaSentence, [
+        head('Buyer', false),
+        head('Answer', false),
+        head('Why, or what to ask', false),
+        head('Rule', false),
+        head('Stands in', false),
+        head('Since', false),
+      ]),
+      ...rows,
+    ],
+    frozen: below,
+    landscape: true,
+  };
+}
+
 // ---- What is to be cleared up, restated, and uploaded.
 
 function contradictionsSheet({ computed: { contradictions } }: ReportContents): ReportSheet | null {
@@ -683,6 +720,7 @@ export function reportSheets(contents: ReportContents): ReportSheet[] {
     customersSheet(contents),
     changesSheet(contents),
     offersSheet(contents),
+    sbaSheet(contents),
     contradictionsSheet(contents),
     restatedSheet(contents),
     contents.periods.length > 0 ? periodsSheet(contents) : null,
