@@ -156,6 +156,23 @@ test('an export with as many accounts, months and faults as are read', async () 
   expect(await answersSoon(() => send(path, deep, { ...broker.headers, ...csv }))).toBe(200);
 });
 
+test('an export of more totals than accounts, each with an amount for every month', async () => {
+  const path = `/api/web/deals/${walk.scene.deal}/qoe/snapshots/preview?snapshot_type=profit_and_loss`;
+  const heading = `Account,${Array.from({ length: 120 }, (__, at) => `${2010 + Math.floor(at / 12)}-${(at % 12) + 1}`).join(',')}`;
+  const total = `Total income${',12345678901.25'.repeat(120)}`;
+  const exported = (totals: number) =>
+    [heading, `Sales${',1'.repeat(120)}`, ...Array.from({ length: totals }, () => total)].join('\n');
+  const ofMany = exported(1_600);
+  expect(await answersSoon(() => send(path, ofMany, { ...broker.headers, ...csv }))).toBe(200);
+  const body = exported(2_500);
+  const answer = await fetch(walk.service.origin + path, {
+    method: 'POST',
+    headers: { ...broker.headers, ...csv },
+    body,
+  });
+  expect([answer.status, await answer.text()]).toEqual([400, expect.stringMatching(/At most 200000 amounts/)]);
+});
+
 test('a password of combining marks, at the sign-in', async () => {
   const password = `a${'\u0301'.repeat(16_000)}${'\u0316'.repeat(16_000)}`;
   const body = JSON.stringify({ email: 'nobody@example.test', password });

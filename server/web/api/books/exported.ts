@@ -27,7 +27,9 @@ import { notAnAmount, readAmount } from './values.ts';
 import type { Table } from './workbook-reader.ts';
 
 /** The most of an export that is read, and of its faults that are told. */
-const limits = { rows: 3_000, accounts: 1_000, periods: 120, name: 200, parents: 10, faults: 500 };
+const limits = { rows: 3_000, accounts: 1_000, periods: 120, amounts: 200_000, name: 200, parents: 10, faults: 500 };
+/** Of so many rows the amounts are read between two turns of other requests. */
+const portion = 25;
 
 export interface ReadExport extends AccountsExport {
   readonly program: 'quickbooks' | 'xero' | null;
@@ -145,14 +147,18 @@ function entriesOf(rows: readonly (readonly string[])[], columns: ExportColumns,
     entries.push({ row, label, words, cells, kind: result ? 'result' : filled ? 'account' : 'heading' });
     if (entries.length > limits.rows) throw unreadable(`At most ${limits.rows} rows at once: split the export.`);
   }
+  const rowsOfAmounts = entries.filter(({ kind }) => kind !== 'heading').length;
+  if (rowsOfAmounts * amounts.length > limits.amounts)
+    throw unreadable(`At most ${limits.amounts} amounts at once: split the export.`);
   return entries;
 }
 
 /** Finds what each total is the total of, and marks it as one. */
-function groupsOf(entries: readonly Entry[]): Group[] {
+async function groupsOf(entries: readonly Entry[]): Promise<Group[]> {
   const open: number[] = [];
   const groups: Group[] = [];
   for (const [place, entry] of entries.entries()) {
+    if (place % portion === portion - 1) await othersFirst();
     const of = entry.kind === 'account' ? /^total (.+)$/.exec(entry.words)?.[1] : undefined;
     if (of !== undefined) {
       const bare = of.replace(/^for /, '');
@@ -195,9 +201,21 @@ function programOf(
 
 type Amounts = (Decimal | null)[];
 
-/** What the program itself computed, null where it says nothing that can be read. */
-const computed = ({ cells }: Entry, { periods }: ExportColumns): Amounts =>
-  periods.map(({ index }) => decimalOrNull(readAmount(cells[index] ?? '')));
+/** What the program itself computed, by the place of its row: null where it says nothing that can be read. */
+type Computed = ReadonlyMap<number, Amounts>;
+
+async function computedOf(entries: readonly Entry[], { periods }: ExportColumns): Promise<Computed> {
+  const computed = new Map<number, Amounts>();
+  for (const [place, { kind, cells }] of entries.entries()) {
+    if (place % portion === portion - 1) await othersFirst();
+    if (kind === 'total' || kind === 'result')
+      computed.set(
+        place,
+        periods.map(({ index }) => decimalOrNull(readAmount(cells[index] ?? ''))),
+      );
+  }
+  return computed;
+}
 
 const addedTo = (before: readonly (Decimal | null)[] | undefined, more: Amounts): Amounts =>
   more.map((amount, place) => {
@@ -220,7 +238,7 @@ async function accountsOf(
   const closed = new Set(groups.map(({ from }) => from));
   let heading: Entry | null = null;
   for (const [place, entry] of entries.entries()) {
-    if (place % 50 === 49) await othersFirst();
+    if (place % portion === portion - 1) await othersFirst();
     // A heading that no total closes reaches to the next one.
     if (entry.kind === 'heading' && !closed.has(place) && sectionOf(entry.words)) heading = entry;
     if (entry.kind === 'heading' && closed.has(place) && around(groups, place).length === 0) heading = null;
@@ -244,48 +262,56 @@ async function accountsOf(
 }
 
 /** The export's own figures for our lines. */
-function toldOf(entries: readonly Entry[], groups: readonly Group[], columns: ExportColumns): AccountsExport['told'] {
+async function toldOf(
+  entries: readonly Entry[],
+  groups: readonly Group[],
+  computed: Computed,
+): Promise<AccountsExport['told']> {
   const told: Partial<Record<ToldLine, Amounts>> = {};
   for (const [place, entry] of entries.entries()) {
+    if (place % portion === portion - 1) await othersFirst();
+    const says = computed.get(place);
+    if (says === undefined) continue;
     if (entry.kind === 'result') {
       const line = results.get(entry.words);
-      if (line) told[line] = computed(entry, columns);
+      if (line) told[line] = says;
     }
     if (entry.kind !== 'total') continue;
     const section = sectionOf(entry.words.replace(/^total (for )?/, ''));
     const line = section === 'income' ? 'revenue' : section === 'cost' ? 'cost_of_goods_sold' : null;
     const within = around(groups, place).some((group) => group.section !== null);
-    if (line && !within) told[line] = addedTo(told[line], computed(entry, columns));
+    if (line && !within) told[line] = addedTo(told[line], says);
   }
   return told;
 }
 
 /** Totals by row that are not the sum of the accounts in them, and totals by column likewise. */
-function doubtsOf(
+async function doubtsOf(
   entries: readonly Entry[],
   groups: readonly Group[],
   columns: ExportColumns,
   accounts: ReadonlyMap<number, Account>,
-): RowError[] {
+  computed: Computed,
+): Promise<RowError[]> {
   const doubts: RowError[] = [];
   // What the accounts up to each come to, so that a group in a group in a group takes no longer.
   const before: Decimal[][] = [columns.periods.map(() => zero)];
   const incomes = [0];
   for (const account of accounts.values()) {
+    if (before.length % portion === 0) await othersFirst();
     before.push(account.amounts.map((amount, place) => add(before.at(-1)?.[place] ?? zero, amount)));
     incomes.push((incomes.at(-1) ?? 0) + (isIncome(account) ? 1 : 0));
   }
-  const places = [...accounts.keys()];
-  const count = entries
-    .map((_, place) => places.findIndex((one) => one >= place))
-    .map((at) => (at === -1 ? places.length : at));
-  for (const { from, to } of groups) {
+  let passed = 0;
+  const count = entries.map((_, place) => (accounts.has(place) ? passed++ : passed));
+  for (const [nth, { from, to }] of groups.entries()) {
+    if (nth % portion === portion - 1) await othersFirst();
     const total = entries[to];
     const [first = 0, last = 0] = [count[from], count[to]];
     const income = (incomes[last] ?? 0) - (incomes[first] ?? 0);
     // Of income and expenses together a program shows the difference.
     if (!total || (income > 0 && income < last - first)) continue;
-    for (const [place, says] of computed(total, columns).entries()) {
+    for (const [place, says] of (computed.get(to) ?? []).entries()) {
       const come = subtract(before[last]?.[place] ?? zero, before[first]?.[place] ?? zero);
       if (says === null || equals(says, come) || doubts.length >= limits.faults) continue;
       doubts.push({
@@ -298,6 +324,7 @@ function doubtsOf(
   const { total } = columns;
   if (total === null || columns.leftOut.length > 0) return doubts;
   for (const [place, { row, amounts }] of accounts) {
+    if (place % portion === portion - 1) await othersFirst();
     const says = decimalOrNull(readAmount(entries[place]?.cells[total.index] ?? ''));
     const come = sum(amounts);
     if (says === null || equals(says, come) || doubts.length >= limits.faults) continue;
@@ -325,15 +352,13 @@ async function readTable(rows: readonly (readonly string[])[], columns: ExportCo
     throw unreadable(`At most ${limits.periods} months at once: split the export.`);
   const faults = headingFaults(columns);
   const entries = entriesOf(rows, columns, faults);
-  const groups = groupsOf(entries);
+  const groups = await groupsOf(entries);
   const accounts = await accountsOf(entries, groups, columns, faults);
   if (accounts.size === 0) throw unreadable('There are no accounts with amounts below the months.');
-  const told = toldOf(entries, groups, columns);
-  const all = entries
-    .filter(({ kind }) => kind === 'total' || kind === 'result')
-    .flatMap((one) => computed(one, columns));
+  const computed = await computedOf(entries, columns);
+  const told = await toldOf(entries, groups, computed);
   // Workbooks whose formulas were never calculated say 0 for each of them.
-  const calculated = all.some((amount) => amount !== null && !isZero(amount));
+  const calculated = computed.values().some((amounts) => amounts.some((amount) => amount !== null && !isZero(amount)));
   const texts = rows.flatMap((cells) => cells.slice(0, columns.firstPeriod));
   return {
     program: programOf(entries, columns, rows[columns.at] ?? []),
@@ -345,7 +370,7 @@ async function readTable(rows: readonly (readonly string[])[], columns: ExportCo
     told: calculated ? told : {},
     faults: faults.slice(0, limits.faults),
     // Where a cell cannot be read no total can agree.
-    doubts: calculated && faults.length === 0 ? doubtsOf(entries, groups, columns, accounts) : [],
+    doubts: calculated && faults.length === 0 ? await doubtsOf(entries, groups, columns, accounts, computed) : [],
   };
 }
 
