@@ -16,6 +16,7 @@ import {
   once,
   rememberAnswer,
 } from '../domain/clients/repeated-requests.ts';
+import { mustSee } from '../domain/visibility/must-see.ts';
 import type { Within } from '../domain/visibility/within.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem, problemOf } from '../http/problem.ts';
@@ -50,6 +51,8 @@ export interface Write<S extends readonly Statement<unknown>[]> {
   readonly answer: (results: Results<S>, caller: KeyCaller) => Answered;
   /** The answer shows a secret once: what is remembered of it is encrypted. */
   readonly isSecret?: boolean;
+  /** Refuses to give an answer again to a key that does not see any more what it tells of, where that is not the deal that the request is about. */
+  readonly mayHearAgain?: (answered: Answered) => Statement<unknown>;
 }
 
 /** An answer as it is remembered. */
@@ -78,7 +81,7 @@ export interface Writes {
    *
    * With an `Idempotency-Key` the answer is remembered in the transaction of the change, for 24 hours, by API key, method, path
    * and `said`, and is given again with `Idempotent-Replayed: true`; asked with anything else, the key is refused with 400. Only
-   * an answer is remembered, never an error.
+   * an answer is remembered, never an error. Of a deal that was closed to keys since, nothing is given again.
    */
   run<const S extends readonly Statement<unknown>[]>(
     c: Context,
@@ -131,10 +134,11 @@ export function openWrites(services: Services, callers: Callers): Writes {
   /** Makes the change and remembers its answer; gives the answer of an earlier request with the same key where there was one. */
   function doneOnce<const S extends readonly Statement<unknown>[]>(
     { enter, admit }: Entry,
-    { statements, answer, isSecret = false }: Write<S>,
+    { statements, answer, isSecret = false, mayHearAgain }: Write<S>,
     key: string,
     digest: Buffer,
     firstGiven: Statement<Remembered | null>,
+    within: Within | null | undefined,
   ): Promise<{ answer: Answered; isRepeated: boolean }> {
     const next = ([found, , ...results]: readonly unknown[]) => {
       const answered = answer(results as unknown as Results<S>, admit(found as KeyCaller | null));
@@ -144,10 +148,14 @@ export function openWrites(services: Services, callers: Callers): Writes {
     };
     const first = { statements: [enter, claimIdempotencyKey(key, digest), ...statements], next };
     return once(database, first, async () => {
-      const [found, given] = await database.together(enter, firstGiven);
+      const guards = within ? [mustSee('deals', within.id)] : [];
+      const [found, given] = await database.together(enter, firstGiven, ...guards);
       admit(found);
-      if (given === null || !('sealed' in given)) return given;
-      return JSON.parse(secrets.open(given.sealed, secretRows.answers)) as Answered;
+      if (given === null) return null;
+      const answered =
+        'sealed' in given ? (JSON.parse(secrets.open(given.sealed, secretRows.answers)) as Answered) : given;
+      if (mayHearAgain) await database.together(enter, mayHearAgain(answered));
+      return answered;
     });
   }
 
@@ -162,7 +170,7 @@ export function openWrites(services: Services, callers: Callers): Writes {
         try {
           if (key !== null) {
             const digest = digestOf(c, write.said);
-            return await doneOnce(entry, write, key, digest, firstAnswer(key, digest, action, from));
+            return await doneOnce(entry, write, key, digest, firstAnswer(key, digest, action, from), within);
           }
           const [found, ...results] = await database.together(entry.enter, ...write.statements);
           const caller = entry.admit(found);

@@ -184,6 +184,24 @@ describe('a key', () => {
   });
 });
 
+describe('an answer that was given before', () => {
+  test.each(writes)('$method $path: is not given again once the deal is closed to keys', async (write) => {
+    const { method, path, body, action } = write;
+    const headers = { 'Idempotency-Key': `closed ${method} ${path}`.replaceAll(/[^!-~]/g, '-') };
+    const sent = { ...body(), ...(path.endsWith('/invitations') && { email: 'closed@else.example' }) };
+    const first = await ask(method, filled(path, scene.deal), sent, headers);
+    expect(first.status).toBeLessThan(300);
+    const deal = path === '/deals' ? first.body?.id : scene.deal;
+    const opened = 'update deals set keys_admitted = $2 where id = $1';
+    await web.service.sql(opened, [deal, false]);
+    const closed = await ask(method, filled(path, scene.deal), sent, headers);
+    await web.service.sql(opened, [deal, true]);
+    expect([closed.status, closed.body?.error.code]).toEqual([404, write.absent ?? 'deal_not_found']);
+    expect(await latest(action)).toMatchObject({ outcome: 'refused', details: { status: 404 } });
+    expect((await ask(method, filled(path, scene.deal), sent, headers)).text).toBe(first.text);
+  });
+});
+
 describe('deals', () => {
   test('are opened in draft, with whoever issued the key as broker, and open to keys', async () => {
     const sent = {
