@@ -6,13 +6,21 @@ import type { OfferPayload } from '../offers/offers.ts';
 export const inCamelCase = (name: string): string =>
   name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
+/** Names of columns as other systems read them, of which there are so many: they are the same for every row. */
+const names = new Map<string, string>();
+
+function nameOf(column: string): string {
+  let name = names.get(column);
+  if (name === undefined) names.set(column, (name = inCamelCase(column)));
+  return name;
+}
+
 /** A record with its properties so named, without its place in a list. */
 export function told(record: object): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(record)
-      .filter(([name]) => name !== 'place')
-      .map(([name, value]) => [inCamelCase(name), value]),
-  );
+  const found = record as Readonly<Record<string, unknown>>;
+  const shown: Record<string, unknown> = {};
+  for (const column of Object.keys(found)) if (column !== 'place') shown[nameOf(column)] = found[column];
+  return shown;
 }
 
 const known = [
