@@ -9,6 +9,7 @@ import { passwordFault } from '../domain/accounts/password-rules.ts';
 import { eraseOneself, ownData } from '../domain/accounts/own-data.ts';
 import { changePassword, ownPasswordRecipe } from '../domain/accounts/passwords.ts';
 import { renameOneself } from '../domain/people/people.ts';
+import { requireRecentSignIn } from '../domain/accounts/sessions.ts';
 import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { csrfGuard, csrfToken } from '../http/csrf.ts';
 import { mailDirectory, removeMailsNaming } from '../mail/files.ts';
@@ -17,7 +18,7 @@ import { originOf } from '../http/origin.ts';
 import { clearTokenCookie, notSignedIn, sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
 import { Problem } from '../http/problem.ts';
 import { action, fields, smallBody } from './action.ts';
-import { attemptsOn } from './attempts.ts';
+import { attemptsOn, countExport } from './attempts.ts';
 import { asCaller, knowDevice } from './signed-in.ts';
 
 const linkExpired = () =>
@@ -96,7 +97,10 @@ export function accountRoutes(services: Services) {
   });
 
   const takeAlong = action(z.object({}), async (c) => {
-    const [, data] = await asCaller(services, c, ownData(sessionDigest(c), originOf(c)));
+    const digest = sessionDigest(c);
+    const [{ user_id }] = await asCaller(services, c, requireRecentSignIn(digest));
+    await countExport(services, user_id);
+    const [, data] = await asCaller(services, c, ownData(digest, originOf(c)));
     if (data === null) throw notSignedIn();
     return JSON.parse(data) as Record<string, unknown>;
   });

@@ -4,14 +4,14 @@
  * lock its owner out (the "device cookies" of OWASP).
  */
 
-import type { Context } from 'hono';
+import type { Context, MiddlewareHandler } from 'hono';
 import type { Services } from '../services.ts';
 import { knowsDevice } from '../domain/accounts/devices.ts';
 import type { HashedFor } from '../domain/accounts/password-hashes.ts';
 import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
 import { Problem, retryAfter as tryAgainIn } from '../http/problem.ts';
-import { deviceDigest } from '../http/session.ts';
+import { deviceDigest, sessionDigest } from '../http/session.ts';
 
 /** What one browser may still try on one account. */
 export interface Attempts {
@@ -63,6 +63,27 @@ export async function attemptsOn({ database, limits }: Services, c: Context, ema
     },
     share: hashedFor(c, device ?? email),
   };
+}
+
+/**
+ * Counts every request, for its address and for the session that it presents; 429 when there were too many. A session is counted for itself and apart from
+ * what its pages ask for: whoever has taken it and floods us keeps its owner from nothing that they do about it by another one.
+ */
+export const limitRequests =
+  ({ limits }: Services): MiddlewareHandler =>
+  async (c, next) => {
+    refuseAny([await limits.take('web_ip', clientAddress(c))]);
+    const digest = sessionDigest(c);
+    if (digest !== null) refuseAny([await limits.take('web_person', `auth ${digest.toString('base64url')}`)]);
+    await next();
+  };
+
+/** How often in a minute somebody takes along their data, which may be hundreds of thousands of records. */
+const mostExports = 3;
+
+/** Counts that somebody takes along their data; throws 429 when it was too often. */
+export async function countExport({ limits }: Services, userId: string): Promise<void> {
+  refuseAny([await limits.take('web_person', `export ${userId}`, mostExports)]);
 }
 
 /** Counts something that costs us and can be asked for by anybody; throws 429 when it was too often. */

@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { problemHandler, writeProblemJson } from '../http/problem.ts';
 import type { Services } from '../services.ts';
 import { accountRoutes } from './account.ts';
+import { limitRequests } from './attempts.ts';
 import { invitationRoutes } from './invitations.ts';
 import { passkeyRoutes } from './passkeys.ts';
 import { resetRoutes } from './reset.ts';
@@ -16,6 +17,7 @@ import { signInRoutes } from './sign-in.ts';
 export function authRoutes(services: Services) {
   const app = new Hono();
   app.onError(problemHandler(services.log, writeProblemJson));
+  app.use(limitRequests(services));
   return app
     .route('/', signInRoutes(services))
     .route('/', sessionRoutes(services))

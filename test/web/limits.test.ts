@@ -66,6 +66,45 @@ test('an address has so many, whatever sessions it makes up', async () => {
   expect((await from(await web.as('broker'), '203.0.113.4')()).status).toBe(200);
 });
 
+test('a session has as many beside those, for what is done about an account, and another session of its person has its own', async () => {
+  standInNewMinute();
+  const [taken, own] = [await signInAs(web.service, web.scene.people['seller']!), await web.as('seller')];
+  const about = (person: SignedIn, address: string) => async () => {
+    const headers = { ...person.headers, 'X-Forwarded-For': address };
+    return (await fetch(`${web.service.origin}/api/auth/session`, { headers })).status;
+  };
+  const statuses = await many(70, about(taken, '203.0.113.6'));
+  expect(statuses.filter((status) => status === 200)).toHaveLength(60);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+  expect([await about(own, '203.0.113.6')(), (await from(taken, '203.0.113.6')()).status]).toEqual([200, 200]);
+  standInNewMinute();
+  let made = 0;
+  const madeUp = () =>
+    about(
+      { headers: { cookie: `dealkeep=${String((made += 1)).padStart(43, 'y')}` } } as unknown as SignedIn,
+      '203.0.113.7',
+    )();
+  expect((await many(210, madeUp)).filter((status) => status === 429)).toHaveLength(10);
+});
+
+test('data are taken along three times a minute, from whatever session', async () => {
+  standInNewMinute();
+  const sessions = [await web.as('exclusive buyer'), await signInAs(web.service, web.scene.people['exclusive buyer']!)];
+  const take = async (nth: number) => {
+    const headers = {
+      ...sessions[nth % 2]?.headers,
+      'Content-Type': 'application/json',
+      'X-Forwarded-For': '203.0.113.8',
+    };
+    const response = await fetch(`${web.service.origin}/api/auth/export`, { method: 'POST', headers, body: '{}' });
+    return [response.status, response.headers.get('retry-after')];
+  };
+  for (const nth of [0, 1, 2]) expect(await take(nth)).toEqual([200, null]);
+  for (const nth of [0, 1]) expect(await take(nth)).toEqual([429, '1']);
+  standInNewMinute();
+  expect((await take(0))[0]).toBe(200);
+});
+
 test('a page that is told to wait says so, waits, and goes on by itself', async () => {
   browser = await openBrowser();
   standInNewMinute();
