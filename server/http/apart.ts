@@ -10,14 +10,15 @@ export interface Most {
 
 /**
  * Gives `task` to the program in a process of its own and answers with what it sends back: memory that runs out in a thread
- * can take the service with it. It is given no environment, and so no secret. Rejects with `late()` when it takes too long
- * or ends without an answer.
+ * can take the service with it. Of the environment it is given where compiled modules are kept, and so no secret. Rejects
+ * with `late()` when it takes too long or ends without an answer.
  */
 export function doneApart<Answer>(program: string, { heapMegabytes, millis }: Most, task: unknown, late: () => Error) {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  const { NODE_COMPILE_CACHE } = process.env;
   const worker = fork(program, {
     execArgv: [`--max-old-space-size=${heapMegabytes}`],
-    env: {},
+    env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
   });

@@ -1,7 +1,7 @@
 /** Runs as a process of its own: writes the report that it is sent as the file that is asked for, answers once, and is ended. */
 
 import { existsSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire, flushCompileCache } from 'node:module';
 import path from 'node:path';
 import { reportContents, type ReportAnswers } from '../../../domain/reports/contents.ts';
 
@@ -47,5 +47,7 @@ process.once('message', async (task: ReportTask) => {
     // The stack names our functions and libraries, and nothing of what they were given.
     (error: unknown) => ({ fault: error instanceof Error ? (error.stack ?? error.name) : 'thrown' }),
   );
+  // It is ended once it has answered, before it would keep what was compiled.
+  flushCompileCache();
   process.send?.(answer);
 });
