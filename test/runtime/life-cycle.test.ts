@@ -4,6 +4,7 @@ import { createConnection } from 'node:net';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
+import { newKey } from '../../drill/writers.ts';
 import { runningOwner } from '../../server/database/embedded.ts';
 import { isAlive } from '../../server/database/processes.ts';
 import { cleanUp, dealkeep, migratedDataDir, newDataDir, run, type Addresses, type Program } from './program.ts';
@@ -17,20 +18,12 @@ async function startWithKey(
   dataDir: string,
   more: Readonly<Record<string, string>> = {},
 ): Promise<{ program: Program; addresses: Addresses; key: string }> {
-  const env = { DATA_DIR: dataDir, ...more };
-  const program = dealkeep(['serve', '--json'], env);
+  const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir, ...more });
   const addresses = await program.ready;
-  const done = async (...args: string[]) => {
-    const { code, stdout, stderr } = await run([...args, '--json'], env);
-    if (code !== 0) throw new Error(stderr);
-    return JSON.parse(stdout) as Record<string, string>;
-  };
-  await done('brokerages', 'create', '--name', 'Harbor & Pine', '--slug', 'harbor-pine');
-  const people = ['--email', 'ann@harbor-pine.example', '--name', 'Ann Bell', '--role', 'admin'];
-  await done('users', 'create', '--brokerage', 'harbor-pine', ...people);
-  await asOwner(dataDir, `update public.members set status = 'active'`);
-  const { token = '' } = await done('keys', 'create', '--brokerage', 'harbor-pine', '--name', 'import');
-  return { program, addresses, key: token };
+  const owner = new pg.Client((await runningOwner(dataDir)) ?? {});
+  await owner.connect();
+  const key = await newKey(owner).finally(() => owner.end());
+  return { program, addresses, key };
 }
 
 async function asOwner(dataDir: string, text: string): Promise<pg.QueryResultRow[]> {

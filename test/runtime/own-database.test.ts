@@ -50,9 +50,16 @@ afterAll(async () => {
 
 const url = (user: string, database: string): string => urlOf({ ...postgres.owner, user, password, database });
 
+interface OwnDatabase {
+  readonly name: string;
+  readonly owner: string;
+  readonly login: string;
+  readonly env: Record<string, string>;
+}
+
 let count = 0;
 /** A database with an owner and a login for the server, as the documentation says to make them. */
-async function newDatabase(): Promise<{ name: string; owner: string; login: string; env: Record<string, string> }> {
+async function newDatabase(): Promise<OwnDatabase> {
   count += 1;
   const [name, owner, login] = [`deals_${count}`, `owner_${count}`, `app_${count}`];
   await admin.query(`create role ${owner} login createrole password '${password}'`);
@@ -63,6 +70,24 @@ async function newDatabase(): Promise<{ name: string; owner: string; login: stri
     `do $$ begin if not exists (select from pg_roles where rolname = 'dealkeep_server') then create role dealkeep_server nologin; end if; end $$`,
   );
   await admin.query(`grant dealkeep_server to ${owner} with admin option`);
+  const env = { DATA_DIR: await newDataDir(), DATABASE_URL: url(login, name), MIGRATE_DATABASE_URL: url(owner, name) };
+  return { name, owner, login, env };
+}
+
+let migrated: Promise<OwnDatabase> | undefined;
+
+/** One that its owner has migrated, for tests of what comes after that: a copy of the first. */
+async function migratedDatabase(): Promise<OwnDatabase> {
+  migrated ??= (async () => {
+    const made = await newDatabase();
+    const { code, stderr } = await run(['migrate'], made.env);
+    if (code !== 0) throw new Error(stderr);
+    return made;
+  })();
+  const { name: original, owner, login } = await migrated;
+  count += 1;
+  const name = `deals_${count}`;
+  await admin.query(`create database ${name} template ${original} owner ${owner} strategy file_copy`);
   const env = { DATA_DIR: await newDataDir(), DATABASE_URL: url(login, name), MIGRATE_DATABASE_URL: url(owner, name) };
   return { name, owner, login, env };
 }
@@ -107,8 +132,7 @@ test('migrates as the owner, lets the login of the server in, and serves without
 test.skipIf(spawnSync('pgbouncer', ['--version']).status !== 0)(
   'behind a pooler in transaction mode it says to set DATABASE_PREPARE=off, and serves with it',
   async () => {
-    const { name, login, env } = await newDatabase();
-    await run(['migrate'], env);
+    const { name, login, env } = await migratedDatabase();
     // One refuses our settings; the other swallows them, and is known by what it does with connections.
     for (const settings of ['', 'ignore_startup_parameters = statement_timeout,lock_timeout,options\n']) {
       const bouncer = await startPooler({ ...postgres.owner, user: login, database: name, password }, settings);
@@ -146,8 +170,7 @@ test('several nodes that start at once on an empty database migrate it once', as
 });
 
 test('a login that row-level security does not hold is refused, whatever gives it that power', async () => {
-  const { name, owner, login, env } = await newDatabase();
-  await run(['migrate'], env);
+  const { name, owner, login, env } = await migratedDatabase();
   const start = async (user: string) => {
     const { code, stderr } = await run(['serve'], { DATA_DIR: env['DATA_DIR'] ?? '', DATABASE_URL: url(user, name) });
     expect(code).toBe(1);
@@ -168,12 +191,14 @@ test('a login that row-level security does not hold is refused, whatever gives i
   await admin.query(`revoke ${owner} from ${login}`);
 
   await admin.query(`revoke dealkeep_server from ${login} granted by ${owner}`);
+  onTestFinished(async () => {
+    await admin.query(`grant dealkeep_server to ${login} granted by ${owner}`);
+  });
   expect(await start(login)).toContain(`grant dealkeep_server to "${login}"`);
 });
 
 test('a database that is behind, ahead by something breaking, or was migrated with other files is refused in words that help', async () => {
-  const { name, env } = await newDatabase();
-  await run(['migrate'], env);
+  const { name, env } = await migratedDatabase();
   const owner = new pg.Client({ ...postgres.owner, user: 'postgres', password, database: name });
   await owner.connect();
   const server = without(env, 'MIGRATE_DATABASE_URL');
@@ -192,9 +217,8 @@ test('a database that is behind, ahead by something breaking, or was migrated wi
 });
 
 test('a node stays ready, and starts, on the schema of a newer release; what breaks it is said by /readyz', async () => {
-  const { name, env } = await newDatabase();
+  const { name, env } = await migratedDatabase();
   const server = without(env, 'MIGRATE_DATABASE_URL');
-  await run(['migrate'], env);
   const owner = new pg.Client({ ...postgres.owner, user: 'postgres', password, database: name });
   await owner.connect();
   const node = dealkeep(['serve', '--json'], server);
@@ -212,7 +236,7 @@ test('a node stays ready, and starts, on the schema of a newer release; what bre
 });
 
 test('nodes that keep documents in two places: the second is refused until the move is said', async () => {
-  const { env } = await newDatabase();
+  const { env } = await migratedDatabase();
   const elsewhere = { ...env, DATA_DIR: await newDataDir() };
   const stop = async (node: ReturnType<typeof dealkeep>) => {
     node.child.kill('SIGTERM');
