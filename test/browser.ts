@@ -152,9 +152,22 @@ export const settled = `(async () => {
 // The version that @axe-core/playwright is made for.
 const axeHome = createRequire(import.meta.url).resolve('@axe-core/playwright');
 const axe =
-  readFileSync(createRequire(axeHome).resolve('axe-core/axe.min.js'), 'utf8') +
+  // It keeps the parts of each colour in weak maps of their own, which cost more than all that is computed with them, and
+  // the collector most of its time: here they are properties.
+  `(() => {
+    class Properties {
+      #name = Symbol();
+      has(of) { return of[this.#name] !== undefined; }
+      get(of) { return of[this.#name]?.value; }
+      set(of, value) { of[this.#name] = { value }; return this; }
+      add(of) { return this.set(of, true); }
+      delete(of) { delete of[this.#name]; }
+    }
+    ((WeakMap, WeakSet) => {${readFileSync(createRequire(axeHome).resolve('axe-core/axe.min.js'), 'utf8')}
+    })(Properties, Properties);
+  })();` +
   // Each colour of a page is parsed once, not for every element that has it: a quarter of what the checks took.
-  `;(() => {
+  `(() => {
     const known = new Map();
     const { prototype } = axe.commons.color.Color;
     const { parseString } = prototype;
