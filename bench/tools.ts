@@ -8,7 +8,7 @@ import pg from 'pg';
 import type { Statement } from '../server/database/statement.ts';
 import { dealWithPeople } from '../server/domain/deals/participants.ts';
 import { offers } from '../server/domain/offers/offers.ts';
-import { plPeriods } from '../server/domain/diligence/figures.ts';
+import { booksAndPeriods } from '../server/domain/diligence/period-list.ts';
 import { enterToRead } from '../server/domain/clients/tokens.ts';
 import { ClientBackends } from './backends.ts';
 import { concurrencies, type Bench } from './bench.ts';
@@ -57,8 +57,9 @@ const cases: readonly ToolCase[] = [
   {
     tool: 'svc_qoe_pl_periods',
     era: '2026-07-28',
-    statement: plPeriods(nobody, null, null),
-    parameters: [dealOf, 'null', 'null'],
+    statement: booksAndPeriods(nobody, null, null),
+    // As a node asks that holds nothing of the deal.
+    parameters: [dealOf, `'{}'::text[]`, `'{}'::text[]`, 'null::date', 'null::date'],
   },
 ];
 

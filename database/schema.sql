@@ -3554,6 +3554,38 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.body_cleared(text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.books_in_sight(deal uuid, most_uploads integer, most_adjustments integer)
+ RETURNS TABLE(digest text, partial boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  part constant text[] := string_to_array(app.identity(), ',');
+  is_member boolean;
+begin
+  if coalesce(part[1], '') = '' or part[8] is distinct from deal::text then
+    return;
+  end if;
+  is_member := part[12] in ('broker', 'seller') or deal = any (app.qoe_deals(false));
+  return query
+    select encode(sha256(concat_ws(' ', d.id, d.currency,
+        (select string_agg(concat_ws(' ', u.id, u.completed_at), ' ') from (
+          select s.id, s.completed_at from public.accounting_snapshots s
+          where is_member and s.deal_id = deal and s.status = 'completed'
+          order by s.completed_at desc, s.id desc limit most_uploads) u), 'adjusted by',
+        (select string_agg(n.id::text, ' ') from (
+          select n.id from public.normalizations n where is_member and n.deal_id = deal
+          order by n.created_at desc, n.id desc limit most_adjustments) n))::bytea), 'hex'),
+      exists (select from public.accounting_snapshots s
+        cross join lateral (select from public.pl_periods p where p.snapshot_id = s.id limit 1) p
+        where is_member and s.deal_id = deal and s.status <> 'completed')
+    from public.deals d where d.id = deal;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.books_in_sight(uuid,integer,integer) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.books_of(deal uuid, most_uploads integer, most_periods integer, most_customers integer, most_adjustments integer)
  RETURNS text
  LANGUAGE plpgsql
@@ -4693,6 +4725,37 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.contacts_with_emails(uuid,text[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.contradictions_in_sight(deal uuid)
+ RETURNS TABLE(told_all boolean, may_answer boolean, answers json)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  part constant text[] := string_to_array(app.identity(), ',');
+  of_deal_side boolean;
+  of_workspace boolean;
+begin
+  if coalesce(part[1], '') = '' or part[8] is distinct from deal::text then
+    return;
+  end if;
+  of_deal_side := part[12] in ('broker', 'seller');
+  of_workspace := part[12] in ('buyer', 'viewer') and deal = any (app.qoe_deals(false));
+  return query
+    select of_deal_side, d.state <> 'closed' and part[10] = 'broker', (
+      select coalesce(json_agg(json_build_object('contradiction', a.contradiction, 'figures', a.figures, 'status', a.status, 'why', a.why,
+        'answered_by_name', (select app.people_on_deal(deal)) -> a.answered_by::text ->> 1,
+        'answered_at', to_char(a.answered_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'),
+        'released_by_name', (select app.people_on_deal(deal)) -> a.released_by::text ->> 1,
+        'released_at', to_char(a.released_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))), '[]')
+      from (select k.* from public.contradiction_answers k
+        where k.deal_id = deal and (of_deal_side or of_workspace and k.released_at is not null) limit 500) a)
+    from public.deals d where d.id = deal;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.contradictions_in_sight(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.could_open(of_table text, record uuid, deal uuid)
  RETURNS boolean
@@ -9318,6 +9381,36 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.offer_set_up(bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.offers_in_sight(deal uuid)
+ RETURNS TABLE(id uuid, buyer_user_id uuid, revision_number integer, is_current boolean, submitted_at timestamp with time zone, payload text, buyer jsonb, told_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  part constant text[] := string_to_array(app.identity(), ',');
+  of_deal_side boolean;
+  principal uuid;
+begin
+  if coalesce(part[1], '') = '' or part[8] is distinct from deal::text then
+    return;
+  end if;
+  of_deal_side := part[12] in ('broker', 'seller');
+  principal := nullif(part[11], '')::uuid;
+  return query
+    select o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at, o.payload::text, b.person, app.now()
+    from (
+      select k.* from public.offers k where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
+      order by k.is_current desc, k.submitted_at desc, k.id desc limit 50) o
+    left join lateral (select jsonb_build_array(u.id, u.name, p.role) as person from public.participants p
+      cross join lateral (select k.id, k.name from public.users k where k.id = p.user_id offset 0) u
+      where p.deal_id = deal and p.user_id = o.buyer_user_id and p.joined_at is not null offset 0) b on true
+    order by o.submitted_at desc, o.id desc;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.offers_in_sight(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.on_reset(user_id uuid, first_proof boolean)
  RETURNS jsonb
  LANGUAGE plpgsql
@@ -10011,6 +10104,26 @@ begin
       from mine m order by m.asking_price desc nulls last, m.id limit least(greatest(most, 0), 50));
 end $function$;
 GRANT EXECUTE ON FUNCTION app.pipeline(integer) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.pl_periods_of(deal uuid, from_day date, to_day date, most integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return (
+    select coalesce(json_agg(json_build_array(p.snapshot_id, p.period_label, p.period_start_date, p.period_end_date, p.currency,
+      trim_scale(p.revenue)::text, trim_scale(p.cost_of_goods_sold)::text, trim_scale(p.gross_profit)::text, trim_scale(p.operating_expenses)::text,
+      trim_scale(p.owner_compensation)::text, trim_scale(p.depreciation_amortization)::text, trim_scale(p.interest_expense)::text,
+      trim_scale(p.tax_expense)::text, trim_scale(p.net_income)::text, trim_scale(p.ebitda)::text)), '[]')::text
+    from (
+      select k.* from public.pl_periods k
+      where k.deal_id = deal and (from_day is null or k.period_start_date >= from_day) and (to_day is null or k.period_end_date <= to_day)
+      order by k.period_start_date desc, k.id desc limit most) p);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.pl_periods_of(uuid,date,date,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.principals()
  RETURNS uuid[]
@@ -13308,3 +13421,4 @@ $procedure$;
 -- 0e6c8d9b4b4039364b2a8972b3860e334424b06a94580eba5f597cee256f698b  138_books_of_a_deal.sql
 -- e48f081b3233acd9820bef0ccb1da3cf7ee46030a2bdada1b0f92a2e75df74a3  140_events_by_hash.sql
 -- 291e2a45e6ba5623cb10e7313086049e8d0e307d8692290a06d75287d66dc27f  141_deliveries_due_in_order.sql
+-- 2f15ffad1e1d4079409eef6dc709f44b996f677b6628b129e4c5082ac5f0c910  142_offers_and_books_in_sight.sql

@@ -7,8 +7,10 @@ import { contradictions } from '../../server/domain/diligence/contradictions.ts'
 import { concentration, customerBridge } from '../../server/domain/diligence/customers.ts';
 import { writtenOrNull, writtenOut } from '../../server/domain/diligence/decimals.ts';
 import { earnings } from '../../server/domain/diligence/earnings.ts';
+import type { ListedPeriod } from '../../server/domain/diligence/period-list.ts';
 import { plAmounts } from '../../server/domain/diligence/snapshots.ts';
 import { comparedWith } from '../../server/domain/offers/assessment.ts';
+import { periodsInColumns } from '../../server/tools/condensed.ts';
 import { callers } from '../policies/scene.ts';
 import { addToken, caller as toolCaller } from '../tools/scene.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
@@ -206,6 +208,65 @@ test('every caller is told the same as of books read anew, after every change', 
   const { body } = await ask('broker', `/deals/${deal}/qoe/computed`);
   expect(body.earnings.length).toBeGreaterThan(2);
   expect(body.bridge.kept.count).toBeGreaterThan(0);
+});
+
+/** The tool's list of periods, of the rows as they stand in the database. */
+async function listedNow(start: string | null, end: string | null) {
+  const rows = await web.service.sql<ListedPeriod>(
+    `select snapshot_id, period_label, period_start_date::text, period_end_date::text, currency,
+       ${plAmounts.map((name) => `trim_scale(${name})::text as ${name}`).join(', ')}
+     from pl_periods where deal_id = $1 and ($2::date is null or period_start_date >= $2) and ($3::date is null or period_end_date <= $3)
+     order by period_start_date desc, id desc limit 500`,
+    [deal, start, end],
+  );
+  return periodsInColumns(rows);
+}
+
+test('the list of periods is that of the database, whether they are kept, come from an upload under way or are more than are kept', async () => {
+  const { sql } = web.service;
+  const dates = [
+    [null, null],
+    ['2024-06-01', null],
+    [null, '2024-12-31'],
+    ['2024-03-15', '2025-01-31'],
+  ] as const;
+  const compared = async () => {
+    for (const time of ['first', 'again'])
+      for (const [start, end] of dates) {
+        const asked = { deal_id: deal, ...(start ? { start_date: start } : {}), ...(end ? { end_date: end } : {}) };
+        const { structuredContent } = await tools.get('seller')!('svc_qoe_pl_periods', asked);
+        expect([time, start, end, structuredContent]).toEqual([
+          time,
+          start,
+          end,
+          expect.objectContaining(await listedNow(start, end)),
+        ]);
+      }
+  };
+  await upload(months(), 'profit_and_loss');
+  await compared();
+  const rows = (
+    count: number,
+  ) => `with s as (insert into accounting_snapshots (deal_id, snapshot_type, status, requested_by)
+      select $1, 'profit_and_loss', 'processing', id from users limit 1 returning id)
+    insert into pl_periods (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, revenue, ebitda)
+    select $1, s.id, 'Day ' || n, date '2015-01-01' + n, date '2015-01-01' + n, 'USD', n + 0.5, n - 20 from s, generate_series(1, ${count}) n
+    returning snapshot_id`;
+  const [under] = await sql<{ snapshot_id: string }>(rows(40), [deal]);
+  await compared();
+  await sql(`update accounting_snapshots set status = 'completed', completed_at = app.now() where id = $1`, [
+    under?.snapshot_id,
+  ]);
+  await compared();
+  const [many] = await sql<{ snapshot_id: string }>(rows(3100), [deal]);
+  await sql(`update accounting_snapshots set status = 'completed', completed_at = app.now() where id = $1`, [
+    many?.snapshot_id,
+  ]);
+  await compared();
+  for (const id of [under?.snapshot_id, many?.snapshot_id]) {
+    await sql('delete from pl_periods where snapshot_id = $1', [id]);
+    await sql('delete from accounting_snapshots where id = $1', [id]);
+  }
 });
 
 test('what was read once is not read again', async () => {

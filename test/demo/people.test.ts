@@ -4,10 +4,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deals, fullDeal, type CallerRole } from '../../server/domain/deals/deals.ts';
 import { documents } from '../../server/domain/documents/documents.ts';
 import { addNormalization } from '../../server/domain/diligence/normalizations.ts';
-import { offers } from '../../server/domain/offers/offers.ts';
+import { dealOffers } from '../../server/domain/offers/offers.ts';
 import { peopleOfDeal } from '../../server/domain/deals/participants.ts';
 import { checklist } from '../../server/domain/diligence/checklist.ts';
-import { plPeriods } from '../../server/domain/diligence/figures.ts';
+import { periodsOnPage } from '../../server/domain/diligence/figures.ts';
 import { askQuestion, questions } from '../../server/domain/diligence/questions.ts';
 import { writingTools } from '../../server/tools/catalog/index.ts';
 import { leads, openDemoService, type DemoService, type Lead } from './service.ts';
@@ -103,13 +103,13 @@ describe('the deal with everything', () => {
 
   test('shows the other buyer their own offer, what is public, and nothing else', async () => {
     const id = it.demo.deals.with_everything;
-    const own = await it.as('other_buyer', offers(id));
+    const { items: own } = await it.as('other_buyer', dealOffers(id, null, 50));
     expect(own.map(({ buyer_user_id }) => buyer_user_id)).toEqual([it.demo.people.other_buyer.user_id]);
     const shown = await it.as('other_buyer', documents(id, null, null));
     expect(new Set(shown.map(({ confidentiality }) => confidentiality))).toEqual(new Set(['public']));
     expect(await it.as('other_buyer', questions(id, null))).toEqual([]);
     expect(await it.as('other_buyer', checklist(id, null))).toEqual([]);
-    expect(await it.as('other_buyer', plPeriods(id, null, null))).toEqual([]);
+    expect(await it.as('other_buyer', periodsOnPage(id, null, null))).toEqual([]);
     const people = await it.as('other_buyer', peopleOfDeal(id));
     expect(people.map(({ role }) => role).toSorted()).toEqual(['broker', 'buyer']);
   });

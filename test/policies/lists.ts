@@ -427,3 +427,63 @@ checkNarrowed(
    from ${dealTables} where d.id = $1`,
   narrowedMoments,
 );
+
+const nameInSight = (person: string): string => `(select u.name from participants p join users u on u.id = p.user_id
+   where p.deal_id = d.id and p.user_id = ${person} and p.joined_at is not null)`;
+const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+
+checkNarrowed(
+  'narrowed to each deal, app.offers_in_sight lists the offers that row-level security shows there, with whom it shows',
+  `select s.* from app.offers_in_sight($1) s`,
+  `select o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at, o.payload::text as payload,
+     (select jsonb_build_array(u.id, u.name, p.role) from participants p join users u on u.id = p.user_id
+        where p.deal_id = o.deal_id and p.user_id = o.buyer_user_id and p.joined_at is not null) as buyer, app.now() as told_at
+   from (select * from offers where deal_id = $1 order by is_current desc, submitted_at desc, id desc limit 50) o
+   order by o.submitted_at desc, o.id desc`,
+  {
+    ...narrowedMoments,
+    'when a buyer has revised more often than are listed': [
+      `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, submitted_at, payload)
+         select o.deal_id, o.participant_id, o.buyer_user_id, o.revision_number + r, false, o.submitted_at + r * interval '1 minute', o.payload
+         from offers o, generate_series(1, 60) r where o.is_current`,
+    ],
+  },
+);
+
+checkNarrowed(
+  'narrowed to each deal, app.books_in_sight settles the books that row-level security shows there',
+  `select s.digest, s.partial from app.books_in_sight($1, 3, 2) s`,
+  `select encode(sha256(concat_ws(' ', d.id, d.currency,
+       (select string_agg(concat_ws(' ', u.id, u.completed_at), ' ') from (
+          select s.id, s.completed_at from accounting_snapshots s where s.deal_id = d.id and s.status = 'completed'
+          order by s.completed_at desc, s.id desc limit 3) u), 'adjusted by',
+       (select string_agg(n.id::text, ' ') from (
+          select n.id from normalizations n where n.deal_id = d.id order by n.created_at desc, n.id desc limit 2) n))::bytea), 'hex') as digest,
+     exists (select from pl_periods p join accounting_snapshots s on s.id = p.snapshot_id
+       where p.deal_id = d.id and s.status <> 'completed') as partial
+   from deals d where d.id = $1`,
+  {
+    ...narrowedMoments,
+    'when uploads with periods have not completed': [
+      `update accounting_snapshots set status = 'failed', completed_at = null where id in (select snapshot_id from pl_periods)`,
+    ],
+  },
+);
+
+checkNarrowed(
+  'narrowed to each deal, app.contradictions_in_sight tells the answers that row-level security shows there',
+  `select s.told_all, s.may_answer, s.answers::text as answers from app.contradictions_in_sight($1) s`,
+  `select d.id = any ((select app.deals_as('broker', 'seller'))::uuid[]) as told_all,
+     d.state <> 'closed' and d.id = any ((select app.deals_acting_as('broker'))::uuid[]) as may_answer,
+     (select coalesce(json_agg(json_build_object('contradiction', a.contradiction, 'figures', a.figures, 'status', a.status, 'why', a.why,
+        'answered_by_name', ${nameInSight('a.answered_by')}, 'answered_at', ${instant('a.answered_at')},
+        'released_by_name', ${nameInSight('a.released_by')}, 'released_at', ${instant('a.released_at')})), '[]')
+      from (select * from contradiction_answers where deal_id = d.id limit 500) a)::text as answers
+   from deals d where d.id = $1`,
+  {
+    ...narrowedMoments,
+    'when answers are released': [
+      `update contradiction_answers set released_at = app.now(), released_by = answered_by`,
+    ],
+  },
+);

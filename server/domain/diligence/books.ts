@@ -1,7 +1,6 @@
 /** The uploaded figures of a deal, read whole in one statement, for everything that is computed of them (docs/books.md). */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
-import { seenDeal } from '../deals/deals.ts';
 import type { Day } from './calendar.ts';
 import { decimal, decimalOrNull, type Decimal } from './decimals.ts';
 import { Kept } from './kept.ts';
@@ -86,7 +85,8 @@ export const adjustmentJson = `json_build_object('id', n.id, 'period_label', n.p
 /** In SQL: a completed snapshot `u`. */
 export const uploadJson = `json_build_object('id', u.id, 'completed_at', to_char(u.completed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'source_name', u.source_name)`;
 
-interface Found {
+/** {@link unheldBooks} as the database answers them. */
+export interface FoundBooks {
   readonly digest: string;
   /** {@link StoredBooks}; null where the caller sees books that are held under this digest. */
   readonly books: string | null;
@@ -94,23 +94,14 @@ interface Found {
 
 // What the caller sees of the books is settled by the deal's currency, by which uploads have completed, and by which
 // adjustments there are: none of them changes, and an upload that has completed gets no more rows (docs/books.md).
-const stored = row<Found, [dealId: string, held: readonly string[]]>(
+/** In SQL: `s`, what settles the books in sight of deal `$1`; and, of them, what a node that holds those of the digests `$2` has to be told. */
+export const booksInSight = `app.books_in_sight($1, ${mostRows.uploads}, ${mostRows.adjustments}) s`;
+export const unheldBooks = `s.digest, case when s.digest <> all ($2) then
+  app.books_of($1, ${mostRows.uploads}, ${mostRows.periods}, ${mostRows.customers}, ${mostRows.adjustments}) end as books`;
+
+const stored = row<FoundBooks, [dealId: string, held: readonly string[]]>(
   'books_of_deal',
-  `with deal as materialized (
-     select d.id, d.currency from deals d where d.id = ${seenDeal('$1')}
-   ), seen as materialized (
-     select d.id, encode(sha256(concat_ws(' ', d.id, d.currency,
-       (select string_agg(concat_ws(' ', u.id, u.completed_at), ' ') from (
-          select s.id, s.completed_at from accounting_snapshots s where s.deal_id = d.id and s.status = 'completed'
-          order by s.completed_at desc, s.id desc limit ${mostRows.uploads}) u), 'adjusted by',
-       (select string_agg(n.id::text, ' ') from (
-          select n.id from normalizations n where n.deal_id = d.id
-          order by n.created_at desc, n.id desc limit ${mostRows.adjustments}) n))::bytea), 'hex') as digest
-     from deal d
-   )
-   select s.digest, case when s.digest <> all ($2) then
-     app.books_of(s.id, ${mostRows.uploads}, ${mostRows.periods}, ${mostRows.customers}, ${mostRows.adjustments}) end as books
-   from seen s`,
+  `select ${unheldBooks} from ${booksInSight}`,
 );
 
 const amountsOf = (values: readonly (string | null)[]): BookedPeriod['amounts'] =>
@@ -128,16 +119,25 @@ const none: Books = { currency: 'USD', uploads: [], periods: [], customers: [], 
 
 const kept = new Kept<Books>();
 
-/** What the caller sees of a deal's books: nothing for who is not in its QoE workspace. */
-export function booksOf(dealId: string): Statement<Books> {
+/** What a node holds of a deal's books by digest, and what it makes of {@link unheldBooks}. */
+export function holdings(dealId: string) {
   const held = kept.of(dealId);
-  return mapped(stored(dealId, [...held.keys()]), (found) => {
-    if (found === null) return none;
-    const known = held.get(found.digest);
-    if (known) return known;
-    const written = found.books ?? '';
-    const books = readBooks(JSON.parse(written) as StoredBooks);
-    kept.keep(dealId, found.digest, books, written.length);
-    return books;
-  });
+  return {
+    held,
+    take(found: FoundBooks | null): Books {
+      if (found === null) return none;
+      const known = held.get(found.digest);
+      if (known) return known;
+      const written = found.books ?? '';
+      const books = readBooks(JSON.parse(written) as StoredBooks);
+      kept.keep(dealId, found.digest, books, written.length);
+      return books;
+    },
+  };
+}
+
+/** What the caller sees of the books of the deal that the transaction is narrowed to: nothing for who is not in its QoE workspace. */
+export function booksOf(dealId: string): Statement<Books> {
+  const { held, take } = holdings(dealId);
+  return mapped(stored(dealId, [...held.keys()]), take);
 }

@@ -2,8 +2,6 @@
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
-import { seenDeal } from '../deals/deals.ts';
-import { knownPerson } from '../deals/participants.ts';
 import type { Books } from './books.ts';
 import { contradictions, type Contradiction } from './contradictions.ts';
 
@@ -32,25 +30,15 @@ export interface AnswersInSight {
   readonly answers: readonly StoredAnswer[];
 }
 
-const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
-
 const inSight = row<AnswersInSight, [dealId: string]>(
   'contradiction_answers',
-  `select d.id = any ((select app.deals_as('broker', 'seller'))::uuid[]) as all,
-     d.state <> 'closed' and d.id = any ((select app.deals_acting_as('broker'))::uuid[]) as may_answer,
-     (select coalesce(json_agg(json_build_object('contradiction', a.contradiction, 'figures', a.figures, 'status', a.status, 'why', a.why,
-          'answered_by_name', answerer.name, 'answered_at', ${instant('a.answered_at')},
-          'released_by_name', releaser.name, 'released_at', ${instant('a.released_at')})), '[]')
-      from (select * from contradiction_answers where deal_id = d.id limit 500) a
-        ${knownPerson('answerer', 'a.answered_by', 'a.deal_id')}
-        ${knownPerson('releaser', 'a.released_by', 'a.deal_id')}) as answers
-   from deals d where d.id = ${seenDeal('$1')}`,
+  `select s.told_all as all, s.may_answer, s.answers from app.contradictions_in_sight($1) s`,
 );
 
 /** What is in sight where nobody has answered. */
 export const noAnswers = (all: boolean): AnswersInSight => ({ all, may_answer: false, answers: [] });
 
-/** What the caller may read of the answers to a deal's contradictions. */
+/** What the caller may read of the answers to the contradictions of the deal that the transaction is narrowed to. */
 export const answersInSight = (dealId: string): Statement<AnswersInSight> =>
   mapped(inSight(dealId), (found) => found ?? noAnswers(false));
 

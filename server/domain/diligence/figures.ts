@@ -2,7 +2,6 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
-import { plAmounts } from './snapshots.ts';
 import { listOfDeal } from '../visibility/list-of-deal.ts';
 
 /** One period of profit and loss; amounts are decimal strings. */
@@ -24,16 +23,6 @@ export interface PlPeriod {
   net_income: string | null;
   ebitda: string | null;
 }
-
-/** The periods of every snapshot of a deal, amounts without zeros at their end, the latest first, at most 500; those from `start` on and up to `end`, where given. */
-export const plPeriods = rows<Omit<PlPeriod, 'id'>, [dealId: string, start: string | null, end: string | null]>(
-  'pl_periods',
-  `select snapshot_id, period_label, period_start_date, period_end_date, currency, ${plAmounts.map((name) => `trim_scale(${name}) as ${name}`).join(', ')}
-   from pl_periods
-   where deal_id = ${seenDeal('$1')} and ($2::date is null or period_start_date >= $2) and ($3::date is null or period_end_date <= $3)
-   order by period_start_date desc, id desc
-   limit 500`,
-);
 
 export interface CustomerRevenue {
   id: string;

@@ -1,5 +1,7 @@
 /** What a node keeps so as not to read and compute the same again (docs/books.md). */
 
+import { hash } from 'node:crypto';
+
 /** The most text that is kept, in characters as the database wrote it, of all deals and of one reading; in memory it is three times as many bytes. */
 const most = { characters: 16_000_000, ofOne: 8_000_000 } as const;
 /** The most that is kept of one deal, for callers who see different things. */
@@ -61,5 +63,25 @@ export function oncePer<About extends object, Answer>(compute: (about: About) =>
     const known = answers.get(about) ?? { answer: compute(about) };
     answers.set(about, known);
     return known.answer;
+  };
+}
+
+/** The most answers about one object that are kept, where they hang on something else too. */
+const mostAnswers = 4;
+
+/** The same where the answer also hangs on something that is plain JSON: those answered last about one object are kept. */
+export function oncePerBoth<About extends object, Also, Answer>(
+  compute: (about: About, also: Also) => Answer,
+): (about: About, also: Also) => Answer {
+  const kept = oncePer((_about: About) => new Map<string, Answer>());
+  return (about, also) => {
+    const answers = kept(about);
+    const digest = hash('sha256', JSON.stringify(also), 'base64');
+    const answer = answers.has(digest) ? (answers.get(digest) as Answer) : compute(about, also);
+    answers.delete(digest);
+    answers.set(digest, answer);
+    const [oldest] = answers.keys();
+    if (answers.size > mostAnswers && oldest !== undefined) answers.delete(oldest);
+    return answer;
   };
 }

@@ -31,6 +31,7 @@ import {
 } from '../diligence/decimals.ts';
 import { basisOf, earnings, type Earnings } from '../diligence/earnings.ts';
 import { rounded } from '../diligence/fractions.ts';
+import { oncePerBoth } from '../diligence/kept.ts';
 import { isDecimal, type AdjustmentCategory } from '../diligence/normalizations.ts';
 import { judged, rulesOn, type SbaAnswer, type SbaFacts, type SbaRule } from '../diligence/sba-rules.ts';
 import {
@@ -516,12 +517,12 @@ export interface Summary {
 /** The most offers that are summarized. */
 export const mostSummarized = 5;
 
-/** The summary of the current offers of a deal; null where there are none. */
-export function summaryOf(given: Omit<Given, 'funding' | 'day'>): Summary | null {
+/** The summary of the current offers of a deal, held against what the same caller sees of its books; null where there are none. */
+export const summaryOf = oncePerBoth((books: Books, given: readonly AssessedOffer[]): Summary | null => {
   const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
-  const highest = given.offers.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
+  const highest = given.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
   if (highest.length === 0) return null;
-  const { basis, offers, compared } = assessed({ ...given, offers: highest, funding: null, day: '' });
+  const { basis, offers, compared } = assessed({ books, offers: highest, funding: null, day: '' });
   const { add_backs: _addBacks, ...told } = basis ?? { add_backs: [] };
   return {
     ...(basis ? { basis: told as Omit<BasisTold, 'add_backs'> } : {}),
@@ -546,4 +547,4 @@ export function summaryOf(given: Omit<Given, 'funding' | 'day'>): Summary | null
         }
       : {}),
   };
-}
+});

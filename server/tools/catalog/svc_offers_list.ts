@@ -17,8 +17,11 @@ export const svcOffersList = defineTool({
   output: z.strictObject({ offers: z.array(offer), summary: offersSummary, people }),
   work: ({ deal_id }) => [offers(deal_id), booksOf(deal_id)],
   answer: (found, books) => {
-    const current = found.filter(({ is_current }) => is_current).map((one) => ({ ...one, participant_id: null }));
-    const summary = summaryOf({ offers: current, books });
+    const current = found.filter(({ is_current }) => is_current);
+    const summary = summaryOf(
+      books,
+      current.map(({ id, expired, payload }) => ({ id, expired, payload, participant_id: null })),
+    );
     return { offers: found, ...(summary ? { summary } : {}) };
   },
   page: 'offers',

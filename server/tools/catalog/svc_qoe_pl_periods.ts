@@ -1,12 +1,14 @@
 import { z } from 'zod';
-import { booksOf } from '../../domain/diligence/books.ts';
 import { answersInSight } from '../../domain/diligence/contradiction-answers.ts';
+import { oncePer } from '../../domain/diligence/kept.ts';
+import { booksAndPeriods } from '../../domain/diligence/period-list.ts';
 import { earningsInShort } from '../../domain/diligence/summaries.ts';
-import { plPeriods } from '../../domain/diligence/figures.ts';
 import { periodsInColumns } from '../condensed.ts';
 import { defineTool, reads } from '../define.ts';
 import { date, dealId } from '../inputs.ts';
 import { plPeriods as periods } from '../records.ts';
+
+const inColumns = oncePer(periodsInColumns);
 
 export const svcQoePlPeriods = defineTool({
   name: 'svc_qoe_pl_periods',
@@ -22,13 +24,12 @@ export const svcQoePlPeriods = defineTool({
   }),
   output: periods,
   work: ({ deal_id, start_date = null, end_date = null }) => [
-    plPeriods(deal_id, start_date, end_date),
-    booksOf(deal_id),
+    booksAndPeriods(deal_id, start_date, end_date),
     answersInSight(deal_id),
   ],
-  answer: (found, books, sight) => {
+  answer: ({ books, periods: found }, sight) => {
     const summary = found.length > 0 ? earningsInShort(books, sight) : null;
-    return { ...periodsInColumns(found), ...(summary ? { summary } : {}) };
+    return { ...inColumns(found), ...(summary ? { summary } : {}) };
   },
   page: 'qoe',
   view: 'monthly',
