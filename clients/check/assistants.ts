@@ -17,6 +17,7 @@ import type { BrowserContext, Page } from 'playwright-core';
 import { freePort } from '../../bench/free-port.ts';
 import { openBrowser } from '../../test/browser.ts';
 import { certificateFor } from '../../test/certificate.ts';
+import { environmentAt } from './environment.ts';
 
 /** What is connected, each in the version that was last looked at. */
 export const packages: Readonly<Record<string, string>> = {
@@ -135,9 +136,7 @@ async function start(
     : [file, [...args]];
   const child = spawn(program, given, {
     cwd: home,
-    env: {
-      ...process.env,
-      HOME: home,
+    env: environmentAt(home, {
       XDG_CONFIG_HOME: path.join(home, '.config'),
       XDG_DATA_HOME: path.join(home, '.local/share'),
       CODEX_HOME: path.join(home, '.codex'),
@@ -147,7 +146,7 @@ async function start(
       PATH: `${bin}:${process.env['PATH']}`,
       DISABLE_AUTOUPDATER: '1',
       ...env,
-    },
+    }),
     stdio: ['pipe', 'pipe', 'pipe'],
   });
   let output = '';

@@ -7,6 +7,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { environmentAt, npmEnvironment } from './environment.ts';
 
 const run = promisify(execFile);
 
@@ -96,8 +97,8 @@ async function use(name: string, { directory, compiler, url, key }: Ground, scen
     path.join(folder, 'tsconfig.json'),
     JSON.stringify({ compilerOptions, include: ['**/*.ts'], exclude: ['out', 'node_modules'] }),
   );
-  await run(compiler, ['-p', folder], { maxBuffer: 2 ** 26 });
-  const env = { ...process.env, DEALKEEP_URL: url, DEALKEEP_KEY: key };
+  await run(compiler, ['-p', folder], { maxBuffer: 2 ** 26, env: environmentAt(folder) });
+  const env = environmentAt(folder, { DEALKEEP_URL: url, DEALKEEP_KEY: key });
   const { stdout } = await run(process.execPath, [path.join(folder, 'out/scenario.js')], { env });
   const { listed, isSame, narrowed, isTold } = JSON.parse(stdout) as Did;
   if (listed < 10 || !isSame || narrowed !== 'email' || !isTold) throw new Error(`It came to ${stdout}`);
@@ -133,6 +134,7 @@ async function openapiTypescript(ground: Ground): Promise<string> {
   const folder = await fresh(ground, 'openapi-typescript');
   await run(tool(ground, 'openapi-typescript'), ['openapi.json', '-o', path.join(folder, 'schema.d.ts')], {
     cwd: ground.directory,
+    env: environmentAt(folder),
   });
   return use(
     'openapi-typescript',
@@ -170,7 +172,7 @@ async function heyApi(ground: Ground): Promise<string> {
   const folder = await fresh(ground, 'hey-api');
   const config = `export default { input: '../openapi.json', output: { path: 'client', importFileExtension: '.js', module: { extension: '.js' } }, plugins: ['@hey-api/client-fetch', '@hey-api/typescript', '@hey-api/sdk'] };\n`;
   await writeFile(path.join(folder, 'openapi-ts.config.mjs'), config);
-  await run(tool(ground, 'openapi-ts'), ['-f', 'openapi-ts.config.mjs'], { cwd: folder });
+  await run(tool(ground, 'openapi-ts'), ['-f', 'openapi-ts.config.mjs'], { cwd: folder, env: environmentAt(folder) });
   return use(
     'hey-api',
     ground,
@@ -209,7 +211,7 @@ async function orval(ground: Ground): Promise<string> {
     path.join(folder, 'orval.config.mjs'),
     `export default { dealkeep: ${JSON.stringify({ input: '../openapi.json', output })} };\n`,
   );
-  await run(tool(ground, 'orval'), ['--config', 'orval.config.mjs'], { cwd: folder });
+  await run(tool(ground, 'orval'), ['--config', 'orval.config.mjs'], { cwd: folder, env: environmentAt(folder) });
   return use(
     'orval',
     ground,
@@ -246,11 +248,13 @@ async function own(ground: Ground): Promise<string> {
   const folder = await fresh(ground, 'own');
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
     cwd: path.join(ground.root, 'clients/typescript'),
+    env: npmEnvironment(),
   });
   const filename = /"filename": "([^"]+)"/.exec(stdout)?.[1] ?? '';
   await writeFile(path.join(folder, 'package.json'), '{"type":"module"}');
   await run('npm', ['install', `./${filename}`, '--offline', '--no-audit', '--no-fund', '--loglevel=error'], {
     cwd: folder,
+    env: npmEnvironment(),
   });
   const did = await use(
     'own',
@@ -295,6 +299,7 @@ async function prism(ground: Ground): Promise<string> {
     ['proxy', 'openapi.json', `${ground.url}/api/v1`, '--host', '127.0.0.1', '--port', String(ground.port)],
     {
       cwd: ground.directory,
+      env: environmentAt(ground.directory),
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );

@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { npmEnvironment } from './environment.ts';
 
 const run = promisify(execFile);
 
@@ -36,6 +37,7 @@ export async function installGenerators(cache: string): Promise<{ directory: str
     const quietly = ['--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
     await run('npm', ['ci', ...quietly, '--prefer-offline', '--fetch-retries=0'], {
       cwd: unfinished,
+      env: npmEnvironment(),
       timeout: millis,
       killSignal: 'SIGKILL',
     });

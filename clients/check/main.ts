@@ -18,6 +18,7 @@ import { printedUrl } from '../../bench/printed-url.ts';
 import { table } from '../../bench/table.ts';
 import { connectAll, openDocumentHost, packages as assistants } from './assistants.ts';
 import { checks, type Check, type Ground } from './checks.ts';
+import { npmEnvironment } from './environment.ts';
 import { generatorPackages } from './generators.ts';
 import { checkViews } from './views.ts';
 
@@ -53,6 +54,7 @@ async function install(
       ['install', '--no-audit', '--no-fund', '--loglevel=error', ...(scripts ? [] : ['--ignore-scripts'])],
       {
         cwd: directory,
+        env: npmEnvironment(),
         maxBuffer: 2 ** 26,
       },
     );

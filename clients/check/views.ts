@@ -14,6 +14,7 @@ import { freePort } from '../../bench/free-port.ts';
 import { openBrowser, settled, violationsOn } from '../../test/browser.ts';
 import { accessToken, type DemoPerson } from '../../test/conformance/person.ts';
 import { addToken } from '../../test/conformance/proxy.ts';
+import { environmentAt, npmEnvironment } from './environment.ts';
 
 const run = promisify(execFile);
 
@@ -42,18 +43,21 @@ async function serveHost({ directory, host }: Ground, server: string) {
     recursive: true,
     filter: (from) => !/(?:^|\/)(?:node_modules|dist)(?:\/|$)/.test(path.relative(host, from)),
   });
-  await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], { cwd: copy, maxBuffer: 2 ** 26 });
+  await run('npm', ['install', '--no-audit', '--no-fund', '--loglevel=error'], {
+    cwd: copy,
+    env: npmEnvironment(),
+    maxBuffer: 2 ** 26,
+  });
   for (const INPUT of ['index.html', 'sandbox.html'])
-    await run('npx', ['vite', 'build'], { cwd: copy, env: { ...process.env, INPUT }, maxBuffer: 2 ** 26 });
+    await run('npx', ['vite', 'build'], { cwd: copy, env: environmentAt(copy, { INPUT }), maxBuffer: 2 ** 26 });
   const port = await freePort();
   const child = spawn(process.execPath, ['serve.ts'], {
     cwd: copy,
-    env: {
-      ...process.env,
+    env: environmentAt(copy, {
       HOST_PORT: String(port),
       SANDBOX_PORT: String(sandboxPort),
       SERVERS: JSON.stringify([server]),
-    },
+    }),
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   await Promise.race([
