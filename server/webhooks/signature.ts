@@ -1,6 +1,6 @@
 /** Signatures of webhooks, as Standard Webhooks has them (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
 
-import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, createSecretKey, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
 import type { ClaimedLot } from '../domain/webhooks/deliveries.ts';
 import type { SealedSecret } from '../domain/webhooks/endpoints.ts';
 import { secretRows, type Secrets } from '../secrets.ts';
@@ -14,23 +14,23 @@ export function mintWebhookSecret(secrets: Secrets): { secret: string; sealed: S
   return { secret, sealed: { id, secret: secrets.seal(secret, secretRows.webhook(id)) } };
 }
 
-/** The secrets that sign the deliveries of a lot. */
-export const openedSecrets = (
+/** What signs the deliveries of a lot: a key for each secret. */
+export type SigningKeys = readonly KeyObject[];
+
+/** The keys that sign the deliveries of a lot. Made once: making one of bytes costs more than a signature. */
+export const signingKeys = (
   secrets: Secrets,
   { secret_ids, secrets: sealed }: Pick<ClaimedLot, 'secret_ids' | 'secrets'>,
-): string[] => sealed.map((secret, nth) => secrets.open(secret, secretRows.webhook(secret_ids[nth]!)));
-
-/** The headers of a delivery: `id` of the event, the time of the attempt, and a signature with each secret. */
-export function signedHeaders(
-  id: string,
-  at: Date,
-  body: string,
-  secrets: readonly string[],
-): Readonly<Record<string, string>> {
-  const timestamp = String(Math.floor(at.getTime() / 1000));
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(prefix.length), 'base64');
-    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+): SigningKeys =>
+  sealed.map((one, nth) => {
+    const secret = secrets.open(one, secretRows.webhook(secret_ids[nth]!));
+    return createSecretKey(secret.slice(prefix.length), 'base64');
   });
+
+/** The headers of a delivery: `id` of the event, the time of the attempt, and a signature with each key. */
+export function signedHeaders(id: string, at: Date, body: string, keys: SigningKeys): Readonly<Record<string, string>> {
+  const timestamp = String(Math.floor(at.getTime() / 1000));
+  const signed = `${id}.${timestamp}.${body}`;
+  const signatures = keys.map((key) => `v1,${createHmac('sha256', key).update(signed).digest('base64')}`);
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
 }

@@ -1,0 +1,19 @@
+/** Runs `work`, never twice at the same time, and again when it was asked for meanwhile. */
+export function inTurn(work: () => Promise<void>): () => Promise<void> {
+  let isWanted = false;
+  let running: Promise<void> | undefined;
+  return () => {
+    isWanted = true;
+    running ??= (async () => {
+      try {
+        while (isWanted) {
+          isWanted = false;
+          await work();
+        }
+      } finally {
+        running = undefined;
+      }
+    })();
+    return running;
+  };
+}

@@ -1,0 +1,251 @@
+/** Sends one lot: the records are read together, with the rights of the webhook's key, a few requests are under way at once, and more is taken while it goes well. */
+
+import { hash } from 'node:crypto';
+import { Busy } from '../database/errors.ts';
+import { recordsOf, withRecords } from '../domain/changed-records.ts';
+import type { ChangeEvent } from '../domain/events/changes.ts';
+import {
+  enterForDeliveries,
+  seesChanges,
+  type Attempted,
+  type ClaimedDelivery,
+  type ClaimedLot,
+  type NotedLot,
+} from '../domain/webhooks/deliveries.ts';
+import { guardedFetch, NotFetched } from '../http/guarded-fetch.ts';
+import type { Services } from '../services.ts';
+import type { Receivers } from './connections.ts';
+import { takenAtOnce, type Notes } from './notes.ts';
+import { signedHeaders, signingKeys, type SigningKeys } from './signature.ts';
+
+/** How many requests are under way to a webhook at once. */
+const requestsAtOnce = 4;
+/** How many attempts in a row fail before the rest of a lot is left for later. */
+const mostFailures = 5;
+/** For how long deliveries of a lot are begun, well within the claim; for how long more are taken; how old what is sent may be; how long ends are gathered, in milliseconds. */
+const millis = { lot: 30_000, taking: 5_000, record: 1_000, gathering: 100 } as const;
+
+/** How much of an answer is kept, in characters. */
+const keptAnswer = 4_096;
+
+const nothing = { url: null, bytes: null, digest: null, status: null, answer: null, answer_type: null, millis: null };
+
+/** A text that the database can keep. */
+const storable = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed();
+
+/** What is told of a change, before its record. */
+const eventOf = ({ event_id: id, type, object_type, object_id, deal_id, occurred_at }: ClaimedDelivery) => ({
+  id,
+  type,
+  objectType: object_type,
+  objectId: object_id,
+  dealId: deal_id,
+  occurredAt: occurred_at,
+});
+
+/** A body as it was read; null: the key does not see the record any more. */
+interface Read {
+  readonly body: string | null;
+  readonly at: number;
+}
+
+/** What a node has for all lots that it sends. */
+export interface Sender {
+  readonly services: Services;
+  readonly notes: Notes;
+  readonly receivers: Receivers;
+  readonly stopping: AbortSignal;
+}
+
+/** A lot that is being sent. */
+export class Sending {
+  readonly #sender: Sender;
+  readonly #lot: ClaimedLot;
+  readonly #receiver: ReturnType<Receivers['of']>;
+  readonly #began = performance.now();
+  /** Those that are not begun yet. */
+  readonly #left: ClaimedDelivery[];
+  /** Those that are not noted yet. */
+  readonly #held: Set<string>;
+  readonly #bodies = new Map<string, Read>();
+  #attempts: NotedLot['attempts'][number][] = [];
+  #failures: number;
+  /** How many were asked for last came: then there may be more. */
+  #mayBeMore: boolean;
+  #isOver = false;
+  #readTogether = takenAtOnce;
+  #reading: Promise<void> | undefined;
+  #taking: Promise<void> | undefined;
+  #notingSoon: NodeJS.Timeout | undefined;
+
+  constructor(sender: Sender, lot: ClaimedLot) {
+    this.#sender = sender;
+    this.#lot = lot;
+    this.#receiver = sender.receivers.of(lot.endpoint_id);
+    this.#left = [...lot.deliveries];
+    this.#held = new Set(lot.deliveries.map(({ id }) => id));
+    this.#failures = lot.failures;
+    this.#mayBeMore = lot.deliveries.length === takenAtOnce;
+  }
+
+  /** Sends what is in the lot and what is taken besides, as long as it goes well and for half a minute at most; what is left then is taken anew. */
+  async run(): Promise<void> {
+    let isDone = false;
+    try {
+      const keys = signingKeys(this.#sender.services.secrets, this.#lot);
+      const senders = Array.from({ length: Math.min(requestsAtOnce, this.#left.length) }, () => this.#sendNext(keys));
+      for (const one of await Promise.allSettled(senders)) if (one.status === 'rejected') throw one.reason;
+      isDone = true;
+    } finally {
+      this.#receiver.giveBack();
+      // After a fault of our own the claim is left to run out: what failed here would fail again at once.
+      this.#leave(isDone);
+      await this.#sender.notes.note();
+    }
+  }
+
+  #age = (): number => performance.now() - this.#began;
+
+  #isGoingOn(): boolean {
+    return !this.#isOver && !this.#sender.stopping.aborted && this.#age() < millis.lot;
+  }
+
+  #isFresh = ({ id }: ClaimedDelivery): boolean =>
+    performance.now() - (this.#bodies.get(id)?.at ?? -Infinity) < millis.record;
+
+  /** Sends one after the other. */
+  async #sendNext(keys: SigningKeys): Promise<void> {
+    while ((this.#left.length > 0 || this.#taking) && this.#isGoingOn()) {
+      const [next] = this.#left;
+      if (next === undefined) {
+        await this.#taking;
+      } else if (!this.#isFresh(next)) {
+        await this.#read();
+      } else {
+        this.#left.shift();
+        this.#takeMore();
+        const { body } = this.#bodies.get(next.id)!;
+        this.#ended(next, await this.#attempt(next, body, keys));
+      }
+    }
+  }
+
+  /** Reads what is left and was not read just now, once for all that wait for it. */
+  #read(): Promise<void> {
+    this.#reading ??= this.#readLeft().finally(() => (this.#reading = undefined));
+    return this.#reading;
+  }
+
+  async #readLeft(): Promise<void> {
+    const some = this.#left.filter((one) => !this.#isFresh(one)).slice(0, this.#readTogether);
+    try {
+      const found = await this.#bodiesOf(some);
+      this.#isOver ||= found === undefined;
+      const at = performance.now();
+      for (const [id, body] of found ?? []) this.#bodies.set(id, { body, at });
+    } catch (error) {
+      // What takes too long together is read in smaller parts.
+      if (!(error instanceof Busy) || this.#readTogether === 1) throw error;
+      this.#readTogether = Math.ceil(this.#readTogether / 8);
+    }
+  }
+
+  /** What is sent for each, by its id; null when the key does not see it any more. Undefined when the lot is over: {@link enterForDeliveries}. */
+  async #bodiesOf(deliveries: readonly ClaimedDelivery[]): Promise<Map<string, string | null> | undefined> {
+    const { database, config } = this.#sender.services;
+    const changes = deliveries.filter(({ seq }) => seq !== null).map((one) => eventOf(one) as ChangeEvent);
+    const [isEntered, seen, ...records] = await database.together(
+      enterForDeliveries(this.#lot),
+      seesChanges(deliveries.flatMap(({ seq }) => seq ?? [])),
+      ...recordsOf(changes, config.features),
+    );
+    if (!isEntered) return undefined;
+    const shown = new Map(withRecords(changes, records).map((event) => [event.id, event]));
+    const bodyOf = (one: ClaimedDelivery): string | null => {
+      if (one.seq === null) return JSON.stringify({ ...eventOf(one), data: null });
+      return seen.has(one.seq) ? JSON.stringify(shown.get(one.event_id)) : null;
+    };
+    return new Map(deliveries.map((one) => [one.id, bodyOf(one)]));
+  }
+
+  async #attempt({ event_id }: ClaimedDelivery, body: string | null, keys: SigningKeys): Promise<Attempted> {
+    if (body === null) return { ...nothing, outcome: 'dropped', error: 'The key does not see this record any more.' };
+    const { url } = this.#lot;
+    const { clock, config } = this.#sender.services;
+    const sent = { url, bytes: Buffer.byteLength(body), digest: hash('sha256', body) };
+    try {
+      const signed = signedHeaders(event_id, clock(), body, keys);
+      const headers = { ...signed, 'Content-Type': 'application/json', 'User-Agent': 'Dealkeep-Webhooks/1' };
+      const answer = await guardedFetch(
+        url,
+        { method: 'POST', headers, body },
+        { allowLoopback: config.webhooksAllowLoopback, kept: this.#receiver.kept },
+      );
+      const { status } = answer;
+      const isTaken = status >= 200 && status < 300;
+      return {
+        ...sent,
+        outcome: isTaken ? 'delivered' : 'failed',
+        status,
+        error: isTaken ? null : `The answer was ${status} and not 2xx.`,
+        answer: storable(answer.body.toString('utf8')).slice(0, keptAnswer).toWellFormed(),
+        answer_type: storable(answer.headers['content-type'] ?? '') || null,
+        millis: answer.millis,
+      };
+    } catch (error) {
+      if (!(error instanceof NotFetched)) throw error;
+      return { ...nothing, ...sent, outcome: 'failed', error: error.message };
+    }
+  }
+
+  /** Keeps how an attempt went until it is noted with others; after several failures in a row nothing more is sent. */
+  #ended({ id, attempts }: ClaimedDelivery, attempted: Attempted): void {
+    const { outcome, status, error } = attempted;
+    const nth = attempts + 1;
+    this.#bodies.delete(id);
+    this.#attempts.push({ id, nth, ...attempted });
+    this.#notingSoon ??= setTimeout(() => {
+      this.#leave(false);
+      void this.#sender.notes.note();
+    }, millis.gathering);
+    if (outcome === 'delivered') this.#failures = 0;
+    if (outcome !== 'failed') return;
+    this.#failures += 1;
+    this.#isOver ||= this.#failures >= mostFailures;
+    // Neither the address nor what was sent: its id leads to it.
+    this.#sender.services.log.info(
+      { webhook: this.#lot.endpoint_id, delivery: id, attempt: nth, status, reason: error },
+      'a webhook was not delivered',
+    );
+  }
+
+  /** Leaves what has ended by now to be noted. */
+  #leave(is_over: boolean, take?: (taken: readonly ClaimedDelivery[]) => void): void {
+    clearTimeout(this.#notingSoon);
+    this.#notingSoon = undefined;
+    for (const { id } of this.#attempts) this.#held.delete(id);
+    const { endpoint_id: endpoint, claim } = this.#lot;
+    this.#sender.notes.leave({ endpoint, claim, is_over, held: [...this.#held], attempts: this.#attempts }, take);
+    this.#attempts = [];
+  }
+
+  /** Takes more, before the last of what is left is sent, while it goes so quickly that others are not kept waiting for their turn. */
+  #takeMore(): void {
+    const isEarly = this.#left.length > takenAtOnce / 2 || !this.#mayBeMore;
+    if (isEarly || this.#taking || this.#isOver || this.#age() > millis.taking) return;
+    const taken = Promise.withResolvers<readonly ClaimedDelivery[]>();
+    this.#leave(false, taken.resolve);
+    this.#taking = this.#add(taken.promise).finally(() => (this.#taking = undefined));
+    // Whoever waits for it hears of it, and whoever reads next finds it again.
+    this.#taking.catch(() => {});
+    void this.#sender.notes.note();
+  }
+
+  async #add(taken: Promise<readonly ClaimedDelivery[]>): Promise<void> {
+    const found = await taken;
+    this.#mayBeMore = found.length === takenAtOnce;
+    for (const { id } of found) this.#held.add(id);
+    this.#left.push(...found);
+    if (found.length > 0 && !this.#isOver) await this.#read();
+  }
+}
