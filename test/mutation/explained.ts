@@ -40,6 +40,10 @@ export const explained: readonly Explanation[] = [
     why: 'The other roles see every participant by the first condition of the policy.',
   },
   {
+    mutants: /^policy contradiction_answers\.workspace_sees_released: using app\.deals_as\(…\) as every role/,
+    why: 'The other roles see every answer, released or not, by another policy.',
+  },
+  {
     mutants: /^policy questions\.buyers_under_nda_ask: .*deals_under_nda/,
     why: 'A trigger refuses such a question before the policy is asked, and says what is missing.',
   },
