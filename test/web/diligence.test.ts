@@ -51,6 +51,23 @@ describe('findings', () => {
     expect(body.comments[0].created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
+  test('are listed without what was said to them, which the finding itself tells', async () => {
+    const { body: added } = await as('exclusive buyer').ask(`/deals/${scene.deal}/findings`, finding);
+    await service.sql(
+      `insert into finding_comments (finding_id, created_by, body) select $1, $2, repeat('x', 8000) from generate_series(1, 300)`,
+      [added.id, scene.people['exclusive buyer']!],
+    );
+    await service.sql(
+      `insert into finding_changes (finding_id, from_status, to_status, notes) select $1, 'open', 'open', repeat('y', 8000) from generate_series(1, 150)`,
+      [added.id],
+    );
+    const { body } = await as('seller').ask(`/deals/${scene.deal}/findings`);
+    expect(body.items).toContainEqual(expect.objectContaining({ id: added.id, comment_count: 300 }));
+    expect(JSON.stringify(body)).not.toMatch(/x{100}|y{100}/);
+    const { comments, history } = (await as('seller').ask(`/findings/${added.id}`)).body;
+    expect([comments.length, history.length]).toEqual([300, 151]);
+  });
+
   test('of another side are as if they did not exist', async () => {
     const hidden = scene.records["findings/the broker's"];
     const nowhere = '01900000-0000-7000-8000-000000000000';

@@ -23,6 +23,8 @@ export const findings = list<WholeFinding>({
     const shown: Lines[] = [];
     for (const card of await page.getByRole('main').locator('ul > li').all()) {
       await card.locator('summary').evaluateAll((all) => all.forEach((one) => one.click()));
+      // Each has a past: that it was recorded.
+      await card.getByRole('listitem').first().waitFor();
       const [lines = []] = await linesOf(card);
       shown.push([...lines, `${await card.getByRole('listitem').count()} in the past`]);
     }

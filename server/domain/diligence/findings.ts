@@ -110,17 +110,33 @@ export const findingChanges = rows<FindingChange & { author_person: Mentioned | 
    ) latest order by changed_at, id`,
 );
 
-export interface FindingOnPage extends Finding {
+/** A finding as it is listed: what was said to it is asked for when somebody looks at it, as that of all together may be any amount. */
+export interface ListedFinding extends Finding {
   owner_name: string | null;
   created_by_name: string | null;
+  comment_count: number;
+}
+
+export interface FindingOnPage extends ListedFinding {
   comments: (FindingComment & { created_by_name: string | null })[];
   history: (Omit<FindingChange, 'changed_by'> & { changed_by_name: string | null })[];
 }
 
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
+const named = `${fields}, owner.name as owner_name, creator.name as created_by_name`;
+const commentCount = `(select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count`;
+
+/** The findings of a deal that the caller may see, open and severe ones first, at most 500. */
+export const findingsOnPage = rows<ListedFinding, [dealId: string]>(
+  'findings_on_page',
+  `select ${named}, ${commentCount} from ${tables} where f.deal_id = $1
+   order by f.status <> 'open', array_position('{${severities.join(',')}}', f.severity), f.created_at desc, f.id desc
+   limit 500`,
+);
+
 const select = `
-  select ${fields}, owner.name as owner_name, creator.name as created_by_name,
+  select ${named}, ${commentCount},
     coalesce((select json_agg(json_build_object('id', c.id, 'body', c.body, 'created_by', u.id,
         'created_by_name', u.name, 'created_at', ${instant('c.created_at')}) order by c.created_at, c.id)
       from (select * from finding_comments c where c.finding_id = f.id order by c.created_at desc, c.id desc limit 500) c
@@ -130,14 +146,6 @@ const select = `
       from (select * from finding_changes h where h.finding_id = f.id order by h.changed_at desc, h.id desc limit 200) h
       ${knownPerson('u', 'h.changed_by', 'f.deal_id')}), '[]') as history
   from ${tables}`;
-
-/** The findings of a deal that the caller may see, open and severe ones first, at most 500. */
-export const findingsOnPage = rows<FindingOnPage, [dealId: string]>(
-  'findings_on_page',
-  `${select} where f.deal_id = $1
-   order by f.status <> 'open', array_position('{${severities.join(',')}}', f.severity), f.created_at desc, f.id desc
-   limit 500`,
-);
 
 /** One finding, or null when there is none that the caller sees. */
 export const findingOnPage = row<FindingOnPage, [id: string]>('finding_on_page', `${select} where f.id = $1`);
@@ -204,7 +212,7 @@ export const addFindingComment = (
 ): Statement<{ id: string; deal_id: string } | null> => comment(...from(origin), findingId, body);
 
 const inOrder = {
-  columns: `${fields}, (select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count`,
+  columns: `${fields}, ${commentCount}`,
   tables,
   deal: 'f.deal_id',
   where: `($5::text is null or f.category = $5) and ($6::text is null or f.severity = $6) and ($7::text is null or f.status = $7)`,

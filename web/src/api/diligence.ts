@@ -10,21 +10,27 @@ export const findingsQuery = (dealId: Id) =>
     queryFn: ({ signal }) => api.get('/web/deals/:id/findings', { param: { id: dealId }, signal }),
   });
 
+/** One finding, with its comments and its history. */
+export const findingQuery = (dealId: Id, id: Id) =>
+  queryOptions({
+    queryKey: keys.of(dealId, 'findings', id),
+    queryFn: ({ signal }) => api.get('/web/findings/:id', { param: { id }, signal }),
+  });
+
 export const financingQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'financing'),
     queryFn: ({ signal }) => api.get('/web/deals/:id/financing', { param: { id: dealId }, signal }),
   });
 
-/** What is done about findings; the list and the deal's counts are asked again. */
+/** What is done about findings; the list, those that are looked at and the deal's counts are asked again. */
 export function useFindingActions(dealId: Id) {
   const client = useQueryClient();
   const onSuccess = () =>
-    Promise.all(
-      [keys.of(dealId, 'findings'), keys.deal(dealId), keys.home].map((queryKey) =>
-        client.invalidateQueries({ queryKey, exact: true }),
-      ),
-    );
+    Promise.all([
+      client.invalidateQueries({ queryKey: keys.of(dealId, 'findings') }),
+      ...[keys.deal(dealId), keys.home].map((queryKey) => client.invalidateQueries({ queryKey, exact: true })),
+    ]);
   return {
     add: useMutation({
       mutationFn: (input: FindingInput) => api.post('/web/deals/:id/findings', { param: { id: dealId }, json: input }),

@@ -1,11 +1,13 @@
+import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { useFindingActions } from '../../../api/diligence.ts';
+import { findingQuery, useFindingActions } from '../../../api/diligence.ts';
 import type { Finding } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Textarea } from '../../../components/input.tsx';
+import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { plural } from '../../../lib/format.ts';
 import { findingSeverities, findingStates } from '../../../lib/states.ts';
@@ -15,7 +17,8 @@ import { FindingStatusDialog } from './dialogs.tsx';
 /** One finding; its comments and history open below it. */
 export function FindingCard({ finding, editable }: { finding: Finding; editable: boolean }) {
   const [changing, setChanging] = useState(false);
-  const { comments, history } = finding;
+  const [isOpen, setOpen] = useState(false);
+  const { comment_count: comments } = finding;
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-faint">
@@ -38,37 +41,49 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
       )}
       <div className="mt-4 flex flex-wrap items-start gap-x-4 gap-y-2">
         {editable && <Button onClick={() => setChanging(true)}>Change status</Button>}
-        <details className="min-w-0 grow">
+        <details className="min-w-0 grow" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary className="w-fit cursor-pointer rounded-md py-2 text-sm font-medium text-accent-ink">
-            {comments.length === 0 ? 'Comments' : plural(comments.length, 'comment')} and history
+            {comments === 0 ? 'Comments' : plural(comments, 'comment')} and history
           </summary>
-          <ol className="mt-2 flex flex-col gap-3">
-            {history.map((change) => (
-              <li key={change.changed_at} className="text-sm text-faint">
-                {change.changed_by_name ?? 'Someone'}{' '}
-                {change.from_status === null
-                  ? 'recorded it'
-                  : `changed it from ${findingStates[change.from_status].label.toLowerCase()} to ${findingStates[change.to_status].label.toLowerCase()}`}{' '}
-                <Time at={change.changed_at} />
-                {change.notes !== null && change.from_status !== null && (
-                  <span className="block whitespace-pre-wrap text-soft">{change.notes}</span>
-                )}
-              </li>
-            ))}
-            {comments.map((comment) => (
-              <li key={comment.id}>
-                <p className="text-sm text-faint">
-                  {comment.created_by_name ?? 'Someone'} <Time at={comment.created_at} />
-                </p>
-                <p className="break-words whitespace-pre-wrap text-ink">{comment.body}</p>
-              </li>
-            ))}
-          </ol>
+          {isOpen && <Past finding={finding} />}
           {editable && <CommentForm finding={finding} />}
         </details>
       </div>
       {changing && <FindingStatusDialog finding={finding} onClose={() => setChanging(false)} />}
     </Card>
+  );
+}
+
+/** What became of a finding and what was said to it, asked for when somebody looks. */
+function Past({ finding: { id, deal_id } }: { finding: Finding }) {
+  const query = useQuery(findingQuery(deal_id, id));
+  return (
+    <Loaded query={query} skeleton={<SkeletonText lines={2} />}>
+      {({ comments, history }) => (
+        <ol className="mt-2 flex flex-col gap-3">
+          {history.map((change) => (
+            <li key={change.changed_at} className="text-sm text-faint">
+              {change.changed_by_name ?? 'Someone'}{' '}
+              {change.from_status === null
+                ? 'recorded it'
+                : `changed it from ${findingStates[change.from_status].label.toLowerCase()} to ${findingStates[change.to_status].label.toLowerCase()}`}{' '}
+              <Time at={change.changed_at} />
+              {change.notes !== null && change.from_status !== null && (
+                <span className="block whitespace-pre-wrap text-soft">{change.notes}</span>
+              )}
+            </li>
+          ))}
+          {comments.map((comment) => (
+            <li key={comment.id}>
+              <p className="text-sm text-faint">
+                {comment.created_by_name ?? 'Someone'} <Time at={comment.created_at} />
+              </p>
+              <p className="break-words whitespace-pre-wrap text-ink">{comment.body}</p>
+            </li>
+          ))}
+        </ol>
+      )}
+    </Loaded>
   );
 }
 
