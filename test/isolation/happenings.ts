@@ -2,9 +2,10 @@
 
 import { expect } from 'vitest';
 import type { TestService } from '../harness.ts';
+import { idOf, randomFrom, secretsOf } from './names.ts';
 import type { Pair } from './pair.ts';
 import { addressesOfOne } from './questions.ts';
-import { idOf, randomFrom, secretsOf, type World } from './world.ts';
+import type { World } from './world.ts';
 
 /** A change that any record of the table can take, and by which column records are found. */
 const touches: Readonly<Record<string, readonly [set: string, key: string]>> = {

@@ -11,7 +11,8 @@ import { canonicalResource } from '../../server/http/resource-metadata.ts';
 import { openService, type TestService } from '../harness.ts';
 import { connect } from '../policies/scene.ts';
 import { withoutTriggers } from '../triggers.ts';
-import { beginning, secretsOf, type World, type WorldRow } from './world.ts';
+import { beginning, secretsOf } from './names.ts';
+import type { World, WorldRow } from './world.ts';
 
 export interface Ask {
   readonly method: string;

@@ -3,8 +3,9 @@
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { documentUri } from '../../server/tools/document-links.ts';
 import { leastInput } from '../tools/inputs.ts';
+import { idOf, randomFrom } from './names.ts';
 import type { Ask, Pair } from './pair.ts';
-import { idOf, randomFrom, type World, type WorldRow } from './world.ts';
+import type { World, WorldRow } from './world.ts';
 
 /** Which records the ids in a path are of, by what stands before them. */
 const tablesOf: Readonly<Record<string, readonly string[]>> = {

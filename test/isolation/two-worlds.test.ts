@@ -8,9 +8,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readExpectations } from '../policies/expectations.ts';
 import { callers } from '../policies/scene.ts';
 import { compareEvents, compareInvitations } from './happenings.ts';
+import { idOf } from './names.ts';
+import { otherwise } from './otherwise.ts';
 import { openWorlds, type Ask, type Difference, type Pair, type Worlds } from './pair.ts';
 import { contactsAdded, failingChanges, failingMentions, idsOf, readings, strangersTries } from './questions.ts';
-import { idOf, otherwise, worldOf, type World } from './world.ts';
+import { worldOf, type World } from './world.ts';
 
 const rounds = Number(process.env['TWO_WORLDS'] ?? 0);
 const from = Number(process.env['TWO_WORLDS_FROM'] ?? 1);
