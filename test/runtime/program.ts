@@ -6,8 +6,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { program } from '../../bin/program.js';
 
-const program = path.join(import.meta.dirname, '../../bin/dealkeep.js');
+const launcher = path.join(import.meta.dirname, '../../bin/dealkeep.js');
 
 export interface Ended {
   readonly code: number | null;
@@ -72,11 +73,15 @@ export async function cleanUp(): Promise<void> {
 // Compiled once for all the processes: without it each spends half a second of its start on that.
 const NODE_COMPILE_CACHE = path.join(import.meta.dirname, '../../node_modules/.cache/node');
 
-/** Starts `dealkeep` with these arguments and variables; nothing of our own environment but where things are reaches it. */
-export function dealkeep(args: readonly string[], env: Readonly<Record<string, string>>): Program {
+/** Starts `dealkeep` with these arguments and variables, as a supervisor does. */
+export const dealkeep = (args: readonly string[], env: Readonly<Record<string, string>>): Program =>
+  started([launcher, ...args], env);
+
+/** Nothing of our own environment but where things are reaches it. */
+function started(args: readonly string[], env: Readonly<Record<string, string>>): Program {
   const { PATH = '', HOME = '' } = process.env;
   const TMPDIR = os.tmpdir();
-  const child = spawn(process.execPath, [program, ...args], {
+  const child = spawn(process.execPath, args, {
     env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, PORT: '0', WEB_BUILD: 'off', DRAIN_SECONDS: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -104,7 +109,7 @@ export function dealkeep(args: readonly string[], env: Readonly<Record<string, s
   return { child, ready, ended, serverPid };
 }
 
-/** Runs a command to its end. */
+/** Runs a command to its end: the program that bin/dealkeep.js starts, which would only add a process to each. */
 export function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
-  return dealkeep(args, env).ended;
+  return started([...program, ...args], env).ended;
 }
