@@ -108,3 +108,13 @@ export interface Answer {
     details: { faults: { in: string; path: string; message: string }[]; [name: string]: unknown };
   };
 }
+
+/** A contact as the operations answer it that tell of another system. */
+export interface ContactRecord extends Answer {
+  externalId: string | null;
+  archivedAt: string | null;
+  mergedInto: string | null;
+}
+
+/** The status and code of a refusal. */
+export const codeOf = ({ status, body }: Awaited<ReturnType<ReturnType<typeof as>>>) => [status, body?.error.code];

@@ -1,0 +1,234 @@
+/** The list of contacts by REST as systems read it that are kept in step: filtered, in order, page by page, by an index. */
+
+import pg from 'pg';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { readConfig } from '../../server/config.ts';
+import { apiKeyDigest } from '../../server/domain/clients/api-keys.ts';
+import { contactsThatFit } from '../../server/domain/contacts/records.ts';
+import { openService, type TestService } from '../harness.ts';
+import { as, brokerage, codeOf, type Brokerage, type ContactRecord } from './scene.ts';
+
+let service: TestService;
+let tenant: Brokerage;
+let get: ReturnType<typeof as>;
+beforeAll(async () => {
+  service = await openService({ config: { rateLimits: { ...readConfig({}).rateLimits, rest_ip: 1_000_000 } } });
+  tenant = await brokerage(service);
+  get = as(await tenant.key(), service.restUrl);
+  // Every seventh is a company, every fifth archived; three names begin alike, and three at a time changed in one millisecond.
+  await service.sql(
+    `insert into contacts (brokerage_id, type, display_name, email, phone, external_id, created_at, updated_at, archived_at)
+     select $1, case when n % 7 = 0 then 'company' else 'person' end, (array['Ödön', 'adam', 'Zoe', 'Bea'])[n % 4 + 1] || ' ' || n % 10,
+       case when n % 3 = 0 then 'Info' || n % 9 || '@Example.test' end, '+1 555 ' || lpad(n::text, 4, '0'), 'x-' || n,
+       '2026-01-01'::timestamptz + n * interval '1 minute', '2026-02-01'::timestamptz + ((n * 37) % 60 / 3) * interval '1 ms',
+       case when n % 5 = 0 then '2026-03-01'::timestamptz end from generate_series(1, 60) n`,
+    [tenant.id],
+  );
+});
+afterAll(() => service.close());
+
+type Reply = Awaited<ReturnType<typeof get>>;
+
+async function walk(query: string, limit = 7): Promise<ContactRecord[]> {
+  const seen: ContactRecord[] = [];
+  let cursor: string | null = null;
+  do {
+    const page: Reply = await get(
+      'GET',
+      `/contacts?limit=${limit}&${query}${cursor === null ? '' : `&cursor=${cursor}`}`,
+    );
+    expect([query, page.status]).toEqual([query, 200]);
+    seen.push(...(page.body!.data as ContactRecord[]));
+    cursor = page.body!.pagination.nextCursor;
+  } while (cursor !== null);
+  return seen;
+}
+
+const since = encodeURIComponent('2026-02-01T01:00:00.008+01:00');
+test.each([
+  ['', 'archived_at is null', 'created_at desc, id desc'],
+  ['archived=false&sort=-createdAt', 'archived_at is null', 'created_at desc, id desc'],
+  ['archived=only', 'archived_at is not null', 'created_at desc, id desc'],
+  ['archived=true', 'true', 'created_at desc, id desc'],
+  ['sort=displayName', 'archived_at is null', '"left"(lower(display_name), 100), id'],
+  ['sort=displayName&archived=true&type=person', `type = 'person'`, '"left"(lower(display_name), 100), id'],
+  ['sort=updatedAt', 'archived_at is null', 'updated_at, id'],
+  ['sort=updatedAt&archived=true', 'true', 'updated_at, id'],
+  ['type=company&archived=true', `type = 'company'`, 'created_at desc, id desc'],
+  [`updatedSince=${since}`, `archived_at is null and updated_at >= '2026-02-01 00:00:00.008Z'`, 'updated_at, id'],
+  [
+    `updatedSince=${since}&sort=updatedAt&archived=true&type=company`,
+    `type = 'company' and updated_at >= '2026-02-01 00:00:00.008Z'`,
+    'updated_at, id',
+  ],
+  ['email=iNFO3%40example.TEST', `archived_at is null and email = 'Info3@Example.test'`, 'created_at desc, id desc'],
+  [
+    'email=info3%40example.test&archived=true&sort=displayName',
+    `email = 'Info3@Example.test'`,
+    '"left"(lower(display_name), 100), id',
+  ],
+  [
+    'search=INFO3%20%20be',
+    `archived_at is null and email = 'Info3@Example.test' and display_name like 'Bea%'`,
+    'created_at desc, id desc',
+  ],
+  [
+    'search=555%20001&sort=updatedAt&archived=only',
+    `archived_at is not null and phone like '%555%001%'`,
+    'updated_at, id',
+  ],
+  ['search=%25', 'false', 'id'],
+  ['search=%C3%B6d%C3%B6n', `archived_at is null and display_name like 'Öd%'`, 'created_at desc, id desc'],
+])('with "%s" has what fits, in order, page by page', async (query, condition, order) => {
+  const expected = await service.sql<{ id: string }>(
+    `select id from contacts where brokerage_id = $1 and ${condition} order by ${order}`,
+    [tenant.id],
+  );
+  if (condition !== 'false') expect(expected.length).toBeGreaterThan(0);
+  for (const limit of [3, 200])
+    expect((await walk(query, limit)).map(({ id }) => id)).toEqual(expected.map(({ id }) => id));
+  const plain = await walk(query);
+  const whole = await walk(`${query}&expand=record`);
+  expect(whole.map(({ externalId: _e, archivedAt: _a, mergedInto: _m, ...contact }) => contact)).toEqual(plain);
+  if (whole.length > 0) expect(whole[0]!.externalId).toMatch(/^x-\d+$/);
+});
+
+test('what changes while one reads comes at the end, so that whoever syncs sees the last of everything', async () => {
+  const seen = new Map<string, string>();
+  let cursor: string | null = null;
+  let changes = 0;
+  do {
+    const page: Reply = await get(
+      'GET',
+      `/contacts?sort=updatedAt&archived=true&limit=9${cursor === null ? '' : `&cursor=${cursor}`}`,
+    );
+    for (const contact of page.body!.data) seen.set(contact.id, contact.phone!);
+    cursor = page.body!.pagination.nextCursor;
+    const [first] = page.body!.data;
+    if ((changes += 1) < 5 && first) {
+      service.clock.advance(3);
+      await get('PATCH', `/contacts/${first.id}`, { phone: `changed ${changes}` });
+    }
+  } while (cursor !== null);
+  const now = await service.sql<{ id: string; phone: string }>(
+    'select id, phone from contacts where brokerage_id = $1',
+    [tenant.id],
+  );
+  expect([...seen].toSorted()).toEqual(now.map(({ id, phone }) => [id, phone]).toSorted());
+});
+
+test.each([
+  'archived=yes',
+  'archived=',
+  'archived=true&archived=true',
+  'type=dog',
+  'type=',
+  'email=nobody',
+  'email=',
+  `email=${'x'.repeat(300)}%40example.com`,
+  'search=',
+  'search=%20%20',
+  `search=${'x'.repeat(201)}`,
+  'search=a%20b%20c%20d%20e%20f%20g%20h%20i',
+  'search=%00',
+  'updatedSince=yesterday',
+  'updatedSince=2026-02-30T00:00:00Z',
+  'updatedSince=2026-01-01',
+  'updatedSince=2026-01-01T00:00:00',
+  'updatedSince=2026-01-01T00:00:00+01:00',
+  'updatedSince=9999-12-31T23:59:59-23:59',
+  'updatedSince=1969-12-31T23:59:59Z',
+  'sort=name',
+  'sort=createdAt',
+  'sort=updatedAt&sort=updatedAt',
+  'updatedSince=2026-01-01T00:00:00Z&sort=displayName',
+  'expand=all',
+  'expand=',
+])('"%s" is refused', async (query) => {
+  const refused = await get('GET', `/contacts?${query}`);
+  expect(codeOf(refused)).toEqual([400, 'validation_error']);
+  expect(refused.body?.error.details.faults[0]).toMatchObject({ in: 'query' });
+});
+
+test('a cursor is good for its own filters, order and brokerage alone', async () => {
+  const queries = [
+    '',
+    'archived=true',
+    'type=person',
+    'sort=displayName',
+    'sort=displayName&archived=true',
+    'sort=updatedAt',
+    'search=555',
+    'search=55',
+  ];
+  const cursors = [];
+  for (const query of queries)
+    cursors.push((await get('GET', `/contacts?limit=2&${query}`)).body!.pagination.nextCursor!);
+  for (const [at, query] of queries.entries())
+    for (const [from, cursor] of cursors.entries()) {
+      const answer = await get('GET', `/contacts?limit=2&${query}&cursor=${cursor}`);
+      expect([query, queries[from], answer.status]).toEqual([query, queries[from], at === from ? 200 : 400]);
+      // How a contact is shown, and how many there are, is no matter.
+      if (at === from)
+        expect((await get('GET', `/contacts?limit=5&${query}&cursor=${cursor}&expand=record`)).status).toBe(200);
+    }
+  const key = as(await (await brokerage(service)).key(), service.restUrl);
+  for (const [at, query] of queries.entries())
+    expect((await key('GET', `/contacts?${query}&cursor=${cursors[at]}`)).status).toBe(400);
+  for (const made of ['A'.repeat(43), 'A'.repeat(51), 'A'.repeat(60), '_'.repeat(60), `${'A'.repeat(43)}gIA`])
+    for (const query of queries)
+      expect(codeOf(await get('GET', `/contacts?${query}&cursor=${made}`))).toEqual([400, 'validation_error']);
+});
+
+test('is read by an index, whatever is asked', async () => {
+  const large = await brokerage(service);
+  const { token } = await large.key();
+  await service.sql(
+    `insert into contacts (brokerage_id, type, display_name, email, created_at, updated_at, archived_at)
+     select $1, case when n % 50 = 0 then 'company' else 'person' end, 'Name ' || n, 'a' || n || '@example.test', app.now() - n * interval '1 second',
+       app.now() - n % 977 * interval '1 minute', case when n % 4 = 0 then app.now() end from generate_series(1, 12000) n`,
+    [large.id],
+  );
+  await service.sql('analyze contacts');
+  const client = new pg.Client(service.connections.owner);
+  await client.connect();
+  onTestFinished(() => client.end());
+  const filter = {
+    archived: 'false',
+    type: null,
+    email: null,
+    words: [],
+    updatedSince: null,
+    sort: '-createdAt',
+  } as const;
+  const recent = new Date(service.clock.now().getTime() - 60_000).toISOString();
+  for (const [given, most] of [
+    [{}, 60],
+    [{ archived: 'true' }, 130],
+    [{ sort: 'displayName' }, 60],
+    [{ sort: 'updatedAt', archived: 'true' }, 230],
+    [{ sort: 'updatedAt', updatedSince: recent, archived: 'true' }, 230],
+    [{ type: 'company' }, 60],
+    [{ type: 'company', sort: 'displayName' }, 60],
+    [{ email: 'a77@example.test', archived: 'true' }, 10],
+  ] as const) {
+    await client.query('begin');
+    await client.query('select app.enter_with_api_key($1)', [apiKeyDigest(token)]);
+    const { text, values } = contactsThatFit({ ...filter, ...given }, 51, null);
+    const read = async () => {
+      await client.query('select pg_stat_clear_snapshot()');
+      const { rows } = await client.query<{ n: string }>(
+        `select sum(pg_stat_get_xact_tuples_returned(c.oid) + pg_stat_get_xact_tuples_fetched(c.oid)) as n from pg_class c
+         where c.oid = 'contacts'::regclass`,
+      );
+      return Number(rows[0]!.n);
+    };
+    const before = await read();
+    const { rows } = await client.query(
+      text,
+      values.map((value) => value ?? null),
+    );
+    expect([given, rows.length > 0, (await read()) - before <= most]).toEqual([given, true, true]);
+    await client.query('rollback');
+  }
+});
