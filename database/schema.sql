@@ -1292,6 +1292,7 @@ CREATE TRIGGER check_advised BEFORE INSERT OR UPDATE OF advises ON public.partic
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.check_move('participant', 'status');
 CREATE TRIGGER forget_visits AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.forget_visits();
 CREATE TRIGGER leave_workspace AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.leave_workspace();
+CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.participants FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('2000', 'people');
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('1000', 'people on deals');
 CREATE TRIGGER narrow_again AFTER INSERT OR UPDATE ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.narrow_again();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.participants REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('participant');
@@ -5172,12 +5173,15 @@ CREATE OR REPLACE FUNCTION app.deal_invitations()
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select p.id, p.role, b.name, d.title, p.updated_at
-  from public.participants p
-  join public.deals d on d.id = p.deal_id
-  join public.brokerages b on b.id = d.organization_id
-  where p.user_id = app.user_id() and p.status = 'invited' and not app.address_in_doubt(d.organization_id)
-  order by p.updated_at desc
+  select i.id, i.role, i.name, i.title, i.updated_at
+  from (
+    select p.id, p.role, b.name, d.title, p.updated_at, row_number() over (partition by d.organization_id order by p.updated_at desc, p.id desc) as nth
+    from public.participants p
+    join public.deals d on d.id = p.deal_id
+    join public.brokerages b on b.id = d.organization_id
+    where p.user_id = app.user_id() and p.status = 'invited' and not app.address_in_doubt(d.organization_id)) i
+  where i.nth <= 20
+  order by i.updated_at desc, i.id desc limit 200
 $function$;
 GRANT EXECUTE ON FUNCTION app.deal_invitations() TO dealkeep_server;
 
@@ -13422,3 +13426,4 @@ $procedure$;
 -- e48f081b3233acd9820bef0ccb1da3cf7ee46030a2bdada1b0f92a2e75df74a3  140_events_by_hash.sql
 -- 291e2a45e6ba5623cb10e7313086049e8d0e307d8692290a06d75287d66dc27f  141_deliveries_due_in_order.sql
 -- 2f15ffad1e1d4079409eef6dc709f44b996f677b6628b129e4c5082ac5f0c910  142_offers_and_books_in_sight.sql
+-- ad4fbca1c539a1a6e69cfd644b41a7d16d1134f4aa450b32f99cf756ee769317  158_room_for_people.sql

@@ -276,6 +276,13 @@ check('a person, a deal and a finding take only so many records; loading takes m
   const conditions = `insert into closing_conditions (deal_id, name) select '${on.deal}', 'N'`;
   assert.equal(await past(null, many(conditions, 501)), 'done');
   assert.equal(await as('broker', conditions), 'deal_full');
+  const strangers = `insert into users (email, name) select 'room-' || generate_series || '@example.test', 'N'`;
+  assert.equal(await past(null, many(strangers, 2000)), 'done');
+  const people = `insert into participants (deal_id, user_id, role) select '${on.deal}', id, 'viewer' from users where email like 'room-%'`;
+  assert.equal(await past(null, people), 'done');
+  const invite = (deal: string) =>
+    `select app.invite_to_deal('${deal}', 'one-more@example.test', 'One more', 'viewer', null)`;
+  assert.equal(await as('broker', invite(on.deal)), 'deal_full');
   const add = `insert into findings (deal_id, participant_id, category, title, severity, created_by)
     select '${on.deal}', '${on.broker}', 'tax', 'T', 'minor', '${person('broker')}'`;
   assert.equal(await past(null, many(add, 200)), 'done');

@@ -287,6 +287,23 @@ describe('an invitation', () => {
     expect(await answer('accept')).toBe(200);
   });
 
+  test('of one brokerage do not crowd out those of others', async () => {
+    const [{ id: flooded } = { id: '' }] = await web.service.sql<{ id: string }>(
+      `insert into users (email, name) values ('flooded@example.test', 'Flooded') returning id`,
+    );
+    const invite = `insert into participants (deal_id, user_id, role) select id, $1, 'buyer' from`;
+    await web.service.sql(`${invite} deals where id = $2`, [flooded, web.scene.deal]);
+    await web.service.sql(
+      `with lures as (insert into deals (organization_id, title)
+         select b.id, 'Lure ' || n from brokerages b, generate_series(1, 30) n where b.slug = 'elsewhere' returning id)
+       ${invite} lures`,
+      [flooded],
+    );
+    const { invitations } = (await (await signInAs(web.service, flooded)).ask('/home')).body;
+    const titles = (invitations as { deal_title: string }[]).map(({ deal_title }) => deal_title);
+    expect([titles.length, titles.filter((title) => title === 'Corner bakery').length]).toEqual([21, 1]);
+  });
+
   test('may be declined, which ends its link', async () => {
     const broker = await web.as('broker');
     const invited = await broker.ask(path, person('outsider@example.test'));
