@@ -96,38 +96,73 @@ async function expectSame(sheets: Sheets, name: string, of = deal): Promise<void
       ]);
 }
 
+const parts = [
+  ['cash_at_close', 'cash at close'],
+  ['seller_note', 'seller’s note'],
+  ['earnout', 'earn-out'],
+  ['rollover_equity', 'rollover equity'],
+  ['unsaid', 'not said'],
+] as const;
+
 interface Worth {
   offer_id: string;
   multiples: Record<string, string | null> | null;
   coverage: { debt: string } | null;
+  money: { parts: { part: string; share: string }[]; beyond_price: string | null } | null;
+  paid_for: { add_backs: { id: string; worth: string; price_without: string }[] } | null;
   sba: { id: string; answer: { why?: string; ask?: string } }[] | null;
 }
 
-/** The rows of offers, down to the first that is empty. */
-function offerRows(sheets: Sheets): readonly (readonly Value[])[] {
-  const all = sheets.get('Offers') ?? [];
-  const rest = all.slice(all.findIndex(([first]) => first === 'Buyer') + 1);
-  const end = rest.findIndex((row) => row.every((cell) => cell === null));
-  return end < 0 ? rest : rest.slice(0, end);
+/** What the sheet of offers tells of each offer, by the names of its rows. */
+function offersIn(sheets: Sheets): ReadonlyMap<string, Value>[] {
+  const rows = sheets.get('Offers') ?? [];
+  const end = rows.findIndex(([first]) => first === 'The two highest side by side');
+  const told = rows.slice(4, end < 0 ? undefined : end);
+  const offers = rows[3]?.filter((buyer) => buyer !== null).length ?? 0;
+  return Array.from({ length: offers }, (_, at) => new Map(told.map((row) => [String(row[0]), row[1 + at] ?? null])));
 }
 
 async function expectSameOffers(sheets: Sheets, name: string): Promise<void> {
-  const [{ items }, { offers }] = await Promise.all([page(name, '/offers'), page(name, '/offers/worth')]);
-  const told = offerRows(sheets).map((row) => [row[6], ...row.slice(12, 17)].map(rounded));
+  const [{ items }, { basis, offers }] = await Promise.all([page(name, '/offers'), page(name, '/offers/worth')]);
+  const told = offersIn(sheets).map((one) => [
+    ...[
+      'Price',
+      'Price by adjusted EBITDA',
+      'Price by reported EBITDA',
+      'Price by SDE',
+      'Price by revenue',
+      'Debt',
+    ].map((label) => rounded(one.get(label))),
+    ...parts.map(([, label]) => rounded(one.get(`Share: ${label}`))),
+    rounded(one.get('Parts beyond the price')),
+  ]);
   const expected = items.map(({ id, payload }: { id: string; payload: { purchase_price: string } }) => {
-    const { multiples, coverage } = offers.find(({ offer_id }: Worth) => offer_id === id) as Worth;
+    const { multiples, coverage, money } = offers.find(({ offer_id }: Worth) => offer_id === id) as Worth;
     return [
-      payload.purchase_price,
-      multiples?.adjusted_ebitda,
-      multiples?.reported_ebitda,
-      multiples?.sde,
-      multiples?.revenue,
-      coverage?.debt,
-    ].map(rounded);
+      ...[
+        payload.purchase_price,
+        multiples?.adjusted_ebitda,
+        multiples?.reported_ebitda,
+        multiples?.sde,
+        multiples?.revenue,
+        coverage?.debt,
+      ].map(rounded),
+      ...parts.map(([part]) => rounded(money && (money.parts.find((one) => one.part === part)?.share ?? '0'))),
+      rounded(money && (money.beyond_price ?? '0')),
+    ];
   });
   const byPrice = (a: (string | null)[], b: (string | null)[]) => Number(b[0]) - Number(a[0]);
   expect(told.toSorted(byPrice)).toEqual(expected.toSorted(byPrice));
   expect(told.length).toBeGreaterThan(0);
+  const paid = (basis?.add_backs ?? []).flatMap(({ id }: { id: string }) =>
+    offers.flatMap(({ paid_for }: Worth) => {
+      const one = paid_for?.add_backs.find((each) => each.id === id);
+      return one ? [rounded(one.worth), rounded(one.price_without)] : [];
+    }),
+  );
+  const addBacks = (sheets.get('Add-backs') ?? []).slice(5, -1).flatMap((row) => row.slice(3).map(rounded));
+  expect(addBacks.toSorted()).toEqual(paid.toSorted());
+  expect(paid.length > 0).toBe(basis !== null);
   const answered = (sheets.get('SBA rules') ?? []).slice(4).map((row) => row[2]);
   const said = offers.flatMap(({ sba }: Worth) => (sba ?? []).map(({ answer }) => answer.why ?? answer.ask));
   expect(said.length).toBeGreaterThan(0);
@@ -191,7 +226,7 @@ describe('each reader', () => {
   test('is told who uploaded what, as far as they may know', async () => {
     const uploads = (await workbookOf('broker')).get('Uploads')?.slice(4) ?? [];
     expect(uploads.length).toBeGreaterThan(0);
-    for (const [, , , by] of uploads) expect(by).toMatch(/\w/);
+    for (const [, , , , by] of uploads) expect(by).toMatch(/\w/);
   });
 
   test('takes it along on record, as a file that no cache keeps', async () => {
@@ -222,6 +257,8 @@ describe('text that somebody wrote', () => {
     '🎉 Ünï ☃ 中文 שלום',
     'x'.repeat(200),
     "it's $& $1 ]]>",
+    '_x003D_1+1',
+    'bell \u0007 and \uFFFF',
   ];
 
   test('stays text, whatever it begins with', async () => {
@@ -253,7 +290,9 @@ describe('text that somebody wrote', () => {
       .get('Customers')
       ?.slice(heads + 1)
       .map(([name]) => name);
-    expect(told?.map((name) => String(name).trim())).toEqual(names.map((name) => name.trim()));
+    // What no XML may hold is left out.
+    const kept = (name: string) => name.replaceAll('\u0007', '').replaceAll('\uFFFF', '').trim();
+    expect(told?.map((name) => String(name).trim())).toEqual(names.map(kept));
     const files = unzipSync(new Uint8Array(bytes));
     for (const [name, content] of Object.entries(files))
       if (name.startsWith('xl/worksheets/sheet'))

@@ -16,6 +16,10 @@ interface Look {
   readonly wrap?: boolean;
   readonly title?: boolean;
   readonly head?: boolean;
+  /** Of a text behind numbers, which end where it begins. */
+  readonly indent?: boolean;
+  /** Over so many columns. */
+  readonly span?: number;
 }
 
 export type SheetCell = Look &
@@ -23,7 +27,7 @@ export type SheetCell = Look &
     | { readonly text: string; readonly right?: boolean }
     | { readonly number: number; readonly format: Format }
     /** A day on which a spreadsheet can count. */
-    | { readonly day: string }
+    | { readonly day: string; readonly right?: boolean }
     /** Without its `=`; `comes` is what it comes to, null nothing. */
     | { readonly formula: string; readonly comes: number | string | null; readonly format: Format }
   );
@@ -59,7 +63,13 @@ export const isKept = (amount: string): boolean =>
 
 export const text = (value: string, look: Look & { right?: boolean } = {}): SheetCell => ({ text: value, ...look });
 /** A column's heading; `right` above numbers. */
-export const head = (value: string, right = true): SheetCell => ({ text: value, head: true, bold: true, right });
+export const head = (value: string, right = true, look: Look = {}): SheetCell => ({
+  text: value,
+  head: true,
+  bold: true,
+  right,
+  ...look,
+});
 /** A written decimal; nothing for null. */
 export const amount = (value: string | null, look: Look & { format?: Format } = {}): SheetCell | null => {
   const { format = 'amount', ...rest } = look;
@@ -74,7 +84,18 @@ export const formula = (body: string, comes: string | null, format: Format = 'am
   ...look,
 });
 /** A formula that comes to a text. */
-export const textFormula = (body: string, comes: string): SheetCell => ({ formula: body, comes, format: 'amount' });
-/** A day; one before spreadsheets count days is a text. */
-export const day = (value: string): SheetCell =>
-  value >= '1900-03-01' && value <= '9999-12-31' ? { day: value } : { text: value };
+export const textFormula = (body: string, comes: string, look: Look = {}): SheetCell => ({
+  formula: body,
+  comes,
+  format: 'amount',
+  ...look,
+});
+/** Whether the text is a day that there is. */
+const isDay = (value: string): boolean => {
+  const date = new Date(`${value}T00:00:00Z`);
+  return /^\d{4}-\d\d-\d\d$/.test(value) && !Number.isNaN(date.getTime()) && date.toISOString().startsWith(value);
+};
+
+/** A day; what is none, or one before spreadsheets count days, is a text. */
+export const day = (value: string, look: { right?: boolean } = {}): SheetCell =>
+  isDay(value) && value >= '1900-03-01' ? { day: value, ...look } : { text: value, ...look };

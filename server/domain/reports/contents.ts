@@ -1,5 +1,6 @@
 /** What a report on a deal tells its reader: what the pages tell them, read in one look under their own rights (docs/books.md). */
 
+import type { Page } from '../../database/paging.ts';
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { fullDeal } from '../deals/deals.ts';
@@ -125,6 +126,7 @@ function offerIn(offer: DealOffer, now: string) {
   const { target_close_date: close, financing_contingency: contingent, expires_at } = offer.payload;
   return {
     id: offer.id,
+    mine: offer.mine,
     buyer: offer.mine ? 'Your offer' : offer.buyer_name,
     revision: offer.revision_number,
     submitted_at: offer.submitted_at,
@@ -132,13 +134,15 @@ function offerIn(offer: DealOffer, now: string) {
     agreed: offer.agreed,
     currency,
     amounts: writtenOut(amounts),
+    /** Behind the point, as it was offered: the price is divided to as many. */
+    price_digits: Number(amounts.purchase_price?.scale ?? 0n),
     target_close_date: typeof close === 'string' ? close : null,
     financing_contingency: typeof contingent === 'boolean' ? contingent : null,
   };
 }
 
 function offersOf(
-  items: readonly DealOffer[],
+  { items, next }: Page<DealOffer>,
   now: string,
   given: Pick<Parameters<typeof assessed>[0], 'books' | 'funding' | 'day'>,
 ) {
@@ -160,6 +164,8 @@ function offersOf(
     compared,
     /** Those in force on the day of the report; none where no offer is held against them. */
     sba_rules,
+    /** Whether there are more than are told. */
+    more: next !== null,
     items: byPrice.map((offer) => {
       const { multiples, money, coverage, paid_for, sba } = worths.find(({ offer_id }) => offer_id === offer.id) ?? {};
       const covered = coverage ?? null;
@@ -185,12 +191,11 @@ function offersOf(
 }
 
 /** The rows of profit and loss that count, with EBITDA and gross profit that follow from the others where they are not told. */
-const countingRows = (books: Books) => {
-  const labels = new Map(books.uploads.map(({ id, source_name }) => [id, source_name]));
-  return resolved(books).rows.map(({ id, snapshot_id, label, first, last, amounts }) =>
+const countingRows = (books: Books) =>
+  resolved(books).rows.map(({ id, snapshot_id, label, first, last, amounts }) =>
     writtenOut({
       id,
-      upload: labels.get(snapshot_id) ?? null,
+      upload: snapshot_id,
       label,
       first,
       last,
@@ -199,7 +204,6 @@ const countingRows = (books: Books) => {
       ebitda: ebitdaOf(amounts),
     }),
   );
-};
 
 /** The answers of {@link reportReads}. */
 export type ReportAnswers = Results<ReturnType<typeof reportReads>>;
@@ -224,12 +228,35 @@ export function reportContents(reader: string, answers: ReportAnswers, withFinan
     bridge: bridgeOf(books),
     customers: customersOf(books),
     changes: changesOf(customerBridge(books)),
-    offers: offersOf(offers.items, time.now, {
+    offers: offersOf(offers, time.now, {
       books,
       funding: withFinancing ? (sources ?? []) : null,
       day: time.day,
     }),
   };
+}
+
+/** Each row of what was read, as text. Of the books each upload and adjustment stands for its figures, which never change. */
+function readRows([deal, , books, sight, uploads, offers, sources]: ReportAnswers): Set<string> {
+  const { title, organization_name, currency, asking_price } = deal ?? {};
+  const { all, answers } = sight;
+  return new Set(
+    [
+      { deal: [title, organization_name, currency, asking_price], books: books.currency, all },
+      ...books.uploads,
+      ...books.adjustments.map(({ id }) => ({ adjustment: id })),
+      ...answers,
+      ...uploads,
+      ...offers.items,
+      ...(sources ?? []),
+    ].map((one) => JSON.stringify(one)),
+  );
+}
+
+/** Whether all that was read for a report is read again: what has come since does not matter, what has changed or is not seen any more does. */
+export function isStillTold(before: ReportAnswers, now: ReportAnswers): boolean {
+  const still = readRows(now);
+  return [...readRows(before)].every((one) => still.has(one));
 }
 
 /** What a report tells: plain data, to be written as a PDF or as a workbook. */

@@ -1,17 +1,22 @@
 /** A report as a document for printing: what the workbook tells, in the order in which people ask for it. */
 
 import { answerInWords } from '../diligence/contradiction-answers.ts';
-import { decimal, multiply, round, spoken, whole, written } from '../diligence/decimals.ts';
+import { absolute, compare, decimal, multiply, round, spoken, sum, whole, written } from '../diligence/decimals.ts';
 import type { ReportContents } from './contents.ts';
 import { Pages, type Column, type Fonts, type TableRow } from './paper.ts';
 import {
   categoryWords,
   changeWords,
   computedFrom,
+  isOfOffers,
   leftOutWords,
   lineWords,
+  moreOffers,
+  offersTitle,
   sbaInWords,
   sbaSentence,
+  smallerAddBacks,
+  standingOf,
   termWords,
   titleOf,
   uploadWords,
@@ -19,7 +24,18 @@ import {
 import { paperOf } from './workbook.ts';
 
 /** How much of each list is printed; the workbook has all of it. */
-const most = { periods: 24, customers: 50, restated: 60, columns: 6, offers: 4, addBacks: 15, uploads: 60, names: 20 };
+const most = {
+  periods: 24,
+  adjustments: 40,
+  customers: 50,
+  restated: 60,
+  columns: 6,
+  offers: 4,
+  judged: 3,
+  addBacks: 15,
+  uploads: 60,
+  names: 20,
+};
 
 const none = '–';
 const money = (amount: string | null | undefined): string =>
@@ -44,6 +60,9 @@ const span = ({ first, last }: { first: string; last: string }): string => `${da
 const andMore = (pages: Pages, count: number): void => {
   if (count > 0) pages.soft(`And ${spoken(whole(BigInt(count)))} more, in the workbook.`);
 };
+
+/** Rows that stand only where they tell something. */
+const seldom: ReadonlySet<string> = new Set([termWords.unsaid, 'Parts beyond the price']);
 
 const right = (head: string, of = 1): Column => ({ head, share: of, right: true });
 const left = (head: string, of: number): Column => ({ head, share: of });
@@ -92,14 +111,23 @@ function tellEarnings(pages: Pages, { computed: { earnings, currency, seasonalit
 function tellBridge(pages: Pages, { bridge, adjustments, computed: { earnings } }: ReportContents): void {
   if (bridge.period_label === null || earnings.length === 0) return;
   const its = adjustments.filter(({ period_label }) => period_label === bridge.period_label);
+  if (its.length === 0)
+    return pages.soft(`Nothing was adjusted in ${bridge.period_label}: adjusted EBITDA is what was reported.`);
+  const sizeOf = ({ amount }: (typeof its)[number]) => decimal(amount);
+  const isLong = its.length > most.adjustments;
+  const largest = isLong ? its.toSorted((a, b) => compare(absolute(sizeOf(b)), absolute(sizeOf(a)))) : its;
+  const [shown, others] = [largest.slice(0, most.adjustments), largest.slice(most.adjustments)];
   pages.section('From reported to adjusted EBITDA', `${bridge.period_label}, in ${bridge.currency}.`);
   pages.table(
     [left('', 1.3), left('Why', 2.6), right('Amount', 1.1)],
     [
       { cells: ['Reported EBITDA', '', money(bridge.reported_ebitda)], strong: true },
-      ...its.map(({ category, rationale, amount }) => ({
+      ...shown.map(({ category, rationale, amount }) => ({
         cells: [categoryWords[category], rationale ?? '', signed(amount)],
       })),
+      ...(others.length > 0
+        ? [{ cells: [`${others.length} smaller ones together`, '', signed(written(sum(others.map(sizeOf))))] }]
+        : []),
       { cells: ['Adjusted EBITDA', '', money(bridge.adjusted_ebitda)], strong: true },
     ],
   );
@@ -237,7 +265,6 @@ function tellCustomers(pages: Pages, { customers, changes, computed }: ReportCon
 
 type Offer = ReportContents['offers']['items'][number];
 
-const standing = ({ agreed, expired }: Offer): string => (agreed ? 'Agreed' : expired ? 'Expired' : 'Stands');
 const partOf = ({ money: told }: Offer, wanted: string): string => {
   const found = told?.parts.find(({ part }) => part === wanted);
   return found ? `${money(found.amount)} (${share(found.share)})` : none;
@@ -250,6 +277,7 @@ const offerLines: readonly [label: string, of: (offer: Offer) => string, look?: 
   [termWords.earnout, (offer) => partOf(offer, 'earnout')],
   [termWords.rollover_equity, (offer) => partOf(offer, 'rollover_equity')],
   [termWords.unsaid, (offer) => partOf(offer, 'unsaid')],
+  ['Parts beyond the price', ({ money: told }) => money(told?.beyond_price)],
   ['Multiple of adjusted EBITDA', (offer) => times(offer.multiples?.adjusted_ebitda), { strong: true }],
   ['of reported EBITDA', (offer) => times(offer.multiples?.reported_ebitda)],
   ['of SDE', (offer) => times(offer.multiples?.sde)],
@@ -257,7 +285,7 @@ const offerLines: readonly [label: string, of: (offer: Offer) => string, look?: 
   ['Financing contingency', ({ financing_contingency: is }) => (is === null ? none : is ? 'Yes' : 'No')],
   ['Close by', ({ target_close_date: day }) => (day === null ? none : dayOf(day))],
   ['Submitted', (offer) => `${dayOf(offer.submitted_at)}, revision ${offer.revision}`],
-  ['The offer', standing],
+  ['The offer', standingOf],
 ];
 
 function tellCoverage(pages: Pages, offer: Offer): void {
@@ -284,7 +312,7 @@ function tellAddBacks(pages: Pages, { offers: { basis, items, compared } }: Repo
     ],
     shown.map(({ id, category, rationale, amount }) => ({
       cells: [
-        category ? `${categoryWords[category]}${rationale ? `: ${rationale}` : ''}` : 'The smaller ones together',
+        category ? `${categoryWords[category]}${rationale ? `: ${rationale}` : ''}` : smallerAddBacks,
         money(amount),
         ...told.flatMap((offer) => [money(paid(offer, id)?.worth), money(paid(offer, id)?.price_without)]),
       ],
@@ -294,21 +322,23 @@ function tellAddBacks(pages: Pages, { offers: { basis, items, compared } }: Repo
 }
 
 function tellOffers(pages: Pages, contents: ReportContents): void {
-  const { basis, items, compared } = contents.offers;
+  const { basis, items, compared, more } = contents.offers;
   if (items.length === 0) return;
   pages.section(
-    'Offers compared',
+    offersTitle(contents),
     basis
       ? `Held against ${basis.period}: adjusted EBITDA ${basis.currency} ${money(basis.adjusted_ebitda)}, SDE ${money(basis.sde)}.`
       : 'The parts of each price as shares, the surest first.',
   );
-  for (let at = 0; at < items.length; at += most.offers) {
-    const some = items.slice(at, at + most.offers);
+  for (const some of beside(items, most.offers))
     pages.table(
       [left('', 1.3), ...some.map(({ buyer }) => right(buyer))],
-      earnedOnly(offerLines, basis !== null).map(([label, of, look]) => ({ cells: [label, ...some.map(of)], ...look })),
+      earnedOnly(offerLines, basis !== null)
+        .map(([label, of, look]) => ({ cells: [label, ...some.map(of)], ...look }))
+        .filter(({ cells: [label = '', ...told] }) => !seldom.has(label) || told.some((one) => one !== none)),
+      some.length === 1 ? 0.6 : 1,
     );
-  }
+  if (more) pages.soft(moreOffers);
   const called = (id: string) => items.find((offer) => offer.id === id)?.buyer ?? '';
   if (compared && compared.differences.length > 0) {
     pages.subsection('The two highest side by side');
@@ -323,22 +353,35 @@ function tellOffers(pages: Pages, contents: ReportContents): void {
   for (const offer of items.slice(0, most.offers)) tellCoverage(pages, offer);
 }
 
+/** As many beside each other as there is room for, about as many each time. */
+function beside<T>(items: readonly T[], room: number): T[][] {
+  const each = Math.ceil(items.length / Math.ceil(items.length / room));
+  return Array.from({ length: Math.ceil(items.length / each) }, (_, at) => items.slice(at * each, (at + 1) * each));
+}
+
 function tellSba(pages: Pages, { offers: { items, sba_rules: rules } }: ReportContents): void {
   const held = items.filter(({ sba }) => sba !== null);
   const shown = held.slice(0, most.offers);
   if (shown.length === 0) return;
   pages.section('SBA 7(a) rules', sbaSentence);
-  for (const { buyer, sba } of shown) {
-    pages.subsection(buyer);
+  for (const some of beside(shown, most.judged))
     pages.table(
-      [left('Rule', 1.6), left('Stands in, since', 1.1), left('Answer', 0.5), left('', 1.6)],
-      (sba ?? []).map(({ id, answer }) => {
-        const rule = rules.find((one) => one.id === id);
-        const where = rule ? `${rule.citation}, ${dayOf(rule.effective)}` : none;
-        return { cells: [rule?.rule ?? id, where, ...sbaInWords(answer)] };
-      }),
+      [
+        left('Rule', 1.5),
+        left('Stands in, since', 1),
+        ...some.map(({ buyer }) => left(buyer, some.length > 2 ? 1 : 1.3)),
+      ],
+      rules.map(({ id, rule, citation, effective }) => ({
+        cells: [
+          rule,
+          `${citation}, ${dayOf(effective)}`,
+          ...some.map(({ sba }) => {
+            const found = sba?.find((one) => one.id === id);
+            return found ? sbaInWords(found.answer).join(': ') : none;
+          }),
+        ],
+      })),
     );
-  }
   if (held.length > shown.length) pages.soft(`And ${held.length - shown.length} more, in the workbook.`);
 }
 
@@ -383,27 +426,28 @@ function tellUploads(pages: Pages, { uploads }: ReportContents): void {
 /** The document's bytes. */
 export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<Buffer> {
   const { deal, reader, day, computed, offers } = contents;
-  const title = titleOf(deal);
+  const title = titleOf(contents);
   const pages = new Pages({ title, author: deal.brokerage, at: contents.at, size: paperOf(contents) }, fonts);
-  pages.title(deal.brokerage, deal.title, `Quality of earnings, ${dayOf(day)}. Made for ${reader}.`);
+  const of = isOfOffers(contents) ? 'Offers' : 'Quality of earnings';
+  pages.title(deal.brokerage, deal.title, `${of}, ${dayOf(day)}. Made for ${reader}.`);
   const { basis } = offers;
+  const hasFigures = computed.earnings.length > 0 || contents.customers !== null;
   pages.facts([
     ...(basis
       ? [
-          { label: `Revenue, ${basis.period}`, value: money(basis.revenue) },
-          { label: 'Reported EBITDA', value: money(basis.reported_ebitda) },
-          { label: 'Adjusted EBITDA', value: money(basis.adjusted_ebitda) },
-          { label: 'SDE', value: money(basis.sde) },
+          { label: `Revenue, ${basis.period}`, value: money(basis.revenue), isAmount: true },
+          { label: 'Reported EBITDA', value: money(basis.reported_ebitda), isAmount: true },
+          { label: 'Adjusted EBITDA', value: money(basis.adjusted_ebitda), isAmount: true },
+          { label: 'SDE', value: money(basis.sde), isAmount: true },
         ]
       : []),
     ...(deal.asking_price === null
       ? []
-      : [{ label: `Asking price, ${deal.currency}`, value: money(deal.asking_price) }]),
-    { label: 'Figures are in', value: computed.currency },
+      : [{ label: `Asking price, ${deal.currency}`, value: money(deal.asking_price), isAmount: true }]),
+    ...(hasFigures ? [{ label: 'Figures are in', value: computed.currency }] : []),
   ]);
   pages.soft(computedFrom);
-  if (computed.earnings.length === 0 && offers.items.length === 0)
-    pages.paragraph('There are no figures yet that you may see.');
+  if (!hasFigures && offers.items.length === 0) pages.paragraph('There are no figures yet that you may see.');
   tellEarnings(pages, contents);
   tellBridge(pages, contents);
   tellContradictions(pages, contents);
@@ -413,5 +457,7 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   tellRestated(pages, contents);
   tellPeriods(pages, contents);
   tellUploads(pages, contents);
+  if (pages.lacksSigns)
+    pages.soft('Signs that this type does not have are printed as boxes (□). The workbook has them.');
   return pages.ended(computedFrom, `${deal.brokerage} · ${deal.title} · ${dayOf(day)} · ${reader}`);
 }

@@ -16,6 +16,12 @@ const figures = /^[\d.,+−%×()]+$/;
 /** No signs that change with their neighbours, which take long to work out. */
 const featuresOf = (text: string) => ({ calt: false, tnum: figures.test(text) });
 
+/** The fewest rows of a table that begins on a page. */
+const fewest = 3;
+
+/** What of a page may be left empty so that a table that would be torn apart stands whole on the next. */
+const mostEmpty = 0.3;
+
 /** The most characters of a text, and of a page's height that one row takes. */
 const longest = { characters: 2_400, row: 0.6 };
 
@@ -36,6 +42,8 @@ export interface TableRow {
 export interface Fact {
   readonly label: string;
   readonly value: string;
+  /** Where some amounts have cents, all have them. */
+  readonly isAmount?: boolean;
 }
 
 /** What is needed of a font beyond what the library tells. */
@@ -78,6 +86,7 @@ export class Pages {
   readonly #chunks: Uint8Array[] = [];
   readonly #glyphs = new Map<string, boolean>();
   #y = margin.top;
+  #lacks = false;
   /** Headings that wait for what they are above, so that none ends a page. */
   #waiting: { readonly type: string; readonly said: string; readonly words: Words; readonly gap: number }[] = [];
 
@@ -142,7 +151,11 @@ export class Pages {
       .trim();
     const short = cut.length > longest.characters ? `${cut.slice(0, longest.characters).toWellFormed()}…` : cut;
     return [...new Intl.Segmenter('en').segment(short)]
-      .map(({ segment }) => (this.#has(segment) ? segment : '□'))
+      .map(({ segment }) => {
+        if (this.#has(segment)) return segment;
+        this.#lacks = true;
+        return '□';
+      })
       .join('');
   }
 
@@ -171,11 +184,11 @@ export class Pages {
     this.#doc.endMarkedContent();
   }
 
-  #line(y: number): void {
+  #line(y: number, across = this.#width): void {
     this.#decorate(() =>
       this.#doc
         .moveTo(margin.side, y)
-        .lineTo(margin.side + this.#width, y)
+        .lineTo(margin.side + across, y)
         .lineWidth(0.5)
         .strokeColor(ink.line)
         .stroke(),
@@ -262,23 +275,27 @@ export class Pages {
   facts(facts: readonly Fact[], columns = 4): void {
     const width = this.#width / columns;
     const room = { width: width - 12, lineGap: 1 };
+    const cents = facts.some(({ value, isAmount }) => isAmount && amountWithCents.test(value)) ? '.00' : '';
     for (let at = 0; at < facts.length; at += columns) {
-      const told = facts.slice(at, at + columns).map(({ label, value }) => ({
+      const told = facts.slice(at, at + columns).map(({ label, value, isAmount = false }) => ({
         label: this.#plain(label),
-        value: this.#plain(value),
+        value: `${this.#plain(value)}${isAmount && wholeAmount.test(value) ? cents : ''}`,
       }));
+      const widest = Math.max(...told.map(({ value }) => this.#set({ size: 100, bold: true }).widthOfString(value)));
+      const size = [12, 10, 8.5].find((one) => (widest * one) / 100 <= room.width) ?? 7;
       const heights = told.map(({ label, value }) => [
         this.#set({ size: 8 }).heightOfString(label, room),
-        this.#set({ size: 12, bold: true }).heightOfString(value, room),
+        this.#set({ size, bold: true }).heightOfString(value, room),
       ]);
       const [labels, values] = [0, 1].map((part) => Math.max(...heights.map((both) => both[part] ?? 0)));
       const height = Math.min((labels ?? 0) + (values ?? 0), 200);
-      this.#need(height + 10);
+      // On the page of what follows.
+      this.#need(height + 80);
       told.forEach(({ label, value }, place) => {
         const x = margin.side + place * width;
         this.#tell(this.#root, 'P', () => {
           this.#set({ size: 8, color: ink.faint }).text(label, x, this.#y, room);
-          this.#set({ size: 12, bold: true }).text(value, x, this.#y + (labels ?? 0), {
+          this.#set({ size, bold: true }).text(value, x, this.#y + (labels ?? 0), {
             ...room,
             height: (values ?? 0) + 1,
           });
@@ -288,15 +305,18 @@ export class Pages {
     }
   }
 
-  /** A table; its headings stand on every page that it goes on over. */
-  table(columns: readonly Column[], rows: readonly TableRow[]): void {
+  /** A table; its headings stand on every page that it goes on over. `part` is what it takes of the page's width. */
+  table(columns: readonly Column[], rows: readonly TableRow[], part = 1): void {
     if (rows.length === 0) return;
     const all = columns.reduce((sum, { share }) => sum + share, 0);
     const pad = 4;
+    const across = this.#width * part;
     let left = margin.side;
-    const places = columns.map(({ share, right = false }) => {
-      const width = (share / all) * this.#width;
-      const place = { x: left + pad, width: width - 2 * pad, right };
+    const places = columns.map(({ share, right = false }, at) => {
+      const width = (share / all) * across;
+      // Text stands apart from numbers that end before it.
+      const gap = !right && columns[at - 1]?.right === true ? 3 * pad : pad;
+      const place = { x: left + gap, width: width - gap - pad, right };
       left += width;
       return place;
     });
@@ -346,7 +366,7 @@ export class Pages {
     const headHeight = hasHeads ? heightOf(heads, headWords) : 0;
     const heading = (again: boolean): void => {
       if (!hasHeads) return;
-      this.#decorate(() => this.#doc.rect(margin.side, this.#y, this.#width, headHeight).fill(ink.band));
+      this.#decorate(() => this.#doc.rect(margin.side, this.#y, across, headHeight).fill(ink.band));
       drawn(heads, headHeight, headWords, () => (again ? null : 'TH'));
     };
 
@@ -357,19 +377,22 @@ export class Pages {
     const heights = told.map(({ cells }, at) => heightOf(cells, words[at] ?? {}));
     // What fits on a page is not torn apart, unless that would leave much of one empty.
     const whole = headHeight + heights.reduce((sum, height) => sum + height, 0);
-    const isShort = whole <= (this.#bottom - margin.top) * 0.45;
-    this.#need(isShort ? whole : headHeight + (heights[0] ?? 0) + (heights[1] ?? 0));
+    const page = this.#bottom - margin.top;
+    const isShort = whole <= page * 0.45 && this.#bottom - this.#y <= page * mostEmpty;
+    this.#need(isShort ? whole : headHeight + heights.slice(0, fewest).reduce((sum, height) => sum + height, 0));
     heading(false);
     told.forEach((row, at) => {
       const height = heights[at] ?? 0;
-      if (this.#y + height > this.#bottom) {
+      // No row goes to the next page alone.
+      const together = at === told.length - 2 ? height + (heights[at + 1] ?? 0) : height;
+      if (this.#y + together > this.#bottom) {
         this.#nextPage();
         heading(true);
-      } else if (!row.sub && (at > 0 || !hasHeads)) this.#line(this.#y);
+      } else if (!row.sub && (at > 0 || !hasHeads)) this.#line(this.#y, across);
       drawn(row.cells, height, words[at] ?? {}, (place) => (place === 0 ? 'TH' : 'TD'));
     });
     table.end();
-    this.#line(this.#y);
+    this.#line(this.#y, across);
     this.#y += 10;
   }
 
@@ -382,6 +405,11 @@ export class Pages {
         : 0,
     );
     return sizes.find((size) => places.every(({ width }, at) => ((widest[at] ?? 0) * size) / 100 <= width)) ?? 6;
+  }
+
+  /** Whether something was to be told in signs that the type family does not have. */
+  get lacksSigns(): boolean {
+    return this.#lacks;
   }
 
   /** Ends the document with the same words at the foot of every page, and its number; its bytes. */

@@ -4,6 +4,7 @@ import { decimal, spoken } from '../diligence/decimals.ts';
 import type { AdjustmentCategory } from '../diligence/normalizations.ts';
 import type { PlAmount, Snapshot } from '../diligence/snapshots.ts';
 import type { SbaAnswer } from '../diligence/sba-rules.ts';
+import { mostOffersAPage } from '../offers/offers.ts';
 import type { ReportContents } from './contents.ts';
 
 export const lineWords: Readonly<Record<PlAmount, string>> = {
@@ -72,5 +73,22 @@ export function leftOutWords({
   return `In another currency, and in none of these figures: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}.`;
 }
 
+/** Whether a report is of offers alone: its reader sees no uploads. */
+export const isOfOffers = ({ uploads, offers }: Pick<ReportContents, 'uploads' | 'offers'>): boolean =>
+  uploads.length === 0 && offers.items.length > 0;
+
 /** "Quality of earnings: Harbor HVAC": what a report is called. */
-export const titleOf = ({ title }: { readonly title: string }): string => `Quality of earnings: ${title}`;
+export const titleOf = (contents: Pick<ReportContents, 'uploads' | 'offers' | 'deal'>): string =>
+  `${isOfOffers(contents) ? 'Offers' : 'Quality of earnings'}: ${contents.deal.title}`;
+
+/** The heading above the offers, which may be one. */
+export const offersTitle = ({ offers: { items } }: ReportContents): string =>
+  items.length > 1 ? 'Offers compared' : items[0]?.mine ? 'Your offer' : 'The offer';
+
+export const standingOf = ({ agreed, expired }: ReportContents['offers']['items'][number]): string =>
+  agreed ? 'Agreed' : expired ? 'Expired' : 'Stands';
+
+/** Said where there are more offers than a report tells. */
+export const moreOffers = `Told are the latest ${mostOffersAPage} offers; there are more.`;
+
+export const smallerAddBacks = 'The smaller ones together';

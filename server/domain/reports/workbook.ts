@@ -28,8 +28,12 @@ import {
   computedFrom,
   leftOutWords,
   lineWords,
+  moreOffers,
+  offersTitle,
   sbaInWords,
   sbaSentence,
+  smallerAddBacks,
+  standingOf,
   termWords,
   titleOf,
   uploadWords,
@@ -65,6 +69,12 @@ function listed(sheet: string, column: number, rows: readonly number[]): string 
 // ---- What was uploaded: the rows that everything else is computed of.
 
 const firstAmount = 4;
+
+/** As wide as the longest of these amounts needs, shown with two digits behind the point. */
+function widthFor(amounts: readonly (string | null | undefined)[]): number {
+  const longest = Math.max(0, ...amounts.map((one) => (one ?? '').split('.')[0]?.length ?? 0));
+  return Math.min(28, Math.max(12, Math.ceil(longest * (4 / 3)) + 4));
+}
 const amountColumn = (line: PlAmount): number => firstAmount + plAmounts.indexOf(line);
 
 /** EBITDA and gross profit that nobody uploaded follow from the other lines. */
@@ -80,27 +90,30 @@ function plCell({ amounts, gross_profit, ebitda }: ReportContents['periods'][num
   return amount(amounts[line]);
 }
 
-function periodsSheet({ periods, computed }: ReportContents): ReportSheet {
+const numbered = (number: number | undefined): SheetCell | null => (number === undefined ? null : count(number));
+
+function periodsSheet({ periods, computed, uploads }: ReportContents): ReportSheet {
+  const numbers = new Map(uploads.map(({ id }, place) => [id, place + 1]));
   return {
     name: 'Periods',
-    widths: [14, 11, 11, 24, ...plAmounts.map(() => 16)],
+    widths: [14, 11, 11, 8, ...plAmounts.map((line) => widthFor(periods.map(({ amounts }) => amounts[line])))],
     rows: [
       ...titled(
         'Profit and loss as uploaded',
-        `In ${computed.currency}. Of rows that tell of the same dates the one uploaded last. Change a number, and the other sheets follow.`,
+        `In ${computed.currency}. Of rows that tell of the same dates the one uploaded last, by the number of the upload. Change an amount, and the other sheets follow.`,
         [
           head('Period', false),
           head('From', false),
           head('To', false),
-          head('Upload', false),
+          head('Upload'),
           ...plAmounts.map((line) => head(lineWords[line])),
         ],
       ),
       ...periods.map((period, place) => [
-        text(period.label),
+        text(period.label, { wrap: true }),
         day(period.first),
         day(period.last),
-        text(period.upload ?? ''),
+        numbered(numbers.get(period.upload)),
         ...plAmounts.map((line) => plCell(period, line, firstRow + place)),
       ]),
     ],
@@ -112,18 +125,18 @@ function periodsSheet({ periods, computed }: ReportContents): ReportSheet {
 function adjustmentsSheet({ adjustments, computed }: ReportContents): ReportSheet {
   return {
     name: 'Adjustments',
-    widths: [16, 20, 16, 80],
+    widths: [16, 20, 16, 70],
     rows: [
       ...titled(
         'Add-backs and adjustments',
         `In ${computed.currency}. Each counts for the period whose name it bears, letter for letter.`,
-        [head('Period', false), head('Category', false), head('Amount'), head('Why', false)],
+        [head('Period', false), head('Category', false), head('Amount'), head('Why', false, { indent: true })],
       ),
       ...adjustments.map((one) => [
-        text(one.period_label),
+        text(one.period_label, { wrap: true }),
         text(categoryWords[one.category]),
         amount(one.amount),
-        text(one.rationale ?? '', { wrap: true }),
+        text(one.rationale ?? '', { wrap: true, indent: true }),
       ]),
     ],
     frozen: below,
@@ -184,8 +197,8 @@ function earningCells(one: Earned, column: number, contents: ReportContents): (S
   };
   const isEarned = one.adjusted_ebitda !== null;
   return [
-    day(one.first),
-    day(one.last),
+    day(one.first, { right: true }),
+    day(one.last, { right: true }),
     ...plAmounts.map(summed),
     null,
     ...adjustmentCategories.map(adjusted),
@@ -234,7 +247,7 @@ function earningsSheet(contents: ReportContents): ReportSheet {
   const columns = earnings.map((one, place) => earningCells(one, 1 + place, contents));
   return {
     name: 'Earnings',
-    widths: [40, ...earnings.map(() => 16)],
+    widths: [40, ...earnings.map(({ amounts }) => Math.max(15, widthFor(Object.values(amounts))))],
     rows: [
       ...titled('Earnings', `In ${currency}, computed from the sheets Periods and Adjustments.`, [
         head('', false),
@@ -326,7 +339,7 @@ function customersSheet({ customers, periods, computed }: ReportContents): Repor
   ];
   return {
     name: 'Customers',
-    widths: [52, 18, 18, 14, 18, 14],
+    widths: [48, Math.max(16, widthFor([customers.total])), 14, 12, 14, 12],
     rows: [
       ...summary,
       ...listing.map((one, place): Row => {
@@ -338,7 +351,7 @@ function customersSheet({ customers, periods, computed }: ReportContents): Repor
             : formula(`IF(${of}>0,ROUND(${body}/${of},6),"")`, comes, 'share');
         const told = customers.customers[place];
         return [
-          text(one.name),
+          text(one.name, { wrap: true }),
           amount(one.revenue),
           share(at(1, row), total, told?.share),
           share(upTo, total, told?.cumulative),
@@ -367,12 +380,12 @@ function changesSheet({ changes }: ReportContents): ReportSheet | null {
   ]);
   return {
     name: 'Customer changes',
-    widths: [52, 18, 18, 18, 20],
+    widths: [46, 17, 17, 17, 20],
     rows: [
       ...titled(
         'What became of the customers',
         `In ${changes.currency}: ${dashed(changes.before.first, changes.before.last)}, and ${dashed(changes.after.first, changes.after.last)}. By their exact names.`,
-        [head('Customer', false), head('Before'), head('After'), head('Difference'), head('', false)],
+        [head('Customer', false), head('Before'), head('After'), head('Difference'), head('', false, { indent: true })],
       ),
       [
         text('All together', { bold: true }),
@@ -391,13 +404,14 @@ function changesSheet({ changes }: ReportContents): ReportSheet | null {
         const row = first + place;
         const [was, is] = [at(1, row), at(2, row)];
         return [
-          text(name),
+          text(name, { wrap: true }),
           kind === 'new' ? null : amount(before),
           kind === 'lost' ? null : amount(after),
           formula(`${is}-${was}`, differenceOf(after, before)),
           textFormula(
             `IF(ISBLANK(${was}),"${changeWords.new}",IF(ISBLANK(${is}),"${changeWords.lost}",IF(ROUND(${is}-${was},4)=0,"${changeWords.kept}",IF(${is}>${was},"${changeWords.grown}","${changeWords.shrunk}"))))`,
             changeWords[kind],
+            { indent: true },
           ),
         ];
       }),
@@ -411,9 +425,59 @@ function changesSheet({ changes }: ReportContents): ReportSheet | null {
 
 type Offer = ReportContents['offers']['items'][number];
 
-const offerColumns = ['purchase_price', ...moneyParts] as const;
-const firstTerm = 6;
-const termColumn = (term: (typeof offerColumns)[number]): number => firstTerm + offerColumns.indexOf(term);
+const offerTerms = ['purchase_price', ...moneyParts] as const;
+const sharedParts = [...moneyParts, 'unsaid'] as const;
+
+/** The rows of the sheet of offers, by what they tell: a column for each offer. */
+const offerRows = [
+  'standing',
+  'revision',
+  'submitted',
+  'close_by',
+  'contingency',
+  'currency',
+  'space',
+  ...offerTerms,
+  'unsaid',
+  'beyond_price',
+  'space',
+  ...sharedParts.map((part) => `share_${part}` as const),
+  'space',
+  'x_adjusted_ebitda',
+  'x_reported_ebitda',
+  'x_sde',
+  'x_revenue',
+  'space',
+  'debt',
+  'cost_1.15',
+  'cost_1.25',
+] as const;
+type OfferRow = (typeof offerRows)[number];
+const offerRow = (name: OfferRow): number => firstRow + offerRows.indexOf(name);
+
+const offerWords: Readonly<Record<OfferRow, string>> = {
+  space: '',
+  standing: 'The offer',
+  revision: 'Revision',
+  submitted: 'Submitted',
+  close_by: 'Close by',
+  contingency: 'Financing contingency',
+  currency: 'Currency',
+  ...termWords,
+  beyond_price: 'Parts beyond the price',
+  share_cash_at_close: 'Share: cash at close',
+  share_seller_note: 'Share: seller’s note',
+  share_earnout: 'Share: earn-out',
+  share_rollover_equity: 'Share: rollover equity',
+  share_unsaid: 'Share: not said',
+  x_adjusted_ebitda: 'Price by adjusted EBITDA',
+  x_reported_ebitda: 'Price by reported EBITDA',
+  x_sde: 'Price by SDE',
+  x_revenue: 'Price by revenue',
+  debt: 'Debt',
+  'cost_1.15': 'May cost a year, covered 1.15 times',
+  'cost_1.25': 'May cost a year, covered 1.25 times',
+};
 
 /** Where on the sheet of earnings stands what the offers are held against: the cell of a line, or null. */
 function basisCells({ offers: { basis }, computed }: ReportContents): (line: string) => string | null {
@@ -421,86 +485,108 @@ function basisCells({ offers: { basis }, computed }: ReportContents): (line: str
   return (line) => (place < 0 ? null : `Earnings!${fixed(1 + place, earningRow(line))}`);
 }
 
-const offerStanding = ({ agreed, expired }: Offer): string => (agreed ? 'Agreed' : expired ? 'Expired' : 'Stands');
+/**
+ * The part of `total` that falls to one of `weights`, as the domain divides (`apportion`): whole units, of which what rounding
+ * leaves over goes to where most was cut off, of equal ones to the first. `order` says which come first: of all, and of this one.
+ */
+function apportioned(
+  total: string,
+  units: string,
+  weights: string,
+  weight: string,
+  order: { all: string; own: string },
+): string {
+  const exact = (of: string) => `ROUND(${total}*${units}*${of}/SUM(${weights}),6)`;
+  const rest = (of: string, place: string) => `(ROUND(${exact(of)}-INT(${exact(of)}),6)-${place}/10^12)`;
+  const before = `SUMPRODUCT(--(${rest(weights, order.all)}>${rest(weight, order.own)}))`;
+  const left = `ROUND(${total}*${units}-SUMPRODUCT(INT(${exact(weights)})),0)`;
+  return `(INT(${exact(weight)})+(${before}<${left}))/${units}`;
+}
+
+function offerCells(offer: Offer, column: number, contents: ReportContents): Record<OfferRow, SheetCell | null> {
+  const earned = basisCells(contents);
+  const cell = (name: OfferRow) => at(column, offerRow(name));
+  const price = cell('purchase_price');
+  const parts = `SUM(${cell('cash_at_close')}:${cell('rollover_equity')})`;
+  const { money } = offer;
+  const partOf = (wanted: string) => money?.parts.find(({ part }) => part === wanted);
+  const times = (line: string, comes: string | null | undefined) => {
+    const under = earned(line);
+    if (!under || comes === null || comes === undefined) return null;
+    return formula(`IF(${under}>0,ROUND(${price}/${under},2),"")`, comes, 'multiple');
+  };
+  const adjusted = earned('adjusted_ebitda');
+  const most = (coverage: string, comes: string | null | undefined) => {
+    if (!adjusted || comes === null || comes === undefined) return null;
+    return formula(`ROUNDDOWN(ROUND(${adjusted}/(${coverage}*${cell('debt')}),9),3)`, comes, 'share');
+  };
+  const all = `${fixed(column, offerRow('cash_at_close'))}:${fixed(column, offerRow('unsaid'))}`;
+  const shareOf = (part: (typeof sharedParts)[number]) => {
+    if (money === null) return null;
+    const order = { all: `ROW(${all})`, own: `ROW(${cell(part)})` };
+    const body = `IF(SUM(${all})>0,${apportioned('1', '10000', all, cell(part), order)},"")`;
+    return formula(body, partOf(part)?.share ?? '0', 'share');
+  };
+  const isPriced = offer.amounts.purchase_price !== null && money !== null;
+  const yesOrNo = offer.financing_contingency === null ? '' : offer.financing_contingency ? 'Yes' : 'No';
+  const right = { right: true };
+  return {
+    space: null,
+    standing: text(standingOf(offer), right),
+    revision: count(offer.revision),
+    submitted: day(offer.submitted_at.slice(0, 10), right),
+    close_by: offer.target_close_date === null ? null : day(offer.target_close_date, right),
+    contingency: text(yesOrNo, right),
+    currency: text(offer.currency ?? '', right),
+    purchase_price: amount(offer.amounts.purchase_price, { bold: true }),
+    cash_at_close: amount(offer.amounts.cash_at_close),
+    seller_note: amount(offer.amounts.seller_note),
+    earnout: amount(offer.amounts.earnout),
+    rollover_equity: amount(offer.amounts.rollover_equity),
+    unsaid: isPriced ? formula(`MAX(0,${price}-${parts})`, partOf('unsaid')?.amount ?? '0') : null,
+    beyond_price: isPriced ? formula(`MAX(0,${parts}-${price})`, money.beyond_price ?? '0') : null,
+    share_cash_at_close: shareOf('cash_at_close'),
+    share_seller_note: shareOf('seller_note'),
+    share_earnout: shareOf('earnout'),
+    share_rollover_equity: shareOf('rollover_equity'),
+    share_unsaid: shareOf('unsaid'),
+    x_adjusted_ebitda: times('adjusted_ebitda', offer.multiples?.adjusted_ebitda),
+    x_reported_ebitda: times('ebitda', offer.multiples?.reported_ebitda),
+    x_sde: times('sde', offer.multiples?.sde),
+    x_revenue: times('revenue', offer.multiples?.revenue),
+    debt: amount(offer.coverage?.debt ?? null),
+    'cost_1.15': most('1.15', offer.most_costs[0]),
+    'cost_1.25': most('1.25', offer.most_costs[1]),
+  };
+}
 
 function offersSheet(contents: ReportContents): ReportSheet | null {
-  const { items, basis } = contents.offers;
+  const { items, basis, more } = contents.offers;
   if (items.length === 0) return null;
-  const earned = basisCells(contents);
-  const price = (row: number) => at(termColumn('purchase_price'), row);
-  const unsaidColumn = termColumn('rollover_equity') + 1;
-  const debtColumn = unsaidColumn + 1 + 4;
-  const partOf = (offer: Offer, wanted: string) => offer.money?.parts.find(({ part }) => part === wanted);
-  const rows = items.map((offer, place): Row => {
-    const row = firstRow + place;
-    const parts = `SUM(${at(termColumn('cash_at_close'), row)}:${at(termColumn('rollover_equity'), row)})`;
-    const times = (line: string, comes: string | null | undefined) => {
-      const cell = earned(line);
-      if (!cell || comes === null || comes === undefined) return null;
-      return formula(`IF(${cell}>0,ROUND(${price(row)}/${cell},2),"")`, comes, 'multiple');
-    };
-    const adjusted = earned('adjusted_ebitda');
-    const most = (coverage: string, comes: string | null | undefined) => {
-      if (!adjusted || comes === null || comes === undefined) return null;
-      const exact = `${adjusted}/(${coverage}*${at(debtColumn, row)})`;
-      return formula(`ROUNDDOWN(ROUND(${exact},9),3)`, comes, 'share');
-    };
-    return [
-      text(offer.buyer),
-      text(offerStanding(offer)),
-      count(offer.revision),
-      day(offer.submitted_at.slice(0, 10)),
-      offer.target_close_date === null ? null : day(offer.target_close_date),
-      text(offer.currency ?? ''),
-      ...offerColumns.map((term) => amount(offer.amounts[term])),
-      offer.amounts.purchase_price === null || offer.money === null
-        ? null
-        : formula(`MAX(0,${price(row)}-${parts})`, partOf(offer, 'unsaid')?.amount ?? '0'),
-      times('adjusted_ebitda', offer.multiples?.adjusted_ebitda),
-      times('ebitda', offer.multiples?.reported_ebitda),
-      times('sde', offer.multiples?.sde),
-      times('revenue', offer.multiples?.revenue),
-      amount(offer.coverage?.debt ?? null),
-      most('1.15', offer.most_costs[0]),
-      most('1.25', offer.most_costs[1]),
-    ];
-  });
+  const columns = items.map((offer, place) => offerCells(offer, 1 + place, contents));
+  const against = basis
+    ? `Multiples against ${basis.period}. The debt is what is recorded as borrowed, or where nothing is, all cash but the buyer’s own money, with the seller’s note.`
+    : 'There are no earnings to hold them against.';
   return {
     name: 'Offers',
-    widths: [28, 10, 9, 12, 12, 9, 16, 16, 16, 16, 16, 16, 12, 12, 10, 10, 16, 16, 16],
+    widths: [38, ...Array.from({ length: Math.max(3, items.length) }, () => 18)],
     rows: [
-      ...titled(
-        'Offers compared',
-        basis
-          ? `Multiples against ${basis.period}. The debt is what is recorded as borrowed, or where nothing is, all cash but the buyer’s own money, with the seller’s note.`
-          : 'There are no earnings to hold them against.',
-        [
-          head('Buyer', false),
-          head('Offer', false),
-          head('Revision'),
-          head('Submitted', false),
-          head('Close by', false),
-          head('Currency', false),
-          ...offerColumns.map((term) => head(termWords[term])),
-          head(termWords.unsaid),
-          head('× Adjusted EBITDA'),
-          head('× Reported EBITDA'),
-          head('× SDE'),
-          head('× Revenue'),
-          head('Debt'),
-          head('May cost a year, covered 1.15 times'),
-          head('May cost a year, covered 1.25 times'),
-        ],
-      ),
-      ...rows,
-      ...comparedRows(contents, firstRow + rows.length + 1),
+      ...titled(offersTitle(contents), more ? `${against} ${moreOffers}` : against, [
+        head('', false),
+        ...items.map(({ buyer }) => head(buyer)),
+      ]),
+      ...offerRows.map((name) => [
+        text(offerWords[name], { bold: name === 'purchase_price' }),
+        ...columns.map((cells) => cells[name]),
+      ]),
+      ...comparedRows(contents, firstRow + offerRows.length + 1),
     ],
     frozen: below,
     landscape: true,
   };
 }
 
-/** The two best offers side by side, below the others; `row` is the first. */
+/** The two best offers side by side, below the others; `row` is that of their heading. */
 function comparedRows({ offers: { items, compared } }: ReportContents, row: number): Row[] {
   const place = (id: string) => items.findIndex((offer) => offer.id === id);
   if (!compared) return [];
@@ -509,31 +595,99 @@ function comparedRows({ offers: { items, compared } }: ReportContents, row: numb
   return [
     [],
     [
-      text('The two highest side by side', { bold: true }),
-      null,
-      null,
-      null,
-      null,
-      null,
+      head('The two highest side by side', false),
       head(items[first]?.buyer ?? ''),
       head(items[second]?.buyer ?? ''),
       head('Difference'),
     ],
-    ...compared.differences.map((one, at0): Row => {
-      const [here, column] = [row + 2 + at0, termColumn(one.term)];
+    ...compared.differences.map((one, place0): Row => {
+      const here = row + 1 + place0;
       return [
         text(termWords[one.term]),
-        null,
-        null,
-        null,
-        null,
-        null,
-        formula(at(column, firstRow + first), one.first),
-        formula(at(column, firstRow + second), one.second),
-        formula(`${at(6, here)}-${at(7, here)}`, one.by),
+        formula(at(1 + first, offerRow(one.term)), one.first),
+        formula(at(1 + second, offerRow(one.term)), one.second),
+        formula(`${at(1, here)}-${at(2, here)}`, one.by),
       ];
     }),
   ];
+}
+
+/** What of each price is paid for reported EBITDA and for each add-back, at the multiple of adjusted EBITDA. */
+function addBacksSheet(contents: ReportContents): ReportSheet | null {
+  const { items, basis } = contents.offers;
+  const earned = basisCells(contents);
+  const [reported, adjusted] = [earned('ebitda'), earned('adjusted_ebitda')];
+  const held = items.flatMap((offer, place) => (offer.paid_for ? [{ offer, paid: offer.paid_for, place }] : []));
+  if (!basis || !reported || !adjusted || held.length === 0 || basis.add_backs.length === 0) return null;
+  const [first, last] = [firstRow, firstRow + basis.add_backs.length];
+  const weights = downFrom(2, first, last);
+  // What rounding leaves over goes by the ids of the add-backs where it is a tie, and first to reported EBITDA.
+  const byId = basis.add_backs.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1));
+  const places = [0, ...basis.add_backs.map(({ id }) => 1 + byId.indexOf(id))];
+  const amountOf = ({ id, amount: told }: (typeof basis.add_backs)[number]): SheetCell => {
+    const row = contents.adjustments.findIndex((one) => one.id === id);
+    return row < 0
+      ? formula(`${adjusted}-SUM(${downFrom(2, first, last - 1)})`, told)
+      : formula(`Adjustments!${fixed(2, firstRow + row)}`, told);
+  };
+  const cells = (row: number, amounts: (of: (typeof held)[number]) => readonly [worth?: string, without?: string]) =>
+    held.flatMap((one, column): (SheetCell | null)[] => {
+      const [worth, without] = amounts(one);
+      const price = `Offers!${fixed(1 + one.place, offerRow('purchase_price'))}`;
+      const units = `10^${Math.max(2, one.offer.price_digits)}`;
+      const order = { all: `{${places.join(';')}}`, own: String(places[row - first] ?? 0) };
+      return [
+        worth === undefined ? null : formula(apportioned(price, units, weights, fixed(2, row), order), worth),
+        without === undefined ? null : formula(`${price}-${at(3 + 2 * column, row)}`, without),
+      ];
+    });
+  return {
+    name: 'Add-backs',
+    widths: [24, 40, 16, ...held.flatMap(() => [18, 18])],
+    rows: [
+      ...titled(
+        'What is paid for each add-back',
+        `At the multiple of adjusted EBITDA of ${basis.period}, and the price at the same multiple if it does not stand.`,
+        [
+          head('Add-back', false),
+          head('Why', false),
+          head('Amount'),
+          ...held.flatMap(({ offer }) => [head(`${offer.buyer} pays`), head('Price without it')]),
+        ],
+      ),
+      [
+        text('Reported EBITDA'),
+        null,
+        formula(reported, basis.reported_ebitda),
+        ...cells(first, ({ paid }) => [paid.reported_ebitda]),
+      ],
+      ...basis.add_backs.map((one, place): Row => {
+        const row = first + 1 + place;
+        return [
+          text(one.category ? categoryWords[one.category] : smallerAddBacks),
+          text(one.rationale ?? '', { wrap: true }),
+          amountOf(one),
+          ...cells(row, ({ paid }) => {
+            const found = paid.add_backs.find(({ id }) => id === one.id);
+            return [found?.worth, found?.price_without];
+          }),
+        ];
+      }),
+      [
+        text('Together', { bold: true }),
+        null,
+        formula(`SUM(${weights})`, basis.adjusted_ebitda, 'amount', { bold: true }),
+        ...held.flatMap(({ offer }, column) => [
+          formula(`SUM(${downFrom(3 + 2 * column, first, last)})`, offer.amounts.purchase_price, 'amount', {
+            bold: true,
+          }),
+          null,
+        ]),
+      ],
+    ],
+    frozen: below,
+    landscape: true,
+  };
 }
 
 function sbaSheet({ offers: { items, sba_rules: rules } }: ReportContents): ReportSheet | null {
@@ -542,7 +696,7 @@ function sbaSheet({ offers: { items, sba_rules: rules } }: ReportContents): Repo
       const rule = rules.find((one) => one.id === id);
       const [result, sentence] = sbaInWords(answer);
       return [
-        text(buyer),
+        text(buyer, { wrap: true }),
         text(result),
         text(sentence, { wrap: true }),
         text(rule?.rule ?? id, { wrap: true }),
@@ -554,7 +708,7 @@ function sbaSheet({ offers: { items, sba_rules: rules } }: ReportContents): Repo
   if (rows.length === 0) return null;
   return {
     name: 'SBA rules',
-    widths: [28, 10, 60, 60, 30, 12],
+    widths: [24, 9, 48, 48, 28, 11],
     rows: [
       ...titled('SBA 7(a) rules', sbaSentence, [
         head('Buyer', false),
@@ -580,7 +734,7 @@ function contradictionsSheet({ computed: { contradictions } }: ReportContents): 
   const more = contradictions.count + explained.count - items.length;
   return {
     name: 'To clear up',
-    widths: [80, 60, 60],
+    widths: [66, 50, 50],
     rows: [
       ...titled(
         'To clear up',
@@ -615,7 +769,7 @@ function restatedSheet({ computed: { restatements } }: ReportContents): ReportSh
         head('Difference'),
       ]),
       ...restatements.items.map((one, place): Row => [
-        text(one.label),
+        text(one.label, { wrap: true }),
         text(lineWords[one.line]),
         text(one.currency),
         amount(one.old),
@@ -632,19 +786,21 @@ function restatedSheet({ computed: { restatements } }: ReportContents): ReportSh
 function uploadsSheet({ uploads }: ReportContents): ReportSheet {
   return {
     name: 'Uploads',
-    widths: [44, 36, 14, 32],
+    widths: [8, 40, 34, 12, 26],
     rows: [
       ...titled('What was uploaded, and by whom', 'Completed uploads, the latest first.', [
-        head('Upload', false),
+        head('Number'),
+        head('Upload', false, { indent: true }),
         head('Tells of', false),
         head('Completed', false),
         head('By', false),
       ]),
-      ...uploads.map((one) => [
-        text(one.source_name ?? 'Without a name'),
+      ...uploads.map((one, place) => [
+        count(place + 1),
+        text(one.source_name ?? 'Without a name', { wrap: true, indent: true }),
         text(uploadWords[one.snapshot_type]),
         day(one.completed_at.slice(0, 10)),
-        text(one.by ?? 'Someone'),
+        text(one.by ?? 'Someone', { wrap: true }),
       ]),
     ],
     frozen: below,
@@ -658,7 +814,7 @@ function cutAmounts({ periods, adjustments, customers, offers }: ReportContents)
     ...periods.flatMap(({ amounts }) => plAmounts.map((line) => amounts[line])),
     ...adjustments.map((one) => one.amount),
     ...(customers?.customers ?? []).map(({ revenue }) => revenue),
-    ...offers.items.flatMap((offer) => offerColumns.map((term) => offer.amounts[term])),
+    ...offers.items.flatMap((offer) => offerTerms.map((term) => offer.amounts[term])),
   ];
   return all.filter((one) => one !== null && !isKept(one)).length;
 }
@@ -675,14 +831,14 @@ function summarySheet(contents: ReportContents): ReportSheet {
   const asked = deal.asking_price;
   return {
     name: 'Summary',
-    widths: [44, 26],
+    widths: [44, 44],
     rows: [
-      [text(titleOf(deal), { title: true })],
+      [text(titleOf(contents), { title: true, span: 2 }), null],
       [text(computedFrom, { faint: true })],
       [],
-      [text('Brokerage'), text(deal.brokerage, { right: true })],
-      [text('Made for'), text(reader, { right: true })],
-      [text('On'), day(contents.day)],
+      [text('Brokerage'), text(deal.brokerage, { right: true, wrap: true })],
+      [text('Made for'), text(reader, { right: true, wrap: true })],
+      [text('On'), day(contents.day, { right: true })],
       [text('Amounts are in'), text(computed.currency, { right: true })],
       ...(asked === null ? [] : [[text(`Asking price, in ${deal.currency}`), amount(asked)]]),
       [],
@@ -701,8 +857,9 @@ function summarySheet(contents: ReportContents): ReportSheet {
             [
               text(
                 `${cut} of the amounts ${cut === 1 ? 'has' : 'have'} more than the 15 digits that a spreadsheet keeps, and ${cut === 1 ? 'is' : 'are'} rounded to them here.`,
-                { faint: true },
+                { faint: true, wrap: true, span: 2 },
               ),
+              null,
             ],
           ]
         : []),
@@ -720,6 +877,7 @@ export function reportSheets(contents: ReportContents): ReportSheet[] {
     customersSheet(contents),
     changesSheet(contents),
     offersSheet(contents),
+    addBacksSheet(contents),
     sbaSheet(contents),
     contradictionsSheet(contents),
     restatedSheet(contents),

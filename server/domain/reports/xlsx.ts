@@ -13,27 +13,68 @@ const colors = { faint: '#6b6f76', head: '#f1f2f4', line: '#c9ccd1' };
 /** The most characters of a cell, and of a note in the footer of a printed page. */
 const longest = { cell: 32_000, footer: 60 };
 
+/** Points that a line of a cell takes, and the most that a row may have. */
+const line = { normal: 15, title: 19, most: 405 };
+/** The widths, as columns have them, that a printed page holds at seven tenths of its size, which can still be read. */
+const pageHolds = { landscape: 185, portrait: 130 };
+
 type WriterOptions = NonNullable<Parameters<typeof writeExcelFile>[1]>;
 type Feature = NonNullable<WriterOptions['features']>[number];
 
 /**
- * Text as the library takes it: without half characters, and with a space behind a name that every object has
- * ("constructor"), as it looks texts up in one.
+ * Text as the library takes it: without half characters, with what looks like the format's own escapes (`_x0041_`) escaped,
+ * and with a space behind a name that every object has ("constructor"), as it looks texts up in one.
  */
 function plain(text: string): string {
-  const cut = text.toWellFormed().slice(0, longest.cell).toWellFormed();
+  const whole = text.toWellFormed().replaceAll(/_(?=x[\dA-Fa-f]{4}_)/g, '_x005F_');
+  const cut = whole.slice(0, longest.cell).toWellFormed();
   return cut in {} ? `${cut} ` : cut;
 }
 
-function cellOf(cell: SheetCell | null): CellObject | null {
+/** Letters and signs that are as wide as two. */
+const wide =
+  /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60]|\p{Extended_Pictographic}/gu;
+const widthOf = (text: string): number => text.length + (text.match(wide)?.length ?? 0);
+
+/** About how many lines a text takes in a column. */
+function linesOf(text: string, width: number): number {
+  return text.split('\n').reduce((all, paragraph) => {
+    let [lines, used] = [1, 0];
+    for (const word of paragraph.split(' ')) {
+      const needed = widthOf(word);
+      if (used > 0 && used + 1 + needed > width) [lines, used] = [lines + 1, 0];
+      lines += Math.max(0, Math.ceil(needed / width) - 1);
+      used += Math.min(needed, width) + (used > 0 ? 1 : 0);
+    }
+    return all + lines;
+  }, 0);
+}
+
+/** How high a row is that shows all its wrapped text; undefined where each takes a line. */
+function heightOf(row: ReportSheet['rows'][number], widths: readonly number[]): number | undefined {
+  const heights = row.map((cell, column) => {
+    if (!cell || !('text' in cell) || !(cell.wrap || cell.head || cell.title)) return line.normal;
+    const width = widths.slice(column, column + (cell.span ?? 1)).reduce((sum, one) => sum + one, 0);
+    const size = cell.title ? line.title : line.normal;
+    // Widths count digits: letters are narrower, bold ones less so, larger ones wider.
+    const letter = cell.title ? 1.3 : cell.bold ? 1 : 0.92;
+    return cell.title && !cell.span ? size : size * linesOf(cell.text.slice(0, longest.cell), (width - 1) / letter);
+  });
+  const height = Math.max(...heights);
+  return height > line.normal ? Math.min(height, line.most) : undefined;
+}
+
+function cellOf(cell: SheetCell | null, height: number | undefined): CellObject | null {
   if (cell === null) return null;
-  const { bold, faint, wrap, title, head } = cell;
+  const { bold, faint, wrap, title, head, indent, span } = cell;
   const look: CellObject = {
     ...(bold || title ? { fontWeight: 'bold' } : {}),
     ...(title ? { fontSize: 14 } : {}),
     ...(faint ? { textColor: colors.faint } : {}),
-    ...(wrap || head ? { wrap: true } : {}),
-    ...(wrap ? { alignVertical: 'top' } : {}),
+    ...(wrap || head || span ? { wrap: true } : {}),
+    ...(span ? { columnSpan: span } : {}),
+    ...(indent ? { align: 'left', indent: 1 } : {}),
+    ...(height === undefined ? {} : { height }),
     ...(head
       ? {
           backgroundColor: colors.head,
@@ -41,12 +82,14 @@ function cellOf(cell: SheetCell | null): CellObject | null {
           bottomBorderColor: colors.line,
           alignVertical: 'bottom',
         }
-      : {}),
+      : { alignVertical: 'top' }),
   };
   if ('text' in cell)
     return { ...look, ...(cell.right ? { align: 'right' } : {}), type: String, value: plain(cell.text) };
-  if ('day' in cell)
-    return { ...look, type: Date, value: new Date(`${cell.day}T00:00:00Z`), format: formats.day, align: 'left' };
+  if ('day' in cell) {
+    const value = new Date(`${cell.day}T00:00:00Z`);
+    return { ...look, type: Date, value, format: formats.day, align: cell.right ? 'right' : 'left' };
+  }
   const format = formats[cell.format];
   if ('number' in cell) return { ...look, type: Number, value: cell.number, format };
   return { ...look, type: 'Formula', value: cell.formula, format };
@@ -66,9 +109,17 @@ function cachedValues(sheet: ReportSheet): Map<string, number | string> {
 /** Excel's own marks begin with "&". */
 const footerText = (text: string): string => plain(text).slice(0, longest.footer).toWellFormed().replaceAll('&', '&&');
 
+/** Over how many pages beside each other a sheet is printed; the columns that stay in sight stand on each. */
+function pagesWide({ widths, frozen, landscape }: ReportSheet): number {
+  const [kept, others] = [widths.slice(0, frozen?.columns ?? 0), widths.slice(frozen?.columns ?? 0)].map((part) =>
+    part.reduce((sum, width) => sum + width, 0),
+  ) as [number, number];
+  return Math.max(1, Math.ceil(others / (pageHolds[landscape ? 'landscape' : 'portrait'] - kept)));
+}
+
 /** What the library leaves out: the values of formulas, and how each sheet is printed. */
-function printed(sheets: readonly ReportSheet[], paper: Paper, footer: string): Feature {
-  const page = sanitizeTextContent(`&L${footerText(footer)}&C&A&R&P of &N`);
+function printed(sheets: readonly ReportSheet[], paper: Paper, [name, day]: Footer): Feature {
+  const page = sanitizeTextContent(`&L${footerText(name)} · ${day}&C&A&R&P of &N`);
   const sheetXml = (xml: string, sheet: ReportSheet): string => {
     const values = cachedValues(sheet);
     const orientation = sheet.landscape ? 'landscape' : 'portrait';
@@ -84,14 +135,14 @@ function printed(sheets: readonly ReportSheet[], paper: Paper, footer: string): 
         '</worksheet>',
         () =>
           '<pageMargins left="0.5" right="0.5" top="0.6" bottom="0.7" header="0.3" footer="0.3"/>' +
-          `<pageSetup paperSize="${papers[paper]}" orientation="${orientation}" fitToWidth="1" fitToHeight="0"/>` +
+          `<pageSetup paperSize="${papers[paper]}" orientation="${orientation}" fitToWidth="${pagesWide(sheet)}" fitToHeight="0"/>` +
           `<headerFooter><oddFooter>${page}</oddFooter></headerFooter></worksheet>`,
       );
   };
   const titles = sheets
-    .flatMap(({ name, frozen }, place) =>
+    .flatMap(({ name: sheet, frozen }, place) =>
       frozen
-        ? `<definedName name="_xlnm.Print_Titles" localSheetId="${place}">'${name}'!$A:$${letters(frozen.columns - 1)},'${name}'!$1:$${frozen.rows}</definedName>`
+        ? `<definedName name="_xlnm.Print_Titles" localSheetId="${place}">'${sheet}'!$A:$${letters(frozen.columns - 1)},'${sheet}'!$1:$${frozen.rows}</definedName>`
         : [],
     )
     .join('');
@@ -113,11 +164,17 @@ function printed(sheets: readonly ReportSheet[], paper: Paper, footer: string): 
   };
 }
 
-/** The workbook's bytes; `footer` stands at the foot of every printed page. */
-export function writeXlsx(sheets: readonly ReportSheet[], paper: Paper, footer: string): Promise<Buffer> {
+/** What stands at the foot of every printed page: whose it is, and of which day. */
+export type Footer = readonly [name: string, day: string];
+
+/** The workbook's bytes. */
+export function writeXlsx(sheets: readonly ReportSheet[], paper: Paper, footer: Footer): Promise<Buffer> {
   const told = sheets.map((sheet) => ({
     sheet: sheet.name,
-    data: sheet.rows.map((row) => row.map(cellOf)),
+    data: sheet.rows.map((row) => {
+      const height = heightOf(row, sheet.widths);
+      return row.map((cell) => cellOf(cell, height));
+    }),
     columns: sheet.widths.map((width) => ({ width })),
     ...(sheet.frozen ? { stickyRowsCount: sheet.frozen.rows, stickyColumnsCount: sheet.frozen.columns } : {}),
   }));

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { createRequire, flushCompileCache } from 'node:module';
 import path from 'node:path';
 import { reportContents, type ReportAnswers } from '../../../domain/reports/contents.ts';
+import { titleOf } from '../../../domain/reports/words.ts';
 
 export const reportFormats = ['pdf', 'xlsx'] as const;
 export type ReportFormat = (typeof reportFormats)[number];
@@ -16,8 +17,15 @@ export interface ReportTask {
   readonly withFinancing: boolean;
 }
 
-/** What it answers: the file's bytes, or what went wrong. */
-export type WrittenReport = { readonly bytes: Uint8Array } | { readonly fault: string };
+/** The file's bytes, and what it is called. */
+interface Written {
+  readonly bytes: Uint8Array;
+  readonly title: string;
+  readonly day: string;
+}
+
+/** What it answers: the file, or what went wrong. */
+export type WrittenReport = Written | { readonly fault: string };
 
 /** Beside the compiled module, or where the packages are. */
 function fontFile(folder: string, name: string): string {
@@ -27,23 +35,25 @@ function fontFile(folder: string, name: string): string {
     : createRequire(import.meta.url).resolve(`@expo-google-fonts/inter/${folder}/${name}`);
 }
 
-async function written({ format, reader, answers, withFinancing }: ReportTask): Promise<Uint8Array> {
+async function written({ format, reader, answers, withFinancing }: ReportTask): Promise<Written> {
   const contents = reportContents(reader, answers, withFinancing);
+  const about = { title: titleOf(contents), day: contents.day };
   if (format === 'pdf') {
     const { reportDocument } = await import('../../../domain/reports/document.ts');
-    return reportDocument(contents, {
+    const bytes = await reportDocument(contents, {
       regular: fontFile('400Regular', 'Inter_400Regular.ttf'),
       bold: fontFile('600SemiBold', 'Inter_600SemiBold.ttf'),
     });
+    return { bytes, ...about };
   }
   const { writeXlsx } = await import('../../../domain/reports/xlsx.ts');
   const { paperOf, reportSheets } = await import('../../../domain/reports/workbook.ts');
-  return writeXlsx(reportSheets(contents), paperOf(contents), contents.deal.brokerage);
+  const footer = [contents.deal.brokerage, contents.day] as const;
+  return { bytes: await writeXlsx(reportSheets(contents), paperOf(contents), footer), ...about };
 }
 
 process.once('message', async (task: ReportTask) => {
-  const answer: WrittenReport = await written(task).then(
-    (bytes) => ({ bytes }),
+  const answer: WrittenReport = await written(task).catch(
     // The stack names our functions and libraries, and nothing of what they were given.
     (error: unknown) => ({ fault: error instanceof Error ? (error.stack ?? error.name) : 'thrown' }),
   );

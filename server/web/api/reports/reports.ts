@@ -4,13 +4,11 @@ import path from 'node:path';
 import { Hono, type Context } from 'hono';
 import type { Services } from '../../../services.ts';
 import { noteReport, reportReads } from '../../../domain/reports/contents.ts';
-import { titleOf } from '../../../domain/reports/words.ts';
 import { doneApart, inTurn } from '../../../http/apart.ts';
 import { disposition } from '../../../http/document-body.ts';
 import { originOf } from '../../../http/origin.ts';
 import { Problem, retryAfter } from '../../../http/problem.ts';
 import { pathId } from '../input.ts';
-import { orNotFound } from '../problems.ts';
 import { withPersonAndDeal } from '../visible-record.ts';
 import type { ReportFormat, ReportTask, WrittenReport } from './report-writer.ts';
 
@@ -32,7 +30,7 @@ const mediaTypes: Readonly<Record<ReportFormat, string>> = {
 
 /** A name that every system takes as that of a file. */
 const fileName = (title: string, day: string, format: ReportFormat): string =>
-  `${titleOf({ title })
+  `${title
     .toWellFormed()
     .replace(/[\p{Cc}\p{Cf}<>:"/\\|?*]+/gu, ' ')
     .replace(/\s+/g, ' ')
@@ -47,19 +45,17 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': mediaTypes[format] });
   const { financing } = services.config.features;
   // Read when its turn has come, so that one that is refused costs no read and those that wait hold nothing.
-  const { answer, title, day } = await turn(user_id, async () => {
+  const answer = await turn(user_id, async () => {
     const [person, ...answers] = await withPersonAndDeal(services, c, dealId, ...reportReads(dealId, financing));
-    const [deal, time] = answers;
     const task: ReportTask = { format, reader: person.name, answers, withFinancing: financing };
-    const written = await doneApart<WrittenReport>(writerProgram, limits, task, busy);
-    return { answer: written, title: orNotFound(deal).title, day: orNotFound(time).day };
+    return doneApart<WrittenReport>(writerProgram, limits, task, busy);
   });
   if ('fault' in answer) throw new Error(`A report could not be written: ${answer.fault}`);
   // Noted is what is given out, and given out to who still sees the deal: it may have waited for minutes.
   await withPersonAndDeal(services, c, dealId, noteReport(dealId, format, originOf(c)));
   return c.body(new Uint8Array(answer.bytes), 200, {
     'Content-Type': mediaTypes[format],
-    'Content-Disposition': disposition('attachment', fileName(title, day, format)),
+    'Content-Disposition': disposition('attachment', fileName(answer.title, answer.day, format)),
   });
 }
 
