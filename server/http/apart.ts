@@ -11,9 +11,15 @@ export interface Most {
 /**
  * Gives `task` to the program in a process of its own and answers with what it sends back: memory that runs out in a thread
  * can take the service with it. Of the environment it is given where compiled modules are kept, and so no secret. Rejects
- * with `late()` when it takes too long or ends without an answer.
+ * with `late()` when it takes too long or ends without an answer, and when `signal` says that nobody waits for it.
  */
-export function doneApart<Answer>(program: string, { heapMegabytes, millis }: Most, task: unknown, late: () => Error) {
+export function doneApart<Answer>(
+  program: string,
+  { heapMegabytes, millis }: Most,
+  task: unknown,
+  late: () => Error,
+  signal: AbortSignal | null = null,
+) {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const { NODE_COMPILE_CACHE } = process.env;
   const worker = fork(program, {
@@ -22,38 +28,127 @@ export function doneApart<Answer>(program: string, { heapMegabytes, millis }: Mo
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
   });
-  const timer = setTimeout(() => reject(late()), millis);
+  const giveUp = (): void => reject(late());
+  const timer = setTimeout(giveUp, millis);
+  signal?.addEventListener('abort', giveUp, { once: true });
+  if (signal?.aborted) giveUp();
   worker.once('message', (answer: Answer) => resolve(answer));
   // Each of them is heard: one that cannot be started fails once for that and once for what it was to be sent, and an error that nobody hears ends the service.
   worker.on('error', reject);
   // It answers whatever it is given: only one that ran out of memory ends before.
-  worker.once('exit', () => reject(late()));
+  worker.once('exit', giveUp);
   // Without files or processes left to start it there is nothing to send by.
   if (worker.connected) worker.send(task as object);
   return promise.finally(() => {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', giveUp);
     worker.kill('SIGKILL');
   });
 }
 
-/** How many may wait or be done: of one, who must not keep everybody else waiting, and of all. */
+/** How many may wait or be done: of one, who must not keep everybody else waiting, and of all; and for how long one waits at most. */
 export interface Places {
   readonly each: number;
   readonly all: number;
+  readonly waitMillis: number;
+}
+
+/** Who asks for a piece of work, within whom (a person within their brokerage), the widest first. */
+export type Whose = readonly [string, ...string[]];
+
+/** The most parties whose last turn is remembered. */
+const mostRemembered = 1_000;
+
+interface Place {
+  /** Of the widest, of the next within it, and so on. */
+  readonly parties: readonly string[];
+  readonly own: string;
+  readonly begin: () => void;
+  readonly refuse: () => void;
 }
 
 /**
- * A line of work that is done one piece at a time, so that what all of it takes in memory and time is bounded. Throws
- * `busy()` while too much waits.
+ * A line of work that is done one piece at a time, so that what all of it takes in memory and time is bounded. Turns go round: to the
+ * widest party whose last turn is longest ago, within it to the next narrower one, and of one's own in the order in which they came. In a line that
+ * is full, who holds the most gives up what came last to who holds less. `signal` is of who asks: who is gone gives up the place, and `work`
+ * is told. Refused with `busy()` are who asks for too much at once, who finds no place, and who has waited too long.
  */
-export function inTurn({ each, all }: Places, busy: () => Error) {
-  let last: Promise<unknown> = Promise.resolve();
-  const held: string[] = [];
-  return async <T>(whose: string, work: () => Promise<T>): Promise<T> => {
-    if (held.length >= all || held.filter((one) => one === whose).length >= each) throw busy();
-    held.push(whose);
-    const turn = last.then(work, work);
-    last = turn.catch(() => {});
-    return turn.finally(() => held.splice(held.indexOf(whose), 1));
+export function inTurn({ each, all, waitMillis }: Places, busy: () => Error) {
+  /** In the order in which they came. */
+  let waiting: Place[] = [];
+  let running: Place | null = null;
+  // Counted while anybody waits: who asks again then comes after those who have not had a turn yet.
+  const served = new Map<string, number>();
+  let turns = 0;
+
+  const places = (): Place[] => (running ? [running, ...waiting] : waiting);
+  const held = (party: string): number => places().filter(({ parties }) => parties.includes(party)).length;
+  const lastTurn = (party: string): number => served.get(party) ?? 0;
+
+  /** Whether one has its turn before another, who came later. */
+  function isBefore(one: Place, other: Place): boolean {
+    const at = one.parties.findIndex((party, level) => lastTurn(party) !== lastTurn(other.parties[level] ?? ''));
+    return at < 0 || lastTurn(one.parties[at] ?? '') < lastTurn(other.parties[at] ?? '');
+  }
+
+  function next(): void {
+    running = null;
+    const [first, ...others] = waiting;
+    if (!first || served.size > mostRemembered) served.clear();
+    if (!first) return;
+    const chosen = others.reduce((best, one) => (isBefore(best, one) ? best : one), first);
+    turns += 1;
+    for (const party of chosen.parties) served.set(party, turns);
+    waiting = waiting.filter((one) => one !== chosen);
+    running = chosen;
+    chosen.begin();
+  }
+
+  /** Who waits of those that hold at least two more than who comes, at the widest level where somebody does; null where nobody does. */
+  function tooMuch(parties: readonly string[]): Place | null {
+    let among = waiting;
+    for (const [level, own] of parties.entries()) {
+      const most = among.reduce((much, one) => Math.max(much, held(one.parties[level] ?? '')), 0);
+      if (most > held(own) + 1) {
+        const last = among.findLast((one) => held(one.parties[level] ?? '') === most);
+        const within = among.filter((one) => one.parties[level] === last?.parties[level]);
+        const narrower = Math.max(...within.map((one) => held(one.parties.at(-1) ?? '')));
+        return within.findLast((one) => held(one.parties.at(-1) ?? '') === narrower) ?? null;
+      }
+      among = among.filter((one) => one.parties[level] === own);
+    }
+    return null;
+  }
+
+  return async <T>(whose: Whose, signal: AbortSignal | null, work: () => Promise<T>): Promise<T> => {
+    const own = whose.at(-1) ?? '';
+    const parties = whose.map((_, level) => whose.slice(0, level + 1).join(' '));
+    if (signal?.aborted || places().filter((one) => one.own === own).length >= each) throw busy();
+    if (places().length >= all) {
+      const other = tooMuch(parties);
+      if (!other) throw busy();
+      other.refuse();
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = (): void => {
+      waiting = waiting.filter((one) => one !== place);
+      reject(busy());
+    };
+    const place: Place = { parties, own, begin: resolve, refuse: leave };
+    const timer = setTimeout(leave, waitMillis);
+    signal?.addEventListener('abort', leave, { once: true });
+    waiting.push(place);
+    if (!running) next();
+    try {
+      await promise;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', leave);
+    }
+    try {
+      return await work();
+    } finally {
+      next();
+    }
   };
 }

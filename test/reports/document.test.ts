@@ -228,14 +228,3 @@ test('where no process can be started the report fails, and the service goes on'
   expect(faults).toEqual([]);
   expect((await download(service, as('broker'), deal, 'pdf')).status).toBe(200);
 });
-
-test('a report is not given to who sees the deal no more by the time it is written', async () => {
-  const { user_id } = service.demo.people.buyer;
-  const before = await noted('buyer');
-  const [first, second, third] = ['broker', 'broker', 'buyer'].map((name) => download(service, as(name), deal, 'pdf'));
-  // By now what is told the buyer is read, and waits for its turn behind the second.
-  expect((await first)?.status).toBe(200);
-  await service.sql(`update participants set status = 'removed' where deal_id = $1 and user_id = $2`, [deal, user_id]);
-  expect([(await second)?.status, (await third)?.status]).toEqual([200, 404]);
-  expect(await noted('buyer')).toBe(before);
-});

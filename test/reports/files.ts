@@ -24,9 +24,11 @@ export async function download(
   deal: string,
   format: string,
   method = 'GET',
+  signal: AbortSignal | null = null,
 ): Promise<File> {
   const response = await fetch(`${service.origin}/api/web/deals/${deal}/report.${format}`, {
     method,
+    signal,
     headers: person.headers,
   });
   return {

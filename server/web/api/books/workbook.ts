@@ -2,7 +2,7 @@
 
 import path from 'node:path';
 import { doneApart, inTurn } from '../../../http/apart.ts';
-import { Problem } from '../../../http/problem.ts';
+import { Problem, retryAfter } from '../../../http/problem.ts';
 import type { Reading, Table } from './workbook-reader.ts';
 
 /** The most that reading a workbook may take: a few bytes of it can stand for a whole world. */
@@ -18,8 +18,8 @@ const tooLarge = () => new Unreadable('This workbook holds too much: keep the sh
 
 /** Of a deal, and of all. */
 const turn = inTurn(
-  { each: 2, all: 8 },
-  () => new Problem(503, 'busy', 'Other workbooks are being read. Try again in a moment.'),
+  { each: 2, all: 8, waitMillis: 25_000 },
+  () => new Problem(503, 'busy', 'Other workbooks are being read. Try again in a moment.', retryAfter(10)),
 );
 
 /** Beside this module, as its source or compiled. */
@@ -30,7 +30,7 @@ const readerProgram = path.join(import.meta.dirname, `workbook-reader${path.extn
  * 503 while too many wait.
  */
 export function readXlsx(bytes: Uint8Array, dealId: string): Promise<Table[]> {
-  return turn(dealId, async () => {
+  return turn([dealId], null, async () => {
     const { sheets, fault } = await doneApart<Reading>(readerProgram, limits, bytes, tooLarge);
     if (sheets) return sheets;
     throw fault === 'too large' ? tooLarge() : damaged();

@@ -3,12 +3,14 @@
 import path from 'node:path';
 import { Hono, type Context } from 'hono';
 import type { Services } from '../../../services.ts';
-import { noteReport, reportReads } from '../../../domain/reports/contents.ts';
+import { fullDeal } from '../../../domain/deals/deals.ts';
+import { isStillTold, noteReport, reportReads } from '../../../domain/reports/contents.ts';
 import { doneApart, inTurn } from '../../../http/apart.ts';
 import { disposition } from '../../../http/document-body.ts';
 import { originOf } from '../../../http/origin.ts';
 import { Problem, retryAfter } from '../../../http/problem.ts';
 import { pathId } from '../input.ts';
+import { orNotFound } from '../problems.ts';
 import { withPersonAndDeal } from '../visible-record.ts';
 import type { ReportFormat, ReportTask, WrittenReport } from './report-writer.ts';
 
@@ -17,8 +19,11 @@ const limits = { heapMegabytes: 384, millis: 30_000 };
 
 const busy = () => new Problem(503, 'busy', 'Other reports are being written. Try again in a moment.', retryAfter(10));
 
-/** Of a person, and of all. */
-const turn = inTurn({ each: 2, all: 8 }, busy);
+const changed = () =>
+  new Problem(503, 'busy', 'What this report tells changed while it was written. Try again.', retryAfter(1));
+
+/** Of a person, and of all; turns go round between the brokerages whose deals they are of, and between people. */
+const turn = inTurn({ each: 2, all: 8, waitMillis: 25_000 }, busy);
 
 /** Beside this module, as its source or compiled. */
 const writerProgram = path.join(import.meta.dirname, `report-writer${path.extname(import.meta.filename)}`);
@@ -40,18 +45,24 @@ const fileName = (title: string, day: string, format: ReportFormat): string =>
 
 async function sendReport(services: Services, c: Context, format: ReportFormat): Promise<Response> {
   const dealId = pathId(c);
-  const [{ user_id }] = await withPersonAndDeal(services, c, dealId);
+  const [{ user_id }, seen] = await withPersonAndDeal(services, c, dealId, fullDeal(dealId));
   // Who asks for the head alone gets no report: nothing is written, and nothing noted.
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': mediaTypes[format] });
   const { financing } = services.config.features;
+  const { signal } = c.req.raw;
+  const read = () => withPersonAndDeal(services, c, dealId, ...reportReads(dealId, financing));
   // Read when its turn has come, so that one that is refused costs no read and those that wait hold nothing.
-  const answer = await turn(user_id, async () => {
-    const [person, ...answers] = await withPersonAndDeal(services, c, dealId, ...reportReads(dealId, financing));
+  const answer = await turn([orNotFound(seen).organization_id, user_id], signal, async () => {
+    const [person, ...answers] = await read();
     const task: ReportTask = { format, reader: person.name, answers, withFinancing: financing };
-    return doneApart<WrittenReport>(writerProgram, limits, task, busy);
+    const written = await doneApart<WrittenReport>(writerProgram, limits, task, busy, signal);
+    // Whatever it tells, its reader still has to see: rights may have ended while it was written, and figures changed.
+    const [, ...now] = await read();
+    if (!isStillTold(answers, now)) throw changed();
+    return written;
   });
   if ('fault' in answer) throw new Error(`A report could not be written: ${answer.fault}`);
-  // Noted is what is given out, and given out to who still sees the deal: it may have waited for minutes.
+  // Noted is what is given out.
   await withPersonAndDeal(services, c, dealId, noteReport(dealId, format, originOf(c)));
   return c.body(new Uint8Array(answer.bytes), 200, {
     'Content-Type': mediaTypes[format],
