@@ -18,6 +18,7 @@ import { Comparison } from './comparison.tsx';
 import { InviteBuyerLink } from '../invite-buyer-link.tsx';
 import { HistoryDrawer } from './history-drawer.tsx';
 import { OfferDialog } from './dialog.tsx';
+import { ReportLinks } from '../report-links.tsx';
 import { byPrice } from '../../../components/offers/payload.ts';
 import { TabPage } from '../tab-page.tsx';
 
@@ -81,7 +82,18 @@ export default function OffersTab() {
     </Button>
   );
   return (
-    <TabPage title="Offers" actions={query.isSuccess && offers.length > 0 && submit}>
+    <TabPage
+      title="Offers"
+      actions={
+        query.isSuccess &&
+        offers.length > 0 && (
+          <>
+            <ReportLinks dealId={deal.id} />
+            {submit}
+          </>
+        )
+      }
+    >
       <PagedList
         query={query}
         skeleton={<SkeletonCard rows={8} height="h-11" />}
