@@ -46,15 +46,18 @@ interface Policy {
   table: string;
   schema: string;
   command: 'r' | 'a' | 'w' | 'd' | '*';
+  /** False for one that narrows what others allow. */
+  permissive: boolean;
   using: string | null;
   check: string | null;
 }
 
 const commands = { r: 'select', a: 'insert', w: 'update', d: 'delete', '*': 'all' };
 
-function definition({ schema, table, name, command, using, check }: Policy): string {
+function definition({ schema, table, name, command, permissive, using, check }: Policy): string {
   return (
-    `create policy ${quoted(name)} on ${schema}.${quoted(table)} for ${commands[command]} to dealkeep_server` +
+    `create policy ${quoted(name)} on ${schema}.${quoted(table)} as ${permissive ? 'permissive' : 'restrictive'} ` +
+    `for ${commands[command]} to dealkeep_server` +
     (using === null ? '' : ` using (${using})`) +
     (check === null ? '' : ` with check (${check})`)
   );
@@ -62,7 +65,7 @@ function definition({ schema, table, name, command, using, check }: Policy): str
 
 async function policies(client: pg.ClientBase): Promise<Policy[]> {
   const { rows } = await client.query<Policy>(`
-    select p.polname as name, c.relname as "table", n.nspname as schema, p.polcmd as command,
+    select p.polname as name, c.relname as "table", n.nspname as schema, p.polcmd as command, p.polpermissive as permissive,
       pg_get_expr(p.polqual, p.polrelid) as using, pg_get_expr(p.polwithcheck, p.polrelid) as "check"
     from pg_policy p join pg_class c on c.oid = p.polrelid join pg_namespace n on n.oid = c.relnamespace
     where p.polname <> 'as_owner' and n.nspname = 'public' order by 2, 1`);
@@ -352,7 +355,7 @@ export async function mutantsOf(client: pg.ClientBase): Promise<Mutant[]> {
 export async function fingerprint(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<{ digest: string }>(`
     select md5(string_agg(line, E'\\n' order by line)) as digest from (
-      select format('%s %s %s %s %s', polrelid::regclass, polname, polcmd, pg_get_expr(polqual, polrelid),
+      select format('%s %s %s %s %s %s', polrelid::regclass, polname, polcmd, polpermissive, pg_get_expr(polqual, polrelid),
         pg_get_expr(polwithcheck, polrelid)) as line from pg_policy
       union all select pg_get_functiondef(oid) || has_function_privilege('dealkeep_server', oid, 'execute')::text
         from pg_proc where pronamespace = 'app'::regnamespace
