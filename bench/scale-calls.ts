@@ -8,7 +8,7 @@ import { recordsOf } from '../server/domain/changed-records.ts';
 import { callingApiKey, enterWithApiKey } from '../server/domain/clients/api-keys.ts';
 import {
   callersDocument,
-  clientIsByDocument,
+  refuseClientByDocument,
   clientOfGrant,
   documentClient,
 } from '../server/domain/clients/authorization.ts';
@@ -517,7 +517,7 @@ function clientsByDocument(database: Database, broker: ScalePerson | undefined):
   const asked: readonly (readonly [string, () => Promise<unknown>])[] = [
     ['document_client', () => database.together(enterWithSession(digestOf(broker.session_token)), documentClient(url))],
     ['client_of_grant', () => database.run(clientOfGrant(url, digestOf(broker.access_token)))],
-    ['client_is_by_document', () => database.run(clientIsByDocument(nothing))],
+    ['refuse_client_by_document', () => database.run(refuseClientByDocument(nothing))],
     [
       'document_of_caller',
       () => database.together(enterWithSession(digestOf(broker.session_token)), callersDocument()),

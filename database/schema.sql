@@ -10960,6 +10960,20 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.refuse(text,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.refuse_client_by_document(client_id uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.client_is_by_document(client_id) then
+    perform app.refuse('invalid_client', 'The client_id of a client by its document is the address of the document.');
+  end if;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.refuse_client_by_document(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.refuse_if_closed(deal_id uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -13427,3 +13441,4 @@ $procedure$;
 -- 291e2a45e6ba5623cb10e7313086049e8d0e307d8692290a06d75287d66dc27f  141_deliveries_due_in_order.sql
 -- 2f15ffad1e1d4079409eef6dc709f44b996f677b6628b129e4c5082ac5f0c910  142_offers_and_books_in_sight.sql
 -- ad4fbca1c539a1a6e69cfd644b41a7d16d1134f4aa450b32f99cf756ee769317  158_room_for_people.sql
+-- 0d1b8dbf5f1fc7dd83788ca889081c6d65ae086e544fed535d7b28e0e9e3f306  155_refuse_clients_by_document.sql

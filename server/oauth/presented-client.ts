@@ -2,35 +2,51 @@
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
-import { clientIsByDocument, clientOfGrant } from '../domain/clients/authorization.ts';
+import { clientOfGrant, refuseClientByDocument } from '../domain/clients/authorization.ts';
 import { digestOf } from '../domain/clients/tokens.ts';
+import { Refusal } from '../database/errors.ts';
+import type { Statement } from '../database/statement.ts';
 import { isDocumentUrl } from './client-documents.ts';
 import { countFailure } from './limits.ts';
 import { grantError } from './oauth-error.ts';
 import { asClientId, type Parameters } from './parameters.ts';
 
+export interface PresentedClient {
+  /** That of its record. */
+  readonly id: string;
+  /** Carries out what it asks for, unless it presents the id of a record that is no client_id. */
+  run<T>(statement: Statement<T>): Promise<T | 'invalid_client'>;
+}
+
 /**
- * The id of the client's record. A client that says who it is by a document has one for each person: that is the one which the credential was
- * issued to; null when it was issued to none of them. Throws invalid_client for a client_id that no client can have, and for the id of such a record.
+ * A client that says who it is by a document has a record for each person: that is the one which the credential was issued to; null when it
+ * was issued to none of them. Throws invalid_client for a client_id that no client can have.
  */
 export async function presentedClient(
   services: Services,
   c: Context,
   parameters: Parameters,
   credential: string,
-): Promise<string | null> {
+): Promise<PresentedClient | null> {
+  const { database } = services;
   const named = parameters.one('client_id');
   if (named === undefined || !isDocumentUrl(named)) {
     const id = asClientId(named);
     if (id === null) throw grantError('invalid_client');
-    if (await services.database.run(clientIsByDocument(id))) {
-      await countFailure(services, c, id);
-      throw grantError('invalid_client');
-    }
-    return id;
+    return {
+      id,
+      run: (statement) =>
+        database.together(refuseClientByDocument(id), statement).then(
+          ([, answer]) => answer,
+          (error: unknown) => {
+            if (error instanceof Refusal && error.reason === 'invalid_client') return 'invalid_client';
+            throw error;
+          },
+        ),
+    };
   }
-  const id = await services.database.run(clientOfGrant(named, digestOf(credential)));
+  const id = await database.run(clientOfGrant(named, digestOf(credential)));
   // Counted under a key of its own length: the address may be long.
   if (id === null) await countFailure(services, c, digestOf(named).toString('base64url'));
-  return id;
+  return id === null ? null : { id, run: (statement) => database.run(statement) };
 }

@@ -16,12 +16,12 @@ export function revocationEndpoint(services: Services): Handler {
     const parameters = await bodyParameters(c, ['token', 'token_type_hint', 'client_id']);
     const token = required(parameters, 'token');
     required(parameters, 'client_id');
-    const clientId = await presentedClient(services, c, parameters, token);
+    const client = await presentedClient(services, c, parameters, token);
     // Of a client by its document an unknown token says nothing of the client (RFC 7009, section 2.2).
-    if (clientId === null) return c.body(null, 200);
-    await checkClient(services, clientId);
-    const outcome = await services.database.run(revokeToken(clientId, digestOf(token), originOf(c)));
-    await (outcome === 'revoked' ? countSuccess(services, clientId) : countFailure(services, c, clientId));
+    if (client === null) return c.body(null, 200);
+    await checkClient(services, client.id);
+    const outcome = await client.run(revokeToken(client.id, digestOf(token), originOf(c)));
+    await (outcome === 'revoked' ? countSuccess(services, client.id) : countFailure(services, c, client.id));
     if (outcome === 'invalid_client') throw grantError('invalid_client');
     return c.body(null, 200);
   };

@@ -12,7 +12,7 @@ import { isDocumentUrl, takenDocuments } from './client-documents.ts';
 import { checkClient, countFailure, countSuccess, limitAddress } from './limits.ts';
 import { grantError, oauthError } from './oauth-error.ts';
 import { Overlap } from './overlap.ts';
-import { presentedClient } from './presented-client.ts';
+import { presentedClient, type PresentedClient } from './presented-client.ts';
 import { scopeList, type Parameters } from './parameters.ts';
 
 const known = [
@@ -32,7 +32,7 @@ interface Exchange {
   readonly overlap: Overlap;
   readonly c: Context;
   readonly parameters: Parameters;
-  readonly clientId: string;
+  readonly client: PresentedClient;
   readonly resource: string | null;
   /**
    * When the last byte of the body had come, by performance.now(). Not when its first had: whoever holds a stolen token
@@ -48,17 +48,17 @@ function askedResource({ config }: Services, parameters: Parameters): string | n
   return asked[0] ?? null;
 }
 
-async function exchangeCode({ services, c, parameters, clientId, resource }: Exchange): Promise<Refreshed> {
+async function exchangeCode({ services, c, parameters, client, resource }: Exchange): Promise<Refreshed> {
   const tokens = mintTokens();
   const presented = {
-    clientId,
+    clientId: client.id,
     code: digestOf(required(parameters, 'code')),
     redirectUri: required(parameters, 'redirect_uri'),
     challenge: challengeOf(required(parameters, 'code_verifier')),
     resource,
   };
-  await checkClient(services, clientId);
-  const answer = await services.database.run(redeemCode(presented, tokens, originOf(c)));
+  await checkClient(services, client.id);
+  const answer = await client.run(redeemCode(presented, tokens, originOf(c)));
   if (typeof answer === 'string') throw grantError(answer);
   return { access: tokens.access.token, refresh: tokens.refresh.token, scopes: answer, expiresIn: accessTokenSeconds };
 }
@@ -68,15 +68,15 @@ async function exchangeRefreshToken({
   overlap,
   c,
   parameters,
-  clientId,
+  client,
   resource,
   arrived,
 }: Exchange): Promise<Refreshed> {
   const token = required(parameters, 'refresh_token');
   const digest = digestOf(token);
-  const [began] = await Promise.all([overlap.began(digest, arrived), checkClient(services, clientId)]);
+  const [began] = await Promise.all([overlap.began(digest, arrived), checkClient(services, client.id)]);
   const presented = {
-    clientId,
+    clientId: client.id,
     token,
     digest,
     scopes: scopeList(parameters.one('scope')),
@@ -84,7 +84,7 @@ async function exchangeRefreshToken({
     began,
     overlap: services.config.refreshOverlapMillis,
   };
-  const answer = await services.database.run(refreshTokens(presented, mintTokens(), originOf(c)));
+  const answer = await client.run(refreshTokens(presented, mintTokens(), originOf(c)));
   if (typeof answer === 'string') throw grantError(answer);
   overlap.forgetSoon();
   return answer;
@@ -111,17 +111,17 @@ export function tokenEndpoint(services: Services): Handler {
     for (const name of grant.parameters) required(parameters, name);
     const named = required(parameters, 'client_id');
     if (isTaken && isDocumentUrl(named) && !isTaken(named)) throw grantError('invalid_client');
-    const clientId = await presentedClient(services, c, parameters, required(parameters, grant.credential));
-    if (clientId === null) throw grantError('invalid_grant');
+    const client = await presentedClient(services, c, parameters, required(parameters, grant.credential));
+    if (client === null) throw grantError('invalid_grant');
     const resource = askedResource(services, parameters);
     const issued = await grant
-      .exchange({ services, overlap, c, parameters, clientId, resource, arrived })
+      .exchange({ services, overlap, c, parameters, client, resource, arrived })
       .catch(async (error: unknown) => {
         if (error instanceof Problem && error.code !== 'temporarily_unavailable')
-          await countFailure(services, c, clientId);
+          await countFailure(services, c, client.id);
         throw error;
       });
-    await countSuccess(services, clientId);
+    await countSuccess(services, client.id);
     return c.json({
       access_token: issued.access,
       token_type: 'Bearer',

@@ -276,7 +276,13 @@ check(
 );
 
 /** What nodes of the version before still call while they are replaced. */
-const forEarlierNodes: readonly string[] = ['deal_opted_in', 'tool_granted', 'home_queue', 'latest_activity'];
+const forEarlierNodes: readonly string[] = [
+  'deal_opted_in',
+  'tool_granted',
+  'home_queue',
+  'latest_activity',
+  'client_is_by_document',
+];
 
 /** What the server's own code sends, as one text. */
 function serverCode(): string {

@@ -135,14 +135,14 @@ const ofGrant = row<{ id: string | null }, [url: string, presented: Buffer]>(
 export const clientOfGrant = (url: string, presented: Buffer): Statement<string | null> =>
   mapped(ofGrant(url, presented), (found) => found?.id ?? null);
 
-const byDocument = row<{ answer: boolean }, [clientId: string]>(
-  'client_is_by_document',
-  'select app.client_is_by_document($1) as answer',
+const refuseByDocument = row<object, [clientId: string]>(
+  'refuse_client_by_document',
+  'select app.refuse_client_by_document($1)',
 );
 
-/** Whether this is the id of the record of a client by its document, whose client_id is the address of the document alone. */
-export const clientIsByDocument = (clientId: string): Statement<boolean> =>
-  mapped(byDocument(clientId), (found) => found?.answer ?? false);
+/** Refuses the id of the record of a client by its document, whose client_id is the address of the document alone: `invalid_client`. */
+export const refuseClientByDocument = (clientId: string): Statement<void> =>
+  mapped(refuseByDocument(clientId), () => {});
 
 const documentOfCaller = row<{ metadata_url: string | null }, []>(
   'document_of_caller',
