@@ -13,7 +13,7 @@ import {
   documentClient,
 } from '../server/domain/clients/authorization.ts';
 import { resetOwnSandbox } from '../server/domain/clients/sandboxes.ts';
-import { objectTypes, publishChanges } from '../server/domain/events/changes.ts';
+import { objectTypes, publishChanges, type ChangeEvent } from '../server/domain/events/changes.ts';
 import { claimDeliveries, noteDeliveries, queueWebhooks } from '../server/domain/webhooks/deliveries.ts';
 import { claimMail } from '../server/domain/outbox/mails.ts';
 import { bodiesToClear } from '../server/domain/documents/documents.ts';
@@ -646,20 +646,25 @@ function sandboxJobs(database: Database, brokerageId: string | undefined): Job[]
 function expansions(database: Database, token: string | undefined): Job[] {
   if (token === undefined) return [];
   const enter = enterWithApiKey(digestOf(token));
-  return objectTypes.map((objectType) => ({
-    name: `expand=data: 50 of ${objectType}`,
-    async run() {
-      const [, found] = await database.together(enter, changedOf(objectType));
-      const changes = found.map((id) => ({ id, type: '', objectType, objectId: id, dealId: null, occurredAt: '' }));
-      await database.together(enter, ...recordsOf(changes, { findings: true, financing: true }));
-      return found.length > 0 ? 'done' : 'none';
-    },
-  }));
+  return objectTypes.map((objectType) => {
+    let changes: ChangeEvent[] | undefined;
+    return {
+      name: `expand=data: 50 of ${objectType}`,
+      async run() {
+        if (changes === undefined) {
+          const [, found] = await database.together(enter, changedOf(objectType));
+          changes = found.map((id) => ({ id, type: '', objectType, objectId: id, dealId: null, occurredAt: '' }));
+        }
+        const [, found] = await database.together(enter, ...recordsOf(changes, { findings: true, financing: true }));
+        return found?.length === 50 ? 'done' : `${found?.length ?? 0} of ${changes.length}`;
+      },
+    };
+  });
 }
 
 const changed = row<{ ids: string[] }, [type: string]>(
   'bench_changed',
-  `select array(select c.object_id from (select object_id, object_type from change_events where brokerage_id = app.identity_part(4)::uuid order by seq limit 2000) c
+  `select array(select c.object_id from (select object_id, object_type from change_events where brokerage_id = app.identity_part(4)::uuid order by seq limit 20000) c
      where c.object_type = $1 limit 50) as ids`,
 );
 const changedOf = (objectType: string) => mapped(changed(objectType), (found) => found?.ids ?? []);

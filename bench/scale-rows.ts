@@ -415,13 +415,20 @@ export const dealRows: readonly string[] = [
      from (select n, now() - bench.pick(n, 43, 28 * 24) * interval '1 hour' as at,
          case when bench.pick(n, 44, 100) < 97 then 'sent' when bench.pick(n, 44, 100) < 99 then 'given up' else 'waits' end as fate
        from generate_series($1::bigint, $2::bigint) n) x`,
+  // Of every kind of record those that the deal has, and else of the deal itself.
   `insert into change_events (seq, id, brokerage_id, about_deal, object_type, object_id, change, at)
      select ${changesOf('n')} + k, ${id('change', 'n * 100 + k')}, ${id('brokerage', 'bench.brokerage_of(n)')}, case when k < 12 then ${id('deal', 'n')} end,
-       case when k < 4 then 'deal' when k < 6 then 'offer' when k < 8 then 'question' when k < 12 then 'document' else 'contact' end,
-       case when k < 4 then ${id('deal', 'n')} when k < 6 then ${id('offer', 'n * 100 + k - 4')} when k < 8 then ${id('question', 'n * 100 + k - 6')}
-         when k < 12 then ${id('document', 'n * 100 + k - 8')} else ${id('contact', 'n * 100 + k - 12')} end,
-       case when k in (0, 4, 6) then 'created' else 'updated' end, ${lately('n')}
-     from generate_series($1::bigint, $2::bigint) n, generate_series(0, 19) k`,
+       coalesce(o.kind, case when k < 12 then 'deal' else 'contact' end), coalesce(o.object, case when k < 12 then ${id('deal', 'n')} else ${id('contact', 'n * 100 + k - 12')} end),
+       case when o.kind is not null or k = 0 then 'created' else 'updated' end, ${lately('n')}
+     from generate_series($1::bigint, $2::bigint) n
+     cross join generate_series(0, 19) k
+     left join lateral (select v.kind, v.object from (values
+         (1, true, 'participant', ${part('2')}), (2, true, 'nda', ${id('nda', 'n * 100 + 2')}), (3, true, 'question', ${id('question', 'n * 100')}),
+         (4, true, 'document', ${id('document', 'n * 100')}), (5, ${offered}, 'offer', ${id('offer', 'n * 100 + 1')}),
+         (6, ${withBooks}, 'production_document', ${id('production', 'n * 100')}), (7, ${withBooks}, 'qoe_checklist_item', ${id('check', 'n * 100')}),
+         (8, ${withBooks}, 'accounting_snapshot', ${id('snapshot', 'n')}), (9, ${withBooks}, 'normalization', ${id('normalization', 'n * 100')}),
+         (10, ${state} in ('diligence', 'closing'), 'closing_condition', ${id('condition', 'n * 100')}),
+         (11, ${exclusive} and n % 2 = 0, 'finding', ${id('finding', 'n * 100')}), (11, ${exclusive} and n % 2 = 1, 'financing_source', ${id('source', 'n * 100')})) v (place, is_there, kind, object) where v.place = k and v.is_there) o on true`,
   `insert into webhook_deliveries (id, nr, endpoint_id, seq, event_id, type, object_type, object_id, occurred_at, state, attempts, created_at, first_attempt_at,
        last_attempt_at, ended_at, sent_to, sent_bytes, sent_digest, status, millis)
      select ${id('delivery', 'n * 100 + k')}, ${changesOf('n')} + k, ${id('webhook', 'bench.brokerage_of(n)')}, ${changesOf('n')} + k, ${id('change', 'n * 100 + k')},

@@ -112,11 +112,12 @@ async function measure(
   return { status, calls: wanted, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), postgres };
 }
 
-/** Sends it and reads the whole answer; its status, and what a tool refused. */
+/** Sends it and reads the whole answer; its status, what a tool refused, and whether it broke off. */
 async function send(origin: string, { method, path: at, headers, body, ask }: Call): Promise<string> {
   if (ask) return ask();
   const response = await fetch(origin + at, { method, headers, ...(body !== undefined && { body }) });
-  const text = await response.text();
+  const text = await response.text().catch(() => null);
+  if (text === null) return `${response.status} broken off`;
   const refused = /"isError":true/.test(text) ? ' refused' : '';
   return `${response.status}${refused}`;
 }
