@@ -16,9 +16,10 @@ import { interfaceAt } from '../app.ts';
 interface Prepared {
   readonly status: number;
   readonly headers: readonly string[];
-  readonly body: string;
-  /** The id of the request that it was made for. */
-  readonly id: string;
+  /** The first lines as they go over the wire, without those that each answer has of its own. */
+  readonly head: string;
+  /** What stands around the id of the request, wherever the body names it. */
+  readonly body: readonly string[];
 }
 
 type Header = (name: string) => string | undefined;
@@ -41,21 +42,21 @@ async function prepare(
     if (value !== undefined) headers.set(name, value);
   }
   const answer = await app.request(pathNear(target), { headers }, { incoming });
+  const { status } = answer;
+  const kept = [...answer.headers].filter(([name]) => !perRequest.has(name));
+  const id = answer.headers.get('x-request-id') ?? '';
+  const text = await answer.text();
   return {
-    status: answer.status,
-    headers: [...answer.headers].filter(([name]) => !perRequest.has(name)).flat(),
-    body: await answer.text(),
-    id: answer.headers.get('x-request-id') ?? '',
+    status,
+    headers: kept.flat(),
+    head: [`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`, ...kept.map((line) => line.join(': ')), ''].join('\r\n'),
+    body: id === '' ? [text] : text.split(id),
   };
 }
 
-/** The body as it is told to this request. */
-const bodyFor = (id: string, { body, id: preparedFor }: Prepared): string =>
-  preparedFor === '' ? body : body.replaceAll(preparedFor, id);
-
 function send(request: IncomingMessage, response: ServerResponse, prepared: Prepared): void {
   const id = idFrom(request.headers['x-request-id']) ?? randomUUID();
-  const text = bodyFor(id, prepared);
+  const text = prepared.body.join(id);
   // What follows of a body is not read: its connection is of no more use.
   const length = Number(request.headers['content-length'] ?? 0);
   const isLong = request.headers['transfer-encoding'] !== undefined || length > 65_536;
@@ -88,12 +89,9 @@ function date(): string {
 /** The bytes of an answer on a connection that is kept for `keptSeconds`, as Node.js writes them. */
 function onWire(prepared: Prepared, given: string | undefined, keptSeconds: number): string {
   const id = idFrom(given) ?? randomUUID();
-  const { status, headers } = prepared;
-  let lines = `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}\r\n`;
-  for (let at = 0; at < headers.length; at += 2) lines += `${headers[at]}: ${headers[at + 1]}\r\n`;
-  const text = bodyFor(id, prepared);
+  const text = prepared.body.join(id);
   return (
-    `${lines}X-Request-Id: ${id}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n${date()}` +
+    `${prepared.head}X-Request-Id: ${id}\r\nContent-Length: ${Buffer.byteLength(text)}\r\n${date()}` +
     `Connection: keep-alive\r\nKeep-Alive: timeout=${keptSeconds}\r\n\r\n${text}`
   );
 }
