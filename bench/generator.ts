@@ -58,7 +58,8 @@ function drive(socket: Socket, next: () => Buffer, until: number, done: (nanosec
   });
 }
 
-async function measure({ label, port, requests, connections, seconds, warmUp, expect }: Order): Promise<Outcome> {
+async function measure(order: Order): Promise<Outcome> {
+  const { label, port, requests, connections, seconds, warmUp, expect, staysAwake } = order;
   const buffers = requests.map((request) => Buffer.from(request));
   let turn = Math.floor(Math.random() * buffers.length);
   const next = () => buffers[(turn = (turn + 1) % buffers.length)] as Buffer;
@@ -68,6 +69,8 @@ async function measure({ label, port, requests, connections, seconds, warmUp, ex
   const until = from + seconds * 1000;
   const unexpected = new Map<number, number>();
   let answers = 0;
+  const stayAwake = () => performance.now() < until && void setImmediate(stayAwake);
+  if (staysAwake) stayAwake();
   await Promise.all(
     Array.from({ length: connections }, () =>
       drive(connect(port, '127.0.0.1').setNoDelay(), next, until, (nanoseconds, status) => {

@@ -15,6 +15,8 @@ export interface Order {
   readonly warmUp: number;
   /** The status that every answer must have. */
   readonly expect: number;
+  /** Whether the generator never sleeps, so that nobody spends time on waking it: where it has a processor for itself. */
+  readonly staysAwake?: boolean;
 }
 
 /** Answers a second, and milliseconds until one is whole. */

@@ -31,7 +31,8 @@ function statusOf(bytes: Buffer): number | null {
 }
 const codeOf = (bytes: Buffer): number => Number(bytes.toString('latin1', 9, 12));
 
-async function measure({ port, requests, rate, connections, seconds, warmUp }: OpenOrder): Promise<OpenOutcome> {
+async function measure(order: OpenOrder): Promise<OpenOutcome> {
+  const { port, requests, rate, connections, seconds, warmUp, staysAwake } = order;
   const buffers = requests.map((request) => Buffer.from(request));
   const served = createHistogram();
   const refused = createHistogram();
@@ -45,7 +46,6 @@ async function measure({ port, requests, rate, connections, seconds, warmUp }: O
   let sent = 0;
   let unsent = 0;
   let broken = 0;
-  let latest = 0;
 
   function record(histogram: RecordableHistogram, due: number): void {
     histogram.record(Math.max(1, Math.round((performance.now() - due) * 1e6)));
@@ -80,28 +80,25 @@ async function measure({ port, requests, rate, connections, seconds, warmUp }: O
     });
     socket.write(request);
   }
-  await new Promise<void>((resolve) => {
-    const timer = setInterval(() => {
-      const now = performance.now();
-      if (now >= until) {
-        clearInterval(timer);
-        return resolve();
-      }
-      const dueNow = Math.floor(((now - begin) / 1000) * rate);
-      for (; sent < dueNow; sent += 1) {
-        const due = begin + (sent / rate) * 1000;
-        const request = buffers[sent % buffers.length] as Buffer;
-        let line = idle.pop();
-        while (line && !lines.has(line)) line = idle.pop();
-        if (line) {
-          line.due = due;
-          line.socket.write(request);
-        } else if (lines.size < connections) open(due, request);
-        else if (due >= from) unsent += 1;
-      }
-      latest = Math.max(latest, now);
-    }, tick);
-  });
+  function sendDue(now: number): void {
+    const dueNow = Math.floor(((now - begin) / 1000) * rate);
+    for (; sent < dueNow; sent += 1) {
+      const due = begin + (sent / rate) * 1000;
+      const request = buffers[sent % buffers.length] as Buffer;
+      let line = idle.pop();
+      while (line && !lines.has(line)) line = idle.pop();
+      if (line) {
+        line.due = due;
+        line.socket.write(request);
+      } else if (lines.size < connections) open(due, request);
+      else if (due >= from) unsent += 1;
+    }
+  }
+  const pause = () => new Promise((resolve) => void (staysAwake ? setImmediate(resolve) : setTimeout(resolve, tick)));
+  for (let now = begin; now < until; now = performance.now()) {
+    sendDue(now);
+    await pause();
+  }
   // What still waits is given as long again as an answer may take, and no longer.
   const end = performance.now() + 20_000;
   while (lines.values().some(({ due }) => due !== null) && performance.now() < end)

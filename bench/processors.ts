@@ -1,0 +1,42 @@
+/** Gives what is measured and what measures processors of their own. */
+
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import os from 'node:os';
+
+/** The processes that this one has started, and those that they have. */
+function startedBy(pid: number): number[] {
+  const children = readdirSync(`/proc/${pid}/task`).flatMap((thread) =>
+    readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
+  return children.flatMap((child) => [child, ...startedBy(child)]);
+}
+
+const isGenerator = (pid: number): boolean => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('generator.ts');
+
+function give(pids: readonly number[], processors: string): void {
+  for (const pid of pids) {
+    const { error, status } = spawnSync('taskset', ['-acp', processors, String(pid)], { stdio: 'ignore' });
+    if (error || status !== 0) throw error ?? new Error(`taskset ended with ${status}.`);
+  }
+}
+
+/**
+ * Leaves the last processor to this process and the load generators, and the others to the service and PostgreSQL; new processes
+ * stay where the one is that starts them. Returns what takes it back, or null where there is one processor, or no Linux with taskset.
+ */
+export function divideProcessors(): (() => void) | null {
+  const last = os.availableParallelism() - 1;
+  if (process.platform !== 'linux' || last < 1) return null;
+  const all = startedBy(process.pid);
+  const measuring = [process.pid, ...all.filter(isGenerator)];
+  const measured = all.filter((pid) => !isGenerator(pid));
+  const takeBack = () => give([process.pid, ...startedBy(process.pid)], `0-${last}`);
+  try {
+    give(measuring, String(last));
+    give(measured, `0-${last - 1}`);
+    return takeBack;
+  } catch {
+    return null;
+  }
+}
