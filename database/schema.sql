@@ -373,6 +373,7 @@ CREATE TABLE public.closing_conditions (
     CONSTRAINT closing_conditions_status_check CHECK (status = ANY (ARRAY['open'::text, 'in_progress'::text, 'satisfied'::text, 'waived'::text]))
 );
 CREATE INDEX closing_conditions_by_deal ON public.closing_conditions USING btree (deal_id, created_at DESC, id DESC);
+CREATE INDEX closing_conditions_by_owner ON public.closing_conditions USING btree (owner_user_id) WHERE owner_user_id IS NOT NULL;
 CREATE INDEX conditions_to_meet ON public.closing_conditions USING btree (deal_id, deadline) WHERE status = ANY (ARRAY['open'::text, 'in_progress'::text]);
 CREATE INDEX conditions_to_meet_by_owner ON public.closing_conditions USING btree (owner_user_id, deadline) INCLUDE (deal_id) WHERE status = ANY (ARRAY['open'::text, 'in_progress'::text]);
 ALTER TABLE public.closing_conditions ENABLE ROW LEVEL SECURITY;
@@ -481,6 +482,7 @@ CREATE INDEX contacts_archived ON public.contacts USING btree (brokerage_id, cre
 CREATE INDEX contacts_archived_by_email ON public.contacts USING btree (brokerage_id, lower(email), id) WHERE archived_at IS NOT NULL AND email IS NOT NULL;
 CREATE INDEX contacts_archived_by_name ON public.contacts USING btree (brokerage_id, "left"(lower(display_name), 100), id) WHERE archived_at IS NOT NULL;
 CREATE INDEX contacts_archived_by_update ON public.contacts USING btree (brokerage_id, type, updated_at, id) WHERE archived_at IS NOT NULL;
+CREATE INDEX contacts_by_author ON public.contacts USING btree (created_by) WHERE created_by IS NOT NULL;
 CREATE INDEX contacts_by_email ON public.contacts USING btree (brokerage_id, lower(email), id) WHERE archived_at IS NULL AND email IS NOT NULL;
 CREATE UNIQUE INDEX contacts_by_external_id ON public.contacts USING btree (brokerage_id, external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX contacts_by_name ON public.contacts USING btree (brokerage_id, "left"(lower(display_name), 100), id) WHERE archived_at IS NULL;
@@ -818,6 +820,8 @@ CREATE TABLE public.exclusivities (
     CONSTRAINT exclusivities_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
     CONSTRAINT exclusivities_check CHECK (expires_at > granted_at)
 );
+CREATE INDEX exclusivities_by_buyer ON public.exclusivities USING btree (buyer_user_id);
+CREATE INDEX exclusivities_by_granter ON public.exclusivities USING btree (granted_by) WHERE granted_by IS NOT NULL;
 CREATE INDEX exclusivities_by_offer ON public.exclusivities USING btree (offer_id) WHERE offer_id IS NOT NULL;
 CREATE INDEX exclusivities_by_participant ON public.exclusivities USING btree (participant_id);
 CREATE INDEX exclusivities_of_deal ON public.exclusivities USING btree (deal_id);
@@ -996,6 +1000,7 @@ CREATE TABLE public.findings (
 );
 CREATE INDEX findings_by_author ON public.findings USING btree (created_by);
 CREATE INDEX findings_by_deal ON public.findings USING btree (deal_id, created_at DESC, id DESC);
+CREATE INDEX findings_by_owner ON public.findings USING btree (owner_user_id) WHERE owner_user_id IS NOT NULL;
 CREATE INDEX findings_open_by_owner ON public.findings USING btree (owner_user_id) INCLUDE (deal_id, participant_id, created_at) WHERE status = 'open'::text;
 ALTER TABLE public.findings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.findings FORCE ROW LEVEL SECURITY;
@@ -1093,6 +1098,7 @@ CREATE TABLE public.ndas (
 );
 CREATE INDEX ndas_by_deal ON public.ndas USING btree (deal_id, sent_at DESC);
 CREATE INDEX ndas_by_participant ON public.ndas USING btree (participant_id);
+CREATE INDEX ndas_by_sender ON public.ndas USING btree (sent_by) WHERE sent_by IS NOT NULL;
 CREATE INDEX ndas_ending ON public.ndas USING btree (deal_id) INCLUDE (expires_at, participant_id, signed_at, id) WHERE status = 'active'::text AND expires_at IS NOT NULL;
 CREATE INDEX ndas_running_out ON public.ndas USING btree (expires_at) WHERE status = ANY (ARRAY['sent'::text, 'active'::text]);
 CREATE INDEX ndas_sent ON public.ndas USING btree (deal_id) INCLUDE (participant_id, sent_at, expires_at) WHERE status = 'sent'::text;
@@ -1460,6 +1466,7 @@ CREATE TABLE public.qoe_workspace_members (
     CONSTRAINT qoe_workspace_members_participant_id_deal_id_fkey FOREIGN KEY (participant_id, deal_id) REFERENCES public.participants(id, deal_id),
     CONSTRAINT qoe_workspace_members_role_check CHECK (role = ANY (ARRAY['reader'::text, 'editor'::text]))
 );
+CREATE INDEX qoe_members_by_adder ON public.qoe_workspace_members USING btree (added_by) WHERE added_by IS NOT NULL;
 CREATE INDEX qoe_workspace_by_participant ON public.qoe_workspace_members USING btree (participant_id);
 ALTER TABLE public.qoe_workspace_members ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.qoe_workspace_members FORCE ROW LEVEL SECURITY;
@@ -2152,6 +2159,7 @@ CREATE TABLE vault.notifications (
     CONSTRAINT notifications_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
     CONSTRAINT notifications_mail_check CHECK (mail = ANY (ARRAY['daily'::text, 'at_once'::text]))
 );
+CREATE INDEX notifications_by_actor ON vault.notifications USING btree (actor_id) WHERE actor_id IS NOT NULL;
 CREATE INDEX notifications_by_deal ON vault.notifications USING btree (deal_id);
 CREATE INDEX notifications_by_time ON vault.notifications USING btree (at);
 CREATE INDEX notifications_by_user ON vault.notifications USING btree (user_id, at DESC, id DESC);
@@ -2207,6 +2215,7 @@ CREATE INDEX outbox_by_deal ON vault.outbox USING btree (deal_id);
 CREATE INDEX outbox_by_end ON vault.outbox USING btree (COALESCE(sent_at, given_up_at)) WHERE COALESCE(sent_at, given_up_at) IS NOT NULL;
 CREATE INDEX outbox_by_link ON vault.outbox USING btree (link) WHERE link IS NOT NULL;
 CREATE INDEX outbox_by_recipient ON vault.outbox USING btree (recipient_id);
+CREATE INDEX outbox_of_brokerage ON vault.outbox USING btree (brokerage_id) WHERE brokerage_id IS NOT NULL;
 CREATE INDEX outbox_waiting ON vault.outbox USING btree (urgent DESC, next_attempt_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
 ALTER TABLE vault.outbox ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.outbox FORCE ROW LEVEL SECURITY;
@@ -5327,6 +5336,7 @@ CREATE OR REPLACE FUNCTION app.deals_for_key(patterns text[], in_state text, upd
  STABLE SECURITY DEFINER
  SET search_path TO ''
  SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_sort TO 'off'
 AS $function$
 #variable_conflict use_column
 declare
@@ -10257,7 +10267,10 @@ declare
   purged int := 0;
   part int;
 begin
-  for of_brokerage in select b.id from public.brokerages b loop
+  for of_brokerage in
+    select b.id from public.brokerages b
+    where (select f.at from public.change_events f where f.brokerage_id = b.id order by f.seq limit 1) < app.now() - interval '31 days'
+  loop
     delete from public.change_events e
       where e.brokerage_id = of_brokerage and e.at < app.now() - interval '31 days'
         and e.seq <= (select max(o.seq) from (
@@ -13442,3 +13455,5 @@ $procedure$;
 -- 2f15ffad1e1d4079409eef6dc709f44b996f677b6628b129e4c5082ac5f0c910  142_offers_and_books_in_sight.sql
 -- ad4fbca1c539a1a6e69cfd644b41a7d16d1134f4aa450b32f99cf756ee769317  158_room_for_people.sql
 -- 0d1b8dbf5f1fc7dd83788ca889081c6d65ae086e544fed535d7b28e0e9e3f306  155_refuse_clients_by_document.sql
+-- 2e808be1b2b068d2d38c79235c9f29c613a5126adde8955f8a34f1cfe59376a9  156_deals_of_a_large_brokerage.sql
+-- 1b6bbb45b4ea4decaaaab786fb3acb708d5f390a8bf08a9f99047c6607bb8d11  157_indexes_to_delete_people_by.sql
