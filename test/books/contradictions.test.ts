@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 import type { BookedPeriod, Books } from '../../server/domain/diligence/books.ts';
+import { contradictions } from '../../server/domain/diligence/contradictions.ts';
 import {
   contradictionKinds,
-  contradictions,
   type Contradiction,
   type ContradictionKind,
-} from '../../server/domain/diligence/contradictions.ts';
+} from '../../server/domain/diligence/contradictions/contradiction.ts';
 import {
   add,
   decimal,

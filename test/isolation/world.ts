@@ -8,11 +8,8 @@ import { apiKeyDigest } from '../../server/domain/clients/api-keys.ts';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { digestOf } from '../../server/domain/clients/tokens.ts';
-import {
-  contradictions,
-  type Contradiction,
-  type ContradictionKind,
-} from '../../server/domain/diligence/contradictions.ts';
+import { contradictions } from '../../server/domain/diligence/contradictions.ts';
+import type { Contradiction, ContradictionKind } from '../../server/domain/diligence/contradictions/contradiction.ts';
 import { decimal } from '../../server/domain/diligence/decimals.ts';
 import { plAmounts, type PlAmount } from '../../server/domain/diligence/snapshots.ts';
 import { everybody, modelOf, people } from './deals.ts';

@@ -3,7 +3,8 @@
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import type { Books } from './books.ts';
-import { contradictions, type Contradiction } from './contradictions.ts';
+import { contradictions } from './contradictions.ts';
+import type { Contradiction } from './contradictions/contradiction.ts';
 
 /** The figures are right and the broker says why they differ, or they will be corrected by another upload. */
 export const answerStatuses = ['explained', 'to_correct'] as const;

@@ -1,8 +1,7 @@
 /** How much of a business hangs on which customers, and what became of them between two periods (docs/books.md). */
 
-import { agesOf, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
+import { agesOf, datesOf, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
 import { byText, wholeMonths, type Day } from './calendar.ts';
-import { countingCustomers } from './contradictions.ts';
 import { withoutCustomer } from './coverage.ts';
 import {
   absolute,
@@ -134,10 +133,22 @@ export function rowsOf(first: Day, last: Day, { rows }: Resolved): readonly Book
   return wholeMonths(first, last) === BigInt(months.length) ? months : [];
 }
 
-/** The periods that customers were uploaded of, the latest first, each with its customers, the largest first. */
-export const customerPeriods = oncePer(function customerPeriods(
-  books: Pick<Books, 'customers' | 'uploads'>,
-): BookedCustomer[][] {
+/** The customers that count: of each period those of the upload completed last that tells of it. */
+function countingCustomers({ customers, uploads }: Pick<Books, 'customers' | 'uploads'>): BookedCustomer[] {
+  const completed = agesOf(uploads);
+  const latest = new Map<string, string>();
+  for (const customer of customers) {
+    const [dates, age] = [datesOf(customer), completed.get(customer.snapshot_id) ?? ''];
+    if (age > (latest.get(dates) ?? '')) latest.set(dates, age);
+  }
+  return customers.filter((customer) => {
+    const age = completed.get(customer.snapshot_id);
+    return age !== undefined && latest.get(datesOf(customer)) === age;
+  });
+}
+
+/** The periods that customers were uploaded of, the one that ends last first, each with its customers, the largest first. */
+export const listings = oncePer(function listings(books: Pick<Books, 'customers' | 'uploads'>): BookedCustomer[][] {
   return [...Map.groupBy(countingCustomers(books), ({ first, last }) => `${last} ${first}`).entries()]
     .toSorted(([a], [b]) => byText(b, a))
     .map(([, its]) => its.toSorted(largestFirst));
@@ -227,9 +238,7 @@ const concentrations = oncePer((books: Books) =>
 
 /** The concentration in the latest period that customers were uploaded of, or in the latest that holds the day; null without one. */
 export function concentration(books: Books, asOf: Day | null = null): Concentration | null {
-  const listing = customerPeriods(books).find(
-    ([one]) => one && (asOf === null || (one.first <= asOf && asOf <= one.last)),
-  );
+  const listing = listings(books).find(([one]) => one && (asOf === null || (one.first <= asOf && asOf <= one.last)));
   return listing ? concentrations(books)(listing) : null;
 }
 
@@ -277,7 +286,7 @@ function bridgeBetween(
 export const customerBridge = oncePer(function customerBridge(
   books: Omit<Books, 'adjustments'>,
 ): CustomerBridge | null {
-  const [later, ...others] = customerPeriods(books);
+  const [later, ...others] = listings(books);
   const now = later?.[0];
   if (!later || !now) return null;
   const length = wholeMonths(now.first, now.last);

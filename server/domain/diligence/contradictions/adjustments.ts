@@ -1,0 +1,114 @@
+/** Adjustments that do not go with the figures that they adjust, or with each other. */
+
+import type { BookedPeriod } from '../books.ts';
+import { byText, monthsBetween, wholeMonths, yearOf } from '../calendar.ts';
+import { compare, isZero, spoken, subtract, sum, written, type Decimal } from '../decimals.ts';
+import { bridgeLabel } from '../earnings.ts';
+import type { Found } from './contradiction.ts';
+import { endsOf, type View } from './view.ts';
+import { counted, listed, sayDifference } from './words.ts';
+
+type Row = BookedPeriod;
+
+const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
+
+export function ownerPayOff({ earned, rows, books }: View): Found[] {
+  const pays = new Map<string, Decimal | null>([
+    ...rows.map((row): [string, Decimal | null] => [bridgeLabel(row), row.amounts.owner_compensation]),
+    ...earned.map(({ label, amounts }): [string, Decimal | null] => [label, amounts.owner_compensation]),
+  ]);
+  const added = Map.groupBy(
+    books.adjustments.filter(({ category }) => category === 'owner_comp'),
+    (one) => one.period_label,
+  );
+  return [...added].flatMap(([label, its]): Found[] => {
+    const pay = pays.get(label);
+    const total = sum(its.map(({ amount }) => amount));
+    if (!pay || compare(total, pay) <= 0) return [];
+    const difference = subtract(total, pay);
+    return [
+      {
+        kind: 'owner_pay',
+        of: label,
+        sentence: `Add-backs of the owner’s pay in ${label} come to ${spoken(total)}, the owner’s recorded pay is ${spoken(pay)}: ${sayDifference(difference)}.`,
+        ask: 'Ask for payroll records, and under which line the rest was booked.',
+        amounts: { added_back: total, recorded_pay: pay, difference },
+        rows: its.map(({ id }) => id),
+      },
+    ];
+  });
+}
+
+/** The dates that a label stands for: those of its earnings, or of the row that bears it. */
+function datesByLabel({ earned, rows, otherCurrency }: View): Map<string, Pick<Row, 'first' | 'last'>> {
+  return new Map([
+    ...[...rows, ...otherCurrency].map((row): [string, Pick<Row, 'first' | 'last'>] => [bridgeLabel(row), row]),
+    ...earned.map((found): [string, Pick<Row, 'first' | 'last'>] => [found.label, found]),
+  ]);
+}
+
+export function oneTimeAgain(view: View): Found[] {
+  const dates = datesByLabel(view);
+  const its = view.books.adjustments.filter(({ category, amount }) => category === 'one_time' && !isZero(amount));
+  const years = Map.groupBy(its, ({ period_label }) => period_label);
+  // Periods that share a day tell of the same costs: only those that do not are several.
+  const apart: string[] = [];
+  for (const label of [...years.keys()].toSorted(byText)) {
+    const own = dates.get(label);
+    const meets = apart.some((other) => {
+      const held = dates.get(other);
+      return own && held && own.first <= held.last && held.first <= own.last;
+    });
+    if (own && !meets) apart.push(label);
+  }
+  const yearsNamed = unique(apart.map((label) => yearOf(dates.get(label)?.last ?? '')));
+  if (yearsNamed.length < 2) return [];
+  const named = its.filter(({ period_label }) => dates.has(period_label));
+  const totals = apart.map(
+    (label) => `${spoken(sum((years.get(label) ?? []).map(({ amount }) => amount)))} in ${label}`,
+  );
+  return [
+    {
+      kind: 'one_time_again',
+      of: '',
+      says: apart.flatMap((label) => [label, written(sum((years.get(label) ?? []).map(({ amount }) => amount)))]),
+      sentence: `“One-time” adjustments were made in ${counted(yearsNamed.length, 'year')}: ${listed(totals)}.`,
+      ask: 'Ask what makes each of them one that will not come again.',
+      amounts: { total: sum(named.map(({ amount }) => amount)) },
+      rows: named.map(({ id }) => id).toSorted(byText),
+    },
+  ];
+}
+
+/** Labels that there would be figures of if no month were missing in between, or in another currency. */
+function labelsWithoutGaps({ rows, otherCurrency, earned }: View): string[] {
+  const all = [...rows, ...otherCurrency];
+  const [first, last] = endsOf(all);
+  if (first === undefined || last === undefined) return [];
+  const years = all
+    .filter((row) => wholeMonths(row.first, row.last) !== null)
+    .flatMap((row) => [yearOf(row.first), yearOf(row.last)]);
+  const told = new Set(earned.filter(({ kind }) => kind === 'calendar_year').map((found) => yearOf(found.first)));
+  const missing = unique(years).filter((year) => first <= `${year}-01` && `${year}-12` <= last && !told.has(year));
+  const hasTtm = earned.some(({ kind }) => kind === 'ttm');
+  return [...missing.map((year) => `FY${year}`), ...(!hasTtm && monthsBetween(first, last) >= 12n ? ['TTM'] : [])];
+}
+
+export function periodsUnmatched(view: View): Found[] {
+  const known = new Set([...datesByLabel(view).keys(), ...labelsWithoutGaps(view)]);
+  const lost = Map.groupBy(
+    view.books.adjustments.filter(({ period_label }) => !known.has(period_label)),
+    ({ period_label }) => period_label,
+  );
+  return [...lost].map(([label, its]) => {
+    const total = sum(its.map(({ amount }) => amount));
+    return {
+      kind: 'period_unmatched',
+      of: label,
+      sentence: `${counted(its.length, 'adjustment')} of ${spoken(total)} ${its.length === 1 ? 'is' : 'are'} of “${label}”, of which no figures were uploaded: ${its.length === 1 ? 'it counts' : 'they count'} nowhere.`,
+      ask: 'Ask which period is meant, and enter it under the label of that period.',
+      amounts: { total },
+      rows: its.map(({ id }) => id).toSorted(byText),
+    };
+  });
+}

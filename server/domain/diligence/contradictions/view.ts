@@ -1,0 +1,78 @@
+/** What the checks for contradictions look at, worked out once for all of them. */
+
+import { datesOf, type BookedCustomer, type BookedPeriod, type Books } from '../books.ts';
+import { byText, monthAfter, monthOf, wholeMonths, type Day, type Month } from '../calendar.ts';
+import { listings } from '../customers.ts';
+import { earnings, isMonthRow, resolved, type Earnings } from '../earnings.ts';
+import { makingUp, piecesOf, type Pieces } from '../spans.ts';
+
+type Row = BookedPeriod;
+
+/** Everything that the checks look at, worked out once. */
+export interface View {
+  readonly books: Books;
+  readonly rows: readonly Row[];
+  readonly otherCurrency: readonly Row[];
+  readonly months: ReadonlyMap<Month, Row>;
+  /** The rows of less than a year. */
+  readonly pieces: Pieces;
+  readonly byDates: ReadonlyMap<string, Row>;
+  /** Rows as they would be with their changes of sign and scale undone. */
+  readonly mended: ReadonlyMap<string, Row['amounts']>;
+  readonly earned: readonly Earnings[];
+  /** The customers of each period that count, the earliest first. */
+  readonly listings: readonly (readonly BookedCustomer[])[];
+}
+
+/** The first and the last of the months that rows of less than a year tell of. */
+export function endsOf(rows: readonly Row[]): [first: Month | undefined, last: Month | undefined] {
+  const shorter = rows.filter((row) => (wholeMonths(row.first, row.last) ?? 12n) < 12n);
+  const [firsts, lasts] = [shorter.map(({ first }) => monthOf(first)), shorter.map(({ last }) => monthOf(last))];
+  return [firsts.toSorted(byText)[0], lasts.toSorted(byText).at(-1)];
+}
+
+/** The longest period that is held against its months, three years: many long ones would take the square of the months. */
+const longest = 36n;
+
+/** The months that make up the dates, or null when one is missing, the dates are no whole months or more than {@link longest}. */
+function monthsOf(first: Day, last: Day, months: View['months']): Row[] | null {
+  const count = wholeMonths(first, last);
+  if (count === null || count < 1n || count > longest) return null;
+  const end = monthOf(last);
+  const found: Row[] = [];
+  for (let month = monthOf(first); month <= end; month = monthAfter(month, 1n)) {
+    const row = months.get(month);
+    if (!row) return null;
+    found.push(row);
+  }
+  return found;
+}
+
+/**
+ * What the dates are made of beside a row of their own: their months, or else of a year at most the shorter rows that make
+ * them up; null where neither is there.
+ */
+export const partsOf = (
+  first: Day,
+  last: Day,
+  { months, pieces }: Pick<View, 'months' | 'pieces'>,
+): readonly Row[] | null => monthsOf(first, last, months) ?? makingUp(first, last, pieces, { inParts: true });
+
+/** The books as the checks look at them. */
+export function viewOf(books: Books, mended: View['mended']): View {
+  const { rows, otherCurrency } = resolved(books);
+  const adjustments = books.adjustments.toSorted(
+    (a, b) => byText(a.period_label, b.period_label) || byText(a.id, b.id),
+  );
+  return {
+    books: { ...books, adjustments },
+    rows,
+    otherCurrency,
+    months: new Map(rows.filter(isMonthRow).map((row) => [monthOf(row.first), row])),
+    pieces: piecesOf(rows, 12n),
+    byDates: new Map(rows.map((row) => [datesOf(row), row])),
+    mended,
+    earned: earnings(books),
+    listings: listings(books).toReversed(),
+  };
+}
