@@ -1,10 +1,18 @@
 /** npm run bench -- books: the processor time of everything that is computed for the page of a deal's books, for a usual deal and for a large one. */
 
+import { readdirSync, readFileSync } from 'node:fs';
+import pg from 'pg';
+import { mintToken, tokenDigest } from '../server/domain/accounts/secret-tokens.ts';
 import { monthAfter } from '../server/domain/diligence/calendar.ts';
 import type { Books } from '../server/domain/diligence/books.ts';
 import { noAnswers } from '../server/domain/diligence/contradiction-answers.ts';
 import { qoeOverview } from '../server/domain/diligence/overview.ts';
+import { written } from '../server/domain/diligence/decimals.ts';
+import { plAmounts } from '../server/domain/diligence/snapshots.ts';
 import { cents, monthRow } from '../test/books/clean-books.ts';
+import { ClientBackends } from './backends.ts';
+import { openCluster, urlOf } from './cluster.ts';
+import { startDealkeep, type Service } from './processes.ts';
 import { millis, table } from './table.ts';
 
 /** Books with so many months, customers (in two years) and adjustments. */
@@ -59,15 +67,133 @@ function measured(books: Books): number {
   return (user + system) / 1000 / rounds;
 }
 
-/** Prints the processor time for each size; reading the rows from the database is measured by `scale`. */
-export function benchBooks(): void {
-  const sizes = [
-    [36, 40, 9],
-    [240, 5_000, 300],
-  ] as const;
-  const rows = sizes.map(([months, customers, adjustments]) => [
-    ...[months, customers, adjustments].map(String),
-    millis(measured(booksOf(months, customers, adjustments))),
+/** Stores books with a deal and its broker: the deal's id, and the broker's session. */
+async function store(client: pg.Client, name: string, { periods, customers, adjustments }: Books) {
+  const token = mintToken();
+  const { rows: found } = await client.query<{ deal: string; person: string }>(
+    `with person as (insert into users (email, name) values ($1 || '@example.com', $1) returning id),
+       brokerage as (insert into brokerages (slug, name) values ($1, $1) returning id),
+       member as (insert into members (brokerage_id, user_id, role) select b.id, p.id, 'admin' from brokerage b, person p),
+       deal as (insert into deals (organization_id, title, state) select id, $1, 'diligence' from brokerage returning id),
+       session as (insert into vault.sessions (user_id, digest, method) select id, $2, 'password' from person)
+     select deal.id as deal, person.id as person from deal, person`,
+    [name, tokenDigest(token)],
+  );
+  const { deal, person } = found[0] ?? { deal: '', person: '' };
+  await client.query(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`, [
+    deal,
+    person,
   ]);
-  process.stdout.write(`${table(['months', 'customers', 'adjustments', 'ms of processor time'], rows)}\n`);
+  const { rows: snapshots } = await client.query<{ id: string }>(
+    `insert into accounting_snapshots (deal_id, snapshot_type, status, requested_at, completed_at)
+     values ($1, 'full', 'completed', app.now(), app.now()) returning id`,
+    [deal],
+  );
+  const snapshot = snapshots[0]?.id;
+  const lines = plAmounts.map((line) => `${line} numeric`).join(', ');
+  await client.query(
+    `insert into pl_periods (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, ${plAmounts.join(', ')})
+     select $1, $2, label, first, last, currency, ${plAmounts.join(', ')}
+     from jsonb_to_recordset($3) r (label text, first date, last date, currency text, ${lines})`,
+    [
+      deal,
+      snapshot,
+      JSON.stringify(
+        periods.map(({ amounts, ...period }) => ({
+          ...period,
+          ...Object.fromEntries(plAmounts.map((line) => [line, amounts[line] && written(amounts[line])])),
+        })),
+      ),
+    ],
+  );
+  await client.query(
+    `insert into customer_revenues (deal_id, snapshot_id, customer_name, period_start_date, period_end_date, currency, revenue_total)
+     select $1, $2, name, first, last, currency, revenue
+     from jsonb_to_recordset($3) r (name text, first date, last date, currency text, revenue numeric)`,
+    [
+      deal,
+      snapshot,
+      JSON.stringify(customers.map((customer) => ({ ...customer, revenue: written(customer.revenue) }))),
+    ],
+  );
+  await client.query(
+    `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount, created_by)
+     select $1, period_label, category, amount, $2 from jsonb_to_recordset($3) r (period_label text, category text, amount numeric)`,
+    [
+      deal,
+      person,
+      JSON.stringify(adjustments.map((adjustment) => ({ ...adjustment, amount: written(adjustment.amount) }))),
+    ],
+  );
+  return { deal, token };
+}
+
+/** The processor time of all threads of a process, in milliseconds, as Linux counts it in nanoseconds. */
+const spentBy = (pid: number): number =>
+  readdirSync(`/proc/${pid}/task`)
+    .map((thread) => Number(readFileSync(`/proc/${pid}/task/${thread}/schedstat`, 'utf8').split(' ')[0]))
+    .reduce((sum, nanoseconds) => sum + nanoseconds / 1e6, 0);
+
+/** What a request for the page of these books costs Node.js and PostgreSQL, in milliseconds: the first after a change, and while they are kept. */
+async function requested(client: pg.Client, service: Service, name: string, books: Books): Promise<number[]> {
+  const { deal, token } = await store(client, name, books);
+  for (const stored of ['accounting_snapshots', 'pl_periods', 'customer_revenues', 'normalizations'])
+    await client.query(`vacuum (analyze) ${stored}`);
+  const backends = new ClientBackends(client);
+  const look = async () => {
+    const answer = await fetch(`${service.origin}/api/web/deals/${deal}/qoe/computed`, {
+      headers: { cookie: `dealkeep=${token}` },
+    });
+    const text = await answer.text();
+    if (answer.status !== 200) throw new Error(text);
+  };
+  // An upload more with nothing in it: everything is read anew.
+  const change = () =>
+    client.query(
+      `insert into accounting_snapshots (deal_id, snapshot_type, status, requested_at, completed_at)
+       values ($1, 'full', 'completed', app.now(), app.now())`,
+      [deal],
+    );
+  const measure = async (before: () => Promise<unknown>): Promise<number[]> => {
+    let [node, postgres] = [0, 0];
+    for (let time = -10; time < rounds; time += 1) {
+      await before();
+      const [nodeBefore, postgresBefore] = [spentBy(service.pid), (await backends.spent()) ?? 0];
+      await look();
+      if (time < 0) continue;
+      node += spentBy(service.pid) - nodeBefore;
+      postgres += (((await backends.spent()) ?? 0) - postgresBefore) * 1000;
+    }
+    return [node / rounds, postgres / rounds];
+  };
+  return [...(await measure(change)), ...(await measure(async () => {}))];
+}
+
+const sizes = [
+  [36, 40, 9],
+  [240, 5_000, 300],
+] as const;
+
+/** Prints the processor time for each size: of the computation alone, and of the page's request. Needs a Linux. */
+export async function benchBooks(): Promise<void> {
+  const cluster = await openCluster();
+  const client = new pg.Client(cluster.owner);
+  let service: Service | undefined;
+  try {
+    await client.connect();
+    service = await startDealkeep(urlOf(cluster.server));
+    const lines: string[][] = [];
+    for (const [months, customers, adjustments] of sizes) {
+      const books = booksOf(months, customers, adjustments);
+      const times = [measured(books), ...(await requested(client, service, `books-of-${months}-months`, books))];
+      lines.push([...[months, customers, adjustments].map(String), ...times.map(millis)]);
+    }
+    const heads = ['Node, after a change', 'PostgreSQL', 'Node, kept', 'PostgreSQL'];
+    const all = ['months', 'customers', 'adjustments', 'computing', ...heads];
+    process.stdout.write(`Milliseconds of processor time\n${table(all, lines)}\n`);
+  } finally {
+    await service?.stop();
+    await client.end();
+    await cluster.close();
+  }
 }

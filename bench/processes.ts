@@ -8,6 +8,7 @@ import { program } from '../bin/program.js';
 
 export interface Service {
   readonly origin: string;
+  readonly pid: number;
   /** The most memory that the process and those that it started have had resident, in megabytes. */
   peakMemory(): number;
   /** The memory that they have resident at this moment, in megabytes. */
@@ -97,6 +98,7 @@ function service(child: ChildProcess, origin: string): Service {
   }
   return {
     origin,
+    pid: child.pid ?? 0,
     peakMemory: () => Math.round(look()),
     memory: () => Math.round(sum('VmRSS')),
     processorTime: () => processorTime(child.pid ?? 0),

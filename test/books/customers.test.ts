@@ -104,6 +104,19 @@ describe('customers', () => {
     }
   });
 
+  test('who are listed twice in a period brought both amounts', () => {
+    const bridge = customerBridge(
+      books([
+        customer('A', '100', '2024'),
+        { ...customer('A', '50', '2024'), id: 'again' },
+        customer('A', '160'),
+        customer('B', '5'),
+      ]),
+    );
+    expect(bridge?.grown.map(({ before, after }) => [written(before), written(after)])).toEqual([['150', '160']]);
+    expect([bridge?.before.total, bridge?.after.total].map((total) => total && written(total))).toEqual(['150', '165']);
+  });
+
   test('of several currencies are told in that of the profit and loss, whatever the others come to', () => {
     const customers = [customer('Here', '90'), customer('Far', '100', '2025', 'EUR'), customer('There', '30')];
     const lines = { revenue: 20_000, cogs: 5_000, opex: 0, owner: 0, da: 0, interest: 0, tax: 0 };

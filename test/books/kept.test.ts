@@ -1,7 +1,7 @@
 /** What a node has read of books is kept: every caller is told the same as by reading anew, after every change, on pages and by tools. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readBooks, type Books, type StoredBooks } from '../../server/domain/diligence/books.ts';
+import { readBooks, type Books } from '../../server/domain/diligence/books.ts';
 import { bridgeOf } from '../../server/domain/diligence/bridge.ts';
 import { contradictions } from '../../server/domain/diligence/contradictions.ts';
 import { concentration, customerBridge } from '../../server/domain/diligence/customers.ts';
@@ -37,7 +37,7 @@ const ask = async (caller: string, path: string, body?: unknown, method?: string
   (await web.as(caller)).ask(path, body, method);
 /** The books as they stand in the database, read past everything that is kept. */
 async function booksNow(): Promise<Books> {
-  const [found] = await web.service.sql<{ books: StoredBooks }>(
+  const [found] = await web.service.sql<{ books: string }>(
     `with u as (select * from accounting_snapshots where deal_id = $1 and status = 'completed')
      select jsonb_build_object('currency', (select currency from deals where id = $1),
        'uploads', (select coalesce(jsonb_agg(jsonb_build_object('id', id, 'source_name', source_name,
@@ -45,11 +45,11 @@ async function booksNow(): Promise<Books> {
        'periods', (select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'snapshot_id', p.snapshot_id, 'label', p.period_label, 'first', p.period_start_date,
          'last', p.period_end_date, 'currency', p.currency, 'amounts', jsonb_build_array(${plAmounts.map((name) => `p.${name}::text`).join(', ')}))), '[]')
          from pl_periods p where p.snapshot_id in (select id from u)),
-       'customers', (select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'snapshot_id', c.snapshot_id, 'name', c.customer_name, 'first', c.period_start_date,
-         'last', c.period_end_date, 'currency', c.currency, 'revenue', c.revenue_total::text)), '[]') from customer_revenues c where c.snapshot_id in (select id from u)),
+       'customers', (select coalesce(jsonb_agg(jsonb_build_object('ids', c.id, 'snapshot_id', c.snapshot_id, 'names', jsonb_build_array(c.customer_name),
+         'first', c.period_start_date, 'last', c.period_end_date, 'currency', c.currency, 'revenues', c.revenue_total::text)), '[]') from customer_revenues c where c.snapshot_id in (select id from u)),
        'adjustments', (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'period_label', n.period_label, 'category', n.adjustment_category,
          'amount', n.adjustment_amount::text, 'rationale', n.rationale) order by n.created_at desc, n.id desc), '[]') from normalizations n where n.deal_id = $1)
-     ) as books`,
+     )::text as books`,
     [deal],
   );
   return readBooks(found!.books);
@@ -309,4 +309,26 @@ test('rows of an upload that has completed neither change nor become more, and a
     [tables],
   );
   expect(readers).toHaveLength(1);
+});
+
+test('customers count by whole uploads, the latest first, up to twenty thousand rows', async () => {
+  const add = (year: number, rows: number, hours: number) =>
+    web.service.sql(
+      `with upload as (
+         insert into accounting_snapshots (deal_id, snapshot_type, status, requested_at, completed_at)
+         values ($1, 'customer_revenue', 'completed', app.now(), app.now() + $4 * interval '1 hour') returning id)
+       insert into customer_revenues (deal_id, snapshot_id, customer_name, period_start_date, period_end_date, currency, revenue_total)
+       select $1, upload.id, 'Customer ' || n, make_date($2, 1, 1), make_date($2, 12, 31), 'USD', 100 from upload, generate_series(1, $3) n`,
+      [deal, year, rows, hours],
+    );
+  const latest = async () => {
+    const { body } = await ask('broker', `/deals/${deal}/qoe/computed`);
+    return [body.concentration.first, body.concentration.count];
+  };
+  await add(2098, 2, 1);
+  for (const year of [2090, 2091, 2092]) await add(year, 5_000, 2);
+  await add(2093, 4_998, 2);
+  expect(await latest()).toEqual(['2098-01-01', 2]);
+  await add(2089, 1, 3);
+  expect(await latest()).toEqual(['2093-01-01', 4_998]);
 });

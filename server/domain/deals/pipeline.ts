@@ -1,7 +1,7 @@
 /** What the deals that somebody runs ask for, and what the businesses of the highest priced of them earn: for their first page. */
 
 import { mapped, rows, type Statement } from '../../database/statement.ts';
-import { adjustmentJson, mostRows, periodJson, readBooks, uploadJson, type StoredBooks } from '../diligence/books.ts';
+import { readBooks, writtenBooks } from '../diligence/books.ts';
 import { decimalOrNull, writtenOrNull } from '../diligence/decimals.ts';
 import { earnings } from '../diligence/earnings.ts';
 import { multiple } from '../diligence/worth.ts';
@@ -45,39 +45,19 @@ const mostPeriods = 240;
 
 type Found =
   | { part: 'total'; currency: string; deals: number; priced: number; asking_price: string | null }
-  | ({ part: 'deal'; id: string; title: string; asking_price: string | null } & Omit<StoredBooks, 'customers'>);
+  | { part: 'deal'; id: string; title: string; asking_price: string | null; currency: string; books: string };
 
 // The function lists the deals; what they earn is read under the caller's own policies.
 const found = rows<Found, [most: number]>(
   'pipeline',
-  `select d.part, d.id, d.title, trim_scale(d.asking_price) as asking_price, d.currency, d.deals, d.priced, b.uploads, b.periods, b.adjustments
+  `select d.part, d.id, d.title, trim_scale(d.asking_price) as asking_price, d.currency, d.deals, d.priced,
+     case when d.part = 'deal' then ${writtenBooks('d.id', { periods: mostPeriods, customers: 0 })} end as books
    from app.pipeline($1) with ordinality d
-   left join lateral (
-     with uploads as materialized (
-       select u.id, u.completed_at, u.source_name from accounting_snapshots u
-       where u.deal_id = d.id and u.status = 'completed' order by u.completed_at desc, u.id desc limit ${mostRows.uploads})
-     select
-       (select coalesce(json_agg(${uploadJson}), '[]') from uploads u) as uploads,
-       (select coalesce(json_agg(${periodJson}), '[]') from (
-          select p.* from pl_periods p join uploads u on u.id = p.snapshot_id where p.deal_id = d.id
-          order by u.completed_at desc, p.period_start_date desc, p.id desc limit ${mostPeriods}) p) as periods,
-       (select coalesce(json_agg(${adjustmentJson}), '[]') from (
-          select n.* from normalizations n where n.deal_id = d.id order by n.created_at desc, n.id desc limit ${mostRows.adjustments}) n) as adjustments
-   ) b on d.part = 'deal'
    order by d.ordinality`,
 );
 
-function told({
-  id,
-  title,
-  asking_price,
-  currency,
-  uploads,
-  periods,
-  adjustments,
-}: Extract<Found, { part: 'deal' }>): PipelineDeal {
-  const books = readBooks({ currency, uploads, periods, adjustments, customers: [] });
-  const period = comparedWith(earnings(books), null);
+function told({ id, title, asking_price, currency, books }: Extract<Found, { part: 'deal' }>): PipelineDeal {
+  const period = comparedWith(earnings(readBooks(books)), null);
   const isSame = period?.currency === currency;
   return {
     id,

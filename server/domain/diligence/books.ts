@@ -62,33 +62,38 @@ export interface Books {
   readonly adjustments: readonly Adjustment[];
 }
 
-/** The most that is computed with: uploads, rows of profit and loss, of customers, and of adjustments, the latest first. */
+/** The most that is computed with: uploads, rows of profit and loss, of customers (whole uploads), and of adjustments, the latest first. */
 export const mostRows = { uploads: 200, periods: 3000, customers: 20_000, adjustments: 1000 } as const;
+
+/** In SQL: the books of a deal as {@link readBooks} takes them, as far as the caller sees them, with no more rows than these. */
+export const writtenBooks = (deal: string, changes: Partial<Record<keyof typeof mostRows, number>> = {}): string => {
+  const most = { ...mostRows, ...changes };
+  return `app.written_books(${deal}, ${most.uploads}, ${most.periods}, ${most.customers}, ${most.adjustments})`;
+};
 
 type Told<T> = { [K in keyof T]: T[K] extends Decimal ? string : T[K] };
 
+/** The customers of one upload and the same dates and currency, in the same order in each list. */
+interface StoredListing extends Pick<BookedCustomer, 'snapshot_id' | 'first' | 'last' | 'currency'> {
+  /** Parted by spaces, as the revenues. */
+  ids: string;
+  names: string[];
+  revenues: string;
+}
+
 /** Books as the database writes them. */
-export interface StoredBooks {
+interface StoredBooks {
   currency: string;
   uploads: Upload[];
   periods: (Omit<BookedPeriod, 'amounts'> & { amounts: (string | null)[] })[];
-  customers: Told<BookedCustomer>[];
+  customers: StoredListing[];
   adjustments: Told<Adjustment>[];
 }
-
-/** In SQL: rows of profit and loss `p`, and adjustments `n`, as {@link StoredBooks} has them, and as app.books_of() writes them. */
-export const periodJson = `json_build_object('id', p.id, 'snapshot_id', p.snapshot_id, 'label', p.period_label,
-        'first', p.period_start_date, 'last', p.period_end_date, 'currency', p.currency,
-        'amounts', json_build_array(${plAmounts.map((name) => `p.${name}::text`).join(', ')}))`;
-export const adjustmentJson = `json_build_object('id', n.id, 'period_label', n.period_label,
-        'category', n.adjustment_category, 'amount', n.adjustment_amount::text, 'rationale', n.rationale)`;
-/** In SQL: a completed snapshot `u`. */
-export const uploadJson = `json_build_object('id', u.id, 'completed_at', to_char(u.completed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'source_name', u.source_name)`;
 
 /** {@link unheldBooks} as the database answers them. */
 export interface FoundBooks {
   readonly digest: string;
-  /** {@link StoredBooks}; null where the caller sees books that are held under this digest. */
+  /** What {@link writtenBooks} gives; null where the caller sees books that are held under this digest. */
   readonly books: string | null;
 }
 
@@ -96,8 +101,7 @@ export interface FoundBooks {
 // adjustments there are: none of them changes, and an upload that has completed gets no more rows (docs/books.md).
 /** In SQL: `s`, what settles the books in sight of deal `$1`; and, of them, what a node that holds those of the digests `$2` has to be told. */
 export const booksInSight = `app.books_in_sight($1, ${mostRows.uploads}, ${mostRows.adjustments}) s`;
-export const unheldBooks = `s.digest, case when s.digest <> all ($2) then
-  app.books_of($1, ${mostRows.uploads}, ${mostRows.periods}, ${mostRows.customers}, ${mostRows.adjustments}) end as books`;
+export const unheldBooks = `s.digest, case when s.digest <> all ($2) then ${writtenBooks('$1')} end as books`;
 
 const stored = row<FoundBooks, [dealId: string, held: readonly string[]]>(
   'books_of_deal',
@@ -107,13 +111,29 @@ const stored = row<FoundBooks, [dealId: string, held: readonly string[]]>(
 const amountsOf = (values: readonly (string | null)[]): BookedPeriod['amounts'] =>
   Object.fromEntries(plAmounts.map((name, place) => [name, decimalOrNull(values[place])])) as BookedPeriod['amounts'];
 
-/** Books from what the database wrote. */
-export const readBooks = ({ periods, customers, adjustments, ...rest }: StoredBooks): Books => ({
-  ...rest,
-  periods: periods.map((period) => ({ ...period, amounts: amountsOf(period.amounts) })),
-  customers: customers.map((customer) => ({ ...customer, revenue: decimal(customer.revenue) })),
-  adjustments: adjustments.map((adjustment) => ({ ...adjustment, amount: decimal(adjustment.amount) })),
-});
+function customersOf({ ids, names, revenues, snapshot_id, first, last, currency }: StoredListing): BookedCustomer[] {
+  const [idOf, revenueOf] = [ids.split(' '), revenues.split(' ')];
+  return names.map((name, place) => ({
+    id: idOf[place] ?? '',
+    snapshot_id,
+    name,
+    first,
+    last,
+    currency,
+    revenue: decimal(revenueOf[place] ?? ''),
+  }));
+}
+
+/** Books from what {@link writtenBooks} gives. */
+export function readBooks(written: string): Books {
+  const { periods, customers, adjustments, ...rest } = JSON.parse(written) as StoredBooks;
+  return {
+    ...rest,
+    periods: periods.map((period) => ({ ...period, amounts: amountsOf(period.amounts) })),
+    customers: customers.flatMap(customersOf),
+    adjustments: adjustments.map((adjustment) => ({ ...adjustment, amount: decimal(adjustment.amount) })),
+  };
+}
 
 const none: Books = { currency: 'USD', uploads: [], periods: [], customers: [], adjustments: [] };
 
@@ -128,9 +148,9 @@ export function holdings(dealId: string) {
       if (found === null) return none;
       const known = held.get(found.digest);
       if (known) return known;
-      const written = found.books ?? '';
-      const books = readBooks(JSON.parse(written) as StoredBooks);
-      kept.keep(dealId, found.digest, books, written.length);
+      if (found.books === null) return none;
+      const books = readBooks(found.books);
+      kept.keep(dealId, found.digest, books, found.books.length);
       return books;
     },
   };

@@ -1,6 +1,6 @@
 /** How much of a business hangs on which customers, and what became of them between two periods (docs/books.md). */
 
-import { agesOf, datesOf, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
+import { agesOf, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
 import { byText, wholeMonths, type Day } from './calendar.ts';
 import { withoutCustomer } from './coverage.ts';
 import {
@@ -11,6 +11,7 @@ import {
   isPositive,
   isZero,
   multiply,
+  negate,
   subtract,
   sum,
   whole,
@@ -45,7 +46,10 @@ export interface Concentration {
   readonly first: Day;
   readonly last: Day;
   readonly currency: string;
+  /** The largest first; computed when somebody asks for them. */
   readonly customers: readonly CustomerShare[];
+  readonly count: number;
+  readonly largest: CustomerShare;
   readonly total: Decimal;
   /** By the profit and loss of the same dates; null where it does not tell them. */
   readonly revenue: Decimal | null;
@@ -96,19 +100,17 @@ const legalForms = new Set(
 
 /** A name without case, spaces, punctuation and legal form: "ACME, Inc." and "Acme LLC" have the same. */
 export function plainName(name: string): string {
-  const words = name
-    .normalize('NFKC')
-    .toLowerCase()
-    .replace(/[.'’]/g, '')
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== '');
+  // Most names are of plain letters, for which this is several times faster.
+  const isPlain = /^[ -~]*$/.test(name);
+  const written = (isPlain ? name : name.normalize('NFKC')).toLowerCase().replace(/[.'’]/g, '');
+  const words = written.split(isPlain ? /[^a-z0-9]+/ : /[^\p{L}\p{N}]+/u).filter((word) => word !== '');
   while (words.length > 1 && legalForms.has(words.at(-1) ?? '')) words.pop();
   return words.join('');
 }
 
 function sameNames(customers: readonly BookedCustomer[]): SameName[] {
   return [...Map.groupBy(customers, ({ name }) => plainName(name)).entries()]
-    .filter(([plain, its]) => plain !== '' && new Set(its.map(({ name }) => name)).size > 1)
+    .filter(([plain, its]) => plain !== '' && its.length > 1 && new Set(its.map(({ name }) => name)).size > 1)
     .toSorted(([a], [b]) => byText(a, b))
     .map(([, its]) => ({
       names: [...new Set(its.map(({ name }) => name))].toSorted(byText),
@@ -133,25 +135,36 @@ export function rowsOf(first: Day, last: Day, { rows }: Resolved): readonly Book
   return wholeMonths(first, last) === BigInt(months.length) ? months : [];
 }
 
-/** The customers that count: of each period those of the upload completed last that tells of it. */
-function countingCustomers({ customers, uploads }: Pick<Books, 'customers' | 'uploads'>): BookedCustomer[] {
-  const completed = agesOf(uploads);
-  const latest = new Map<string, string>();
-  for (const customer of customers) {
-    const [dates, age] = [datesOf(customer), completed.get(customer.snapshot_id) ?? ''];
-    if (age > (latest.get(dates) ?? '')) latest.set(dates, age);
-  }
-  return customers.filter((customer) => {
-    const age = completed.get(customer.snapshot_id);
-    return age !== undefined && latest.get(datesOf(customer)) === age;
-  });
+/** The customers of one period, as the upload completed last that tells of it has them. */
+interface Listing {
+  readonly dates: string;
+  readonly age: string;
+  readonly its: BookedCustomer[];
 }
 
 /** The periods that customers were uploaded of, the one that ends last first, each with its customers, the largest first. */
-export const listings = oncePer(function listings(books: Pick<Books, 'customers' | 'uploads'>): BookedCustomer[][] {
-  return [...Map.groupBy(countingCustomers(books), ({ first, last }) => `${last} ${first}`).entries()]
-    .toSorted(([a], [b]) => byText(b, a))
-    .map(([, its]) => its.toSorted(largestFirst));
+export const listings = oncePer(function listings({
+  customers,
+  uploads,
+}: Pick<Books, 'customers' | 'uploads'>): BookedCustomer[][] {
+  const completed = agesOf(uploads);
+  const found = new Map<string, Listing>();
+  let before: BookedCustomer | undefined;
+  let its: BookedCustomer[] | undefined;
+  for (const one of customers) {
+    // Most follow one of the same upload and dates.
+    if (one.snapshot_id !== before?.snapshot_id || one.first !== before.first || one.last !== before.last) {
+      const [dates, age] = [`${one.last} ${one.first}`, completed.get(one.snapshot_id) ?? ''];
+      const held = found.get(dates);
+      if (age > (held?.age ?? '')) found.set(dates, { dates, age, its: [] });
+      its = age < (held?.age ?? '') || age === '' ? undefined : found.get(dates)?.its;
+    }
+    its?.push(one);
+    before = one;
+  }
+  return [...found.values()]
+    .toSorted((a, b) => byText(b.dates, a.dates))
+    .map((listing) => listing.its.toSorted(largestFirst));
 });
 
 const leftOut = (listing: readonly BookedCustomer[], currency: string): LeftOut[] =>
@@ -184,6 +197,31 @@ export const largestCustomer = oncePer(function largestCustomer({
   return largest;
 });
 
+/** What a customer's revenue is of that of all, behind larger ones with so much `before` it. */
+const shareIn = (
+  { name, revenue: its }: BookedCustomer,
+  { total, revenue, before }: Pick<Concentration, 'total' | 'revenue'> & { readonly before: Decimal },
+): CustomerShare => {
+  const reached = add(before, its);
+  return {
+    name,
+    revenue: its,
+    share: shareOf(its, total),
+    share_of_revenue: shareOf(its, revenue),
+    cumulative: shareOf(reached, total),
+    cumulative_of_revenue: shareOf(reached, revenue),
+  };
+};
+
+function sharesIn(its: readonly BookedCustomer[], of: Pick<Concentration, 'total' | 'revenue'>): CustomerShare[] {
+  let before = zero;
+  return its.map((customer) => {
+    const share = shareIn(customer, { ...of, before });
+    before = add(before, customer.revenue);
+    return share;
+  });
+}
+
 const concentrationIn = (books: Books, listing: readonly BookedCustomer[]): Concentration | null => {
   const counting = resolved(books);
   const currency = currencyOf(listing, counting);
@@ -193,19 +231,8 @@ const concentrationIn = (books: Books, listing: readonly BookedCustomer[]): Conc
   const revenue = together(told.map(({ amounts }) => amounts.revenue));
   const its = listing.filter((customer) => customer.currency === currency);
   const total = sum(its.map((customer) => customer.revenue));
-  let before = zero;
-  const customers = its.map((customer): CustomerShare => {
-    before = add(before, customer.revenue);
-    return {
-      name: customer.name,
-      revenue: customer.revenue,
-      share: shareOf(customer.revenue, total),
-      share_of_revenue: shareOf(customer.revenue, revenue),
-      cumulative: shareOf(before, total),
-      cumulative_of_revenue: shareOf(before, revenue),
-    };
-  });
   const revenues = its.map((customer) => customer.revenue);
+  let shares: CustomerShare[] | undefined;
   const [gross, ebitda] = [
     together(told.map(({ amounts }) => grossProfitOf(amounts))),
     together(told.map(({ amounts }) => ebitdaOf(amounts))),
@@ -220,7 +247,11 @@ const concentrationIn = (books: Books, listing: readonly BookedCustomer[]): Conc
     first: one.first,
     last: one.last,
     currency: one.currency,
-    customers,
+    get customers() {
+      return (shares ??= sharesIn(its, { total, revenue }));
+    },
+    count: its.length,
+    largest: shareIn(one, { total, revenue, before: zero }),
     total,
     revenue,
     hhi: herfindahl(revenues, total),
@@ -245,6 +276,16 @@ export function concentration(books: Books, asOf: Day | null = null): Concentrat
 const largestChange = (a: CustomerChange, b: CustomerChange): number =>
   compare(absolute(b.difference), absolute(a.difference)) || byText(a.name, b.name);
 
+/** Who is listed twice brought both. */
+function revenuesOf(its: readonly BookedCustomer[]): Map<string, Decimal> {
+  const revenues = new Map<string, Decimal>();
+  for (const { name, revenue } of its) {
+    const before = revenues.get(name);
+    revenues.set(name, before ? add(before, revenue) : revenue);
+  }
+  return revenues;
+}
+
 /** What became of the customers between two listings, by their exact names: of those in this currency. */
 function bridgeBetween(
   earlierAll: readonly BookedCustomer[],
@@ -255,15 +296,24 @@ function bridgeBetween(
   const [earlier, later] = [inIt(earlierAll), inIt(laterAll)];
   const [old, now] = [earlier[0], later[0]];
   if (!old || !now) return null;
-  const revenues = (its: readonly BookedCustomer[]) => new Map(its.map(({ name, revenue }) => [name, revenue]));
-  const [was, is] = [revenues(earlier), revenues(later)];
-  const names = [...new Set([...was.keys(), ...is.keys()])];
-  const changes = names.map((name): CustomerChange => {
-    const [before, after] = [was.get(name) ?? zero, is.get(name) ?? zero];
-    return { name, before, after, difference: subtract(after, before) };
-  });
-  const of = (wanted: (change: CustomerChange) => boolean) => changes.filter(wanted).toSorted(largestChange);
-  const both = ({ name }: CustomerChange) => was.has(name) && is.has(name);
+  const [was, is] = [revenuesOf(earlier), revenuesOf(later)];
+  const parts: Record<'kept' | 'grown' | 'shrunk' | 'lost' | 'new', CustomerChange[]> = {
+    kept: [],
+    grown: [],
+    shrunk: [],
+    lost: [],
+    new: [],
+  };
+  for (const [name, after] of is) {
+    const before = was.get(name);
+    const difference = subtract(after, before ?? zero);
+    const part =
+      before === undefined ? 'new' : isZero(difference) ? 'kept' : isPositive(difference) ? 'grown' : 'shrunk';
+    parts[part].push({ name, before: before ?? zero, after, difference });
+  }
+  for (const [name, before] of was) {
+    if (!is.has(name)) parts.lost.push({ name, before, after: zero, difference: negate(before) });
+  }
   const side = (one: BookedCustomer, its: readonly BookedCustomer[]) => ({
     first: one.first,
     last: one.last,
@@ -273,11 +323,11 @@ function bridgeBetween(
     before: side(old, earlier),
     after: side(now, later),
     currency: now.currency,
-    kept: of((change) => both(change) && isZero(change.difference)),
-    grown: of((change) => both(change) && isPositive(change.difference)),
-    shrunk: of((change) => both(change) && compare(change.difference, zero) < 0),
-    lost: of(({ name }) => !is.has(name)),
-    new: of(({ name }) => !was.has(name)),
+    kept: parts.kept.toSorted(largestChange),
+    grown: parts.grown.toSorted(largestChange),
+    shrunk: parts.shrunk.toSorted(largestChange),
+    lost: parts.lost.toSorted(largestChange),
+    new: parts.new.toSorted(largestChange),
     left_out: [...leftOut(laterAll, currency), ...leftOut(earlierAll, currency)],
   };
 }

@@ -36,25 +36,34 @@ export const zero = whole(0n);
 export const one = whole(1n);
 
 /** The same amount with at least `scale` digits behind the point, as units of them. */
-const unitsAt = (value: Decimal, scale: bigint): bigint => value.units * 10n ** (scale - value.scale);
+const unitsAt = (value: Decimal, scale: bigint): bigint =>
+  value.scale === scale ? value.units : value.units * 10n ** (scale - value.scale);
 
 const commonScale = (a: Decimal, b: Decimal): bigint => (a.scale > b.scale ? a.scale : b.scale);
 
 export function add(a: Decimal, b: Decimal): Decimal {
-  if (a.scale === b.scale) return { units: a.units + b.units, scale: a.scale };
   const scale = commonScale(a, b);
   return { units: unitsAt(a, scale) + unitsAt(b, scale), scale };
 }
 
 export const negate = (value: Decimal): Decimal => ({ units: -value.units, scale: value.scale });
 
-export const subtract = (a: Decimal, b: Decimal): Decimal => add(a, negate(b));
+export function subtract(a: Decimal, b: Decimal): Decimal {
+  const scale = commonScale(a, b);
+  return { units: unitsAt(a, scale) - unitsAt(b, scale), scale };
+}
 
 /** All of them together; 0 of none. */
 export const sum = (values: Iterable<Decimal>): Decimal => {
-  let total = zero;
-  for (const value of values) total = add(total, value);
-  return total;
+  let { units, scale } = zero;
+  for (const value of values) {
+    if (value.scale > scale) {
+      units *= 10n ** (value.scale - scale);
+      scale = value.scale;
+    }
+    units += unitsAt(value, scale);
+  }
+  return { units, scale };
 };
 
 /** The product, with every digit. */
@@ -86,8 +95,9 @@ export const round = (value: Decimal, places: bigint, rounding: Rounding = 'near
 
 /** -1, 0 or 1 as `a` is less than, equal to or greater than `b`: for sorting, too. */
 export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
-  const { units } = subtract(a, b);
-  return units < 0n ? -1 : units > 0n ? 1 : 0;
+  const scale = commonScale(a, b);
+  const [one, other] = [unitsAt(a, scale), unitsAt(b, scale)];
+  return one < other ? -1 : one > other ? 1 : 0;
 }
 
 export const equals = (a: Decimal, b: Decimal): boolean => compare(a, b) === 0;

@@ -72,7 +72,7 @@ function shortOf(books: Books, found: Concentration) {
     ...(earned.length > 0
       ? { ebitda: Object.fromEntries(earned.slice(0, 3).map(({ label, reported_ebitda }) => [label, reported_ebitda])) }
       : {}),
-    customers_in_all: found.customers.length,
+    customers_in_all: found.count,
     total: found.total,
     half_of_it_from_largest: found.half,
     ...(found.revenue ? { revenue_of_period: found.revenue } : {}),
