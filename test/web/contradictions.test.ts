@@ -164,14 +164,15 @@ describe('an answer', () => {
     expect(await unmatched('buyer', 'FY1999')).toMatchObject({ key: one.key, answer: { of_other_figures: false } });
 
     const more = await adjust('FY1999', '50');
-    const changed = await unmatched('buyer', 'FY1999');
+    const changed = await unmatched('broker', 'FY1999');
     expect(changed).toMatchObject({ key: one.key, answer: { why: 'Was closed in May.', of_other_figures: true } });
     expect(changed.sentence).toContain('150.10');
-    for (const name of ['broker', 'buyer']) {
-      const { items, explained } = await read(name);
-      expect(items.map(({ key }) => key)).toContain(one.key);
-      expect(explained.items).toEqual([]);
-    }
+    const { items, explained } = await read('broker');
+    expect(items.map(({ key }) => key)).toContain(one.key);
+    expect(explained.items).toEqual([]);
+    // These figures nobody has released, and nobody does before they are answered.
+    expect(await told('buyer')).toEqual({ open: [], explained: [] });
+    expect((await put('broker', one.key, 'release', { answered_at })).status).toBe(409);
     // With what was on the page before, nothing is answered.
     expect(await explain(one, 'Still.')).toMatchObject({ status: 409, body: { error: { code: 'conflict' } } });
     expect((await explain(changed, 'Still.')).status).toBe(204);
@@ -184,6 +185,94 @@ describe('an answer', () => {
     expect((await explain(one, 'Again.')).status).toBe(409);
     expect((await remove('broker', one.key, 'answer')).status).toBe(204);
     await adjust('FY1999', '100.10');
+  });
+
+  test('releases what was seen, and nothing that another upload makes of it', async () => {
+    const { sql } = service;
+    const upload = async (rows: string[], type = 'profit_and_loss') => {
+      const query = new URLSearchParams({ snapshot_type: type, filename: 'books.csv' });
+      const { body, status } = await (async () => {
+        const answer = await fetch(`${service.origin}/api/web${path(`snapshots?${query}`)}`, {
+          method: 'POST',
+          headers: { ...as('broker').headers, 'content-type': 'text/csv' },
+          body: rows.join('\n'),
+        });
+        return { status: answer.status, body: (await answer.json()) as { id: string; status: string } };
+      })();
+      expect([status, body.status]).toEqual([201, 'completed']);
+      return body.id;
+    };
+    const months = (...of: string[]) => ['month,revenue', ...of.map((month) => `${month},1000`)];
+    const ofKind = async (name: string, kind: string) => {
+      const { items, explained } = await read(name);
+      return [...items, ...explained.items].filter((one) => one.kind === kind);
+    };
+    const released = async (kind: string) => {
+      for (const one of await ofKind('broker', kind)) {
+        expect((await explain(one, `Of ${kind}.`)).status).toBe(204);
+        const [answered] = (await ofKind('broker', kind)).filter(({ key }) => key === one.key);
+        const { answered_at } = answered!.answer!;
+        expect((await put('broker', one.key, 'release', { answered_at })).status).toBe(204);
+      }
+      const sentences = (await ofKind('broker', kind)).map(({ sentence }) => sentence);
+      expect(sentences.length).toBeGreaterThan(0);
+      expect((await ofKind('buyer', kind)).map(({ sentence }) => sentence)).toEqual(sentences);
+      return sentences;
+    };
+    /** What a change makes of a contradiction: the broker is told with what was said before, the buyer nothing. */
+    const changes = async (kind: string, change: () => Promise<() => Promise<unknown>>) => {
+      const before = await released(kind);
+      const undo = await change();
+      const now = (await ofKind('broker', kind)).filter(({ sentence }) => !before.includes(sentence));
+      expect([kind, now.length]).toEqual([kind, 1]);
+      expect(now[0]?.answer).toMatchObject({ why: `Of ${kind}.`, of_other_figures: true });
+      const told = (await ofKind('buyer', kind)).map(({ sentence }) => sentence);
+      expect(told.filter((sentence) => !before.includes(sentence))).toEqual([]);
+      await undo();
+      expect((await ofKind('buyer', kind)).map(({ sentence }) => sentence)).toEqual(before);
+      for (const { key } of await ofKind('broker', kind)) await remove('broker', key, 'answer');
+    };
+    const gone = async (id: string) => {
+      // No version of the product removes an upload: here it is what was there before it.
+      for (const table of ['pl_periods', 'customer_revenues'])
+        await sql(`delete from ${table} where snapshot_id = $1`, [id]);
+      await sql('delete from accounting_snapshots where id = $1', [id]);
+    };
+
+    // Months that are missing: another lot of them, that begins with the same month.
+    const far = await upload(months('2019-01', '2019-04'));
+    await changes('months_missing', async () => {
+      const id = await upload(months('2019-03'));
+      return () => gone(id);
+    });
+    await gone(far);
+
+    // One-time costs of two years, and then of three.
+    const added: string[] = [];
+    const oneTime = async (period_label: string) => {
+      const row = { deal_id: deal, period_label, adjustment_category: 'one_time', adjustment_amount: '10' };
+      const id = await insert(service, 'normalizations', row);
+      added.push(id);
+      return id;
+    };
+    const { body } = await as('broker').ask(path('computed'));
+    const years = body.earnings
+      .filter(({ kind }: { kind: string }) => kind === 'calendar_year')
+      .map(({ label }: { label: string }) => label);
+    expect(years.length).toBeGreaterThan(1);
+    await oneTime(years[0]);
+    await oneTime(years[1]);
+    await changes('one_time_again', async () => {
+      const id = await oneTime(years[1]);
+      return () => sql('delete from normalizations where id = $1', [id]);
+    });
+
+    // As many adjustments more as come to nothing.
+    await changes('period_unmatched', async () => {
+      const ids = [await adjust('FY1997', '7'), await adjust('FY1997', '-7')];
+      return () => sql('delete from normalizations where id = any ($1)', [ids]);
+    });
+    await sql('delete from normalizations where id = any ($1)', [added]);
   });
 
   test.each([
@@ -199,6 +288,31 @@ describe('an answer', () => {
     expect((await put('broker', 'x'.repeat(32), 'answer', { status: 'explained', why: 'So.', figures })).status).toBe(
       404,
     );
+  });
+
+  test('is refused on a closed deal as every other change there is', async () => {
+    const one = await unmatched('broker', 'FY1998');
+    expect((await explain(one, 'Before the end.')).status).toBe(204);
+    const { answered_at } = (await unmatched('broker', 'FY1998')).answer!;
+    const set = async (text: string, ...values: unknown[]) => {
+      await service.sql('alter table deals disable trigger user');
+      await service.sql(text, values);
+      await service.sql('alter table deals enable trigger user');
+    };
+    const [{ state } = { state: '' }] = await service.sql<{ state: string }>('select state from deals where id = $1', [
+      deal,
+    ]);
+    await set(`update deals set state = 'closed', closed_at = app.now() where id = $1`, deal);
+    expect(await read('broker')).toMatchObject({ may_answer: false });
+    for (const refused of [
+      await explain(one, 'After the end.'),
+      await put('broker', one.key, 'release', { answered_at }),
+      await remove('broker', one.key, 'answer'),
+    ])
+      expect(refused).toMatchObject({ status: 409, body: { error: { code: 'deal_closed' } } });
+    expect((await unmatched('broker', 'FY1998')).answer).toMatchObject({ why: 'Before the end.', released_at: null });
+    await set('update deals set state = $2, closed_at = null where id = $1', deal, state);
+    expect((await remove('broker', one.key, 'answer')).status).toBe(204);
   });
 
   test('is in what a person exports of themself', async () => {
@@ -230,7 +344,11 @@ test('assistants are told what their people may read, with the beginning of the 
   await put('broker', one.key, 'release', { answered_at });
   expect(await summaries('buyer')).toEqual([said]);
   const more = await adjust('FY1998', '1');
-  expect((await summaries('buyer'))[0]).toContain('Explained, before the figures changed: The lease was prepaid.');
+  expect(await summaries('buyer')).toEqual([]);
+  for (const name of ['broker', 'seller'] as const)
+    expect((await summaries(name)).join(' ')).toContain(
+      'Explained, before the figures changed: The lease was prepaid.',
+    );
   await service.sql('delete from normalizations where id = $1', [more]);
   await remove('broker', one.key, 'answer');
 });

@@ -43,6 +43,14 @@ export const noAnswers = (all: boolean): AnswersInSight => ({ all, may_answer: f
 export const answersInSight = (dealId: string): Statement<AnswersInSight> =>
   mapped(inSight(dealId), (found) => found ?? noAnswers(false));
 
+/** Whether nobody may answer any more. */
+export const closedToAnswers = (dealId: string): Statement<boolean> =>
+  mapped(closed(dealId), (found) => found?.closed ?? false);
+const closed = row<{ closed: boolean }, [dealId: string]>(
+  'closed_to_answers',
+  `select state = 'closed' as closed from deals where id = $1`,
+);
+
 /** An answer beside its contradiction. */
 export interface ToldAnswer extends Omit<StoredAnswer, 'contradiction' | 'figures'> {
   /** Whether it was given to other figures than the contradiction has now. */
@@ -61,15 +69,16 @@ export interface ToldContradictions {
 }
 
 /**
- * The contradictions of these books as the caller is told them, each with its answer: all of them, or those that a broker released, as the figures that
- * the caller sees make them. Explained is what was explained with the figures that it has now; all else is to be cleared up.
+ * The contradictions of these books as the caller is told them, each with its answer: all of them, or those that a broker released with the figures that
+ * they have now. Explained is what was explained with the figures that it has now; all else is to be cleared up.
  */
 export function toldContradictions(books: Books, { all, answers }: AnswersInSight): ToldContradictions {
   if (!all && answers.length === 0) return { open: [], explained: [] };
   const byKey = new Map(answers.map((one) => [one.contradiction, one]));
   const told = contradictions(books).flatMap((one): ToldContradiction[] => {
     const answer = byKey.get(one.key);
-    if (!answer) return all ? [{ ...one, answer: null }] : [];
+    if (!all && answer?.figures !== one.figures) return [];
+    if (!answer) return [{ ...one, answer: null }];
     const { contradiction: _, figures, ...rest } = answer;
     return [{ ...one, answer: { ...rest, of_other_figures: figures !== one.figures } }];
   });
@@ -134,7 +143,7 @@ const release = change(
   'release_contradiction',
   'qoe.contradiction.release',
   `update contradiction_answers set released_at = app.now()
-   where deal_id = $3 and contradiction = $4 and date_trunc('milliseconds', answered_at) = $5::timestamptz`,
+   where deal_id = $3 and contradiction = $4 and date_trunc('milliseconds', answered_at) = $5::timestamptz and figures = $6`,
 );
 const withdraw = change(
   'withdraw_contradiction',
@@ -147,9 +156,16 @@ const takeBack = change(
   `delete from contradiction_answers where deal_id = $3 and contradiction = $4`,
 );
 
-/** Lets everybody in the workspace read a contradiction with the answer that was given at that moment; false when there is no such answer, or not for the caller to release. */
-export const releaseContradiction = (dealId: string, key: string, answeredAt: string, origin: Origin) =>
-  tookPlace(release(...from(origin), dealId, key, answeredAt));
+/**
+ * Lets everybody in the workspace read a contradiction with the answer that was given at that moment; false when there is no such answer to these figures,
+ * or not for the caller to release.
+ */
+export const releaseContradiction = (
+  dealId: string,
+  { key, figures }: Pick<Contradiction, 'key' | 'figures'>,
+  answeredAt: string,
+  origin: Origin,
+) => tookPlace(release(...from(origin), dealId, key, answeredAt, figures));
 
 /** Takes a release back; false when nothing is released, or not by the caller. */
 export const withdrawContradiction = (dealId: string, key: string, origin: Origin) =>

@@ -20,6 +20,7 @@ import {
   answerContradiction,
   answersInSight,
   answerStatuses,
+  closedToAnswers,
   contradictionOf,
   releaseContradiction,
   unanswerContradiction,
@@ -162,12 +163,13 @@ export function qoeRoutes(services: Services) {
     .put('/deals/:id/qoe/contradictions/:key/answer', body(Answer), async (c) => {
       const [id, key] = [pathId(c), pathKey(c)];
       const { figures, ...answer } = c.req.valid('json');
-      const [sight] = await withDeal(services, c, id, answersInSight(id));
-      if (!sight.may_answer) throw notAllowed();
-      const [books] = await withDeal(services, c, id, booksOf(id));
+      const [sight, books] = await withDeal(services, c, id, answersInSight(id), booksOf(id));
       const found = contradictionOf(books, key);
-      if (found?.figures !== figures) throw changedMeanwhile('The figures have changed');
-      const [answered] = await withDeal(services, c, id, answerContradiction(id, found, answer, originOf(c)));
+      // That the deal is closed is said by the database, as of everything else there.
+      if (!sight.may_answer && !(await withDeal(services, c, id, closedToAnswers(id)))[0]) throw notAllowed();
+      if (sight.may_answer && found?.figures !== figures) throw changedMeanwhile('The figures have changed');
+      const given = answerContradiction(id, { key, figures }, answer, originOf(c));
+      const [answered] = await withDeal(services, c, id, given);
       if (!answered) throw notAllowed();
       return c.body(null, 204);
     })
@@ -188,10 +190,13 @@ export function qoeRoutes(services: Services) {
 
     .put('/deals/:id/qoe/contradictions/:key/release', body(Release), async (c) => {
       const [id, key] = [pathId(c), pathKey(c)];
-      const release = releaseContradiction(id, key, c.req.valid('json').answered_at, originOf(c));
+      const [books] = await withDeal(services, c, id, booksOf(id));
+      // Of what is there no more nothing is released: no answer is to such figures.
+      const one = { key, figures: contradictionOf(books, key)?.figures ?? '' };
+      const release = releaseContradiction(id, one, c.req.valid('json').answered_at, originOf(c));
       const [sight, released] = await withDeal(services, c, id, answersInSight(id), release);
       if (!sight.may_answer) throw notAllowed();
-      if (!released) throw changedMeanwhile('The answer has changed');
+      if (!released) throw changedMeanwhile('The answer or the figures have changed');
       return c.body(null, 204);
     })
 

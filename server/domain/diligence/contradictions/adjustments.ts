@@ -105,6 +105,7 @@ export function periodsUnmatched(view: View): Found[] {
     return {
       kind: 'period_unmatched',
       of: label,
+      says: [`${its.length}`],
       sentence: `${counted(its.length, 'adjustment')} of ${spoken(total)} ${its.length === 1 ? 'is' : 'are'} of “${label}”, of which no figures were uploaded: ${its.length === 1 ? 'it counts' : 'they count'} nowhere.`,
       ask: 'Ask which period is meant, and enter it under the label of that period.',
       amounts: { total },

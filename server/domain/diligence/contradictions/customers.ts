@@ -57,6 +57,7 @@ export function customersInOtherCurrency({ byDates, months, pieces, listings }: 
       {
         kind: 'currency',
         of: `customers ${one.first} ${one.last}`,
+        says: [told.currency, ...foreign.map(({ currency }) => currency).toSorted(byText)],
         sentence: `${counted(foreign.length, 'customer')} of ${one.first} to ${one.last} ${foreign.length === 1 ? 'is' : 'are'} in ${listed([...new Set(foreign.map(({ currency }) => currency))])}, the profit and loss in ${told.currency}.`,
         ask: 'Ask in which currency these customers were billed.',
         amounts: { revenue },

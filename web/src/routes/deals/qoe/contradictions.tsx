@@ -41,7 +41,7 @@ function ExplainDialog({ dealId, one, onClose }: { dealId: Id; one: Contradictio
       onClose={onClose}
     >
       <blockquote className={quoted}>{one.sentence}</blockquote>
-      {one.answer?.released_at != null && (
+      {one.answer && one.answer.released_at !== null && !one.answer.of_other_figures && (
         <Notice>
           Buyers read the answer as it is. Once you change it, they read neither, until you release the new one.
         </Notice>
@@ -68,7 +68,9 @@ function Said({ answer, all }: { answer: Answer; all: boolean }) {
           {answer.answered_by_name !== null && ` by ${answer.answered_by_name}`}, <Time at={answer.answered_at} />
         </span>
         {answer.of_other_figures && <Badge tone="warn">Said before the figures changed</Badge>}
-        {all && answer.released_at !== null && <Badge tone="info">Buyers see this</Badge>}
+        {all && answer.released_at !== null && (
+          <Badge tone="info">{answer.of_other_figures ? 'No longer seen by buyers' : 'Buyers see this'}</Badge>
+        )}
       </p>
       <p className="mt-1 break-words whitespace-pre-wrap text-ink">{answer.why}</p>
     </div>
@@ -133,7 +135,9 @@ function ContradictionLine({ dealId, one, all, mayAnswer }: LineProps) {
                 confirm(
                   {
                     title: 'Withdraw this from buyers?',
-                    body: 'They see neither the contradiction nor your answer any more. Whoever has read it knows it.',
+                    body: answer.of_other_figures
+                      ? 'They see nothing of it since the figures changed, and will not either if the figures become what they were.'
+                      : 'They see neither the contradiction nor your answer any more. Whoever has read it knows it.',
                     action: 'Withdraw',
                     done: 'Withdrawn from buyers',
                   },
