@@ -587,7 +587,9 @@ CREATE POLICY editors_add ON public.customer_revenues FOR INSERT TO dealkeep_ser
     WITH CHECK ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])));
 CREATE POLICY not_after_the_end ON public.customer_revenues AS RESTRICTIVE FOR INSERT TO dealkeep_server
     WITH CHECK (NOT app.upload_has_ended(snapshot_id));
-CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.customer_revenues FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER a_keep_closed_changed AFTER UPDATE ON public.customer_revenues REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.keep_closed_rows();
+CREATE TRIGGER a_keep_closed_new AFTER INSERT ON public.customer_revenues REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.keep_closed_rows();
+CREATE TRIGGER a_keep_closed_removed AFTER DELETE ON public.customer_revenues REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.keep_closed_rows();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.customer_revenues FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, snapshot_id, customer_name, period_start_date, period_end_date, currency, revenue_total), SELECT ON public.customer_revenues TO dealkeep_server;
 
@@ -1350,7 +1352,9 @@ CREATE POLICY editors_add ON public.pl_periods FOR INSERT TO dealkeep_server
     WITH CHECK ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])));
 CREATE POLICY not_after_the_end ON public.pl_periods AS RESTRICTIVE FOR INSERT TO dealkeep_server
     WITH CHECK (NOT app.upload_has_ended(snapshot_id));
-CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.pl_periods FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER a_keep_closed_changed AFTER UPDATE ON public.pl_periods REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.keep_closed_rows();
+CREATE TRIGGER a_keep_closed_new AFTER INSERT ON public.pl_periods REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.keep_closed_rows();
+CREATE TRIGGER a_keep_closed_removed AFTER DELETE ON public.pl_periods REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.keep_closed_rows();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.pl_periods FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT INSERT (deal_id, snapshot_id, period_label, period_start_date, period_end_date, currency, revenue, cost_of_goods_sold, gross_profit, operating_expenses, owner_compensation, depreciation_amortization, interest_expense, tax_expense, net_income, ebitda), SELECT ON public.pl_periods TO dealkeep_server;
 
@@ -7956,6 +7960,22 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.keep_closed_rows()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op = 'UPDATE' then
+    perform app.refuse_if_closed(c.deal_id) from (select deal_id from changed union select deal_id from before) c;
+  else
+    perform app.refuse_if_closed(c.deal_id) from (select distinct deal_id from changed) c;
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.keep_device(session bytea, earlier bytea, device bytea)
  RETURNS void
  LANGUAGE plpgsql
@@ -13513,3 +13533,4 @@ $procedure$;
 -- 1b6bbb45b4ea4decaaaab786fb3acb708d5f390a8bf08a9f99047c6607bb8d11  157_indexes_to_delete_people_by.sql
 -- ad4fbca1c539a1a6e69cfd644b41a7d16d1134f4aa450b32f99cf756ee769317  158_room_for_people.sql
 -- e8464f912fd1ec7492275ece33be11025d1e4f69c6c4fe4fcbb5a4e4d1e908e8  151_books_in_lists.sql
+-- 556851d9679bac312cbdb408375e9420327ae199e6350292447ddb4f53ae8326  152_closed_deals_by_statement.sql

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type { Check } from './scene.ts';
-import { checkInto, dealOf, granting, moving, nda, stateOf } from './trial.ts';
+import { checkInto, dealOf, granting, literal, moving, nda, stateOf } from './trial.ts';
 
 export const dealsChecks: Check[] = [];
 const check = checkInto(dealsChecks);
@@ -141,6 +141,42 @@ check('a closed deal takes no more records, and another one does', async (trial)
     const finding = { deal_id: on.deal, participant_id: on.broker, category: 'tax', title: 'T', severity: 'minor' };
     assert.equal(await as('broker', add, on.deal), becomes);
     assert.equal(await as('broker', remark, await put('findings', finding)), becomes);
+  }
+});
+
+check('a closed deal takes no change of the rows of its books, also among many rows of another one', async (trial) => {
+  const { as, past, put } = trial;
+  const tables = {
+    pl_periods: { period_label: 'January', revenue: '1' },
+    customer_revenues: { customer_name: 'A customer', revenue_total: '1' },
+  };
+  for (const [table, its] of Object.entries(tables)) {
+    const books = async (state: string) => {
+      const { deal } = await dealOf(trial, { state });
+      const snapshot = await put('accounting_snapshots', { deal_id: deal, snapshot_type: 'full' });
+      const dates = { period_start_date: '2026-01-01', period_end_date: '2026-01-31', currency: 'USD' };
+      const row = { deal_id: deal, snapshot_id: snapshot, ...dates, ...its };
+      return { deal, row, id: await put(table, row) };
+    };
+    const [open, closed] = [await books('diligence'), await books('closed')];
+    const adding = (...rows: Record<string, string>[]) =>
+      `insert into ${table} (${Object.keys(open.row).join(', ')})
+       values ${rows.map((row) => `(${Object.values(row).map(literal).join(', ')})`).join(', ')}`;
+    const of = (...those: { id: string }[]) => `where id in (${those.map(({ id }) => literal(id)).join(', ')})`;
+    const statements: [of: typeof as | typeof past, text: string, becomes: string][] = [
+      [as, adding(open.row, open.row), 'done'],
+      [as, adding(open.row, closed.row, open.row), 'deal_closed'],
+      [as, adding(closed.row), 'deal_closed'],
+      [past, `update ${table} set currency = 'EUR' ${of(open)}`, 'done'],
+      [past, `update ${table} set currency = 'EUR' ${of(open, closed)}`, 'deal_closed'],
+      [past, `update ${table} set currency = 'EUR' ${of(closed)}`, 'deal_closed'],
+      [past, `delete from ${table} ${of(open, closed)}`, 'deal_closed'],
+      [past, `delete from ${table} ${of(closed)}`, 'deal_closed'],
+      [past, `delete from ${table} ${of(open)}`, 'done'],
+    ];
+    for (const [by, text, becomes] of statements) assert.deepEqual([text, await by('broker', text)], [text, becomes]);
+    // What the service does by itself, as erasing and deleting, it does on closed deals too.
+    assert.equal(await past(null, `delete from ${table} ${of(closed)}`), 'done');
   }
 });
 
