@@ -47,6 +47,8 @@ export interface Ids {
   of(table: string): { readonly seen: readonly string[]; readonly unseen: readonly string[] };
   /** Of a table those on a deal, in either world, at most eight. */
   on(deal: string, table: string): readonly string[];
+  /** The contradictions of a deal whose answers the callers do not read, in either world. */
+  answeredOn(deal: string): readonly string[];
 }
 
 /** Some ids of each table: one or two of each kind, or when it is to be thorough more of them. */
@@ -96,6 +98,12 @@ export function idsOf(first: World, second: World, thorough: boolean): Ids {
         (row) => row.table === table && row.values['deal_id'] === deal,
       );
       return [...new Set(its.map(({ values }) => values['id'] as string))].slice(0, 8);
+    },
+    answeredOn(deal) {
+      const its = [...first.rows, ...second.rows].filter(
+        ({ table, hidden, values }) => table === 'contradiction_answers' && hidden && values['deal_id'] === deal,
+      );
+      return [...new Set(its.map(({ values }) => values['contradiction'] as string))].slice(0, 2);
     },
   };
 }
@@ -376,6 +384,16 @@ export function failingMentions(pair: Pair, ids: Ids): Ask[] {
         owner_user_id,
       }),
     ]),
+    ...ids.answeredOn(deal).flatMap((key): Ask[] => {
+      const at = `/api/web/deals/${deal}/qoe/contradictions/${key}`;
+      const answer = { status: 'explained', why: 'W', figures: keyOfAnswer };
+      return [
+        { method: 'PUT', path: `${at}/answer`, as: 'session', body: answer },
+        { method: 'PUT', path: `${at}/release`, as: 'session', body: { answered_at: later } },
+        { method: 'DELETE', path: `${at}/release`, as: 'session' },
+        { method: 'DELETE', path: `${at}/answer`, as: 'session' },
+      ];
+    }),
     ...participants.flatMap((participant_id) => [
       post(`/api/web/deals/${deal}/ndas`, { participant_id, terms: 'T', expires_at: null }),
       post(`/api/web/deals/${deal}/exclusivity`, { participant_id, expires_at: later }),

@@ -29,6 +29,12 @@ import { acceptInvitation, inviteMember } from '../../server/domain/people/invit
 import { revokeNda, sendNda, signNda } from '../../server/domain/deals/ndas.ts';
 import { addChecklistRow } from '../../server/domain/diligence/checklist.ts';
 import { addNormalization, removeNormalization } from '../../server/domain/diligence/normalizations.ts';
+import {
+  answerContradiction,
+  releaseContradiction,
+  unanswerContradiction,
+  withdrawContradiction,
+} from '../../server/domain/diligence/contradiction-answers.ts';
 import { admitToQoe, dismissFromQoe } from '../../server/domain/diligence/workspace.ts';
 import {
   answerQuestion,
@@ -92,6 +98,9 @@ export interface Move {
 const day = 86_400_000;
 const hour = 3_600_000;
 const origin = { address: null, requestId: null };
+
+/** The digest under which an answer to one of a few contradictions is kept, and the figures that it had. */
+const keyOf = (n: number): string => String(n).repeat(32);
 
 const pick = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(1, list.length)];
 
@@ -740,6 +749,55 @@ export const makers: Readonly<Record<string, Make>> = {
     };
   }),
 
+  answerContradiction: withDeal((w, step, me, deal) => {
+    const [key, figures] = [keyOf(step.a % 3), keyOf(step.b % 3)];
+    const there = w.contradictionAnswers.find((one) => one.deal === deal && one.key === key);
+    return {
+      says: `answers contradiction ${step.a % 3} of ${dealName(w, deal)}, with figures ${step.b % 3}`,
+      sends: [answerContradiction(deal.id, { key, figures }, { status: 'explained', why: 'So.' }, origin)],
+      may: actsAs(w, me, deal, 'broker'),
+      ...(there ? {} : { makes: ['contradiction_answers'] }),
+      happens(id) {
+        if (!there) {
+          w.contradictionAnswers.push({ id: id!, deal, key, figures, answeredAt: w.now, released: false });
+          return;
+        }
+        // The same again changes nothing of it.
+        if (there.figures === figures) return;
+        Object.assign(there, { figures, answeredAt: w.now, released: false });
+      },
+    };
+  }),
+
+  moveContradictionAnswer: withDeal((w, step, me, deal) => {
+    const key = keyOf(step.a % 3);
+    const there = w.contradictionAnswers.find((one) => one.deal === deal && one.key === key);
+    const isBroker = actsAs(w, me, deal, 'broker');
+    const about = `contradiction ${step.a % 3} of ${dealName(w, deal)}`;
+    if (step.b % 6 === 0)
+      return {
+        says: `takes the answer to ${about} back`,
+        sends: [unanswerContradiction(deal.id, key, origin)],
+        may: isBroker && there !== undefined,
+        happens: () => void (w.contradictionAnswers = w.contradictionAnswers.filter((one) => one !== there)),
+      };
+    if (step.b % 3 === 1)
+      return {
+        says: `withdraws ${about}`,
+        sends: [withdrawContradiction(deal.id, key, origin)],
+        may: isBroker && there?.released === true,
+        happens: () => void (there!.released = false),
+      };
+    // What somebody releases is what they saw: at times figures that are no longer there.
+    const figures = step.c % 4 === 0 ? keyOf(step.c % 3) : (there?.figures ?? key);
+    return {
+      says: `releases ${about}`,
+      sends: [releaseContradiction(deal.id, { key, figures }, new Date(there?.answeredAt ?? 0).toISOString(), origin)],
+      may: isBroker && there?.figures === figures,
+      happens: () => void (there!.released = true),
+    };
+  }),
+
   addFinding: withDeal((w, step, me, deal) => {
     const owner = step.a % 2 === 0 ? null : partOf(w, { ...step, a: step.b }, deal);
     return {
@@ -939,6 +997,8 @@ export const weights: Readonly<Record<string, number>> = {
   moveDeal: 4,
   ask: 3,
   moveQuestion: 6,
+  answerContradiction: 3,
+  moveContradictionAnswer: 4,
   upload: 3,
   changeDocument: 4,
   openDeal: 2,

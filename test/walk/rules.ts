@@ -2,6 +2,7 @@
 
 import type {
   Client,
+  ContradictionAnswer,
   Deal,
   Document,
   Exclusivity,
@@ -209,6 +210,10 @@ export function editsQoe(w: World, person: Id, deal: Deal): boolean {
   );
 }
 
+/** The deal's side reads every answer to a contradiction, others in the workspace what a broker released. */
+export const seesContradictionAnswer = (w: World, person: Id, { deal, released }: ContradictionAnswer): boolean =>
+  seesBothSides(w, person, deal) || (released && readsQoe(w, person, deal));
+
 /** Brokers, sellers, and buyers' sides under an NDA record findings and financing. */
 export const isInDiligence = (w: World, person: Id, deal: Deal): boolean =>
   actsAs(w, person, deal, 'broker', 'seller') || (seesAs(w, person, deal, 'buyer') && isUnderNda(w, person, deal));
@@ -244,6 +249,9 @@ export function everythingSeen(w: World, person: Id): Record<string, string[]> {
       .map(({ part, role }) => `${part.id} ${role}`),
     qoe_checklist: ids(w.checklist, (_w, _person, { deal }) => readsQoe(w, person, deal)),
     normalizations: ids(w.normalizations, (_w, _person, { deal }) => readsQoe(w, person, deal)),
+    contradiction_answers: w.contradictionAnswers
+      .filter((one) => seesContradictionAnswer(w, person, one))
+      .map(({ id, figures, released }) => `${id} ${figures} ${released}`),
     questions: w.questions.filter((one) => seesQuestion(w, person, one)).map(({ id, status }) => `${id} ${status}`),
     question_answers: ids(w.questions, seesAnswer),
     documents: ids(
@@ -274,6 +282,7 @@ const fields: Record<string, string> = {
   participants: `concat_ws(' ', id, role, status, coalesce(advises::text, '-'))`,
   ndas: `id || ' ' || status`,
   qoe_workspace_members: `participant_id || ' ' || role`,
+  contradiction_answers: `concat_ws(' ', id, figures, case when released_at is null then 'false' else 'true' end)`,
   questions: `id || ' ' || status`,
   question_answers: 'question_id',
   tool_grants: 'client_id',

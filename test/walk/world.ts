@@ -86,6 +86,16 @@ export interface OfDeal {
   deal: Deal;
 }
 
+/** What a broker says to a contradiction of a deal's books. */
+export interface ContradictionAnswer extends OfDeal {
+  /** Which contradiction. */
+  readonly key: string;
+  /** The figures that it was given to. */
+  figures: string;
+  answeredAt: number;
+  released: boolean;
+}
+
 export interface Client {
   id: Id;
   creator: Id;
@@ -106,6 +116,7 @@ export interface World {
   workspace: { part: Part; role: 'reader' | 'editor' }[];
   checklist: OfDeal[];
   normalizations: OfDeal[];
+  contradictionAnswers: ContradictionAnswer[];
   questions: Question[];
   documents: Document[];
   openings: { id: Id; deal: Deal; person: Id }[];
@@ -131,6 +142,7 @@ export const emptyWorld = (now: number): World => ({
   workspace: [],
   checklist: [],
   normalizations: [],
+  contradictionAnswers: [],
   questions: [],
   documents: [],
   openings: [],
