@@ -89,6 +89,11 @@ export default {
       files: ['server/domain/diligence/**', 'server/domain/offers/**'],
       rules: { 'exact/no-float': 'error' },
     },
+    {
+      files: ['web/src/**'],
+      excludeFiles: ['web/src/lib/pixels.ts', 'web/src/lib/whole-number.ts'],
+      rules: { 'exact/no-number-of-text': 'error' },
+    },
     restricted(
       'web/src/**',
       {

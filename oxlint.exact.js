@@ -1,4 +1,4 @@
-/** A lint rule for code that computes with money: nothing in it may become a float. */
+/** Lint rules for money: where it is computed with nothing may become a float, and in the web application no text may. */
 
 const conversions = new Set(['Number', 'parseFloat', 'parseInt', 'Math']);
 const operators = new Set(['*', '/', '%', '**', '*=', '/=', '%=', '**=']);
@@ -43,4 +43,32 @@ const exact = {
   },
 };
 
-export default { meta: { name: 'exact' }, rules: { 'no-float': exact } };
+const kept =
+  'Amounts are decimal strings: compute with web/src/lib/decimal.ts, draw with pixels.ts, and read counts with whole-number.ts.';
+const fromText = new Set(['Number', 'parseFloat', 'parseInt']);
+const comparisons = new Set(['===', '!==', '<', '<=', '>', '>=', '==', '!=', 'in', 'instanceof']);
+
+/** Forbids to make numbers of what may be text; whether something holds may be one. */
+const text = {
+  meta: { type: 'problem', docs: { description: kept } },
+  create(context) {
+    const report = (node) => context.report({ node, message: kept });
+    return {
+      CallExpression(node) {
+        const { callee } = node;
+        const [given] = node.arguments;
+        const isOfNumber = callee.type === 'MemberExpression' && callee.object.name === 'Number';
+        const name = isOfNumber ? callee.property.name : callee.name;
+        const holds = given?.type === 'BinaryExpression' && comparisons.has(given.operator);
+        if (fromText.has(name) && !holds) report(node);
+        // `amounts.map(Number)`
+        for (const one of node.arguments) if (one.type === 'Identifier' && fromText.has(one.name)) report(one);
+      },
+      UnaryExpression(node) {
+        if (node.operator === '+') report(node);
+      },
+    };
+  },
+};
+
+export default { meta: { name: 'exact' }, rules: { 'no-float': exact, 'no-number-of-text': text } };

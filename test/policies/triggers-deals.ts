@@ -162,11 +162,18 @@ check('a closed deal takes no change of the rows of its books, also among many r
     const adding = (...rows: Record<string, string>[]) =>
       `insert into ${table} (${Object.keys(open.row).join(', ')})
        values ${rows.map((row) => `(${Object.values(row).map(literal).join(', ')})`).join(', ')}`;
+    // Of other dates: a period is in an upload once.
+    const more = ({ row }: { row: Record<string, string> }) =>
+      ['2025', '2024'].map((year) => ({
+        ...row,
+        period_start_date: `${year}-01-01`,
+        period_end_date: `${year}-01-31`,
+      }));
     const of = (...those: { id: string }[]) => `where id in (${those.map(({ id }) => literal(id)).join(', ')})`;
     const statements: [of: typeof as | typeof past, text: string, becomes: string][] = [
-      [as, adding(open.row, open.row), 'done'],
-      [as, adding(open.row, closed.row, open.row), 'deal_closed'],
-      [as, adding(closed.row), 'deal_closed'],
+      [as, adding(...more(open)), 'done'],
+      [as, adding({ ...more(open)[0]!, period_start_date: '2025-01-02' }, more(closed)[0]!), 'deal_closed'],
+      [as, adding(...more(closed)), 'deal_closed'],
       [past, `update ${table} set currency = 'EUR' ${of(open)}`, 'done'],
       [past, `update ${table} set currency = 'EUR' ${of(open, closed)}`, 'deal_closed'],
       [past, `update ${table} set currency = 'EUR' ${of(closed)}`, 'deal_closed'],

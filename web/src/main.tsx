@@ -8,6 +8,7 @@ import { keys } from './api/keys.ts';
 import { queryClient } from './api/query-client.ts';
 import { router } from './router.tsx';
 import './styles/app.css';
+import { wholeNumber } from './lib/whole-number.ts';
 
 // Where a page has no way of its own to sign in again, the sign-in page leads back to it.
 whenSessionEnds(async () => {
@@ -21,7 +22,7 @@ whenSessionEnds(async () => {
 
 // A page that was open while a new version was put up asks for files that are gone: the page anew has the new ones.
 window.addEventListener('vite:preloadError', (event) => {
-  const last = Number(sessionStorage.getItem('dealkeep.reloaded') ?? 0);
+  const last = wholeNumber(sessionStorage.getItem('dealkeep.reloaded') ?? 0);
   if (Date.now() - last < 30_000) return;
   sessionStorage.setItem('dealkeep.reloaded', String(Date.now()));
   event.preventDefault();

@@ -4,6 +4,7 @@
  */
 import type { Answer, ErrorBody, Method, PathOf, RequestOptions } from '../../../server/contract.ts';
 import { attentionHeader } from '../lib/attention.ts';
+import { wholeNumber } from '../lib/whole-number.ts';
 
 /** An argument that may be left out where nothing in it is needed. */
 export type Needed<T> = {} extends T ? [options?: T] : [options: T];
@@ -100,7 +101,7 @@ export function noAnswer(method: string): ApiError {
 
 /** The error of an answer, from its text; what is no error of ours is reported as a fault on our side. */
 export function errorOf(status: number, text: string, retryAfter: string | null = null): ApiError {
-  const seconds = retryAfter !== null && /^\d{1,4}$/.test(retryAfter) ? Number(retryAfter) : null;
+  const seconds = retryAfter !== null && /^\d{1,4}$/.test(retryAfter) ? wholeNumber(retryAfter) : null;
   try {
     const body: unknown = JSON.parse(text);
     if (isErrorBody(body)) return new ApiError(status, body.error, seconds);

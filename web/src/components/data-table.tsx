@@ -4,6 +4,7 @@ import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react';
 import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
 import { reaches, useBreakpoint, type Breakpoint } from '../lib/use-media.ts';
+import { pixelsOf } from '../lib/pixels.ts';
 
 export interface Column<Row> {
   id: string;
@@ -165,7 +166,7 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   const asCards = renderCard !== undefined && width === null;
   const shown = useMemo(() => columns.filter(({ from }) => !from || reaches(width, from)), [columns, width]);
   const tracks = shown.map((column) => column.width ?? 'minmax(0, 1fr)').join(' ');
-  const height = rowHeight * Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+  const height = rowHeight * pixelsOf(getComputedStyle(document.documentElement).fontSize);
 
   const body = useRef<HTMLDivElement>(null);
   const [offset, setOffset] = useState(0);

@@ -16,7 +16,7 @@ interface QueueListProps {
 export function QueueList({ entries, withDeal = false }: QueueListProps) {
   const now = useNow('half-minute');
   const isOverdue = ({ due_at }: QueueEntry) => due_at !== null && new Date(due_at).getTime() < now;
-  const sorted = entries.toSorted((a, b) => Number(isOverdue(b)) - Number(isOverdue(a)));
+  const sorted = [...entries.filter(isOverdue), ...entries.filter((entry) => !isOverdue(entry))];
   return (
     <ul className="divide-y divide-line">
       {sorted.map((entry) => {

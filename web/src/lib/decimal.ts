@@ -63,11 +63,6 @@ export function shareOf(part: string, all: string): string | null {
   return print(over < 0n === under < 0n ? share : -share, 4);
 }
 
-/** Where to draw `value` in a chart: the nearest float, good for pixels and nothing else. */
-export function toPixels(value: string | null | undefined): number {
-  return Number(value ?? 0);
-}
-
 /**
  * The decimal that a person typed, read as their language writes numbers ("1,250.5" or "1.250,5"), or null when it is
  * none: also when its separators stand where that language has none. Currency signs and spaces are passed over.

@@ -4,6 +4,8 @@
  * Passwords, codes and the like are never given to it.
  */
 
+import { wholeNumber } from './whole-number.ts';
+
 const prefix = 'dealkeep.draft.';
 const daysKept = 7;
 const mostKept = 30;
@@ -27,7 +29,7 @@ const textOf = (bytes: ArrayBuffer | Uint8Array<ArrayBuffer>): string =>
 function stored(): { name: string; at: number }[] {
   return Object.keys(localStorage)
     .filter((name) => name.startsWith(prefix))
-    .map((name) => ({ name, at: Number(localStorage.getItem(name)?.split('.')[0]) }));
+    .map((name) => ({ name, at: wholeNumber(localStorage.getItem(name)?.split('.')[0]) }));
 }
 
 /** Takes out what is too old, and the oldest of what is too much. */
@@ -84,7 +86,7 @@ export async function readDraft(draft: string): Promise<unknown> {
     const opened = await keys;
     if (!opened) return null;
     const [at, iv, sealed] = localStorage.getItem(await nameOf(opened, draft))?.split('.') ?? [];
-    if (!iv || !sealed || !(Number(at) > Date.now() - daysKept * 86_400_000)) return null;
+    if (!iv || !sealed || !(wholeNumber(at) > Date.now() - daysKept * 86_400_000)) return null;
     const text = await crypto.subtle.decrypt({ name: 'AES-GCM', iv: bytesOf(iv) }, opened.seal, bytesOf(sealed));
     return JSON.parse(new TextDecoder().decode(text)) as unknown;
   } catch {

@@ -1,5 +1,6 @@
 /** How amounts, times and sizes read: in the viewer's language and zone, amounts in their own currency. */
 import type { Day, Decimal, Instant } from '../api/shapes.ts';
+import { wholeNumber } from './whole-number.ts';
 
 /** Intl takes decimal strings and keeps every digit; its type wants to be told that ours are numeric. */
 function exact(value: Decimal): Intl.StringNumericLiteral {
@@ -64,7 +65,7 @@ export function formatMultiple(multiple: Decimal, { signed = false } = {}): stri
 /** "4.2 MB" */
 export function formatBytes(bytes: number | string): string {
   const units = ['byte', 'kilobyte', 'megabyte', 'gigabyte', 'terabyte'];
-  let size = Number(bytes);
+  let size = wholeNumber(bytes);
   let unit = 0;
   while (size >= 999.5 && unit < units.length - 1) {
     size /= 1000;

@@ -4,6 +4,7 @@
  */
 import { useSyncExternalStore } from 'react';
 import { applyTheme, type HostContext } from './theme.ts';
+import { wholeNumber } from '../lib/whole-number.ts';
 
 const protocolVersion = '2026-01-26';
 
@@ -68,8 +69,8 @@ function receive({ source, data }: MessageEvent): void {
   if (source !== window.parent || !isObject(data) || data['jsonrpc'] !== '2.0') return;
   const { id, method } = data;
   if (typeof method !== 'string') {
-    waiting.get(Number(id))?.(data);
-    waiting.delete(Number(id));
+    waiting.get(wholeNumber(id))?.(data);
+    waiting.delete(wholeNumber(id));
   } else if (id === undefined) {
     notices[method]?.(objectOf(data['params']));
   } else {

@@ -7,6 +7,7 @@ import { parts } from '../components/offers/payload.ts';
 import { isDecimal, sum } from '../lib/decimal.ts';
 import { adjustmentCategories, conditionStates } from '../lib/states.ts';
 import { isObject, type ToolResult } from './host.ts';
+import { wholeNumber } from '../lib/whole-number.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -66,11 +67,11 @@ function wholePeriod(row: Row, answer: Row): Row {
   const { snapshot = 0, amounts, ...period } = row;
   if (!Array.isArray(amounts) || !Array.isArray(answer['columns'])) return row;
   const start = dayOf(period['period_start_date']) ?? '';
-  const last = new Date(Date.UTC(Number(start.slice(0, 4)), Number(start.slice(5, 7)), 0));
+  const last = new Date(Date.UTC(wholeNumber(start.slice(0, 4)), wholeNumber(start.slice(5, 7)), 0));
   const month =
     start === '' ? {} : { period_label: start.slice(0, 7), period_end_date: last.toISOString().slice(0, 10) };
   const named = (answer['columns'] as unknown[]).map((name, at) => [textOf(name), (amounts as unknown[])[at]]);
-  return { ...rowsOf(answer, 'snapshots')[Number(snapshot)], ...month, ...period, ...Object.fromEntries(named) };
+  return { ...rowsOf(answer, 'snapshots')[wholeNumber(snapshot)], ...month, ...period, ...Object.fromEntries(named) };
 }
 
 /** The periods of every snapshot in an answer of svc_qoe_pl_periods. */
@@ -181,7 +182,7 @@ export function offersIn(answer: Row): OfferIn[] {
   return rows.map((row, place) => ({
     id: textOf(row['id']) || String(place),
     buyer: names.get(textOf(row['buyer_user_id'])) ?? (rows.length === 1 ? 'Buyer' : `Buyer ${place + 1}`),
-    revision: Number(row['revision_number']) || 1,
+    revision: wholeNumber(row['revision_number']) || 1,
     submitted_at: instantOf(row['submitted_at']),
     payload: payloadOf(row['payload']),
   }));

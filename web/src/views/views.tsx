@@ -30,6 +30,7 @@ import {
   type Period,
 } from './results.ts';
 import type { View } from './view.tsx';
+import { wholeNumber } from '../lib/whole-number.ts';
 
 /** The periods of each snapshot, that with the latest period first. */
 function bySnapshot(periods: readonly Period[]): Period[][] {
@@ -68,7 +69,7 @@ function Months({ periods }: { periods: readonly Period[] }) {
           Books
           <select
             value={chosen}
-            onChange={({ currentTarget }) => choose(Number(currentTarget.value))}
+            onChange={({ currentTarget }) => choose(wholeNumber(currentTarget.value))}
             className="min-h-9 max-w-full rounded-md border border-edge bg-surface px-2 text-ink"
           >
             {snapshots.map((snapshot, place) => (

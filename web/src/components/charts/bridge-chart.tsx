@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Decimal, EbitdaBridge } from '../../api/shapes.ts';
-import { sum, toPixels } from '../../lib/decimal.ts';
+import { sum } from '../../lib/decimal.ts';
+import { toPixels } from '../../lib/pixels.ts';
 import { formatMoney } from '../../lib/format.ts';
 import { adjustmentCategories } from '../../lib/states.ts';
 import { ChartFrame } from './chart-frame.tsx';

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { CustomerConcentration, CustomerRevenue, Decimal } from '../../api/shapes.ts';
-import { sum, toPixels } from '../../lib/decimal.ts';
+import { sum } from '../../lib/decimal.ts';
+import { toPixels } from '../../lib/pixels.ts';
 import { formatMoney, formatShare } from '../../lib/format.ts';
 import { ChartFrame } from './chart-frame.tsx';
 

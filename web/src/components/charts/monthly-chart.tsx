@@ -1,5 +1,5 @@
 import type { PlPeriod } from '../../api/shapes.ts';
-import { toPixels } from '../../lib/decimal.ts';
+import { toPixels } from '../../lib/pixels.ts';
 import { formatMonth } from '../../lib/format.ts';
 import { isMonth } from '../../lib/periods.ts';
 import { ChartFrame } from './chart-frame.tsx';

@@ -1,6 +1,6 @@
 import type { OfferPayload } from '../../api/shapes.ts';
 import { cx } from '../../lib/cx.ts';
-import { toPixels } from '../../lib/decimal.ts';
+import { toPixels } from '../../lib/pixels.ts';
 import { formatMoney } from '../../lib/format.ts';
 import { parts } from './payload.ts';
 

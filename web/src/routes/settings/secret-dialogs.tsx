@@ -7,6 +7,7 @@ import { Select } from '../../components/input.tsx';
 import { useRecentSignIn } from '../../components/recent-sign-in.tsx';
 import { optionsOf } from '../../lib/states.ts';
 import { useForm } from '../../lib/use-form.ts';
+import { wholeNumber } from '../../lib/whole-number.ts';
 
 /** For how many seconds the secret before may be used too. */
 const overlaps = { '0': '', '3600': 'another hour', '86400': 'another day', '604800': 'another week' } as const;
@@ -42,7 +43,7 @@ export function RenewDialog<Made>({
   const form = useForm<{ overlap_seconds: Overlap }, Made>({
     initial: { overlap_seconds: '86400' },
     draft,
-    submit: ({ overlap_seconds }) => withRecentSignIn(() => renew(Number(overlap_seconds))),
+    submit: ({ overlap_seconds }) => withRecentSignIn(() => renew(wholeNumber(overlap_seconds))),
     onDone: onMade,
   });
   const options = optionsOf(overlaps).map(({ value, label }) => ({

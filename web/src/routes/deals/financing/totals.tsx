@@ -1,7 +1,8 @@
 import type { CommitmentStatus, FinancingStack } from '../../../api/shapes.ts';
 import { Money } from '../../../components/money.tsx';
 import { cx } from '../../../lib/cx.ts';
-import { sum, toPixels } from '../../../lib/decimal.ts';
+import { sum } from '../../../lib/decimal.ts';
+import { toPixels } from '../../../lib/pixels.ts';
 import { commitmentStates } from '../../../lib/states.ts';
 
 /** The colour of each state that counts, from what is sure to what is not. */

@@ -19,6 +19,7 @@ import { formatMultiple, formatPoints, formatShare, plural } from '../../../lib/
 import { useBreakpoint } from '../../../lib/use-media.ts';
 import { paths } from '../../../paths.ts';
 import { useDeal } from '../context.ts';
+import { wholeNumber } from '../../../lib/whole-number.ts';
 
 const route = getRouteApi('/app/deals/$dealId/offers');
 
@@ -91,7 +92,7 @@ function Difference({
   if (kind === 'share') return formatPoints(by);
   if (kind === 'times') return formatMultiple(by, { signed: true });
   if (kind !== 'money') {
-    const days = Number(by);
+    const days = wholeNumber(by);
     return days === 0 ? 'Same day' : `${plural(Math.abs(days), 'day')} ${days > 0 ? 'later' : 'earlier'}`;
   }
   return (

@@ -13,6 +13,7 @@ import { cx } from '../../../lib/cx.ts';
 import { compare } from '../../../lib/decimal.ts';
 import { formatCount, formatDay, formatMonthOfYear, formatShare, plural } from '../../../lib/format.ts';
 import { plLines } from '../../../lib/states.ts';
+import { wholeNumber } from '../../../lib/whole-number.ts';
 
 const cell = 'px-2 py-1.5 text-right whitespace-nowrap first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5';
 const computedFrom = 'Computed from what was uploaded; nobody has audited it.';
@@ -188,7 +189,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
         <Fact label="Half of the uploaded revenue comes from">{plural(concentration.half, 'customer')}</Fact>
         {hhi !== null && (
           <Fact label={concentration.hhi_of_revenue ? 'HHI, of all revenue' : 'HHI, of uploaded customers'}>
-            {formatCount(Number(hhi))} of 10,000
+            {formatCount(wholeNumber(hhi))} of 10,000
           </Fact>
         )}
         {largest && (

@@ -10,6 +10,7 @@ import { keyScopeGroups } from '../../../lib/key-scopes.ts';
 import { keyScopes, optionsOf } from '../../../lib/states.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { RenewDialog, SecretDialog } from '../secret-dialogs.tsx';
+import { wholeNumber } from '../../../lib/whole-number.ts';
 
 interface MakerProps {
   brokerageId: Id;
@@ -46,7 +47,7 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
           name: name.trim(),
           environment,
           scopes,
-          ceiling: ceiling === '' ? null : Number(ceiling),
+          ceiling: ceiling === '' ? null : wholeNumber(ceiling),
           expires_at: orNull(expires_at),
         }),
       ),

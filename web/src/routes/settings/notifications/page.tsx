@@ -12,6 +12,7 @@ import { Select } from '../../../components/input.tsx';
 import { Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 import { CalendarCard } from './calendar-card.tsx';
+import { wholeNumber } from '../../../lib/whole-number.ts';
 
 const deliveries: readonly { value: Delivery; label: string }[] = [
   { value: 'at_once', label: 'Mail at once' },
@@ -62,7 +63,7 @@ function DailyMail({ settings }: { settings: NotificationChoices['settings'] }) 
           <Select
             value={String(digest_hour)}
             options={hours}
-            onChange={(hour) => set.mutate({ time_zone, digest_hour: Number(hour) })}
+            onChange={(hour) => set.mutate({ time_zone, digest_hour: wholeNumber(hour) })}
           />
         </Field>
       </div>
