@@ -20,6 +20,7 @@ import { bodiesToClear } from '../server/domain/documents/documents.ts';
 import { rememberedLines } from '../server/domain/diligence/account-lines.ts';
 import {
   answerContradiction,
+  closedToAnswers,
   releaseContradiction,
   unanswerContradiction,
   withdrawContradiction,
@@ -538,12 +539,13 @@ const rememberedOf = (database: Database, token: string, dealId: string): Job =>
 
 /** A contradiction that is answered, and of which nothing is left. */
 const answered = (database: Database, token: string, dealId: string): Job => ({
-  name: 'answer_contradiction, release_contradiction, withdraw_contradiction, unanswer_contradiction',
+  name: 'closed_to_answers, answer_contradiction, release_contradiction, withdraw_contradiction, unanswer_contradiction',
   async run() {
     const key = '0'.repeat(32);
     const answer = { status: 'explained', why: 'The rent was prepaid.' } as const;
     await database.together(
       enterWithSession(digestOf(token), true, withinDeal(dealId)),
+      closedToAnswers(dealId),
       answerContradiction(dealId, { key, figures: key }, answer, from),
       // When it was answered is known to nobody yet: it is looked for, and nothing is released.
       releaseContradiction(dealId, { key, figures: key }, '2026-01-01T00:00:00Z', from),

@@ -43,13 +43,14 @@ export const noAnswers = (all: boolean): AnswersInSight => ({ all, may_answer: f
 export const answersInSight = (dealId: string): Statement<AnswersInSight> =>
   mapped(inSight(dealId), (found) => found ?? noAnswers(false));
 
-/** Whether nobody may answer any more. */
-export const closedToAnswers = (dealId: string): Statement<boolean> =>
-  mapped(closed(dealId), (found) => found?.closed ?? false);
 const closed = row<{ closed: boolean }, [dealId: string]>(
   'closed_to_answers',
   `select state = 'closed' as closed from deals where id = $1`,
 );
+
+/** Whether nobody may answer any more. */
+export const closedToAnswers = (dealId: string): Statement<boolean> =>
+  mapped(closed(dealId), (found) => found?.closed ?? false);
 
 /** An answer beside its contradiction. */
 export interface ToldAnswer extends Omit<StoredAnswer, 'contradiction' | 'figures'> {
