@@ -189,7 +189,7 @@ describe('an answer', () => {
 
   test('releases what was seen, and nothing that another upload makes of it', async () => {
     const { sql } = service;
-    const upload = async (rows: string[], type = 'profit_and_loss') => {
+    const uploaded = async (rows: string[], type = 'profit_and_loss') => {
       const query = new URLSearchParams({ snapshot_type: type, filename: 'books.csv' });
       const { body, status } = await (async () => {
         const answer = await fetch(`${service.origin}/api/web${path(`snapshots?${query}`)}`, {
@@ -207,7 +207,7 @@ describe('an answer', () => {
       const { items, explained } = await read(name);
       return [...items, ...explained.items].filter((one) => one.kind === kind);
     };
-    const released = async (kind: string) => {
+    const releasedAll = async (kind: string) => {
       for (const one of await ofKind('broker', kind)) {
         expect((await explain(one, `Of ${kind}.`)).status).toBe(204);
         const [answered] = (await ofKind('broker', kind)).filter(({ key }) => key === one.key);
@@ -221,13 +221,13 @@ describe('an answer', () => {
     };
     /** What a change makes of a contradiction: the broker is told with what was said before, the buyer nothing. */
     const changes = async (kind: string, change: () => Promise<() => Promise<unknown>>) => {
-      const before = await released(kind);
+      const before = await releasedAll(kind);
       const undo = await change();
       const now = (await ofKind('broker', kind)).filter(({ sentence }) => !before.includes(sentence));
       expect([kind, now.length]).toEqual([kind, 1]);
       expect(now[0]?.answer).toMatchObject({ why: `Of ${kind}.`, of_other_figures: true });
-      const told = (await ofKind('buyer', kind)).map(({ sentence }) => sentence);
-      expect(told.filter((sentence) => !before.includes(sentence))).toEqual([]);
+      const seen = (await ofKind('buyer', kind)).map(({ sentence }) => sentence);
+      expect(seen.filter((sentence) => !before.includes(sentence))).toEqual([]);
       await undo();
       expect((await ofKind('buyer', kind)).map(({ sentence }) => sentence)).toEqual(before);
       for (const { key } of await ofKind('broker', kind)) await remove('broker', key, 'answer');
@@ -240,9 +240,9 @@ describe('an answer', () => {
     };
 
     // Months that are missing: another lot of them, that begins with the same month.
-    const far = await upload(months('2019-01', '2019-04'));
+    const far = await uploaded(months('2019-01', '2019-04'));
     await changes('months_missing', async () => {
-      const id = await upload(months('2019-03'));
+      const id = await uploaded(months('2019-03'));
       return () => gone(id);
     });
     await gone(far);

@@ -96,8 +96,8 @@ export const round = (value: Decimal, places: bigint, rounding: Rounding = 'near
 /** -1, 0 or 1 as `a` is less than, equal to or greater than `b`: for sorting, too. */
 export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
   const scale = commonScale(a, b);
-  const [one, other] = [unitsAt(a, scale), unitsAt(b, scale)];
-  return one < other ? -1 : one > other ? 1 : 0;
+  const [first, second] = [unitsAt(a, scale), unitsAt(b, scale)];
+  return first < second ? -1 : first > second ? 1 : 0;
 }
 
 export const equals = (a: Decimal, b: Decimal): boolean => compare(a, b) === 0;
