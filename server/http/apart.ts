@@ -18,7 +18,7 @@ export function doneApart<Answer>(
   { heapMegabytes, millis }: Most,
   task: unknown,
   late: () => Error,
-  signal: AbortSignal | null = null,
+  signal: AbortSignal,
 ) {
   const { promise, resolve, reject } = Promise.withResolvers<Answer>();
   const { NODE_COMPILE_CACHE } = process.env;
@@ -30,8 +30,8 @@ export function doneApart<Answer>(
   });
   const giveUp = (): void => reject(late());
   const timer = setTimeout(giveUp, millis);
-  signal?.addEventListener('abort', giveUp, { once: true });
-  if (signal?.aborted) giveUp();
+  signal.addEventListener('abort', giveUp, { once: true });
+  if (signal.aborted) giveUp();
   worker.once('message', (answer: Answer) => resolve(answer));
   // Each of them is heard: one that cannot be started fails once for that and once for what it was to be sent, and an error that nobody hears ends the service.
   worker.on('error', reject);
@@ -41,7 +41,7 @@ export function doneApart<Answer>(
   if (worker.connected) worker.send(task as object);
   return promise.finally(() => {
     clearTimeout(timer);
-    signal?.removeEventListener('abort', giveUp);
+    signal.removeEventListener('abort', giveUp);
     worker.kill('SIGKILL');
   });
 }
@@ -120,10 +120,10 @@ export function inTurn({ each, all, waitMillis }: Places, busy: () => Error) {
     return null;
   }
 
-  return async <T>(whose: Whose, signal: AbortSignal | null, work: () => Promise<T>): Promise<T> => {
+  return async <T>(whose: Whose, signal: AbortSignal, work: () => Promise<T>): Promise<T> => {
     const own = whose.at(-1) ?? '';
     const parties = whose.map((_, level) => whose.slice(0, level + 1).join(' '));
-    if (signal?.aborted || places().filter((one) => one.own === own).length >= each) throw busy();
+    if (signal.aborted || places().filter((one) => one.own === own).length >= each) throw busy();
     if (places().length >= all) {
       const other = tooMuch(parties);
       if (!other) throw busy();
@@ -136,14 +136,14 @@ export function inTurn({ each, all, waitMillis }: Places, busy: () => Error) {
     };
     const place: Place = { parties, own, begin: resolve, refuse: leave };
     const timer = setTimeout(leave, waitMillis);
-    signal?.addEventListener('abort', leave, { once: true });
+    signal.addEventListener('abort', leave, { once: true });
     waiting.push(place);
     if (!running) next();
     try {
       await promise;
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', leave);
+      signal.removeEventListener('abort', leave);
     }
     try {
       return await work();

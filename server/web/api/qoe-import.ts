@@ -118,7 +118,8 @@ export function qoeImportRoutes(services: Services) {
     const [into, remembered] = await withDeal(services, c, dealId, importsInto(dealId), rememberedLines(dealId));
     if (!into?.editor) throw notAllowed();
     const { bytes, chosen } = await fileOf(c);
-    const books = await readBooks(bytes, type, { id: dealId, currency: into.currency, chosen, remembered });
+    const { signal } = c.req.raw;
+    const books = await readBooks(bytes, type, { id: dealId, currency: into.currency, chosen, remembered, signal });
     return { books, chosen };
   };
 

@@ -68,10 +68,10 @@ async function readCsv(bytes: Uint8Array): Promise<Table[]> {
   return [{ name: '', rows: (await parseCsv(csv)).map((cells) => cells.map(readCell)) }];
 }
 
-async function tablesOf(bytes: Uint8Array, dealId: string): Promise<Table[]> {
+async function tablesOf(bytes: Uint8Array, { id, signal }: BooksFor): Promise<Table[]> {
   if (bytes[0] !== 0x50 || bytes[1] !== 0x4b) return readCsv(bytes);
   try {
-    return await readXlsx(bytes, dealId);
+    return await readXlsx(bytes, id, signal);
   } catch (error) {
     if (error instanceof Unreadable) throw unreadable(error.message);
     throw error;
@@ -134,6 +134,8 @@ export interface BooksFor {
   readonly currency: string;
   readonly chosen: AccountLines | null;
   readonly remembered: AccountLines;
+  /** Of the request: nobody waits any more. */
+  readonly signal: AbortSignal;
 }
 
 /** What an account counts to, and why. Throws 400 when a choice was made and none for it. */
@@ -191,7 +193,7 @@ export async function readBooks(
 ): Promise<ReadBooks> {
   const { currency } = into;
   const wanted: Kind[] = type === 'full' ? ['customer_revenue', 'profit_and_loss'] : [type];
-  const tables = await tablesOf(bytes, into.id);
+  const tables = await tablesOf(bytes, into);
   const sheets = tables.map((table) => sheetOf(table, wanted)).filter((sheet) => sheet !== null);
   const used = wanted.map((kind) => sheets.find((sheet) => sheet.kind === kind)).filter((sheet) => sheet !== undefined);
   const exported = used.length === 0 && type === 'profit_and_loss' ? await readExport(tables) : null;

@@ -1,5 +1,6 @@
 /** Runs as a process of its own: turns the workbook that it is sent into tables of text, answers once, and is ended. */
 
+import { flushCompileCache } from 'node:module';
 import { unzipSync } from 'fflate';
 import readWorkbook from 'read-excel-file/universal';
 import { plainNumber } from './values.ts';
@@ -90,5 +91,8 @@ async function read(archive: Uint8Array<ArrayBuffer>): Promise<Reading> {
 
 process.once('message', async (bytes: Uint8Array) => {
   // A copy: the bytes may be a view into a larger buffer.
-  process.send?.(await read(new Uint8Array(bytes)));
+  const answer = await read(new Uint8Array(bytes));
+  // It is ended once it has answered, before it would keep what was compiled.
+  flushCompileCache();
+  process.send?.(answer);
 });

@@ -26,12 +26,12 @@ const turn = inTurn(
 const readerProgram = path.join(import.meta.dirname, `workbook-reader${path.extname(import.meta.filename)}`);
 
 /**
- * The sheets of a workbook for a deal, their numbers as text with every digit. Throws {@link Unreadable}, and a problem of
- * 503 while too many wait.
+ * The sheets of a workbook for a deal, their numbers as text with every digit; `signal` says that nobody waits for them any more.
+ * Throws {@link Unreadable}, and a problem of 503 while too many wait.
  */
-export function readXlsx(bytes: Uint8Array, dealId: string): Promise<Table[]> {
-  return turn([dealId], null, async () => {
-    const { sheets, fault } = await doneApart<Reading>(readerProgram, limits, bytes, tooLarge);
+export function readXlsx(bytes: Uint8Array, dealId: string, signal: AbortSignal): Promise<Table[]> {
+  return turn([dealId], signal, async () => {
+    const { sheets, fault } = await doneApart<Reading>(readerProgram, limits, bytes, tooLarge, signal);
     if (sheets) return sheets;
     throw fault === 'too large' ? tooLarge() : damaged();
   });
