@@ -208,7 +208,7 @@ test('every caller is told the same as of books read anew, after every change', 
   const { body } = await ask('broker', `/deals/${deal}/qoe/computed`);
   expect(body.earnings.length).toBeGreaterThan(2);
   expect(body.bridge.kept.count).toBeGreaterThan(0);
-});
+}, 240_000);
 
 /** The tool's list of periods, of the rows as they stand in the database. */
 async function listedNow(start: string | null, end: string | null) {

@@ -282,6 +282,7 @@ const forEarlierNodes: readonly string[] = [
   'home_queue',
   'latest_activity',
   'client_is_by_document',
+  'books_of',
 ];
 
 /** What the server's own code sends, as one text. */
