@@ -144,11 +144,11 @@ CREATE POLICY editors_add ON public.accounting_snapshots FOR INSERT TO dealkeep_
     WITH CHECK ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])));
 CREATE POLICY editors_change ON public.accounting_snapshots FOR UPDATE TO dealkeep_server
     USING ((deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[])) OR (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['qoe:write'::text]) AS deals_acting_as))::uuid[])));
+CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('100', 'requested_by', 'requested_at', 'snapshots');
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.accounting_snapshots FOR EACH ROW WHEN (new.status <> 'failed'::text) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.check_move('snapshot', 'status');
-CREATE TRIGGER limit_a_day BEFORE INSERT ON public.accounting_snapshots FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('100', 'requested_by', 'requested_at', 'snapshots');
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.accounting_snapshots FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('500', 'snapshots');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.accounting_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('accounting_snapshot');
 CREATE TRIGGER note_new AFTER INSERT ON public.accounting_snapshots REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('accounting_snapshot');
@@ -391,13 +391,13 @@ CREATE POLICY brokers_and_owners_change ON public.closing_conditions FOR UPDATE 
     USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'conditions:write'::text]) AS deals_acting_as))::uuid[])) OR owner_user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['seller'::text, 'buyer'::text, 'advisor'::text]) AS deals_acting_as))::uuid[])));
 CREATE POLICY brokers_take_out ON public.closing_conditions FOR DELETE TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'conditions:write'::text]) AS deals_acting_as))::uuid[]));
+CREATE TRIGGER a_has_room BEFORE INSERT ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'closing conditions');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.announce('conditions', 'id');
 CREATE TRIGGER check_change BEFORE UPDATE ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.check_condition_change();
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.check_move('closing_condition', 'status');
 CREATE TRIGGER check_owner BEFORE INSERT OR UPDATE OF owner_user_id ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.check_owner_takes_part();
 CREATE TRIGGER keep_reminders AFTER INSERT OR DELETE OR UPDATE OF status, deadline ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
-CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.closing_conditions FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'closing conditions');
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.closing_conditions FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('1000', 'closing conditions');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.closing_conditions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('closing_condition');
 CREATE TRIGGER note_new AFTER INSERT ON public.closing_conditions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('closing_condition');
@@ -550,9 +550,9 @@ CREATE POLICY brokers_change ON public.contradiction_answers FOR UPDATE TO dealk
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY brokers_take_back ON public.contradiction_answers FOR DELETE TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE TRIGGER a_has_room BEFORE INSERT ON public.contradiction_answers FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'answers to contradictions');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.contradiction_answers FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.contradiction_answers FOR EACH ROW EXECUTE FUNCTION app.announce_contradiction_answer();
-CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.contradiction_answers FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'answers to contradictions');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.contradiction_answers FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER stamp BEFORE UPDATE ON public.contradiction_answers FOR EACH ROW EXECUTE FUNCTION app.stamp_contradiction_answer();
 GRANT DELETE, INSERT (deal_id, contradiction, figures, status, why), SELECT, UPDATE (figures, status, why, released_at) ON public.contradiction_answers TO dealkeep_server;
@@ -791,10 +791,10 @@ CREATE POLICY deal_side_adds ON public.documents FOR INSERT TO dealkeep_server
     WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'documents:write'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY deal_side_changes ON public.documents FOR UPDATE TO dealkeep_server
     USING (removed_at IS NULL AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[])));
+CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.documents FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.documents FOR EACH ROW EXECUTE FUNCTION app.announce('documents', 'id');
 CREATE TRIGGER finish_upload AFTER INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
-CREATE TRIGGER limit_a_day BEFORE INSERT ON public.documents FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.documents FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('500', 'documents', '100000000');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.documents REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_documents('document');
 CREATE TRIGGER note_new AFTER INSERT ON public.documents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('document');
@@ -896,10 +896,10 @@ CREATE POLICY those_in_diligence_add ON public.financing_sources FOR INSERT TO d
     WITH CHECK ((deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[])) AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY those_in_diligence_change ON public.financing_sources FOR UPDATE TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[]));
+CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'sources of financing');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.announce('financing', 'id');
 CREATE TRIGGER check_move BEFORE UPDATE OF commitment_status ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.check_move('financing_source', 'commitment_status');
-CREATE TRIGGER limit_a_day BEFORE INSERT ON public.financing_sources FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'sources of financing');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.financing_sources REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('financing_source');
 CREATE TRIGGER note_new AFTER INSERT ON public.financing_sources REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('financing_source');
 CREATE TRIGGER note_removed AFTER DELETE ON public.financing_sources REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('financing_source');
@@ -1015,10 +1015,10 @@ CREATE POLICY those_in_diligence_add ON public.findings FOR INSERT TO dealkeep_s
     WITH CHECK ((deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[])) AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY those_in_diligence_change ON public.findings FOR UPDATE TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[]));
+CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.findings FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'findings');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.announce('findings', 'id');
 CREATE TRIGGER check_owner BEFORE INSERT OR UPDATE OF owner_user_id ON public.findings FOR EACH ROW EXECUTE FUNCTION app.check_owner_takes_part();
-CREATE TRIGGER limit_a_day BEFORE INSERT ON public.findings FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'findings');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.findings REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('finding');
 CREATE TRIGGER note_new AFTER INSERT ON public.findings REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('finding');
 CREATE TRIGGER note_removed AFTER DELETE ON public.findings REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('finding');
@@ -1160,9 +1160,9 @@ CREATE POLICY editors_add ON public.normalizations FOR INSERT TO dealkeep_server
     WITH CHECK (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
 CREATE POLICY editors_take_out ON public.normalizations FOR DELETE TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'normalizations');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
-CREATE TRIGGER limit_a_day BEFORE INSERT ON public.normalizations FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'normalizations');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.normalizations REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('normalization');
 CREATE TRIGGER note_new AFTER INSERT ON public.normalizations REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('normalization');
 CREATE TRIGGER note_removed AFTER DELETE ON public.normalizations REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('normalization');
@@ -1292,6 +1292,7 @@ CREATE POLICY brokers_and_admins_change_them ON public.participants FOR UPDATE T
     USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) OR ((( SELECT d.organization_id
    FROM public.deals d
   WHERE d.id = participants.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
+CREATE TRIGGER a_has_room BEFORE INSERT ON public.participants FOR EACH ROW EXECUTE FUNCTION app.limit_people();
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.participants FOR EACH ROW WHEN (new.role <> 'broker'::text) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.participants FOR EACH ROW WHEN (new.role <> 'broker'::text AND new.status = 'invited'::text) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.announce('participants', 'id');
@@ -1300,7 +1301,6 @@ CREATE TRIGGER check_advised BEFORE INSERT OR UPDATE OF advises ON public.partic
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.check_move('participant', 'status');
 CREATE TRIGGER forget_visits AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.forget_visits();
 CREATE TRIGGER leave_workspace AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.leave_workspace();
-CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.participants FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('2000', 'people');
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('1000', 'people on deals');
 CREATE TRIGGER narrow_again AFTER INSERT OR UPDATE ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.narrow_again();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.participants REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('participant');
@@ -1404,10 +1404,10 @@ CREATE POLICY deal_side_adds ON public.production_documents FOR INSERT TO dealke
     WITH CHECK (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'documents:write'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY deal_side_changes ON public.production_documents FOR UPDATE TO dealkeep_server
     USING (removed_at IS NULL AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[])));
+CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.announce('documents', 'id');
 CREATE TRIGGER finish_upload AFTER INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.finish_upload();
-CREATE TRIGGER limit_a_day BEFORE INSERT ON public.production_documents FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('1000', 'uploaded_by', 'uploaded_at', 'documents');
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.production_documents FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('500', 'documents', '100000000');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.production_documents REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_documents('production_document');
 CREATE TRIGGER note_new AFTER INSERT ON public.production_documents REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('production_document');
@@ -1446,9 +1446,9 @@ CREATE POLICY editors_change ON public.qoe_checklist FOR UPDATE TO dealkeep_serv
     USING (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
 CREATE POLICY editors_take_out ON public.qoe_checklist FOR DELETE TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.qoe_deals(true) AS qoe_deals))::uuid[]));
+CREATE TRIGGER a_has_room BEFORE INSERT ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'rows of the checklist');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'id');
-CREATE TRIGGER limit_of_deal BEFORE INSERT ON public.qoe_checklist FOR EACH ROW EXECUTE FUNCTION app.limit_of_deal('500', 'rows of the checklist');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.qoe_checklist REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('qoe_checklist_item');
 CREATE TRIGGER note_new AFTER INSERT ON public.qoe_checklist REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('qoe_checklist_item');
 CREATE TRIGGER note_removed AFTER DELETE ON public.qoe_checklist REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('qoe_checklist_item');
@@ -1572,11 +1572,11 @@ CREATE POLICY buyers_under_nda_ask ON public.questions FOR INSERT TO dealkeep_se
     WITH CHECK (asked_by = (( SELECT app.user_id() AS user_id)) AND status = 'pending_broker_review'::text AND (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])) AND (deal_id = ANY ((( SELECT app.deals_under_nda() AS deals_under_nda))::uuid[])));
 CREATE POLICY each_moves_it_on ON public.questions FOR UPDATE TO dealkeep_server
     USING ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text, 'seller'::text]) AS deals_acting_as))::uuid[])) OR asked_by = (( SELECT app.user_id() AS user_id)));
+CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.questions FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'asked_by', 'asked_at', 'questions');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.announce('questions', 'id');
 CREATE TRIGGER check_a_move BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_move('question', 'status');
 CREATE TRIGGER check_b_mover BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_question_mover();
-CREATE TRIGGER limit_a_day BEFORE INSERT ON public.questions FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'asked_by', 'asked_at', 'questions');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.questions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('question');
 CREATE TRIGGER note_new AFTER INSERT ON public.questions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('question');
 CREATE TRIGGER note_removed AFTER DELETE ON public.questions REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('question');
@@ -8351,6 +8351,33 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.limit_people()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  part constant int := 2000;
+  ever constant int := 10000;
+  there record;
+begin
+  if not app.has_caller() or new.role = 'broker' then
+    return new;
+  end if;
+  perform from public.deals d where d.id = new.deal_id for no key update;
+  if exists (select from public.participants p where p.deal_id = new.deal_id and p.user_id = new.user_id) then
+    return new;
+  end if;
+  select count(*) as ever, count(*) filter (where p.status in ('invited', 'active')) as now into there
+    from public.participants p where p.deal_id = new.deal_id;
+  if there.now >= part or there.ever >= ever then
+    perform app.refuse('deal_full', format('A deal has room for %s people.', part));
+  end if;
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.limit_sandbox()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -13534,3 +13561,4 @@ $procedure$;
 -- 2e808be1b2b068d2d38c79235c9f29c613a5126adde8955f8a34f1cfe59376a9  156_deals_of_a_large_brokerage.sql
 -- 1b6bbb45b4ea4decaaaab786fb3acb708d5f390a8bf08a9f99047c6607bb8d11  157_indexes_to_delete_people_by.sql
 -- ad4fbca1c539a1a6e69cfd644b41a7d16d1134f4aa450b32f99cf756ee769317  158_room_for_people.sql
+-- efc3644fcfc1c2812435d4360fa3023666f245fe014fc6567c5019a7f90dfdf4  159_room_for_who_takes_over.sql

@@ -283,6 +283,18 @@ check('a person, a deal and a finding take only so many records; loading takes m
   const invite = (deal: string) =>
     `select app.invite_to_deal('${deal}', 'one-more@example.test', 'One more', 'viewer', null)`;
   assert.equal(await as('broker', invite(on.deal)), 'deal_full');
+  // Who is on it already is invited anew, and brokers find room: a full deal can be handed over.
+  assert.equal(await as('broker', invite(on.deal).replace('one-more@', 'room-1@')), 'done');
+  assert.equal(await as('broker', invite(on.deal).replace(`'viewer'`, `'broker'`)), 'done');
+  // Those who were removed take no room.
+  assert.equal(
+    await past(
+      null,
+      `update participants set status = 'removed' where deal_id = '${on.deal}' and invited_name is null and role = 'viewer'`,
+    ),
+    'done',
+  );
+  assert.equal(await as('broker', invite(on.deal)), 'done');
   const add = `insert into findings (deal_id, participant_id, category, title, severity, created_by)
     select '${on.deal}', '${on.broker}', 'tax', 'T', 'minor', '${person('broker')}'`;
   assert.equal(await past(null, many(add, 200)), 'done');

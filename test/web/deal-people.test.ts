@@ -287,6 +287,13 @@ describe('an invitation', () => {
     expect(await answer('accept')).toBe(200);
   });
 
+  test('sent together are all sent', async () => {
+    const broker = await web.as('broker');
+    const together = Array.from({ length: 24 }, (_, nth) => broker.ask(path, person(`together-${nth}@example.test`)));
+    const statuses = (await Promise.all(together)).map(({ status }) => status);
+    expect(statuses).toEqual(Array.from({ length: 24 }, () => 201));
+  });
+
   test('of one brokerage do not crowd out those of others', async () => {
     const [{ id: flooded } = { id: '' }] = await web.service.sql<{ id: string }>(
       `insert into users (email, name) values ('flooded@example.test', 'Flooded') returning id`,
