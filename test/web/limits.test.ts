@@ -53,6 +53,25 @@ test('a person has so many requests a minute in all sessions together, and nobod
   expect((await from(one, '203.0.113.1')()).status).toBe(200);
 });
 
+test('a session that has ended uses up nothing of its person', async () => {
+  standInNewMinute();
+  const seller = web.scene.people['seller']!;
+  const [ended, own] = [await signInAs(web.service, seller), await signInAs(web.service, seller)];
+  for (const session of [ended, own]) expect((await from(session, '203.0.113.5')()).status).toBe(200);
+  const signedOut = await fetch(`${web.service.origin}/api/auth/sign-out`, {
+    method: 'POST',
+    body: '{}',
+    headers: { ...ended.headers, 'content-type': 'application/json' },
+  });
+  expect(signedOut.status).toBe(200);
+  standInNewMinute();
+  for (let nth = 0; nth < 3; nth += 1) expect((await from(ended, '203.0.113.5')()).status).toBe(401);
+  const refused = await many(80, from(ended, '203.0.113.5'));
+  expect(refused.some(({ status }) => status === 429)).toBe(true);
+  const answers = await many(59, from(own, '203.0.113.6'));
+  expect(answers.filter(({ status }) => status === 200)).toHaveLength(59);
+});
+
 test('an address has so many, whatever sessions it makes up', async () => {
   standInNewMinute();
   let made = 0;

@@ -29,5 +29,7 @@ export function limitRequests({ limits }: Services): MiddlewareHandler {
     await next();
     const person = personIdOf(c);
     if (person !== null) people.set(digest, person);
+    // Of a session that has ended: who holds its token still must not use up what its person may ask.
+    else if (c.res.status === 401) people.forget(digest);
   };
 }
