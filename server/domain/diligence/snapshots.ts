@@ -65,9 +65,9 @@ export type PlRow = InPeriod & { readonly period_label: string } & { readonly [A
 export type CustomerRow = InPeriod & { readonly customer_name: string; readonly revenue_total: string };
 
 /** Whether the caller may import into a deal, and the currency of rows that name none. */
-export const importsInto = row<{ editor: boolean; currency: string }, [dealId: string]>(
+export const importsInto = row<{ editor: boolean; currency: string; organization_id: string }, [dealId: string]>(
   'imports_into',
-  `select id = any ((select app.qoe_deals(true))::uuid[]) as editor, currency from deals where id = $1`,
+  `select id = any ((select app.qoe_deals(true))::uuid[]) as editor, currency, organization_id from deals where id = $1`,
 );
 
 /** Fails the snapshots that nobody works on any more. */

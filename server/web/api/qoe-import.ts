@@ -23,7 +23,7 @@ import { isTooDeep } from '../../http/json-text.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { originOf } from '../../http/origin.ts';
 import { withinDeal } from '../../domain/visibility/within.ts';
-import { asPerson, asPersonWithin } from '../../http/person.ts';
+import { asPerson, asPersonWithin, personIdOf } from '../../http/person.ts';
 import { notAllowed, Problem, problemOf } from '../../http/problem.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';
 import { csvHeaders, unreadable } from './csv.ts';
@@ -119,7 +119,8 @@ export function qoeImportRoutes(services: Services) {
     if (!into?.editor) throw notAllowed();
     const { bytes, chosen } = await fileOf(c);
     const { signal } = c.req.raw;
-    const books = await readBooks(bytes, type, { id: dealId, currency: into.currency, chosen, remembered, signal });
+    const whose = [into.organization_id, personIdOf(c) ?? ''] as const;
+    const books = await readBooks(bytes, type, { whose, currency: into.currency, chosen, remembered, signal });
     return { books, chosen };
   };
 

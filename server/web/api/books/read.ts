@@ -3,6 +3,7 @@
 import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
 import { othersFirst, parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
 import { readCell } from '../../../csv.ts';
+import type { Whose } from '../../../http/apart.ts';
 import {
   isIncome,
   mappedBooks,
@@ -68,10 +69,10 @@ async function readCsv(bytes: Uint8Array): Promise<Table[]> {
   return [{ name: '', rows: (await parseCsv(csv)).map((cells) => cells.map(readCell)) }];
 }
 
-async function tablesOf(bytes: Uint8Array, { id, signal }: BooksFor): Promise<Table[]> {
+async function tablesOf(bytes: Uint8Array, { whose, signal }: BooksFor): Promise<Table[]> {
   if (bytes[0] !== 0x50 || bytes[1] !== 0x4b) return readCsv(bytes);
   try {
-    return await readXlsx(bytes, id, signal);
+    return await readXlsx(bytes, whose, signal);
   } catch (error) {
     if (error instanceof Unreadable) throw unreadable(error.message);
     throw error;
@@ -130,7 +131,8 @@ function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Co
 
 /** For which deal a file is read, and what its accounts count to: as was chosen, null before, and as is remembered of it. */
 export interface BooksFor {
-  readonly id: string;
+  /** Whose turn it is to have a workbook read. */
+  readonly whose: Whose;
   readonly currency: string;
   readonly chosen: AccountLines | null;
   readonly remembered: AccountLines;

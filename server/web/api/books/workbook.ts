@@ -1,7 +1,7 @@
 /** XLSX workbooks as tables of text, read so that no workbook can take more than its share of memory and time. */
 
 import path from 'node:path';
-import { doneApart, inTurn } from '../../../http/apart.ts';
+import { doneApart, inTurn, type Whose } from '../../../http/apart.ts';
 import { Problem, retryAfter } from '../../../http/problem.ts';
 import type { Reading, Table } from './workbook-reader.ts';
 
@@ -16,7 +16,7 @@ export class Unreadable extends Error {
 const damaged = () => new Unreadable('This is no XLSX workbook, or it is damaged: save it again as XLSX or CSV.');
 const tooLarge = () => new Unreadable('This workbook holds too much: keep the sheet with the figures alone.');
 
-/** Of a deal, and of all. */
+/** Of a person, and of all. */
 const turn = inTurn(
   { each: 2, all: 8, waitMillis: 25_000 },
   () => new Problem(503, 'busy', 'Other workbooks are being read. Try again in a moment.', retryAfter(10)),
@@ -26,11 +26,11 @@ const turn = inTurn(
 const readerProgram = path.join(import.meta.dirname, `workbook-reader${path.extname(import.meta.filename)}`);
 
 /**
- * The sheets of a workbook for a deal, their numbers as text with every digit; `signal` says that nobody waits for them any more.
+ * The sheets of a workbook, their numbers as text with every digit; `signal` says that nobody waits for them any more.
  * Throws {@link Unreadable}, and a problem of 503 while too many wait.
  */
-export function readXlsx(bytes: Uint8Array, dealId: string, signal: AbortSignal): Promise<Table[]> {
-  return turn([dealId], signal, async () => {
+export function readXlsx(bytes: Uint8Array, whose: Whose, signal: AbortSignal): Promise<Table[]> {
+  return turn(whose, signal, async () => {
     const { sheets, fault } = await doneApart<Reading>(readerProgram, limits, bytes, tooLarge, signal);
     if (sheets) return sheets;
     throw fault === 'too large' ? tooLarge() : damaged();
