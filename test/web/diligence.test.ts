@@ -65,7 +65,10 @@ describe('findings', () => {
     expect(body.items).toContainEqual(expect.objectContaining({ id: added.id, comment_count: 300 }));
     expect(JSON.stringify(body)).not.toMatch(/x{100}|y{100}/);
     const { comments, history } = (await as('seller').ask(`/findings/${added.id}`)).body;
-    expect([comments.length, history.length]).toEqual([300, 151]);
+    // The latest, as far as they are not too long together.
+    expect([comments.length, history.length]).toEqual([32, 32]);
+    const { body: said } = await as('exclusive buyer').ask(`/findings/${added.id}/comments`, { body: 'And at last.' });
+    expect([said.comments.length, said.comments.at(-1).body, said.comment_count]).toEqual([32, 'And at last.', 301]);
   });
 
   test('of another side are as if they did not exist', async () => {

@@ -117,6 +117,7 @@ export interface ListedFinding extends Finding {
   comment_count: number;
 }
 
+/** With the latest comments and changes: `comment_count` tells how many comments there are. */
 export interface FindingOnPage extends ListedFinding {
   comments: (FindingComment & { created_by_name: string | null })[];
   history: (Omit<FindingChange, 'changed_by'> & { changed_by_name: string | null })[];
@@ -135,15 +136,25 @@ export const findingsOnPage = rows<ListedFinding, [dealId: string]>(
    limit 500`,
 );
 
+/** The most characters of comments, and of notes, that are told of a finding at once. */
+const mostCharacters = 256_000;
+
+/** The latest rows about finding `f`, at most so many and at most so long together. */
+const latest = (table: string, at: string, told: string, most: number) => `
+  select * from (
+    select l.*, sum(length(coalesce(l.${told}, ''))) over (order by l.${at} desc, l.id desc) as characters
+    from ${table} l where l.finding_id = f.id order by l.${at} desc, l.id desc limit ${most}) latest
+  where latest.characters <= ${mostCharacters}`;
+
 const select = `
   select ${named}, ${commentCount},
     coalesce((select json_agg(json_build_object('id', c.id, 'body', c.body, 'created_by', u.id,
         'created_by_name', u.name, 'created_at', ${instant('c.created_at')}) order by c.created_at, c.id)
-      from (select * from finding_comments c where c.finding_id = f.id order by c.created_at desc, c.id desc limit 500) c
+      from (${latest('finding_comments', 'created_at', 'body', 500)}) c
       ${knownPerson('u', 'c.created_by', 'f.deal_id')}), '[]') as comments,
     coalesce((select json_agg(json_build_object('from_status', h.from_status, 'to_status', h.to_status, 'notes', h.notes,
         'changed_by_name', u.name, 'changed_at', ${instant('h.changed_at')}) order by h.changed_at, h.id)
-      from (select * from finding_changes h where h.finding_id = f.id order by h.changed_at desc, h.id desc limit 200) h
+      from (${latest('finding_changes', 'changed_at', 'notes', 200)}) h
       ${knownPerson('u', 'h.changed_by', 'f.deal_id')}), '[]') as history
   from ${tables}`;
 

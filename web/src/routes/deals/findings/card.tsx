@@ -59,8 +59,13 @@ function Past({ finding: { id, deal_id } }: { finding: Finding }) {
   const query = useQuery(findingQuery(deal_id, id));
   return (
     <Loaded query={query} skeleton={<SkeletonText lines={2} />}>
-      {({ comments, history }) => (
+      {({ comments, history, comment_count: count }) => (
         <ol className="mt-2 flex flex-col gap-3">
+          {comments.length < count && (
+            <li className="text-sm text-faint">
+              The latest {comments.length} of {count} comments are shown.
+            </li>
+          )}
           {history.map((change) => (
             <li key={change.changed_at} className="text-sm text-faint">
               {change.changed_by_name ?? 'Someone'}{' '}
