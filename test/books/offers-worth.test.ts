@@ -369,6 +369,28 @@ test('on the page of offers the broker compares them, and computes coverage with
     await expect.poll(() => years.getByRole('row').count()).toBe(11);
     await page.getByText('Rules of the SBA for 7(a) loans').waitFor();
 
+    // A reload shows the same, and so does the link for somebody else of the deal's side, in the same order of things.
+    await page.getByLabel(/^Buyer’s own money/).fill('1,234,567.89');
+    await page.getByRole('button', { name: 'Compute coverage by year' }).click();
+    await expect.poll(() => page.url()).toMatch(/equity=[^&]*1234567\.89/);
+    const told = await years.innerText();
+    await page.reload();
+    await years.waitFor();
+    expect(await years.innerText()).toBe(told);
+    expect(await page.getByLabel(/^Loan: years/).inputValue()).toBe('10');
+    expect(await page.getByLabel(/^Buyer’s own money/).inputValue()).toBe('1,234,567.89');
+    expect(await page.getByLabel('If it were accepted').locator('option:checked').innerText()).toBe('exclusive buyer');
+    const address = page.url();
+    // Nothing that is written of a request tells what was typed.
+    expect(web.service.log.filter((line) => line.includes('1234567'))).toEqual([]);
+    await page.goto(address.replace(/rate=[^&]*/, 'rate=999'));
+    await page.getByText('The terms in this address cannot be computed with').waitFor();
+    await page.getByRole('button', { name: 'Leave them out' }).click();
+    await worth.waitFor();
+    expect(await years.count()).toBe(0);
+    await page.goto(address);
+    await years.waitFor();
+
     // What is added to the books elsewhere is in the multiples when the page is opened again.
     await page.getByRole('link', { name: 'QoE', exact: true }).click();
     await page.getByRole('button', { name: 'Add adjustment' }).click();

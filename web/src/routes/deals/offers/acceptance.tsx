@@ -12,11 +12,15 @@ import { DayText } from '../../../components/time.tsx';
 import { MoneyField } from '../../../components/value-fields.tsx';
 import { useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
+import { termNames, type TermName } from './search.ts';
 import { Figures, times } from './worth.tsx';
 
-type Named = 'rate' | 'years' | 'note_rate' | 'note_years' | 'note_standby';
-
-const fields: readonly { name: Named; label: string; hint: string; mode: 'decimal' | 'numeric' }[] = [
+const fields: readonly {
+  name: Exclude<TermName, 'equity'>;
+  label: string;
+  hint: string;
+  mode: 'decimal' | 'numeric';
+}[] = [
   { name: 'rate', label: 'Loan: rate', hint: 'Percent a year, like 10.25.', mode: 'decimal' },
   { name: 'years', label: 'Loan: years', hint: 'At most 40.', mode: 'numeric' },
   { name: 'note_rate', label: 'Seller note: rate', hint: 'As the loan if empty.', mode: 'decimal' },
@@ -30,7 +34,7 @@ interface TermsFormProps {
   currency: string;
 }
 
-const nothing: Record<Named | 'equity', string> = {
+const nothing: Record<TermName, string> = {
   rate: '',
   years: '',
   note_rate: '',
@@ -39,7 +43,7 @@ const nothing: Record<Named | 'equity', string> = {
   equity: '',
 };
 
-/** Terms to see what they come to; they are kept nowhere. */
+/** Terms to see what they come to; they are kept in the page's address alone. */
 function TermsForm({ typed, onTyped, currency }: TermsFormProps) {
   const { deal } = useDeal();
   const client = useQueryClient();
@@ -50,7 +54,7 @@ function TermsForm({ typed, onTyped, currency }: TermsFormProps) {
     ),
   });
   const form = useForm({
-    initial: nothing,
+    initial: { ...nothing, ...Object.fromEntries(termNames.map((name) => [name, typed[name] ?? ''])) },
     draft: null,
     submit: (values) => client.fetchQuery(worthQuery(deal.id, withTerms(values))),
     onDone: (_found, values) => onTyped(withTerms(values)),
@@ -72,7 +76,9 @@ function TermsForm({ typed, onTyped, currency }: TermsFormProps) {
         <Button type="submit" pending={form.pending}>
           Compute coverage by year
         </Button>
-        <p className="text-sm text-faint">What you type is kept nowhere.</p>
+        <p className="text-sm text-faint">
+          What you type is kept in this page’s address alone: a link to it shows the same.
+        </p>
       </div>
     </form>
   );

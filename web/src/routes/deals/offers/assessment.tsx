@@ -1,12 +1,15 @@
 /** Below the offers themselves: what they come to against the books, and what accepting one would mean. */
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { worthQuery } from '../../../api/offers.ts';
 import type { Offer, OfferAssessment, TypedTerms } from '../../../api/shapes.ts';
+import { Button } from '../../../components/button.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
+import { Notice } from '../../../components/notice.tsx';
+import { paths } from '../../../paths.ts';
 import { useDeal } from '../context.ts';
 import { CoverageCard, SbaCard } from './acceptance.tsx';
+import { offersRoute, typedIn, type OffersSearch } from './search.ts';
 import { SideBySide } from './side-by-side.tsx';
 import { AddBacksWorth, calls, OffersWorth } from './worth.tsx';
 
@@ -15,11 +18,13 @@ interface FiguresProps {
   data: OfferAssessment;
   typed: TypedTerms;
   onTyped: (typed: TypedTerms) => void;
+  /** The id of the one that somebody chose. */
+  chosen: string | undefined;
+  onChosen: (id: string) => void;
 }
 
 /** What one of the offers would mean if it were accepted. */
-function IfAccepted({ offers, data, typed, onTyped }: FiguresProps) {
-  const [chosen, setChosen] = useState<string | null>(null);
+function IfAccepted({ offers, data, typed, onTyped, chosen, onChosen }: FiguresProps) {
   const offer = offers.find(({ id }) => id === chosen) ?? offers.find(({ agreed }) => agreed) ?? offers[0];
   const worth = data.offers.find(({ offer_id }) => offer_id === offer?.id);
   if (!offer || !worth) return null;
@@ -31,7 +36,7 @@ function IfAccepted({ offers, data, typed, onTyped }: FiguresProps) {
         <Field label="If it were accepted" className="sm:max-w-80">
           <Select
             value={offer.id}
-            onChange={setChosen}
+            onChange={onChosen}
             options={offers.map((one) => ({ value: one.id, label: calls(one) }))}
           />
         </Field>
@@ -48,9 +53,30 @@ function IfAccepted({ offers, data, typed, onTyped }: FiguresProps) {
 /** The figures of the offers that are shown, as far as the reader may see what they are computed of; nothing until they are there. */
 export function Assessment({ offers }: { offers: readonly Offer[] }) {
   const { deal } = useDeal();
-  const [typed, setTyped] = useState<TypedTerms>({});
-  const { data, isPending } = useQuery(worthQuery(deal.id, typed));
+  const search = offersRoute.useSearch();
+  const navigate = offersRoute.useNavigate();
+  const typed = typedIn(search);
+  const { data, isPending, isError } = useQuery(worthQuery(deal.id, typed));
+  const keep = (kept: OffersSearch) =>
+    void navigate({
+      to: paths.dealOffers,
+      params: { dealId: deal.id },
+      search: kept,
+      replace: true,
+      resetScroll: false,
+    });
+  const { first, second, accepted } = search;
+  const setTyped = (terms: TypedTerms) =>
+    keep({ ...(first && { first }), ...(second && { second }), ...(accepted && { accepted }), ...terms });
   if (isPending) return null;
+  if (isError && !data && Object.keys(typed).length > 0)
+    return (
+      <Notice title="The terms in this address cannot be computed with">
+        <Button size="sm" onClick={() => setTyped({})}>
+          Leave them out
+        </Button>
+      </Notice>
+    );
   const told = offers.filter(({ id }) => data?.offers.some(({ offer_id }) => offer_id === id));
   const hasFigures = data?.offers.some(({ money, multiples }) => money !== null || multiples !== null) ?? false;
   return (
@@ -63,7 +89,16 @@ export function Assessment({ offers }: { offers: readonly Offer[] }) {
         />
       )}
       <SideBySide offers={offers} best={data?.compared} typed={typed} />
-      {data && hasFigures && <IfAccepted offers={told} data={data} typed={typed} onTyped={setTyped} />}
+      {data && hasFigures && (
+        <IfAccepted
+          offers={told}
+          data={data}
+          typed={typed}
+          onTyped={setTyped}
+          chosen={accepted}
+          onChosen={(id) => keep({ ...search, accepted: id })}
+        />
+      )}
     </>
   );
 }

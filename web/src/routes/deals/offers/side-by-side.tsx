@@ -1,6 +1,5 @@
 /** Two offers of one's choice, or two revisions of one, side by side: what differs, and by how much. */
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { getRouteApi } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { againstQuery, revisionsQuery } from '../../../api/offers.ts';
 import type { ComparedLine, Id, Offer, OfferAssessment, TwoOffers, TypedTerms } from '../../../api/shapes.ts';
@@ -20,8 +19,7 @@ import { useBreakpoint } from '../../../lib/use-media.ts';
 import { paths } from '../../../paths.ts';
 import { useDeal } from '../context.ts';
 import { wholeNumber } from '../../../lib/whole-number.ts';
-
-const route = getRouteApi('/app/deals/$dealId/offers');
+import { offersRoute } from './search.ts';
 
 /** Where the page has the comparison: what links lead to. */
 export const sideBySide = 'side-by-side';
@@ -241,8 +239,8 @@ interface SideBySideProps {
 /** Any two of the offers that the reader sees; the address keeps which. Nothing where there are no two. */
 export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode {
   const { deal } = useDeal();
-  const search = route.useSearch();
-  const navigate = route.useNavigate();
+  const search = offersRoute.useSearch();
+  const navigate = offersRoute.useNavigate();
   const [highest, next] = offers;
   const alone = next === undefined && highest && highest.revision_number > 1 ? highest : undefined;
   const before = useInfiniteQuery({
@@ -261,7 +259,7 @@ export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode 
     void navigate({
       to: paths.dealOffers,
       params: { dealId: deal.id },
-      search: { first: one, second: two },
+      search: { ...search, first: one, second: two },
       replace: true,
       resetScroll: false,
     });
