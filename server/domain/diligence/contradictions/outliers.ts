@@ -1,5 +1,6 @@
 /** Sudden changes of sign and scale, and what the rows would say without them. */
 
+import { accountLines } from '../account-lines.ts';
 import { datesOf, type BookedPeriod } from '../books.ts';
 import { dayAfter, wholeMonths } from '../calendar.ts';
 import {
@@ -25,14 +26,7 @@ import { labelOf, lineNames, listed } from './words.ts';
 type Row = BookedPeriod;
 
 /** Lines that have the same sign in every month of a healthy business. Tax, net income and EBITDA change theirs. */
-const signed: readonly PlAmount[] = [
-  'revenue',
-  'cost_of_goods_sold',
-  'operating_expenses',
-  'owner_compensation',
-  'depreciation_amortization',
-  'interest_expense',
-];
+const signed: readonly PlAmount[] = accountLines.filter((line) => line !== 'tax_expense');
 
 /** Rows as long as each other, of one length after the other: a year is compared with years. */
 function series(rows: readonly Row[]): Row[][] {
