@@ -7,7 +7,7 @@ import { claimDeliveries, queueWebhooks, type ClaimedLot } from '../domain/webho
 import type { Services } from '../services.ts';
 import { startDelivering } from '../woken.ts';
 import { openReceivers } from './connections.ts';
-import { inTurn } from './in-turn.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 import { openNotes } from './notes.ts';
 import { Sending } from './sending.ts';
 
@@ -43,7 +43,7 @@ export function openWebhooks(services: Services): WebhookDelivery {
     running.add(run);
   }
 
-  const claim = inTurn(async () => {
+  const claim = oneAtATime(async () => {
     const room = webhooksAtOnce - running.size;
     if (stopping.signal.aborted || room === 0) return;
     // What becomes due by them is taken when one of them has ended.
@@ -51,7 +51,7 @@ export function openWebhooks(services: Services): WebhookDelivery {
   });
 
   /** Writes deliveries of what has changed; those that are written are sent meanwhile. */
-  const queue = inTurn(async () => {
+  const queue = oneAtATime(async () => {
     while (!stopping.signal.aborted && (await database.run(queueWebhooks()))) await claim();
   });
 

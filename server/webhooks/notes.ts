@@ -3,7 +3,7 @@
 import { noteDeliveries, type ClaimedDelivery, type NotedLot } from '../domain/webhooks/deliveries.ts';
 import type { Services } from '../services.ts';
 import { noteEnd } from '../woken.ts';
-import { inTurn } from './in-turn.ts';
+import { oneAtATime } from './one-at-a-time.ts';
 
 /** How many deliveries of a webhook are taken together. */
 export const takenAtOnce = 50;
@@ -54,7 +54,7 @@ export function openNotes({ database, log }: Pick<Services, 'database' | 'log'>)
       const all = [...(before?.lot.attempts ?? []), ...attempts];
       ended.set(key, { lot: { ...part, more, held: more === 0 ? [] : held, attempts: all }, take: wanted });
     },
-    note: inTurn(async () => {
+    note: oneAtATime(async () => {
       while (ended.size > 0) {
         const parts = [...ended.values()];
         ended = new Map();

@@ -1,5 +1,5 @@
 /** Runs `work`, never twice at the same time, and again when it was asked for meanwhile. */
-export function inTurn(work: () => Promise<void>): () => Promise<void> {
+export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let isWanted = false;
   let running: Promise<void> | undefined;
   return () => {
