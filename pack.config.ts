@@ -9,7 +9,6 @@ import path from 'node:path';
 import { defineConfig, type Plugin } from 'vite';
 
 const here = import.meta.dirname;
-const built = path.join(here, 'dist/server');
 
 interface Package {
   readonly version?: string;
@@ -36,8 +35,12 @@ function accompanied(): Plugin {
     path.join(here, 'node_modules/@scalar/api-reference'),
     path.join(here, 'node_modules/@expo-google-fonts/inter'),
   ]);
+  let built = '';
   return {
     name: 'dealkeep:accompanied',
+    configResolved({ build: { outDir } }) {
+      built = path.resolve(here, outDir);
+    },
     generateBundle(_options, bundle) {
       for (const chunk of Object.values(bundle)) {
         if (chunk.type !== 'chunk') continue;
@@ -59,7 +62,7 @@ function accompanied(): Plugin {
             path.join(built, 'fonts', path.basename(file)),
           );
         const notices = await Promise.all([...packages].toSorted().map(notice));
-        await writeFile(path.join(here, 'dist/THIRD-PARTY.txt'), `${notices.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`);
+        await writeFile(path.join(built, '../THIRD-PARTY.txt'), `${notices.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`);
       },
     },
   };
@@ -76,7 +79,7 @@ export default defineConfig({
   ssr: { noExternal: true, target: 'node' },
   build: {
     ssr: true,
-    outDir: built,
+    outDir: 'dist/server',
     emptyOutDir: true,
     target: 'node24',
     // Errors name our functions, and a stack can be read.

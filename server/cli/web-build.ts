@@ -8,7 +8,8 @@ const root = path.join(import.meta.dirname, '../..');
 const sources = path.join(root, 'web');
 const built = path.join(sources, 'dist');
 
-function newest(directory: string): number {
+/** When something in the directory, or below it, was changed last; what was built in it does not count. */
+export function newest(directory: string): number {
   const times = readdirSync(directory, { withFileTypes: true }).map((entry) => {
     const inner = path.join(directory, entry.name);
     if (!entry.isDirectory()) return statSync(inner).mtimeMs;
@@ -33,10 +34,13 @@ export function needsBuild(): boolean {
 
 const limitMillis = 180_000;
 
-/** Builds it in a process of its own, which leaves no memory behind. Rejects with the end of what the build said. */
-export async function buildWeb(signal: AbortSignal): Promise<void> {
+/** Builds the web application. */
+export const buildWeb = (signal: AbortSignal): Promise<void> => build([sources], signal);
+
+/** Builds with Vite in a process of its own, which leaves no memory behind. Rejects with the end of what the build said. */
+export async function build(args: readonly string[], signal: AbortSignal): Promise<void> {
   const program = path.join(root, 'node_modules/vite/bin/vite.js');
-  const child = spawn(process.execPath, [program, 'build', sources, '--logLevel', 'error'], {
+  const child = spawn(process.execPath, [program, 'build', ...args, '--logLevel', 'error'], {
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
     signal: AbortSignal.any([signal, AbortSignal.timeout(limitMillis)]),

@@ -6,9 +6,11 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { program } from '../../bin/program.js';
 
-const launcher = path.join(import.meta.dirname, '../../bin/dealkeep.js');
+/** The bin of what the test run has compiled, or of the sources. */
+const bin = path.join(process.env['DEALKEEP_TEST_PROGRAM'] ?? path.join(import.meta.dirname, '../..'), 'bin');
+const launcher = path.join(bin, 'dealkeep.js');
+const { program } = (await import(path.join(bin, 'program.js'))) as typeof import('../../bin/program.js');
 
 export interface Ended {
   readonly code: number | null;
