@@ -17,11 +17,16 @@ function fastFiles(): string[] {
   return files.filter((file) => !long.test(file) && !slow.test(readFileSync(file, 'utf8')));
 }
 
-/** The slow files begin first, the larger before the smaller: none of them runs on alone at the end. */
+/** What takes longest of all, where the tests stand beside the file, or ask for much and wait. */
+const longest =
+  /\/(?:isolation\/two-worlds|web\/same-rows|web\/deal-pages|web\/settings-pages|http\/headers|tools\/faults|runtime\/(?:backup|life-cycle|own-database|database-faults|command-line)|policies\/lists|documents\/memory)\.test\.ts$/;
+
+/** The longest files begin first, then the slow ones, the larger before the smaller: none of them runs on alone at the end. */
 class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const weight = ({ moduleId }: TestSpecification) =>
-      statSync(moduleId).size * (slow.test(readFileSync(moduleId, 'utf8')) ? 1000 : 1);
+    const kind = (file: string) =>
+      longest.test(file) ? 3 : slow.test(readFileSync(file, 'utf8')) ? 2 : long.test(file) ? 1 : 0;
+    const weight = ({ moduleId }: TestSpecification) => kind(moduleId) * 1_000_000 + statSync(moduleId).size;
     return files.toSorted((one, other) => weight(other) - weight(one));
   }
 }
@@ -31,8 +36,8 @@ export default defineConfig(({ mode }) => ({
     include: mode === 'fast' ? fastFiles() : all,
     globalSetup: ['test/global-setup.ts'],
     pool: 'forks',
-    // More than two processors carry out at once: a test often waits for a page, a process or a time.
-    maxWorkers: 3,
+    // Twice as many as two processors carry out at once: a test often waits for a page, a process or a time.
+    maxWorkers: 4,
     // Reading the modules of the server anew for each file would take longer than most of the tests.
     isolate: false,
     sequence: { sequencer: SlowFirst },
