@@ -179,7 +179,7 @@ const queries: Readonly<Record<string, readonly string[]>> = {
   '/api/web/deals/:id/qoe/periods': ['?start_date=2026-01-01'],
   '/api/web/deals/:id/qoe/bridge': ['?period_label=FY2026'],
   '/api/web/deals/:id/offers/worth': ['?period_label=FY2026&rate=10&years=10&note_standby=10&equity=1000'],
-  '/api/web/deals/:id/qoe/customers': ['?as_of_period=2026-01-15'],
+  '/api/web/deals/:id/qoe/customers': ['?start_date=2026-01-01&end_date=2026-01-31'],
   '/api/web/deals/:id/activity': ['?limit=1'],
   '/api/web/qoe/template': ['?snapshot_type=profit_and_loss'],
   '/api/v1/contacts': [

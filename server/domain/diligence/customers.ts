@@ -176,27 +176,6 @@ const leftOut = (listing: readonly BookedCustomer[], currency: string): LeftOut[
 const currencyOf = (listing: readonly BookedCustomer[], { currency }: Pick<Resolved, 'currency'>): string =>
   listing.find((one) => one.currency === currency)?.currency ?? listing[0]?.currency ?? currency;
 
-/** The largest customer in the latest period of the upload completed last that tells of customers: what offers are held against. */
-export const largestCustomer = oncePer(function largestCustomer({
-  customers,
-  uploads,
-}: Pick<Books, 'customers' | 'uploads'>): BookedCustomer | null {
-  const completed = agesOf(uploads);
-  const age = ({ snapshot_id }: BookedCustomer): string => completed.get(snapshot_id) ?? '';
-  let largest: BookedCustomer | null = null;
-  for (const one of customers) {
-    const order =
-      largest &&
-      (byText(age(one), age(largest)) ||
-        byText(one.first, largest.first) ||
-        byText(one.last, largest.last) ||
-        compare(one.revenue, largest.revenue) ||
-        byText(largest.id, one.id));
-    if (order === null || order > 0) largest = one;
-  }
-  return largest;
-});
-
 /** What a customer's revenue is of that of all, behind larger ones with so much `before` it. */
 const shareIn = (
   { name, revenue: its }: BookedCustomer,
@@ -222,7 +201,7 @@ function sharesIn(its: readonly BookedCustomer[], of: Pick<Concentration, 'total
   });
 }
 
-const concentrationIn = (books: Books, listing: readonly BookedCustomer[]): Concentration | null => {
+const concentrated = (books: Books, listing: readonly BookedCustomer[]): Concentration | null => {
   const counting = resolved(books);
   const currency = currencyOf(listing, counting);
   const one = listing.find((customer) => customer.currency === currency);
@@ -264,13 +243,40 @@ const concentrationIn = (books: Books, listing: readonly BookedCustomer[]): Conc
 };
 
 const concentrations = oncePer((books: Books) =>
-  oncePer((listing: readonly BookedCustomer[]) => concentrationIn(books, listing)),
+  oncePer((listing: readonly BookedCustomer[]) => concentrated(books, listing)),
 );
 
+const concentrationOf = (books: Books, listing: readonly BookedCustomer[] | undefined): Concentration | null =>
+  listing === undefined ? null : concentrations(books)(listing);
+
 /** The concentration in the latest period that customers were uploaded of, or in the latest that holds the day; null without one. */
-export function concentration(books: Books, asOf: Day | null = null): Concentration | null {
-  const listing = listings(books).find(([one]) => one && (asOf === null || (one.first <= asOf && asOf <= one.last)));
-  return listing ? concentrations(books)(listing) : null;
+export const concentration = (books: Books, asOf: Day | null = null): Concentration | null =>
+  concentrationOf(
+    books,
+    listings(books).find(([one]) => one && (asOf === null || (one.first <= asOf && asOf <= one.last))),
+  );
+
+const isOf = ([one]: readonly BookedCustomer[], { first, last }: Pick<BookedPeriod, 'first' | 'last'>): boolean =>
+  one !== undefined && one.first === first && one.last === last;
+
+/** The same in exactly these dates. */
+export const concentrationIn = (books: Books, dates: Pick<BookedPeriod, 'first' | 'last'>): Concentration | null =>
+  concentrationOf(
+    books,
+    listings(books).find((listing) => isOf(listing, dates)),
+  );
+
+/**
+ * The largest customer of twelve months among those in the currency: of the year of these dates where customers were uploaded of it, else of the
+ * latest that they were uploaded of.
+ */
+export function largestOfYear(
+  books: Books,
+  dates: Pick<BookedPeriod, 'first' | 'last' | 'currency'>,
+): BookedCustomer | null {
+  const years = listings(books).filter(([one]) => one && wholeMonths(one.first, one.last) === 12n);
+  const year = years.find((listing) => isOf(listing, dates)) ?? years[0];
+  return year?.find(({ currency }) => currency === dates.currency) ?? null;
 }
 
 const largestChange = (a: CustomerChange, b: CustomerChange): number =>

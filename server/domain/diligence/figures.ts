@@ -1,6 +1,6 @@
 /** What completed snapshots say: profit and loss by period, concentration of customers. */
 
-import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { rows } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { listOfDeal } from '../visibility/list-of-deal.ts';
 
@@ -90,53 +90,6 @@ export const periodsOnPage = rows<PlPeriod, [dealId: string, start: string | nul
    order by p.period_start_date desc, p.period_end_date desc
    limit 500`,
 );
-
-export interface Concentration {
-  items: CustomerRevenue[];
-  top_1: string | null;
-  top_5: string | null;
-  top_10: string | null;
-  periods: { period_start_date: string; period_end_date: string }[];
-}
-
-const concentration = row<Concentration, [dealId: string, asOf: string | null]>(
-  'concentration_on_page',
-  `with latest as (
-     select s.id from accounting_snapshots s
-     where s.deal_id = $1 and s.status = 'completed' 
-       and exists (select from customer_revenues c where c.deal_id = s.deal_id and c.snapshot_id = s.id)
-     order by s.completed_at desc, s.id desc limit 1
-   ), periods as (
-     select distinct c.period_start_date, c.period_end_date from customer_revenues c
-     where c.deal_id = $1 and c.snapshot_id = (select id from latest)
-   ), chosen as (
-     select * from periods where $2::date is null or $2 between period_start_date and period_end_date
-     order by period_start_date desc, period_end_date desc limit 1
-   ), ranked as (
-     select c.*, sum(c.revenue_total) over () as total,
-       (rank() over (order by c.revenue_total desc))::int as rank,
-       row_number() over (order by c.revenue_total desc, c.id) as place
-     from customer_revenues c join chosen using (period_start_date, period_end_date)
-     where c.deal_id = $1 and c.snapshot_id = (select id from latest)
-   )
-   select
-     coalesce((select jsonb_agg(jsonb_build_object('id', id, 'snapshot_id', snapshot_id, 'customer_name', customer_name,
-       'period_start_date', period_start_date, 'period_end_date', period_end_date, 'currency', currency,
-       'revenue_total', revenue_total::text, 'revenue_share', coalesce(round(revenue_total / nullif(total, 0), 6), 0)::text,
-       'rank', rank) order by place) from ranked where place <= 50), '[]') as items,
-     (select round(sum(revenue_total) filter (where place = 1) / nullif(max(total), 0), 6) from ranked) as top_1,
-     (select round(sum(revenue_total) filter (where place <= 5) / nullif(max(total), 0), 6) from ranked) as top_5,
-     (select round(sum(revenue_total) filter (where place <= 10) / nullif(max(total), 0), 6) from ranked) as top_10,
-     coalesce((select jsonb_agg(jsonb_build_object('period_start_date', period_start_date,
-       'period_end_date', period_end_date) order by period_start_date desc, period_end_date desc) from periods), '[]') as periods`,
-);
-
-/** How much hangs on few customers, in the snapshot completed last that tells of them: in the period with `asOf`, else its latest. */
-export const concentrationOnPage = (dealId: string, asOf: string | null): Statement<Concentration> =>
-  mapped(
-    concentration(dealId, asOf),
-    (found) => found ?? { items: [], top_1: null, top_5: null, top_10: null, periods: [] },
-  );
 
 /** The periods of the snapshots of a deal, the latest first, in pages; of one snapshot, from `start` on and up to `end`, where given. */
 export const periodsOfDeal = listOfDeal<PlPeriod, [snapshot: string | null, start: string | null, end: string | null]>(

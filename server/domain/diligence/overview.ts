@@ -1,15 +1,24 @@
 /** What is computed of a deal's books, as its page tells it: decimals written, lists bounded (docs/books.md). */
 
 import type { Books } from './books.ts';
+import type { Day } from './calendar.ts';
 import { toldContradictions, type AnswersInSight, type ToldContradiction } from './contradiction-answers.ts';
-import { concentration, customerBridge, differenceOf, type CustomerChange } from './customers.ts';
+import {
+  concentration,
+  concentrationIn,
+  customerBridge,
+  differenceOf,
+  listings,
+  type Concentration,
+  type CustomerChange,
+} from './customers.ts';
 import { writtenOut } from './decimals.ts';
 import { earnings, resolved, seasonality } from './earnings.ts';
 import { oncePer } from './kept.ts';
 import { restatements } from './restatements.ts';
 
 /** How many of each list are told; beside it stands how many there are. */
-const most = { restated: 200, customers: 10, names: 20, contradictions: 100 } as const;
+const most = { restated: 200, customers: 10, shares: 50, names: 20, contradictions: 100 } as const;
 
 const largest = (changes: readonly CustomerChange[]) => ({
   count: changes.length,
@@ -46,6 +55,39 @@ function customersOf(books: Books) {
       left_out: { count: bridge.left_out.length, items: bridge.left_out.slice(0, most.customers) },
     },
   };
+}
+
+/** How many of the largest are told together. */
+const together = [1, 5, 10];
+
+const sharesTold = oncePer(({ first, last, currency, customers, count, total, revenue }: Concentration) =>
+  writtenOut({
+    period: { first, last, currency, count, total, revenue },
+    items: customers.slice(0, most.shares).map((one) => ({
+      customer_name: one.name,
+      currency,
+      revenue_total: one.revenue,
+      revenue_share: one.share,
+      share_of_revenue: one.share_of_revenue,
+      cumulative_share: one.cumulative,
+      cumulative_share_of_revenue: one.cumulative_of_revenue,
+    })),
+    largest: together.map((many) => {
+      const upTo = customers.slice(0, many).at(-1);
+      return {
+        count: many,
+        share: upTo?.cumulative ?? null,
+        share_of_revenue: upTo?.cumulative_of_revenue ?? null,
+      };
+    }),
+  }),
+);
+
+/** The largest customers of a period that customers were uploaded of, the latest where none is asked for; and which periods there are. */
+export function customersOnPage(books: Books, dates: { readonly first: Day; readonly last: Day } | null) {
+  const found = dates === null ? concentration(books) : concentrationIn(books, dates);
+  const periods = listings(books).flatMap(([one]) => (one ? [{ first: one.first, last: one.last }] : []));
+  return { ...(found ? sharesTold(found) : { period: null, items: [], largest: [] }), periods };
 }
 
 const shown = (found: readonly ToldContradiction[]) => ({

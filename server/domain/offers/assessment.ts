@@ -2,8 +2,7 @@
 
 import { row, rows } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
-import type { BookedCustomer, Books } from '../diligence/books.ts';
-import { wholeMonths } from '../diligence/calendar.ts';
+import type { Books } from '../diligence/books.ts';
 import {
   coverageByYear,
   coverageInWords,
@@ -13,7 +12,7 @@ import {
   type Loan,
   type Terms,
 } from '../diligence/coverage.ts';
-import { largestCustomer } from '../diligence/customers.ts';
+import { largestOfYear } from '../diligence/customers.ts';
 import {
   absolute,
   add,
@@ -293,12 +292,11 @@ export interface Given {
 }
 
 /** EBITDA without the largest customer, where its revenue of twelve months is told; null where it is not. */
-function withoutLargest(period: Earnings, largest: BookedCustomer | null): { name: string; ebitda: Decimal } | null {
-  const { adjusted_ebitda: ebitda, currency } = period;
+function withoutLargest(period: Earnings, books: Books): { name: string; ebitda: Decimal } | null {
+  const { adjusted_ebitda: ebitda } = period;
   const { revenue, gross_profit: grossProfit } = period.amounts;
+  const largest = largestOfYear(books, period);
   if (largest === null || ebitda === null || revenue === null || grossProfit === null) return null;
-  if (largest.currency !== currency) return null;
-  if (wholeMonths(largest.first, largest.last) !== 12n) return null;
   const left = withoutCustomer(ebitda, largest.revenue, { revenue, grossProfit });
   return left && { name: largest.name, ebitda: left };
 }
@@ -343,7 +341,7 @@ function coverageOf(
   const ebitda = period?.adjusted_ebitda ?? null;
   const all = add(debt.bank, debt.note);
   if (period === null || ebitda === null || offer.currency !== period.currency || !isPositive(all)) return null;
-  const less = withoutLargest(period, largestCustomer(books));
+  const less = withoutLargest(period, books);
   const borrowed = loansOf(debt, typed);
   const terms = typed.bank ?? exampleTerms;
   return {

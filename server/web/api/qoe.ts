@@ -12,7 +12,7 @@ import {
 } from '../../domain/diligence/normalizations.ts';
 import { addChecklistRow, checklist, setChecklistStatus } from '../../domain/diligence/checklist.ts';
 import { admitToQoe, dismissFromQoe, editsQoe, memberOnPage, membersOnPage } from '../../domain/diligence/workspace.ts';
-import { concentrationOnPage, periodsOnPage } from '../../domain/diligence/figures.ts';
+import { periodsOnPage } from '../../domain/diligence/figures.ts';
 import { snapshotsOnPage } from '../../domain/diligence/snapshots.ts';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { bridgeOf } from '../../domain/diligence/bridge.ts';
@@ -26,7 +26,7 @@ import {
   unanswerContradiction,
   withdrawContradiction,
 } from '../../domain/diligence/contradiction-answers.ts';
-import { qoeOverview } from '../../domain/diligence/overview.ts';
+import { customersOnPage, qoeOverview } from '../../domain/diligence/overview.ts';
 import { mustSee } from '../../domain/visibility/must-see.ts';
 import { originOf } from '../../http/origin.ts';
 import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
@@ -35,7 +35,6 @@ import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const Span = z.object({ start_date: optional(day), end_date: optional(day) });
-const AsOf = z.object({ as_of_period: optional(day) });
 const Label = z.object({ period_label: optional(line(64)) });
 
 const Row = z.strictObject({ category: line(64), title: line(200) });
@@ -98,11 +97,11 @@ export function qoeRoutes(services: Services) {
       return c.json({ items });
     })
 
-    .get('/deals/:id/qoe/customers', query(AsOf), async (c) => {
+    .get('/deals/:id/qoe/customers', query(Span), async (c) => {
       const id = pathId(c);
-      const { as_of_period } = c.req.valid('query');
-      const [concentration] = await withDeal(services, c, id, concentrationOnPage(id, as_of_period));
-      return c.json(concentration);
+      const { start_date: first, end_date: last } = c.req.valid('query');
+      const [books] = await withDeal(services, c, id, booksOf(id));
+      return c.json(customersOnPage(books, first === null || last === null ? null : { first, last }));
     })
 
     .get('/deals/:id/qoe/bridge', query(Label), async (c) => {

@@ -5,6 +5,7 @@ import type {
   AccountChoice,
   ChecklistRow,
   ContradictionStatus,
+  CustomerDates,
   Id,
   NormalizationInput,
   QoeMember,
@@ -36,12 +37,16 @@ export const membersQuery = (dealId: Id) =>
 export const snapshotsQuery = (dealId: Id) =>
   part(dealId, 'snapshots', (options) => api.get('/web/deals/:id/qoe/snapshots', options));
 
-/** In the period that holds the day; the latest without one. */
-export const customersQuery = (dealId: Id, asOf: string | null) =>
+/** Of exactly these dates; of the latest period without them. */
+export const customersQuery = (dealId: Id, dates: CustomerDates | null) =>
   queryOptions({
-    queryKey: keys.of(dealId, 'qoe', 'customers', asOf),
+    queryKey: keys.of(dealId, 'qoe', 'customers', dates && `${dates.first} ${dates.last}`),
     queryFn: ({ signal }) =>
-      api.get('/web/deals/:id/qoe/customers', { param: { id: dealId }, query: { as_of_period: asOf }, signal }),
+      api.get('/web/deals/:id/qoe/customers', {
+        param: { id: dealId },
+        query: { start_date: dates?.first ?? null, end_date: dates?.last ?? null },
+        signal,
+      }),
     placeholderData: keepPreviousData,
   });
 

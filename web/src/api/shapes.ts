@@ -86,7 +86,8 @@ export type AccountLine = NonNullable<ExportAccount['line']>;
 export type AccountChoice = Pick<ExportAccount, 'account' | 'line'>;
 export type PlPeriod = Item<'/web/deals/:id/qoe/periods'>;
 export type CustomerConcentration = Answer<'get', '/web/deals/:id/qoe/customers'>;
-export type CustomerRevenue = CustomerConcentration['items'][number];
+/** The dates of a period that customers were uploaded of. */
+export type CustomerDates = CustomerConcentration['periods'][number];
 export type EbitdaBridge = Answer<'get', '/web/deals/:id/qoe/bridge'>;
 export type ComputedBooks = Answer<'get', '/web/deals/:id/qoe/computed'>;
 export type Earnings = ComputedBooks['earnings'][number];

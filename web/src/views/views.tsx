@@ -102,13 +102,16 @@ interface CustomersProps {
 
 function Customers({ customers, period }: CustomersProps) {
   // Shares are of all customers of the period; the tool lists the largest of them.
-  const top = (count: number) => {
+  const upTo = (count: number) => {
     const shares = customers.slice(0, count).map(({ revenue_share }) => revenue_share);
     return shares.every((share) => share !== null) ? sum(shares) : null;
   };
   return (
     <>
-      <ConcentrationChart concentration={{ items: customers, top_1: top(1), top_5: top(5), top_10: top(10) }} />
+      <ConcentrationChart
+        items={customers.map((customer, place) => ({ ...customer, cumulative_share: upTo(place + 1) }))}
+        largest={[1, 5, 10].map((count) => ({ count, share: upTo(count) }))}
+      />
       {period && <p className="mt-3 text-sm text-faint">{period}</p>}
     </>
   );

@@ -1,15 +1,28 @@
 import type { ReactNode } from 'react';
-import type { CustomerConcentration, CustomerRevenue, Decimal } from '../../api/shapes.ts';
-import { sum } from '../../lib/decimal.ts';
+import type { Decimal } from '../../api/shapes.ts';
 import { toPixels } from '../../lib/pixels.ts';
 import { formatMoney, formatShare } from '../../lib/format.ts';
 import { ChartFrame } from './chart-frame.tsx';
 
-type Customer = Pick<CustomerRevenue, 'customer_name' | 'currency' | 'revenue_total' | 'revenue_share'>;
+/** A customer with its share of those that were uploaded, and that of all revenue where it is known; each together with those before it. */
+export interface Customer {
+  customer_name: string;
+  currency: string;
+  revenue_total: Decimal;
+  revenue_share: Decimal | null;
+  cumulative_share: Decimal | null;
+  share_of_revenue?: Decimal | null;
+  cumulative_share_of_revenue?: Decimal | null;
+}
 
 interface ConcentrationChartProps {
-  concentration: Pick<CustomerConcentration, 'top_1' | 'top_5' | 'top_10'> & { items: readonly Customer[] };
+  /** The largest first. */
+  items: readonly Customer[];
+  /** What the largest so many bring together. */
+  largest: readonly { count: number; share: Decimal | null; share_of_revenue?: Decimal | null }[];
   title?: string;
+  /** More about what the shares are of, in sentences. */
+  about?: ReactNode;
   /** A picker for the period, beside the title. */
   actions?: ReactNode;
 }
@@ -21,7 +34,7 @@ const shown = (share: Decimal | null): string => (share === null ? '–' : forma
 const percent = (share: Decimal | null): string => `${Math.min(100, Math.max(0, 100 * toPixels(share)))}%`;
 
 /** The largest, each with a bar of its share, which goes on in a lighter colour to that of all up to it. */
-function Bars({ customers, together }: { customers: readonly Customer[]; together: readonly (Decimal | null)[] }) {
+function Bars({ customers }: { customers: readonly Customer[] }) {
   return (
     <div className="flex h-full flex-col">
       {customers.map((customer, place) => (
@@ -35,7 +48,7 @@ function Bars({ customers, together }: { customers: readonly Customer[]; togethe
           <span aria-hidden className="relative h-4.5 min-w-0 flex-1 overflow-hidden rounded-sm bg-sunken">
             <span
               className="absolute inset-y-0 left-0 bg-(--chart-1) opacity-25"
-              style={{ width: percent(together[place] ?? null) }}
+              style={{ width: percent(customer.cumulative_share) }}
             />
             <span
               className="absolute inset-y-0 left-0 rounded-r-sm bg-(--chart-1)"
@@ -43,36 +56,35 @@ function Bars({ customers, together }: { customers: readonly Customer[]; togethe
               title={formatMoney(customer.revenue_total, customer.currency)}
             />
           </span>
-          <span className="w-11 shrink-0 text-right text-ink tabular">{shown(customer.revenue_share)}</span>
-          <span className="w-11 shrink-0 text-right text-faint tabular">{shown(together[place] ?? null)}</span>
+          <span className="w-12 shrink-0 text-right whitespace-nowrap text-ink tabular">
+            {shown(customer.revenue_share)}
+          </span>
+          <span className="w-12 shrink-0 text-right whitespace-nowrap text-faint tabular">
+            {shown(customer.cumulative_share)}
+          </span>
         </div>
       ))}
     </div>
   );
 }
 
+const named: Readonly<Record<number, string>> = { 1: 'Largest customer', 5: 'Largest five', 10: 'Largest ten' };
+
 /** How much of the revenue hangs on few customers: the shares of the largest 1, 5 and 10, and each of the ten. */
 export function ConcentrationChart({
-  concentration,
+  items,
+  largest,
   title = 'Customer concentration',
+  about,
   actions,
 }: ConcentrationChartProps) {
-  const { items, top_1, top_5, top_10 } = concentration;
-  const largest = items.slice(0, most);
-  const together = items.map((_, place) => {
-    const named = items.slice(0, place + 1).map(({ revenue_share }) => revenue_share);
-    return named.every((share) => share !== null) ? sum(named) : null;
-  });
-  const shares = [
-    { label: 'Largest customer', share: top_1 },
-    { label: 'Largest five', share: top_5 },
-    { label: 'Largest ten', share: top_10 },
-  ];
+  const drawn = items.slice(0, most);
+  const ofRevenue = items.some(({ share_of_revenue: share = null }) => share !== null);
   return (
     <ChartFrame
       title={title}
       actions={actions}
-      height={Math.max(160, largest.length * row + 12)}
+      height={Math.max(160, drawn.length * row + 12)}
       legend={[
         { label: 'Share', color: '--chart-1' },
         { label: 'Together with those above', color: '--chart-1', faint: true },
@@ -80,14 +92,17 @@ export function ConcentrationChart({
       summary={
         <>
           <dl className="mb-2 grid grid-cols-3 divide-x divide-line rounded-lg border border-line">
-            {shares.map(({ label, share }) => (
-              <div key={label} className="px-3 py-3 sm:px-4">
-                <dt className="text-sm text-faint">{label}</dt>
+            {largest.map(({ count, share, share_of_revenue: all = null }) => (
+              <div key={count} className="px-3 py-3 sm:px-4">
+                <dt className="text-sm text-faint">{named[count]}</dt>
                 <dd className="mt-0.5 text-lg font-semibold whitespace-nowrap tabular sm:text-xl">{shown(share)}</dd>
+                {all !== null && <dd className="text-sm text-faint tabular">{shown(all)} of all revenue</dd>}
               </div>
             ))}
           </dl>
-          <p className="mb-4 text-sm text-faint">Shares of the revenue of the customers uploaded for this period.</p>
+          <p className="mb-4 text-sm text-faint">
+            Shares of the revenue of the customers uploaded for this period. {about}
+          </p>
         </>
       }
       columns={[
@@ -95,15 +110,24 @@ export function ConcentrationChart({
         { header: 'Revenue', align: 'end' },
         { header: 'Of uploaded customers', align: 'end' },
         { header: 'Together', align: 'end' },
+        ...(ofRevenue
+          ? ([
+              { header: 'Of all revenue', align: 'end' },
+              { header: 'Together, of all revenue', align: 'end' },
+            ] as const)
+          : []),
       ]}
-      rows={items.map((customer, place) => [
+      rows={items.map((customer) => [
         customer.customer_name,
         formatMoney(customer.revenue_total, customer.currency),
         shown(customer.revenue_share),
-        shown(together[place] ?? null),
+        shown(customer.cumulative_share),
+        ...(ofRevenue
+          ? [shown(customer.share_of_revenue ?? null), shown(customer.cumulative_share_of_revenue ?? null)]
+          : []),
       ])}
     >
-      <Bars customers={largest} together={together} />
+      <Bars customers={drawn} />
     </ChartFrame>
   );
 }

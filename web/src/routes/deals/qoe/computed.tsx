@@ -156,14 +156,14 @@ function ChangeRow({ label, change, currency }: { label: string; change: Change;
   const others = change.count - named.length;
   return (
     <tr className="border-t border-line align-top">
-      <th scope="row" className="px-4 py-2 text-left font-medium whitespace-nowrap sm:px-5">
+      <th scope="row" className="px-4 py-1.5 text-left font-medium whitespace-nowrap sm:px-5">
         {label}
       </th>
       <td className={cx(cell, 'tabular')}>{formatCount(change.count)}</td>
       <td className={cell}>
         <Money amount={change.difference} currency={currency} signed />
       </td>
-      <td className="w-full min-w-40 px-3 py-2 pr-4 break-words text-soft sm:pr-5">
+      <td className="w-full min-w-40 px-3 py-1.5 pr-4 break-words text-soft sm:pr-5">
         {named.join(', ')}
         {others > 0 && named.length > 0 && ` and ${formatCount(others)} more`}
       </td>
@@ -177,7 +177,6 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
   const { concentration = null, bridge = null } = data ?? {};
   if (!concentration) return null;
   const { largest, currency } = concentration;
-  const hhi = concentration.hhi_of_revenue ?? concentration.hhi;
   const left = (bridge ?? concentration).left_out;
   return (
     <Card
@@ -187,16 +186,21 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
     >
       <Facts className="border-t border-line px-4 py-4 sm:px-5">
         <Fact label="Half of the uploaded revenue comes from">{plural(concentration.half, 'customer')}</Fact>
-        {hhi !== null && (
-          <Fact label={concentration.hhi_of_revenue ? 'HHI, of all revenue' : 'HHI, of uploaded customers'}>
-            {formatCount(wholeNumber(hhi))} of 10,000
+        {concentration.hhi !== null && (
+          <Fact label="HHI, of 10,000">
+            {formatCount(wholeNumber(concentration.hhi))} by uploaded customers
+            {concentration.hhi_of_revenue !== null &&
+              `, ${formatCount(wholeNumber(concentration.hhi_of_revenue))} by all revenue`}
           </Fact>
         )}
-        {largest && (
-          <Fact label={`Largest: ${largest.name}`}>
-            <Share of={largest.share_of_revenue ?? largest.share} />
-          </Fact>
-        )}
+        <Fact label={`Largest: ${largest.name}`}>
+          <Share of={largest.share} /> of uploaded customers
+          {largest.share_of_revenue !== null && (
+            <>
+              , <Share of={largest.share_of_revenue} /> of all revenue
+            </>
+          )}
+        </Fact>
         {concentration.ebitda_without_largest !== null && (
           <Fact label="Reported EBITDA without the largest, at gross margin">
             <Money amount={concentration.ebitda_without_largest} currency={currency} />
@@ -204,29 +208,31 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
         )}
       </Facts>
       {bridge && (
-        <Scrolled label="Customers between two periods">
-          <table className="w-full border-collapse text-sm">
-            <caption className="border-t border-line px-4 py-2 text-left text-sm text-faint sm:px-5">
-              From {formatDay(bridge.before.first)} – {formatDay(bridge.before.last)} (
-              <Money amount={bridge.before.total} currency={bridge.currency} />) to the same length up to{' '}
-              {formatDay(bridge.after.last)} (<Money amount={bridge.after.total} currency={bridge.currency} />)
-            </caption>
-            <thead className="sr-only">
-              <tr>
-                {['Change', 'Customers', 'Revenue', 'Largest'].map((header) => (
-                  <th key={header} scope="col">
-                    {header}
-                  </th>
+        <>
+          <p className="border-t border-line px-4 py-2 text-sm text-faint sm:px-5">
+            From {formatDay(bridge.before.first)} – {formatDay(bridge.before.last)} (
+            <Money amount={bridge.before.total} currency={bridge.currency} />) to the same length up to{' '}
+            {formatDay(bridge.after.last)} (<Money amount={bridge.after.total} currency={bridge.currency} />)
+          </p>
+          <Scrolled label="Customers between two periods">
+            <table className="w-full border-collapse text-sm">
+              <thead className="sr-only">
+                <tr>
+                  {['Change', 'Customers', 'Revenue', 'Largest'].map((header) => (
+                    <th key={header} scope="col">
+                      {header}
+                    </th>
+                  ))}
+                </tr>
+              </thead>
+              <tbody>
+                {parts.map(([part, label]) => (
+                  <ChangeRow key={part} label={label} change={bridge[part]} currency={bridge.currency} />
                 ))}
-              </tr>
-            </thead>
-            <tbody>
-              {parts.map(([part, label]) => (
-                <ChangeRow key={part} label={label} change={bridge[part]} currency={bridge.currency} />
-              ))}
-            </tbody>
-          </table>
-        </Scrolled>
+              </tbody>
+            </table>
+          </Scrolled>
+        </>
       )}
       {left.count > 0 && (
         <p className="border-t border-line px-4 py-3 text-sm break-words text-soft sm:px-5">

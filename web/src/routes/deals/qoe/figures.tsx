@@ -2,16 +2,17 @@ import { useQuery } from '@tanstack/react-query';
 import { ChartColumn, ChartPie } from 'lucide-react';
 import { useState } from 'react';
 import { bridgeQuery, customersQuery, periodsQuery } from '../../../api/qoe.ts';
-import type { Day, Id } from '../../../api/shapes.ts';
+import type { CustomerDates, Id } from '../../../api/shapes.ts';
 import { Card } from '../../../components/card.tsx';
 import { BridgeChart } from '../../../components/charts/bridge-chart.tsx';
 import { ConcentrationChart } from '../../../components/charts/concentration-chart.tsx';
 import { chartHeights } from '../../../components/charts/heights.ts';
 import { MonthlyChart } from '../../../components/charts/monthly-chart.tsx';
 import { Select } from '../../../components/input.tsx';
+import { Money } from '../../../components/money.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../../components/states.tsx';
-import { formatDay } from '../../../lib/format.ts';
+import { formatCount, formatDay, plural } from '../../../lib/format.ts';
 import { charted, isMonth } from '../../../lib/periods.ts';
 
 /** Revenue and EBITDA by month. */
@@ -92,30 +93,45 @@ export function BridgeCard({ dealId }: { dealId: Id }) {
   );
 }
 
+const datesOf = ({ first, last }: CustomerDates): string => `${first} ${last}`;
+
 /** How much of the revenue hangs on few customers, in a period to choose. */
 export function CustomersCard({ dealId }: { dealId: Id }) {
-  const [asOf, setAsOf] = useState<Day | null>(null);
-  const query = useQuery(customersQuery(dealId, asOf));
+  const [chosen, setChosen] = useState<CustomerDates | null>(null);
+  const query = useQuery(customersQuery(dealId, chosen));
   return (
     <Card>
       <Loaded query={query} skeleton={<Skeleton className={`w-full ${chartHeights.concentration}`} />}>
-        {(concentration) =>
-          concentration.items.length === 0 ? (
+        {({ period, items, largest, periods }) =>
+          period === null ? (
             <EmptyState icon={ChartPie} title="No revenue by customer yet">
               The shares of the largest customers show here once revenue by customer has been uploaded.
             </EmptyState>
           ) : (
             <ConcentrationChart
-              concentration={concentration}
+              items={items}
+              largest={largest}
+              about={
+                <>
+                  {plural(period.count, 'customer')} with <Money amount={period.total} currency={period.currency} />
+                  {period.revenue !== null && (
+                    <>
+                      {' '}
+                      of <Money amount={period.revenue} currency={period.currency} /> revenue
+                    </>
+                  )}
+                  {period.count > items.length && `; the table has the largest ${formatCount(items.length)}`}.
+                </>
+              }
               actions={
-                concentration.periods.length > 1 && (
+                periods.length > 1 && (
                   <Select
                     aria-label="Period of the concentration"
-                    value={concentration.items[0]?.period_end_date ?? ''}
-                    onChange={setAsOf}
-                    options={concentration.periods.map(({ period_start_date, period_end_date }) => ({
-                      value: period_end_date,
-                      label: `${formatDay(period_start_date)} – ${formatDay(period_end_date)}`,
+                    value={datesOf(period)}
+                    onChange={(dates) => setChosen(periods.find((one) => datesOf(one) === dates) ?? null)}
+                    options={periods.map((one) => ({
+                      value: datesOf(one),
+                      label: `${formatDay(one.first)} – ${formatDay(one.last)}`,
                     }))}
                   />
                 )

@@ -1,0 +1,91 @@
+/** What pages tell of customers whose revenue was uploaded in several files, year by year or month by month. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { profitAndLoss, uploadTo } from './uploads.ts';
+
+let web: WebScene;
+let upload: ReturnType<typeof uploadTo>;
+let deal: string;
+
+beforeAll(async () => {
+  web = await openScene({ config: { features: { findings: true, financing: true } } });
+  ({ deal } = web.scene);
+  upload = uploadTo(web, deal);
+  await web.service.sql('delete from normalizations where deal_id = $1', [deal]);
+  await upload(profitAndLoss({ FY2124: 1_000, FY2125: 2_000 }));
+  // The year before is uploaded after it, as is a month.
+  await upload(customers('FY2125', ['Anvil,USD,900', 'Birch,USD,300', 'Cedar,EUR,5000']), 'customer_revenue');
+  await upload(customers('FY2124', ['Old Oak,USD,700', 'Birch,USD,100']), 'customer_revenue');
+  await upload(customers('2125-12', ['Birch,USD,60']), 'customer_revenue');
+});
+afterAll(() => web?.close());
+
+const customers = (period: string, rows: readonly string[]) =>
+  `customer,currency,revenue,period\n${rows.map((row) => `${row},${period}\n`).join('')}`;
+const ask = async (path: string) => (await (await web.as('broker')).ask(`/deals/${deal}${path}`)).body;
+
+test('every period that customers were uploaded of can be chosen, also where two end on one day', async () => {
+  const { period, periods } = await ask('/qoe/customers');
+  expect(period).toMatchObject({ first: '2125-12-01', last: '2125-12-31', count: 1 });
+  const years = [
+    { first: '2125-01-01', last: '2125-12-31' },
+    { first: '2124-01-01', last: '2124-12-31' },
+  ];
+  expect(periods).toEqual(expect.arrayContaining(years));
+  for (const dates of years) {
+    const told = await ask(`/qoe/customers?start_date=${dates.first}&end_date=${dates.last}`);
+    expect(told.period).toMatchObject(dates);
+  }
+  expect(await ask('/qoe/customers?start_date=2125-01-01&end_date=2125-01-31')).toMatchObject({
+    period: null,
+    items: [],
+  });
+});
+
+test('shares are of the uploaded customers and of all revenue, and no two currencies are added up', async () => {
+  const { period, items, largest } = await ask('/qoe/customers?start_date=2125-01-01&end_date=2125-12-31');
+  expect(period).toMatchObject({ currency: 'USD', count: 2, total: '1200', revenue: '2000' });
+  expect(items).toEqual([
+    {
+      customer_name: 'Anvil',
+      currency: 'USD',
+      revenue_total: '900',
+      revenue_share: '0.75',
+      share_of_revenue: '0.45',
+      cumulative_share: '0.75',
+      cumulative_share_of_revenue: '0.45',
+    },
+    {
+      customer_name: 'Birch',
+      currency: 'USD',
+      revenue_total: '300',
+      revenue_share: '0.25',
+      share_of_revenue: '0.15',
+      cumulative_share: '1',
+      cumulative_share_of_revenue: '0.6',
+    },
+  ]);
+  expect(largest).toEqual([
+    { count: 1, share: '0.75', share_of_revenue: '0.45' },
+    { count: 5, share: '1', share_of_revenue: '0.6' },
+    { count: 10, share: '1', share_of_revenue: '0.6' },
+  ]);
+});
+
+test('an offer is without the largest customer of the year that it is held against', async () => {
+  await web.service.sql('update offers set payload = $2 where deal_id = $1', [
+    deal,
+    JSON.stringify({ currency: 'USD', purchase_price: '3000', cash_at_close: '3000' }),
+  ]);
+  const without = async (period: string) => {
+    const { basis, offers } = await ask(`/offers/worth?period_label=${period}`);
+    expect(basis.period).toBe(period);
+    return new Set(offers.flatMap((one: Worth) => one.coverage?.without_largest?.customer ?? []));
+  };
+  interface Worth {
+    coverage: { without_largest: { customer: string } | null } | null;
+  }
+  expect(await without('FY2125')).toEqual(new Set(['Anvil']));
+  expect(await without('FY2124')).toEqual(new Set(['Old Oak']));
+});
