@@ -354,6 +354,39 @@ describe('what the accounts of one side counted to', () => {
   });
 });
 
+describe('decimals behind a comma', () => {
+  const rows = 'Profit and Loss;;\n;Jan 2025;Feb 2025\nIncome;;\nSales;1.234;12.500\nTotal Income;1.234;12.500\n';
+  const amounts = async (file: string) =>
+    (await preview(file)).body.export.accounts.map(({ name, amount }: Seen) => [name, amount]);
+
+  test('make "1.234" more than a thousand in all of the file', async () => {
+    expect(await amounts(`${rows}Rent;1.000,50;900\nNet Income;233,50;11.600\n`)).toEqual([
+      ['Sales', '13734'],
+      ['Rent', '1900.5'],
+    ]);
+    const month = 'month;revenue;ebitda\n01.2025;1.234;"-1,5"\n02.2025;12.500;(2.000)\n';
+    const { body } = await preview(month);
+    expect(body).toMatchObject({ faults: [] });
+    expect(body.rows.map((row: { values: object }) => row.values)).toMatchObject([
+      { revenue: '1234', ebitda: '-1.5' },
+      { revenue: '12500', ebitda: '-2000' },
+    ]);
+  });
+
+  test('are asked for by cell where nothing in the file says what a point is', async () => {
+    const { body } = await preview(rows);
+    expect(body.faults).toEqual([
+      { row: 4, column: 'Jan 2025', message: expect.stringContaining('more than a thousand, or less') },
+      { row: 4, column: 'Feb 2025', message: expect.stringContaining('more than a thousand, or less') },
+    ]);
+    // One that is beyond doubt says it for the others.
+    expect(await amounts(`${rows}Rent;10.5;\n`)).toEqual([
+      ['Sales', '13.734'],
+      ['Rent', '10.5'],
+    ]);
+  });
+});
+
 test('a name that is cut within a character is stored as it was looked at', async () => {
   const long = `${'x'.repeat(199)}😀${'y'.repeat(183)}`;
   const csv = `Account,Jan 2021\nIncome\n${long},1\n${'z'.repeat(10)}😀${'y'.repeat(199)},2\nTotal Income,3\nNet Income,3\n`;

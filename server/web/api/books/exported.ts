@@ -23,7 +23,7 @@ import {
 } from '../../../domain/diligence/decimals.ts';
 import { othersFirst, unreadable, type RowError } from '../csv.ts';
 import { exportColumns, type ExportColumns } from './exported-columns.ts';
-import { notAnAmount, readAmount } from './values.ts';
+import { amountFault, readAmount, type Marks } from './values.ts';
 import type { Table } from './workbook-reader.ts';
 
 /** The most of an export that is read, and of its faults that are told. */
@@ -204,14 +204,14 @@ type Amounts = (Decimal | null)[];
 /** What the program itself computed, by the place of its row: null where it says nothing that can be read. */
 type Computed = ReadonlyMap<number, Amounts>;
 
-async function computedOf(entries: readonly Entry[], { periods }: ExportColumns): Promise<Computed> {
+async function computedOf(entries: readonly Entry[], { periods }: ExportColumns, marks: Marks): Promise<Computed> {
   const computed = new Map<number, Amounts>();
   for (const [place, { kind, cells }] of entries.entries()) {
     if (place % portion === portion - 1) await othersFirst();
     if (kind === 'total' || kind === 'result')
       computed.set(
         place,
-        periods.map(({ index }) => decimalOrNull(readAmount(cells[index] ?? ''))),
+        periods.map(({ index }) => decimalOrNull(readAmount(cells[index] ?? '', marks))),
       );
   }
   return computed;
@@ -232,6 +232,7 @@ async function accountsOf(
   entries: readonly Entry[],
   groups: readonly Group[],
   columns: ExportColumns,
+  marks: Marks,
   faults: RowError[],
 ): Promise<Map<number, Account>> {
   const accounts = new Map<number, Account>();
@@ -248,9 +249,10 @@ async function accountsOf(
       sectionOf(heading?.words ?? '') ?? above.find((group) => group.section)?.section ?? sectionByName(entry.words);
     const parents = above.slice(-limits.parents).map(({ from }) => entries[from]?.label ?? '');
     const amounts = columns.periods.map(({ index, heading: column }) => {
-      const read = readAmount(entry.cells[index] ?? '');
+      const text = entry.cells[index] ?? '';
+      const read = readAmount(text, marks);
       if (read === undefined && faults.length < limits.faults)
-        faults.push({ row: entry.row, column, message: notAnAmount });
+        faults.push({ row: entry.row, column, message: amountFault(text, marks) });
       return decimalOrNull(read) ?? zero;
     });
     const names = [...(heading ? [heading.label] : []), ...parents, entry.label];
@@ -292,6 +294,7 @@ async function doubtsOf(
   columns: ExportColumns,
   accounts: ReadonlyMap<number, Account>,
   computed: Computed,
+  marks: Marks,
 ): Promise<RowError[]> {
   const doubts: RowError[] = [];
   // What the accounts up to each come to, so that a group in a group in a group takes no longer.
@@ -325,7 +328,7 @@ async function doubtsOf(
   if (total === null || columns.leftOut.length > 0) return doubts;
   for (const [place, { row, amounts }] of accounts) {
     if (place % portion === portion - 1) await othersFirst();
-    const says = decimalOrNull(readAmount(entries[place]?.cells[total.index] ?? ''));
+    const says = decimalOrNull(readAmount(entries[place]?.cells[total.index] ?? '', marks));
     const come = sum(amounts);
     if (says === null || equals(says, come) || doubts.length >= limits.faults) continue;
     doubts.push({
@@ -347,15 +350,15 @@ function headingFaults({ at, periods }: ExportColumns): RowError[] {
   });
 }
 
-async function readTable(rows: readonly (readonly string[])[], columns: ExportColumns): Promise<ReadExport> {
+async function readTable({ rows, marks = 'point' }: Table, columns: ExportColumns): Promise<ReadExport> {
   if (columns.periods.length > limits.periods)
     throw unreadable(`At most ${limits.periods} months at once: split the export.`);
   const faults = headingFaults(columns);
   const entries = entriesOf(rows, columns, faults);
   const groups = await groupsOf(entries);
-  const accounts = await accountsOf(entries, groups, columns, faults);
+  const accounts = await accountsOf(entries, groups, columns, marks, faults);
   if (accounts.size === 0) throw unreadable('There are no accounts with amounts below the months.');
-  const computed = await computedOf(entries, columns);
+  const computed = await computedOf(entries, columns, marks);
   const told = await toldOf(entries, groups, computed);
   // Workbooks whose formulas were never calculated say 0 for each of them.
   const calculated = computed.values().some((amounts) => amounts.some((amount) => amount !== null && !isZero(amount)));
@@ -370,15 +373,16 @@ async function readTable(rows: readonly (readonly string[])[], columns: ExportCo
     told: calculated ? told : {},
     faults: faults.slice(0, limits.faults),
     // Where a cell cannot be read no total can agree.
-    doubts: calculated && faults.length === 0 ? await doubtsOf(entries, groups, columns, accounts, computed) : [],
+    doubts:
+      calculated && faults.length === 0 ? await doubtsOf(entries, groups, columns, accounts, computed, marks) : [],
   };
 }
 
 /** The first sheet that is such an export; null when none is. Throws 400 when it holds too much, or nothing. */
 export async function readExport(tables: readonly Table[]): Promise<ReadExport | null> {
-  for (const { rows } of tables) {
-    const columns = exportColumns(rows);
-    if (columns) return readTable(rows, columns);
+  for (const table of tables) {
+    const columns = exportColumns(table.rows);
+    if (columns) return readTable(table, columns);
   }
   return null;
 }

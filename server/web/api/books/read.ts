@@ -16,7 +16,17 @@ import {
 import { sum, written } from '../../../domain/diligence/decimals.ts';
 import { columnsOf, type Column, type Kind } from './columns.ts';
 import { readExport, type ReadExport } from './exported.ts';
-import { notAnAmount, periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
+import {
+  amountFault,
+  marksIn,
+  notAnAmount,
+  periodBetween,
+  readAmount,
+  readDay,
+  readPeriod,
+  type Marks,
+  type Period,
+} from './values.ts';
 import type { Table } from './workbook-reader.ts';
 import { readXlsx, Unreadable } from './workbook.ts';
 
@@ -66,7 +76,22 @@ async function readCsv(bytes: Uint8Array): Promise<Table[]> {
   } catch {
     throw unreadable('Save the file as CSV in UTF-8, or as XLSX, and try again.');
   }
-  return [{ name: '', rows: (await parseCsv(csv)).map((cells) => cells.map(readCell)) }];
+  const rows = (await parseCsv(csv)).map((cells) => cells.map(readCell));
+  return [{ name: '', rows, marks: await marksOf(rows) }];
+}
+
+/** Where the amounts of a file have their decimals, by those of them that say so. */
+async function marksOf(rows: readonly (readonly string[])[]): Promise<Marks> {
+  const said = new Set<Marks>();
+  for (const [place, cells] of rows.entries()) {
+    if (place % 100 === 99) await othersFirst();
+    for (const cell of cells) {
+      const marks = marksIn(cell);
+      if (marks) said.add(marks);
+    }
+  }
+  const [marks = 'open', ...others] = said;
+  return others.length > 0 ? 'open' : marks;
 }
 
 async function tablesOf(bytes: Uint8Array, { whose, signal }: BooksFor): Promise<Table[]> {
@@ -84,11 +109,12 @@ const isEmpty = (cells: readonly string[]): boolean => cells.every((cell) => cel
 interface Sheet {
   readonly kind: Kind;
   readonly name: string;
+  readonly marks: Marks;
   readonly columns: (Column | undefined)[];
   readonly rows: { row: number; cells: readonly string[] }[];
 }
 
-function sheetOf({ name, rows }: Table, wanted: readonly Kind[]): Sheet | null {
+function sheetOf({ name, rows, marks = 'point' }: Table, wanted: readonly Kind[]): Sheet | null {
   const at = rows.findIndex((cells) => !isEmpty(cells));
   const heading = rows[at];
   if (!heading) return null;
@@ -101,7 +127,7 @@ function sheetOf({ name, rows }: Table, wanted: readonly Kind[]): Sheet | null {
     .map((cells, index) => ({ row: index + 1, cells }))
     .slice(at + 1)
     .filter(({ cells }) => !isEmpty(cells));
-  return { kind: found.kind, name, columns: found.columns, rows: filled };
+  return { kind: found.kind, name, marks, columns: found.columns, rows: filled };
 }
 
 const headings: Record<Snapshot['snapshot_type'], string> = {
@@ -230,8 +256,9 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
       if (column) given[column] = (cells[index] ?? '').trim();
     });
     const amount = (column: Column, required = false): string | null => {
-      const value = readAmount(given[column] ?? '');
-      if (value === undefined) blame(column, notAnAmount);
+      const text = given[column] ?? '';
+      const value = readAmount(text, sheet.marks);
+      if (value === undefined) blame(column, amountFault(text, sheet.marks));
       else if (value === null && required) blame(column, 'The amount is missing.');
       return value ?? null;
     };

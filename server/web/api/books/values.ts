@@ -7,19 +7,26 @@ function withoutLastZeros(digits: string): string {
   return digits.slice(0, end);
 }
 
-/** What is said of a cell that {@link readAmount} does not take. */
+/** What is said of a cell that is no amount. */
 export const notAnAmount = 'Write an amount with at most 16 digits before the point and 4 after it.';
 
-/** A decimal that fits numeric(20,4), null for an empty cell, undefined for what is no amount. */
-export function readAmount(written: string): string | null | undefined {
-  let text = written.replaceAll(/[\s\u00a0\u202f']|\p{Sc}/gu, '').replaceAll(/[\u2212\u2013\u2014]/g, '-');
-  if (text === '' || text === '-') return null;
-  let negative = false;
+/** Where a file has its decimals: behind a point, behind a comma, or where it leaves open whether "1.234" is more than a thousand. */
+export type Marks = 'point' | 'comma' | 'open';
+
+/** Without signs, brackets, spaces and currencies. */
+function bareAmount(written: string): { text: string; negative: boolean } {
+  const text = written.replaceAll(/[\s\u00a0\u202f']|\p{Sc}/gu, '').replaceAll(/[\u2212\u2013\u2014]/g, '-');
   const bracketed = /^\((.*)\)$/.exec(text);
-  const signed = /^-(.*)$|^(.*)-$/.exec(text);
-  if (bracketed) [negative, text] = [true, bracketed[1] ?? ''];
-  else if (signed) [negative, text] = [true, signed[1] ?? signed[2] ?? ''];
-  const plain = withoutGroups(text);
+  if (bracketed) return { text: bracketed[1] ?? '', negative: true };
+  const signed = /^-(.+)$|^(.+)-$/.exec(text);
+  return signed ? { text: signed[1] ?? signed[2] ?? '', negative: true } : { text, negative: false };
+}
+
+/** A decimal that fits numeric(20,4), null for an empty cell, undefined for what is no amount. */
+export function readAmount(written: string, marks: Marks = 'point'): string | null | undefined {
+  const { text, negative } = bareAmount(written);
+  if ((text === '' && !negative) || text === '-') return null;
+  const plain = withoutGroups(text, marks);
   if (plain === undefined) return undefined;
   const [whole = '', fraction = ''] = plain.split('.');
   const digits = whole.replace(/^0+(?=\d)/, '') || '0';
@@ -29,13 +36,35 @@ export function readAmount(written: string): string | null | undefined {
   return negative && value !== '0' ? `-${value}` : value;
 }
 
+/** "1.234": more than a thousand where decimals stand behind a comma. */
+const thousands = /^[1-9]\d{0,2}\.\d{3}$/;
+
 /** "1,234.5", "1.234,5" and "1234,5" as "1234.5"; "1,234" is more than a thousand. */
-function withoutGroups(text: string): string | undefined {
+function withoutGroups(text: string, marks: Marks): string | undefined {
+  if (marks !== 'point' && thousands.test(text)) return marks === 'comma' ? text.replace('.', '') : undefined;
   if (/^(\d+(\.\d*)?|\.\d+)$/.test(text)) return text;
   if (/^\d{1,3}(,\d{3})+(\.\d*)?$/.test(text)) return text.replaceAll(',', '');
   if (/^\d{1,3}(\.\d{3}){2,}$/.test(text)) return text.replaceAll('.', '');
   if (/^\d{1,3}(\.\d{3})+,\d+$|^\d+,\d{1,2}$/.test(text)) return text.replaceAll('.', '').replace(',', '.');
   return undefined;
+}
+
+/** What is said of a cell that {@link readAmount} does not take. */
+export const amountFault = (written: string, marks: Marks): string =>
+  marks === 'open' && thousands.test(bareAmount(written).text)
+    ? 'This may be more than a thousand, or less: write it without a point, or with two digits behind it.'
+    : notAnAmount;
+
+/** The longest cell that says where a file has its decimals. */
+const longestAmount = 40;
+
+/** What one cell says of where its file has the decimals; null of most. */
+export function marksIn(written: string): Exclude<Marks, 'open'> | null {
+  if (written.length > longestAmount || !/[.,]/.test(written) || readPeriod(written)) return null;
+  const { text } = bareAmount(written);
+  if (thousands.test(text)) return null;
+  if (/^\d{1,3}(\.\d{3})+,\d+$|^\d{1,3}(\.\d{3}){2,}$|^\d+,\d{1,2}$/.test(text)) return 'comma';
+  return /^\d*\.\d+$|^\d{1,3}(,\d{3})+(\.\d*)?$/.test(text) ? 'point' : null;
 }
 
 /** The decimal of `digits` with four of its `places` digits behind the point; null where that is a billionth or more away from it. */
