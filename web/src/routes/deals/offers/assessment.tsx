@@ -85,6 +85,7 @@ export function Assessment({ offers }: { offers: readonly Offer[] }) {
         <OffersWorth
           assessment={data}
           offers={told}
+          more={offers.length > told.length}
           onPeriod={(period_label) => setTyped({ ...typed, period_label })}
         />
       )}

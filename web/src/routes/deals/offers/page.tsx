@@ -9,7 +9,7 @@ import { Card } from '../../../components/card.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { itemsOf, PagedList } from '../../../components/paged-list.tsx';
 import { EmptyState, SkeletonCard } from '../../../components/states.tsx';
-import { formatMoney } from '../../../lib/format.ts';
+import { formatMoney, plural } from '../../../lib/format.ts';
 import { useDeal } from '../context.ts';
 import { endOfBusinessIn, UntilDialog } from '../exclusivity.tsx';
 import { AgreedTerms } from './agreed-terms.tsx';
@@ -61,6 +61,24 @@ function AcceptedByBroker() {
         </Fragment>
       ))}
       .
+    </Notice>
+  );
+}
+
+interface NotAllProps {
+  count: number;
+  pending: boolean;
+  onMore: () => void;
+}
+
+/** Says that a deal has more offers than are shown: what is highest among these need not be it among all. */
+function NotAll({ count, pending, onMore }: NotAllProps) {
+  return (
+    <Notice title={`These are the ${plural(count, 'offer')} submitted last`}>
+      There are more, and a higher one may be among them.{' '}
+      <Button size="sm" pending={pending} onClick={onMore}>
+        Show more offers
+      </Button>
     </Notice>
   );
 }
@@ -119,6 +137,13 @@ export default function OffersTab() {
               />
             )}
             {side === 'seller' && !agreed && <AcceptedByBroker />}
+            {query.hasNextPage && (
+              <NotAll
+                count={offers.length}
+                pending={query.isFetchingNextPage}
+                onMore={() => void query.fetchNextPage()}
+              />
+            )}
             <Comparison offers={offers} onHistory={setShown} onAccept={setAccepting} />
             <Assessment offers={offers} />
           </>

@@ -8,7 +8,7 @@ import { parts } from '../../../components/offers/payload.ts';
 import { none } from '../../../components/offers/terms.tsx';
 import { Scrolled } from '../../../components/scrolled.tsx';
 import { cx } from '../../../lib/cx.ts';
-import { formatMultiple, formatShare } from '../../../lib/format.ts';
+import { formatMultiple, formatShare, plural } from '../../../lib/format.ts';
 import { adjustmentCategories } from '../../../lib/states.ts';
 
 /** How an offer is called here: its buyer's name, or "Your offer". */
@@ -74,11 +74,18 @@ const shareOf = ({ money }: OfferWorth, part: string): ReactNode => {
 interface OffersWorthProps {
   assessment: OfferAssessment;
   offers: readonly Offer[];
+  /** Whether there are others, which nothing is computed of. */
+  more: boolean;
   onPeriod: (label: string) => void;
 }
 
 /** Each offer in multiples of what the business earned, and the parts of its money as shares. */
-export function OffersWorth({ assessment: { basis, periods, offers: worth }, offers, onPeriod }: OffersWorthProps) {
+export function OffersWorth({
+  assessment: { basis, periods, offers: worth },
+  offers,
+  more,
+  onPeriod,
+}: OffersWorthProps) {
   const isUnsaid = worth.some(({ money }) => money?.parts.some(({ part }) => part === 'unsaid'));
   const rows = offers.flatMap((offer) => {
     const found = worth.find(({ offer_id }) => offer_id === offer.id);
@@ -136,6 +143,11 @@ export function OffersWorth({ assessment: { basis, periods, offers: worth }, off
           ],
         }))}
       />
+      {more && (
+        <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
+          Computed of the {plural(rows.length, 'offer')} submitted last.
+        </p>
+      )}
       {rows.map(
         ({ offer, found: { money } }) =>
           money?.beyond_price && (

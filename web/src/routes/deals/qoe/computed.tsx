@@ -11,12 +11,12 @@ import { Scrolled } from '../../../components/scrolled.tsx';
 import { EmptyState, Loaded, SkeletonCard, SkeletonRows } from '../../../components/states.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { compare } from '../../../lib/decimal.ts';
-import { formatCount, formatDay, formatMonthOfYear, formatShare, plural } from '../../../lib/format.ts';
+import { formatCount, formatDay, formatMonth, formatMonthOfYear, formatShare, plural } from '../../../lib/format.ts';
 import { plLines } from '../../../lib/states.ts';
 import { wholeNumber } from '../../../lib/whole-number.ts';
 
 const cell = 'px-2 py-1.5 text-right whitespace-nowrap first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5';
-const computedFrom = 'Computed from what was uploaded; nobody has audited it.';
+const computedFrom = 'Computed from what was uploaded. It is no audit and no advice.';
 
 const Share = ({ of, signed = false }: { of: Decimal | null; signed?: boolean }) =>
   of === null ? (
@@ -52,9 +52,44 @@ const lines: readonly Line[] = [
   { label: 'SDE', of: money(({ sde }) => sde) },
 ];
 
-/** The periods that have a column: whole ones, then what there is of years that are not whole. */
-const inColumns = (earnings: readonly Earnings[]): readonly Earnings[] =>
-  earnings.toSorted((a, b) => Number(a.kind === 'partial_year') - Number(b.kind === 'partial_year')).slice(0, 6);
+/** How many periods have a column at first. */
+const columnsFirst = 6;
+
+/** In the order of their columns: whole ones, then what there is of years that are not whole. */
+const columnsOf = (earnings: readonly Earnings[]): readonly Earnings[] =>
+  earnings.toSorted((a, b) => Number(a.kind === 'partial_year') - Number(b.kind === 'partial_year'));
+
+const monthOf = (month: string): number => wholeNumber(month.slice(5));
+
+/** "Jan 26 – Mar 26, May 26": months of a year, those that follow each other as one. */
+function inRuns(months: readonly string[]): string {
+  const runs: string[][] = [];
+  for (const month of months) {
+    const run = runs.at(-1);
+    if (run && monthOf(month) === monthOf(run.at(-1) ?? '') + 1) run.push(month);
+    else runs.push([month]);
+  }
+  return runs
+    .map((run) => [...new Set([run[0], run.at(-1)])].map((month) => formatMonth(`${month}-01`)).join(' – '))
+    .join(', ');
+}
+
+/** Of which months the years are that are not whole. */
+function PartialYears({ earnings }: { earnings: readonly Earnings[] }) {
+  const partial = earnings.filter(({ kind }) => kind === 'partial_year');
+  if (partial.length === 0) return null;
+  return (
+    <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
+      Not whole years:{' '}
+      {partial
+        .map(({ label, months, first, last }) =>
+          months.length > 0 ? `${label} (${inRuns(months)})` : `${label} (${formatDay(first)} – ${formatDay(last)})`,
+        )
+        .join('; ')}
+      .
+    </p>
+  );
+}
 
 function Seasons({ seasonality }: Pick<ComputedBooks, 'seasonality'>) {
   const inOrder = seasonality.toSorted((a, b) => compare(b.share, a.share));
@@ -71,8 +106,22 @@ function Seasons({ seasonality }: Pick<ComputedBooks, 'seasonality'>) {
 /** What the business earned: the last twelve months and years, with margins and growth. */
 export function EarningsCard({ dealId }: { dealId: Id }) {
   const query = useQuery(computedQuery(dealId));
+  const [all, setAll] = useState(false);
+  const earned = columnsOf(query.data?.earnings ?? []);
+  const columns = earned.slice(0, all ? undefined : columnsFirst);
   return (
-    <Card title="Earnings and margins" description={computedFrom} flush>
+    <Card
+      title="Earnings and margins"
+      description={computedFrom}
+      flush
+      actions={
+        earned.length > columnsFirst && (
+          <Button size="sm" onClick={() => setAll(!all)}>
+            {all ? 'Show fewer' : `Show all ${formatCount(earned.length)} periods`}
+          </Button>
+        )
+      }
+    >
       <Loaded query={query} skeleton={<SkeletonRows rows={9} height="h-8" />}>
         {({ earnings, seasonality, counted }) =>
           earnings.length === 0 ? (
@@ -88,9 +137,9 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
                       <th scope="col" className="sticky left-0 bg-sunken px-4 py-2 text-left font-medium sm:px-5">
                         <span className="sr-only">Line</span>
                       </th>
-                      {inColumns(earnings).map((one) => (
+                      {columns.map((one) => (
                         <th
-                          key={one.label}
+                          key={`${one.kind} ${one.first} ${one.last}`}
                           scope="col"
                           title={`${formatDay(one.first)} – ${formatDay(one.last)}`}
                           className={cx(cell, 'font-medium')}
@@ -112,8 +161,8 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
                         >
                           {label}
                         </th>
-                        {inColumns(earnings).map((one) => (
-                          <td key={one.label} className={cx(cell, sub && 'text-faint')}>
+                        {columns.map((one) => (
+                          <td key={`${one.kind} ${one.first} ${one.last}`} className={cx(cell, sub && 'text-faint')}>
                             {of(one)}
                           </td>
                         ))}
@@ -122,6 +171,7 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
                   </tbody>
                 </table>
               </Scrolled>
+              <PartialYears earnings={columns} />
               <Seasons seasonality={seasonality} />
               {(counted.superseded > 0 || counted.other_currency > 0) && (
                 <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">

@@ -1,0 +1,82 @@
+/** Long books and many offers on the pages that tell of them: what is not shown at first is named, and can be seen. */
+
+import type { Browser } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openBrowser, openDesk } from '../browser.ts';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { profitAndLoss, uploadTo } from './uploads.ts';
+
+let web: WebScene;
+let browser: Browser;
+let deal: string;
+
+beforeAll(async () => {
+  [web, browser] = await Promise.all([openScene(), openBrowser()]);
+  const { sql } = web.service;
+  const [made] = await sql<{ id: string }>(
+    `insert into deals (organization_id, title, state) values ($1, 'Long books, many bids', 'listed') returning id`,
+    [web.scene.brokerage],
+  );
+  deal = made!.id;
+  await sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`, [
+    deal,
+    web.scene.people['broker'],
+  ]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await web?.close();
+});
+
+test('of many years the latest have a column, the others on request, and of a partial year its months are named', async () => {
+  const years = Array.from({ length: 9 }, (_, back) => [`FY${2025 - back}`, 1_000 * (10 - back)] as const);
+  await uploadTo(
+    web,
+    deal,
+  )(profitAndLoss({ ...Object.fromEntries(years), '2026-01': 90, '2026-02': 80, '2026-05': 70 }));
+  await uploadTo(web, deal)(
+    'customer,period,currency,revenue\nAnvil,FY2025,USD,4000\nBirch,FY2025,USD,1000\n',
+    'customer_revenue',
+  );
+  const desk = await openDesk(browser, web.service.origin, { cookie: (await web.as('broker')).cookie });
+  const { page } = desk;
+  await desk.go(`/deals/${deal}/qoe`);
+  const earned = page.getByRole('region', { name: 'Earnings and margins' }).first();
+  const heads = () => earned.getByRole('columnheader').allInnerTexts();
+  expect((await heads()).slice(1)).toEqual(['FY2025', 'FY2024', 'FY2023', 'FY2022', 'FY2021', 'FY2020']);
+  await page.getByRole('button', { name: 'Show all 10 periods' }).click();
+  expect((await heads()).slice(-2)).toEqual(['FY2017', '2026, 3 months']);
+  await page.getByText('2026, 3 months (Jan 26 – Feb 26, May 26)').waitFor();
+
+  await page.getByText('2 customers with $5,000 of $10,000 revenue.').waitFor();
+  await page.getByText('40.0% of all revenue').first().waitFor();
+  await page.getByText('6,800 by uploaded customers, 1,700 by all revenue').waitFor();
+  expect(desk.complaints).toEqual([]);
+  await desk.close();
+});
+
+test('of more offers than come at once the page says so, shows the others, and says what is computed of which', async () => {
+  await web.service.sql(
+    `with bidders as (
+       insert into users (email, name) select 'bidder' || n || '@example.test', 'Bidder ' || n from generate_series(1, 52) n returning id, name),
+     parts as (
+       insert into participants (deal_id, user_id, role, status) select $1, id, 'buyer', 'active' from bidders returning id, user_id)
+     insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, submitted_at, payload)
+     select $1, id, user_id, 1, true, app.now(), '{"currency": "USD", "purchase_price": "30000", "cash_at_close": "30000"}' from parts`,
+    [deal],
+  );
+  const desk = await openDesk(browser, web.service.origin, {
+    cookie: (await web.as('broker')).cookie,
+    // So low that the end of the list is far away.
+    viewport: { width: 1280, height: 300 },
+  });
+  const { page } = desk;
+  await desk.go(`/deals/${deal}/offers`);
+  await page.getByText('These are the 50 offers submitted last').waitFor();
+  expect(await page.getByText('Computed of the 50 offers submitted last.').count()).toBe(0);
+  await page.getByRole('button', { name: 'Show more offers' }).click();
+  await page.getByText('Computed of the 50 offers submitted last.').waitFor();
+  await page.getByText('These are the 50 offers submitted last').waitFor({ state: 'detached' });
+  expect(desk.complaints).toEqual([]);
+  await desk.close();
+});
