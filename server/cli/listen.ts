@@ -1,7 +1,6 @@
 /** Listens for requests, and stops in an orderly way. */
 
 import { createServer, type RequestListener, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
@@ -12,6 +11,7 @@ import { simpleRequest } from '../http/simple-request.ts';
 import type { Problem } from '../http/problem.ts';
 import { openRefuser, type Refuser } from './prepared-refusal.ts';
 import { watchConnections } from './connections.ts';
+import { openPort } from './port.ts';
 
 export interface Listener {
   /** The port, also when a free one was asked for. */
@@ -24,11 +24,6 @@ export interface Listener {
   close(seconds: number): Promise<void>;
 }
 
-/** The address cannot be listened on; the message says what to do. */
-export class CannotListen extends Error {
-  override readonly name = 'CannotListen';
-}
-
 const notReady: RequestListener = (request, response) => {
   const alive = request.url === '/healthz';
   response.writeHead(alive ? 200 : 503, {
@@ -39,26 +34,6 @@ const notReady: RequestListener = (request, response) => {
   });
   response.end(alive ? 'ok\n' : 'Starting: try again in a moment.\n');
 };
-
-function refusal(error: NodeJS.ErrnoException, host: string, port: number): CannotListen {
-  const options = { cause: error };
-  if (error.code === 'EADDRINUSE') {
-    return new CannotListen(
-      `Port ${port} on ${host} is taken: stop the other program, or set PORT to another.`,
-      options,
-    );
-  }
-  if (error.code === 'EACCES') {
-    return new CannotListen(`Port ${port} is not allowed for this user: set PORT to one above 1023.`, options);
-  }
-  return new CannotListen(
-    `Cannot listen on ${host}, port ${port} (${error.code}): set HOST to an address of this machine.`,
-    options,
-  );
-}
-
-/** Connections that may wait to be taken, as far as the system allows: with Node.js's own 511 a burst while we work is lost. */
-const backlog = 4_096;
 
 /** How long a connection is kept without a request, in seconds. */
 const keptSeconds = 65;
@@ -154,12 +129,9 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
     else void refuse(socket, addressIn(error.rawPacket), refusedWith(statuses[error.code ?? ''] ?? 400));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', (error) => reject(refusal(error, host, port)));
-    server.listen({ port, host, backlog }, resolve);
-  });
+  const opened = await openPort(server, host, port);
   return {
-    port: (server.address() as AddressInfo).port,
+    port: opened.port,
     answerWith(app, shedding) {
       known = app;
       load = shedding;
@@ -191,7 +163,7 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
         began = performance.now();
         await new Promise((resolve) => setImmediate(resolve));
       }
-      const closed = new Promise<void>((resolve) => void server.close(() => resolve()));
+      const closed = opened.close();
       // A connection that becomes idle after its answer would be kept for the next request.
       const idle = setInterval(() => {
         server.closeIdleConnections();

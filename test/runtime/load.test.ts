@@ -89,6 +89,25 @@ async function openNode(service: TestService, limits: LoadLimits): Promise<Node>
 
 const session = (name: string) => ({ Cookie: `dealkeep=${name}` });
 
+test('connections that came while the process was busy are taken within few turns of its loop', async () => {
+  const count = 200;
+  const listener = await listen('127.0.0.1', 0);
+  onTestFinished(() => listener.close(1));
+  // The system opens them while this process, which takes them, does something else.
+  const answers = Array.from({ length: count }, () => ask(`http://127.0.0.1:${listener.port}`, '/healthz'));
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
+  let turns = 0;
+  let isOver = false;
+  const turn = () => {
+    turns += 1;
+    if (!isOver) setImmediate(turn);
+  };
+  turn();
+  expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(count).fill(200));
+  isOver = true;
+  expect(turns).toBeLessThan(count / 2);
+});
+
 describe('when as many requests are being answered as there is room for', () => {
   let service: TestService;
   let tenant: Brokerage;

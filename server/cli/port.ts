@@ -1,0 +1,96 @@
+/** Opens the port of the service: several sockets listen on it. */
+
+import cluster from 'node:cluster';
+import { createServer, type AddressInfo, type Server } from 'node:net';
+
+/** The address cannot be listened on; the message says what to do. */
+export class CannotListen extends Error {
+  override readonly name = 'CannotListen';
+}
+
+function refusal(error: NodeJS.ErrnoException, host: string, port: number): CannotListen {
+  const options = { cause: error };
+  if (error.code === 'EADDRINUSE') {
+    return new CannotListen(
+      `Port ${port} on ${host} is taken: stop the other program, or set PORT to another.`,
+      options,
+    );
+  }
+  if (error.code === 'EACCES') {
+    return new CannotListen(`Port ${port} is not allowed for this user: set PORT to one above 1023.`, options);
+  }
+  return new CannotListen(
+    `Cannot listen on ${host}, port ${port} (${error.code}): set HOST to an address of this machine.`,
+    options,
+  );
+}
+
+/** Connections that may wait at a socket to be taken, as far as the system allows: with Node.js's own 511 a burst while we work is lost. */
+const backlog = 4_096;
+
+/**
+ * How many sockets listen. Node.js takes one connection of each in a turn of its event loop, and turns are long while more is asked
+ * for than can be answered: connections, those of health checks too, would wait for seconds to be taken.
+ */
+const sockets = 16;
+
+/** An open port. */
+export interface Port {
+  /** The port, also when a free one was asked for. */
+  readonly port: number;
+  /** Takes no new connections; resolves when those that were taken are closed. May be called again. */
+  close(): Promise<void>;
+}
+
+/** Resolves when the server listens; rejects with the system's error. */
+const listening = (server: Server, options: { host: string; port: number; reusePort?: boolean }): Promise<void> =>
+  new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ ...options, backlog }, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+
+const closed = (server: Server): Promise<void> => new Promise((resolve) => void server.close(() => resolve()));
+
+/** A port that is free: one that several sockets may share would not be found taken by another process of ours. */
+async function freePort(host: string, port: number): Promise<number> {
+  const alone = createServer();
+  await listening(alone, { host, port });
+  const found = (alone.address() as AddressInfo).port;
+  await closed(alone);
+  return found;
+}
+
+/** Has the server listen by several sockets, `others` for those beside its own; by its own alone where the system does not divide connections among them. */
+async function share(server: Server, others: Server[], host: string, port: number): Promise<void> {
+  try {
+    await listening(server, { host, port, reusePort: true });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTSUP') throw error;
+    return listening(server, { host, port });
+  }
+  while (others.length < sockets - 1) {
+    // With the options of an HTTP server's own.
+    const other = createServer({ allowHalfOpen: true, noDelay: true });
+    other.on('connection', (socket) => server.emit('connection', socket));
+    await listening(other, { host, port, reusePort: true });
+    others.push(other);
+  }
+}
+
+/** Opens the port, whose connections `server` gets. Rejects with {@link CannotListen}. */
+export async function openPort(server: Server, host: string, port: number): Promise<Port> {
+  const others: Server[] = [];
+  const close = async () => void (await Promise.all([server, ...others].map(closed)));
+  try {
+    // In a worker it is the process which started it that listens, and does little else.
+    if (cluster.isWorker) await listening(server, { host, port });
+    else await share(server, others, host, await freePort(host, port));
+  } catch (error) {
+    await close();
+    throw refusal(error as NodeJS.ErrnoException, host, port);
+  }
+  return { port: (server.address() as AddressInfo).port, close };
+}
