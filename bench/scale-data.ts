@@ -9,7 +9,7 @@ import { command, surroundings } from '../server/database/cluster.ts';
 import { startEmbedded, type EmbeddedPostgres } from '../server/database/embedded.ts';
 import { migrate } from '../server/database/migrate.ts';
 import { homeDirectory, installedEngine, preparedHome } from '../server/database/postgres-home.ts';
-import { dealRows, dealsOfLarge, fewestDeals, firstRows, functions, sizeOf } from './scale-rows.ts';
+import { beginning, dealRows, dealsOfLarge, fewestDeals, firstRows, functions, sizeOf } from './scale-rows.ts';
 
 /** The login with every right, beside those of the service: it loads the rows, and reads what PostgreSQL counts. */
 const superuser = 'bench_superuser';
@@ -58,7 +58,7 @@ const loading = {
   full_page_writes: 'off',
   wal_level: 'minimal',
   max_wal_senders: '0',
-  max_wal_size: '16GB',
+  max_wal_size: '8GB',
   checkpoint_timeout: '1h',
   maintenance_work_mem: '512MB',
   autovacuum: 'off',
@@ -130,8 +130,7 @@ async function load(connection: pg.ClientConfig, { deals, baseUrl, say }: Platfo
   const asReplica: pg.ClientConfig = { ...connection, options: '-c session_replication_role=replica' };
   await withClient(asReplica, async (client) => {
     await client.query(functions(size, 'dealkeep'));
-    await client.query('insert into bench.facts values (now(), $1, $2, false)', [deals, baseUrl]);
-    for (const statement of firstRows(size, baseUrl)) await client.query(statement);
+    for (const statement of [...beginning(size, baseUrl), ...firstRows(size, baseUrl)]) await client.query(statement);
     await client.query('analyze bench.parts');
   });
   // Indexes that keep no rule are built at the end, which takes a part of the time.

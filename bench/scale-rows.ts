@@ -128,15 +128,25 @@ export const functions = ({ brokerages, buyers, advisors }: Size, seed: string):
     $$ select (array['draft', 'draft', 'listed', 'listed', 'listed', 'listed', 'listed', 'listed', 'listed', 'under_offer', 'under_offer',
       'exclusivity', 'diligence', 'diligence', 'closing', 'closed', 'closed', 'closed', 'withdrawn', 'withdrawn'])[1 + bench.pick(n, 5, 20)] $$;
   create table bench.facts (loaded_at timestamptz not null, deals bigint not null, base_url text not null, complete boolean not null);
-  create function bench.start() returns timestamptz language sql stable parallel safe as
-    $$ select loaded_at - interval '700 days' from bench.facts $$;
-  create function bench.made(n bigint, hours int) returns timestamptz language sql stable parallel safe as
-    $$ select bench.start() + n * (select interval '680 days' / (deals + ${dealsOfLarge}) from bench.facts) + hours * interval '1 hour' $$;
   create table bench.people (number int primary key, name text not null unique, role text not null, deals int not null,
     user_id uuid not null, email text not null, brokerage_id uuid, client_id uuid not null, session_token text not null,
     access_token text not null);
   create table bench.parts (number int, n bigint, primary key (n, number));
   create table bench.api_keys (brokerage_id uuid primary key, token text not null);`;
+
+/**
+ * Writes when this platform was loaded, and functions that count times from it. The moment is a constant in them, so that PostgreSQL puts them
+ * into the statements that call them, millions of times.
+ */
+export const beginning = ({ deals }: Size, baseUrl: string): readonly string[] => [
+  `insert into bench.facts values (now(), ${deals}, '${baseUrl}', false)`,
+  `do $do$ begin
+    execute format('create function bench.start() returns timestamptz language sql immutable parallel safe as $$ select timestamptz %L $$',
+      (select loaded_at - interval '700 days' from bench.facts));
+  end $do$`,
+  `create function bench.made(n bigint, hours int) returns timestamptz language sql stable parallel safe as
+    $$ select bench.start() + n * (interval '680 days' / ${deals + dealsOfLarge}) + hours * interval '1 hour' $$`,
+];
 
 /** What does not hang on deals: brokerages and their staff, buyers, advisors, the people who are measured and what they enter with. */
 export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl: string): readonly string[] => [

@@ -694,6 +694,7 @@ CREATE TABLE public.deals (
 CREATE INDEX deals_by_author ON public.deals USING btree (created_by);
 CREATE INDEX deals_by_brokerage ON public.deals USING btree (organization_id, created_at DESC, id DESC);
 CREATE INDEX deals_for_keys ON public.deals USING btree (organization_id, created_at DESC, id DESC) WHERE keys_admitted;
+CREATE INDEX deals_in_order ON public.deals USING btree (id) INCLUDE (created_at, state, organization_id);
 ALTER TABLE public.deals ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.deals FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.deals TO CURRENT_USER
@@ -3345,6 +3346,8 @@ CREATE OR REPLACE FUNCTION app.audit_of_brokerage(brokerage uuid, by_user uuid, 
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET enable_sort TO 'off'
+ SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
 declare
@@ -5318,6 +5321,116 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_as(text[]) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.deals_as_known(me uuid, administered uuid[], own_deals uuid[], own_roles text[], principals uuid[], sides text[], seen uuid[], dated boolean)
+ RETURNS TABLE(id uuid, organization_id uuid, title text, industry text, location text, asking_price numeric, state text, acts_as text, caller_role text, side text, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, active_at timestamp with time zone, principal_id uuid, holds boolean)
+ LANGUAGE sql
+ STABLE
+BEGIN ATOMIC
+ SELECT d.id,
+     d.organization_id,
+     d.title,
+     d.industry,
+     d.location,
+     d.asking_price,
+         CASE
+             WHEN (k.lapsed AND (d.state = ANY (ARRAY['under_offer'::text, 'exclusivity'::text]))) THEN 'listed'::text
+             WHEN k.knows_stage THEN COALESCE(g.state, d.state)
+             ELSE d.state
+         END AS state,
+     own.role,
+         CASE
+             WHEN (own.role = 'broker'::text) THEN 'broker_assigned'::text
+             WHEN (k.shows_exclusivity AND (x.buyer_user_id = deals_as_known.me) AND (x.expires_at > app.now())) THEN 'exclusive_buyer'::text
+             WHEN (own.role = ANY (ARRAY['seller'::text, 'buyer'::text, 'advisor'::text])) THEN 'participant'::text
+             ELSE 'viewer'::text
+         END AS "case",
+         CASE
+             WHEN (own.side = ANY (ARRAY['broker'::text, 'seller'::text, 'buyer'::text])) THEN own.side
+             ELSE 'viewer'::text
+         END AS "case",
+         CASE
+             WHEN k.shows_exclusivity THEN x.buyer_user_id
+             ELSE NULL::uuid
+         END AS "case",
+         CASE
+             WHEN k.shows_exclusivity THEN x.granted_at
+             ELSE NULL::timestamp with time zone
+         END AS "case",
+         CASE
+             WHEN k.shows_exclusivity THEN x.expires_at
+             ELSE NULL::timestamp with time zone
+         END AS "case",
+     d.closed_at,
+     d.created_at,
+     GREATEST(d.updated_at,
+         CASE
+             WHEN k.knows_stage THEN g.updated_at
+             ELSE NULL::timestamp with time zone
+         END) AS "greatest",
+         CASE
+             WHEN deals_as_known.dated THEN GREATEST(d.updated_at,
+             CASE
+                 WHEN k.knows_stage THEN g.updated_at
+                 ELSE NULL::timestamp with time zone
+             END,
+             CASE
+                 WHEN ((own.role = 'broker'::text) OR (d.organization_id = ANY (deals_as_known.administered))) THEN of_all.at
+                 ELSE of_own.at
+             END)
+             ELSE NULL::timestamp with time zone
+         END AS "case",
+     own.principal_id,
+     ((own.side = 'buyer'::text) AND k.of_the_exclusive_buyer AND k.runs)
+    FROM ((((((((public.deals d
+      LEFT JOIN UNNEST(deals_as_known.own_deals, deals_as_known.own_roles, deals_as_known.principals, deals_as_known.sides) own(deal_id, role, principal_id, side) ON ((own.deal_id = d.id)))
+      LEFT JOIN ( SELECT s_1.deal_id,
+             s_1.state,
+             s_1.updated_at,
+             s_1.brokerage_id
+            FROM public.deal_stages s_1
+           WHERE (s_1.deal_id = ANY (deals_as_known.seen))) g ON ((g.deal_id = d.id)))
+      LEFT JOIN ( SELECT e.id,
+             e.deal_id,
+             e.participant_id,
+             e.buyer_user_id,
+             e.granted_by,
+             e.granted_at,
+             e.expires_at,
+             e.ended_at,
+             e.offer_id,
+             e.brokerage_id,
+             e.changed_at
+            FROM public.exclusivities e
+           WHERE ((e.deal_id = ANY (deals_as_known.seen)) AND (e.ended_at IS NULL))) x ON ((x.deal_id = d.id)))
+      LEFT JOIN ( SELECT a.deal_id,
+             a.at
+            FROM vault.deal_activity a
+           WHERE (a.deal_id = ANY (
+                 CASE
+                     WHEN deals_as_known.dated THEN deals_as_known.seen
+                     ELSE NULL::uuid[]
+                 END))) of_all ON ((of_all.deal_id = d.id)))
+      LEFT JOIN ( SELECT a.deal_id,
+             a.at
+            FROM vault.own_activity a
+           WHERE (a.user_id =
+                 CASE
+                     WHEN deals_as_known.dated THEN deals_as_known.me
+                     ELSE NULL::uuid
+                 END)) of_own ON ((of_own.deal_id = d.id)))
+      CROSS JOIN LATERAL ( SELECT ((own.side = ANY (ARRAY['broker'::text, 'seller'::text, 'viewer'::text])) OR (d.organization_id = ANY (deals_as_known.administered))) AS of_the_deal,
+             COALESCE((x.participant_id = own.principal_id), false) AS of_the_exclusive_buyer,
+             COALESCE((x.expires_at > app.now()), false) AS runs) w)
+      CROSS JOIN LATERAL ( SELECT (COALESCE(w.of_the_deal, false) OR ((own.side = 'buyer'::text) AND w.of_the_exclusive_buyer AND (w.runs OR (g.state IS DISTINCT FROM 'exclusivity'::text)))) AS knows_stage,
+             ((g.state IS NOT NULL) AND (g.state = 'exclusivity'::text) AND (NOT w.runs)) AS lapsed) s)
+      CROSS JOIN LATERAL ( SELECT s.knows_stage,
+             s.lapsed,
+             w.of_the_exclusive_buyer,
+             w.runs,
+             ((COALESCE(w.of_the_deal, false) OR w.of_the_exclusive_buyer) AND (w.runs OR (s.knows_stage AND (g.state IS NOT NULL) AND (g.state <> 'exclusivity'::text)) OR (d.state = 'closed'::text))) AS shows_exclusivity) k)
+   WHERE (d.id = ANY (deals_as_known.seen));
+END;
+
 CREATE OR REPLACE FUNCTION app.deals_as_selected_buyer()
  RETURNS uuid[]
  LANGUAGE plpgsql
@@ -5422,35 +5535,9 @@ begin
     seen := own_deals;
   end if;
   return query
-    select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price,
-      case when k.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when k.knows_stage then coalesce(g.state, d.state) else d.state end,
-      own.role,
-      case when own.role = 'broker' then 'broker_assigned'
-        when k.shows_exclusivity and x.buyer_user_id = me and x.expires_at > app.now() then 'exclusive_buyer'
-        when own.role in ('seller', 'buyer', 'advisor') then 'participant' else 'viewer' end,
-      case when own.side in ('broker', 'seller', 'buyer') then own.side else 'viewer' end,
-      case when k.shows_exclusivity then x.buyer_user_id end, case when k.shows_exclusivity then x.granted_at end,
-      case when k.shows_exclusivity then x.expires_at end, d.closed_at, d.created_at,
-      greatest(d.updated_at, case when k.knows_stage then g.updated_at end),
-      case when dated then greatest(d.updated_at, case when k.knows_stage then g.updated_at end,
-        case when own.role = 'broker' or d.organization_id = any (administered) then of_all.at else of_own.at end) end
-    from public.deals d
-    left join unnest(own_deals, own_roles, principals, sides) own (deal_id, role, principal_id, side) on own.deal_id = d.id
-    left join (select s.* from public.deal_stages s where s.deal_id = any (seen)) g on g.deal_id = d.id
-    left join (select e.* from public.exclusivities e where e.deal_id = any (seen) and e.ended_at is null) x on x.deal_id = d.id
-    left join (select a.deal_id, a.at from vault.deal_activity a where dated and a.deal_id = any (seen)) of_all on of_all.deal_id = d.id
-    left join (select a.deal_id, a.at from vault.own_activity a where dated and a.user_id = me) of_own on of_own.deal_id = d.id
-    cross join lateral (select
-      own.side in ('broker', 'seller', 'viewer') or d.organization_id = any (administered) as of_the_deal,
-      coalesce(x.participant_id = own.principal_id, false) as of_the_exclusive_buyer,
-      coalesce(x.expires_at > app.now(), false) as runs) w
-    cross join lateral (select coalesce(w.of_the_deal, false)
-        or (own.side = 'buyer' and w.of_the_exclusive_buyer and (w.runs or g.state is distinct from 'exclusivity')) as knows_stage,
-      g.state is not null and g.state = 'exclusivity' and not w.runs as lapsed) s
-    cross join lateral (select s.knows_stage, s.lapsed,
-      (coalesce(w.of_the_deal, false) or w.of_the_exclusive_buyer)
-        and (w.runs or (s.knows_stage and g.state is not null and g.state <> 'exclusivity') or d.state = 'closed') as shows_exclusivity) k
-    where d.id = any (seen);
+    select k.id, k.organization_id, k.title, k.industry, k.location, k.asking_price, k.state, k.acts_as, k.caller_role, k.side, k.exclusive_buyer_user_id,
+      k.exclusivity_granted_at, k.exclusivity_expires_at, k.closed_at, k.created_at, k.updated_at, k.active_at
+    from app.deals_as_known(me, administered, own_deals, own_roles, principals, sides, seen, dated) k;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_in_sight(text[],boolean) TO dealkeep_server;
@@ -5865,6 +5952,79 @@ AS $function$
   update vault.document_store set marked_at = app.now() where id = store_id and marked_at is null
 $function$;
 GRANT EXECUTE ON FUNCTION app.document_store_marked(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.documents_in_sight(deal_place timestamp with time zone, deal uuid, place timestamp with time zone, document uuid, at_most integer)
+ RETURNS TABLE(id uuid, filename text, category text, confidentiality text, size_bytes double precision, uploaded_at timestamp with time zone, source text, media_type text, deal_id uuid, deal_title text, deal_created_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  administered constant uuid[] := app.brokerages_as('admin');
+  last_id constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+  own_deals uuid[];
+  own_roles text[];
+  principals uuid[];
+  sides text[];
+  candidates uuid[];
+  begun int := 0;
+  of_part int := at_most;
+  told int := 0;
+  more int;
+begin
+  select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.principal_role)
+    into own_deals, own_roles, principals, sides
+    from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer');
+  candidates := array(
+    select c.id from (
+      select d.id, d.created_at from public.deals d where d.id = any (own_deals)
+      union
+      select d.id, d.created_at from public.deals d where d.organization_id = any (administered)) c
+    where (c.created_at, c.id) <= (coalesce(deal_place, 'infinity'), coalesce(deal, last_id))
+    order by c.created_at desc, c.id desc);
+  -- One part of them after the other, until there are enough.
+  while told < at_most and begun < cardinality(candidates) loop
+    return query
+      select f.id, f.filename, f.category, f.confidentiality, f.size_bytes::float8, f.uploaded_at, f.source, f.media_type, s.id, s.title, s.created_at
+      from (
+        select k.id, k.title, k.created_at, k.side in ('broker', 'seller') as whole,
+          array['public'] || case when k.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = k.principal_id) then array['nda_gated'] end
+            || case when k.holds then array['selected_buyer_only'] end as levels,
+          case when k.id = deal then place else 'infinity' end as before, case when k.id = deal then document else last_id end as before_id
+        from app.deals_as_known(me, administered, own_deals, own_roles, principals, sides, candidates[begun + 1 : begun + of_part], false) k
+        order by k.created_at desc, k.id desc offset 0) s
+      cross join lateral (
+        (select d.id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, 'simple' as source, d.media_type from public.documents d
+          where s.whole and d.deal_id = s.id and d.removed_at is null and (d.uploaded_at, d.id) < (s.before, s.before_id)
+          order by d.uploaded_at desc, d.id desc limit at_most)
+        union all
+        select d.* from unnest(case when not s.whole then s.levels end) level cross join lateral (
+          select d.id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, 'simple', d.media_type from public.documents d
+          where d.deal_id = s.id and d.confidentiality = level collate "C" and d.removed_at is null and (d.uploaded_at, d.id) < (s.before, s.before_id)
+          order by d.uploaded_at desc, d.id desc limit at_most) d
+        union all
+        (select d.id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, 'production', d.media_type from public.production_documents d
+          where s.whole and d.deal_id = s.id and d.removed_at is null and (d.uploaded_at, d.id) < (s.before, s.before_id)
+          order by d.uploaded_at desc, d.id desc limit at_most)
+        union all
+        select d.* from unnest(case when not s.whole then s.levels end) level cross join lateral (
+          select d.id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, 'production', d.media_type from public.production_documents d
+          where d.deal_id = s.id and d.confidentiality = level collate "C" and d.removed_at is null and (d.uploaded_at, d.id) < (s.before, s.before_id)
+          order by d.uploaded_at desc, d.id desc limit at_most) d
+        order by uploaded_at desc, id desc limit at_most) f
+      limit at_most - told;
+    get diagnostics more = row_count;
+    told := told + more;
+    begun := begun + of_part;
+    of_part := of_part * 8;
+  end loop;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.documents_in_sight(timestamp with time zone,uuid,timestamp with time zone,uuid,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.empty_sandbox(sandbox uuid)
  RETURNS void
@@ -8270,6 +8430,63 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.latest_activity() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.latest_deals(in_state text, brokerage text, at_most integer)
+ RETURNS TABLE(id uuid, title text, state text, organization_id uuid, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, caller_role text, exclusive_buyer_person text[])
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  administered constant uuid[] := app.brokerages_as('admin');
+  -- A stage that not everybody may know stands beside this state; a state may also be shown because that stage is over.
+  states constant text[] := array[in_state, 'under_offer', 'exclusivity'];
+  of_brokerage constant uuid := app.brokerage_named(brokerage);
+  own_deals uuid[];
+  own_roles text[];
+  principals uuid[];
+  sides text[];
+  candidates uuid[];
+  begun int := 0;
+  of_part int := at_most;
+  told int := 0;
+  more int;
+begin
+  select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.principal_role)
+    into own_deals, own_roles, principals, sides
+    from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer');
+  candidates := array(
+    select c.id from (
+      select d.id, d.created_at from public.deals d
+      where d.id = any (own_deals) and (in_state is null or d.state = any (states)) and (brokerage is null or d.organization_id = of_brokerage)
+      union
+      select d.id, d.created_at from unnest(administered) b (id) cross join lateral (
+        select d.id, d.created_at from public.deals d
+        where d.organization_id = b.id and (in_state is null or d.state = any (states)) and (brokerage is null or d.organization_id = of_brokerage)
+        order by d.created_at desc, d.id desc limit case when in_state is null then at_most end) d) c
+    order by c.created_at desc, c.id desc limit case when in_state is null then at_most end);
+  while told < at_most and begun < cardinality(candidates) loop
+    return query
+      select k.id, k.title, k.state, k.organization_id, k.exclusive_buyer_user_id, k.exclusivity_granted_at, k.exclusivity_expires_at, k.closed_at,
+        k.created_at, k.updated_at, k.caller_role,
+        case when k.exclusive_buyer_user_id is not null then (
+          select array[p.user_id::text, (select u.name from public.users u where u.id = p.user_id), p.role]
+          from public.participants p where p.deal_id = k.id and p.user_id = k.exclusive_buyer_user_id and p.joined_at is not null) end
+      from app.deals_as_known(me, administered, own_deals, own_roles, principals, sides, candidates[begun + 1 : begun + of_part], false) k
+      where in_state is null or k.state = in_state
+      order by k.created_at desc, k.id desc limit at_most - told;
+    get diagnostics more = row_count;
+    told := told + more;
+    begun := begun + of_part;
+    of_part := of_part * 8;
+  end loop;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.latest_deals(text,text,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.leave_workspace()
  RETURNS trigger
@@ -13562,3 +13779,6 @@ $procedure$;
 -- 1b6bbb45b4ea4decaaaab786fb3acb708d5f390a8bf08a9f99047c6607bb8d11  157_indexes_to_delete_people_by.sql
 -- ad4fbca1c539a1a6e69cfd644b41a7d16d1134f4aa450b32f99cf756ee769317  158_room_for_people.sql
 -- efc3644fcfc1c2812435d4360fa3023666f245fe014fc6567c5019a7f90dfdf4  159_room_for_who_takes_over.sql
+-- ef6d093cd3d780652533af6c9d16e50d7c2cafc4bf53ec19964bec609899ec67  165_deals_in_order.sql
+-- 35a812fa43250ce07c8b0bdcce4cdc6c4be04996870612515742854fb8d902f6  166_latest_deals.sql
+-- cf4af0f5a7be27268f96f36a45aed7c2e6cec8a955a2c6e3e64615cbf081822d  167_audit_in_order.sql

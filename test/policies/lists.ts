@@ -150,6 +150,39 @@ check(
    from ${dealTables} order by d.id`,
 );
 
+const withTheirBuyer = `(select array[u.id::text, u.name, p.role] from participants p join users u on u.id = p.user_id
+   where p.deal_id = d.id and p.user_id = x.buyer_user_id and p.joined_at is not null)`;
+
+for (const state of [null, 'listed', 'under_offer', 'exclusivity', 'diligence'])
+  check(
+    `app.latest_deals lists the latest deals that row-level security shows${state === null ? '' : ` as ${state}`}`,
+    `select l.* from app.latest_deals($1, $2, 3) l`,
+    `select d.id, d.title, ${dealState} as state, d.organization_id, x.buyer_user_id as exclusive_buyer_user_id,
+       x.granted_at as exclusivity_granted_at, x.expires_at as exclusivity_expires_at, d.closed_at, d.created_at, ${dealUpdatedAt} as updated_at,
+       ${callerRole} as caller_role, ${withTheirBuyer} as exclusive_buyer_person
+     from ${dealTables} where ($1::text is null or ${dealState} = $1) and d.organization_id::text = $2 order by d.created_at desc, d.id desc limit 3`,
+    ({ scene }) => [state, scene.brokerage],
+  );
+
+const documentsShown = ['simple', 'production'].map(
+  (source) => `select t.id, t.filename, t.category, t.confidentiality, t.size_bytes::float8 as size_bytes, t.uploaded_at, '${source}' as source, t.media_type,
+     d.id as deal_id, d.title as deal_title, d.created_at as deal_created_at from ${source === 'simple' ? 'documents' : 'production_documents'} t join deals d on d.id = t.deal_id`,
+);
+const documentsInOrder = `(${documentsShown.join(' union all ')}) f`;
+
+check(
+  'app.documents_in_sight lists the documents that row-level security shows, of one deal after the other',
+  `select s.* from app.documents_in_sight(null, null, null, null, 500) s`,
+  `select f.* from ${documentsInOrder} order by f.deal_created_at desc, f.deal_id desc, f.uploaded_at desc, f.id desc`,
+);
+
+check(
+  'app.documents_in_sight goes on behind the document that it is given',
+  `select s.* from (select f.* from ${documentsInOrder} order by f.deal_created_at desc, f.deal_id desc, f.uploaded_at desc, f.id desc offset 1 limit 1) l
+   cross join lateral app.documents_in_sight(l.deal_created_at, l.deal_id, l.uploaded_at, l.id, 2) s`,
+  `select f.* from ${documentsInOrder} order by f.deal_created_at desc, f.deal_id desc, f.uploaded_at desc, f.id desc offset 2 limit 2`,
+);
+
 check(
   'app.listed_deals says of each deal what row-level security shows of it',
   `select l.* from app.listed_deals($1) l order by l.id`,

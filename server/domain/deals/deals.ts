@@ -105,16 +105,8 @@ export const deals = rows<
   [state: string | null, brokerage: string | null]
 >(
   'deals',
-  `select s.*, (select array[u.id::text, u.name, p.role] from participants p join users u on u.id = p.user_id
-     where p.deal_id = s.id and p.user_id = s.exclusive_buyer_user_id) as exclusive_buyer_person
-   from (
-     select ${sightColumns('s')}, s.updated_at, s.caller_role
-     from app.deals_in_sight() s
-     where ($1::text is null or s.state = $1)
-       and ($2::text is null or s.organization_id = (select app.brokerage_named($2)))
-     order by s.created_at desc, s.id desc
-     limit 200) s
-   order by s.created_at desc, s.id desc`,
+  `select ${sightColumns('s')}, s.updated_at, s.caller_role, s.exclusive_buyer_person
+   from app.latest_deals($1, $2, 200) s`,
 );
 
 const titles = rows<{ title: string; total: number }, [pattern: string | null, limit: number]>(

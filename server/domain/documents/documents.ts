@@ -26,9 +26,6 @@ export interface DocumentMetadata {
 
 const tables: Readonly<Record<DocumentSource, string>> = { simple: 'documents', production: 'production_documents' };
 
-/** The id after every other. */
-const lastId = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-
 // A double is exact for every size that a store can hold.
 const metadataOf = (table: string, source: DocumentSource): string => `(
   select id, filename, category, confidentiality, size_bytes::float8 as size_bytes, uploaded_at, '${source}' as source
@@ -66,39 +63,14 @@ export interface DocumentAnywhere extends DocumentMetadata {
 /** The document behind which a page of {@link documentsAnywhere} begins. */
 export type DocumentPlace = Pick<DocumentAnywhere, 'deal_id' | 'deal_place' | 'id' | 'place'>;
 
-// Within the deal of the place, what comes after it; of each deal after that, everything.
-const anywhereOf = (source: DocumentSource, where: string): string => `
-  select d.id, d.filename, d.category, d.confidentiality, d.size_bytes::float8 as size_bytes, d.uploaded_at, '${source}' as source,
-    d.media_type, d.uploaded_at::text as place
-  from ${tables[source]} d
-  where d.deal_id = deal.id and ${where} and (d.uploaded_at, d.id) <
-    (case when deal.id = $2 then $3::timestamptz else 'infinity' end, case when deal.id = $2 then $4::uuid else '${lastId}' end)
-  order by d.uploaded_at desc, d.id desc limit $5`;
-
-// For those who do not run the deal only what their part in it can open is looked up, so that hidden documents cost nothing. The collation is that of the index.
-const anywhereFor = (source: DocumentSource): string => `
-  (${anywhereOf(source, 'deal.whole')}) union all
-  (select opened.* from unnest(deal.levels) level cross join lateral (${anywhereOf(source, 'd.confidentiality = level collate "C"')}) opened)`;
-
 const anywhereInOrder = rows<
   DocumentAnywhere,
   [dealPlace: string | null, dealId: string | null, place: string | null, id: string | null, limit: number]
 >(
   'documents_anywhere',
-  // Deals one after the other, each in its own order, until there are enough: no more is read than a page shows.
-  // What a part in a deal opens is told by policies; here it may only be told too widely.
-  `select listed.*, deal.id as deal_id, deal.title as deal_title, deal.created_at::text as deal_place
-   from (
-     select s.id, s.title, s.created_at, s.side in ('broker', 'seller') as whole,
-       case when s.side in ('broker', 'seller') then '{}'::text[] else array['public']
-         || case when s.side = 'buyer' and s.id in (select unnest(app.deals_under_nda())) then array['nda_gated'] end
-         || case when s.side = 'buyer' and s.exclusive_buyer_user_id is not null then array['selected_buyer_only'] end end as levels
-     from app.deals_in_sight() s
-     where (s.created_at, s.id) <= (coalesce($1::timestamptz, 'infinity'), coalesce($2::uuid, '${lastId}'))
-     order by s.created_at desc, s.id desc offset 0) deal
-   cross join lateral (
-     ${anywhereFor('simple')} union all ${anywhereFor('production')} order by uploaded_at desc, id desc limit $5) listed
-   limit $5`,
+  `select s.id, s.filename, s.category, s.confidentiality, s.size_bytes, s.uploaded_at, s.source, s.media_type, s.uploaded_at::text as place,
+     s.deal_id, s.deal_title, s.deal_created_at::text as deal_place
+   from app.documents_in_sight($1, $2, $3, $4, $5) s`,
 );
 
 /** The documents that the caller may open, of all deals, those of the latest deal first and there the latest first: at most `limit` after a place. */
