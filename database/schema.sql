@@ -2765,18 +2765,28 @@ CREATE OR REPLACE FUNCTION app.accepted_offer(deal_id uuid)
  SET search_path TO ''
 AS $function$
 begin
-  return (
-    select c.offer_id
-    from public.exclusivities x
-    join public.offer_decisions c on c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at
-    join public.offers o on o.id = c.offer_id
-    where x.deal_id = accepted_offer.deal_id and x.ended_at is null
-      and (x.expires_at > app.now() or app.state_shown(x.deal_id) in ('diligence', 'closing', 'closed'))
-    order by c.decided_at desc, o.revision_number desc
-    limit 1);
+  return (select a.offer_id from app.accepted_offers(array[deal_id]) a);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.accepted_offer(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.accepted_offers(deals uuid[])
+ RETURNS TABLE(deal_id uuid, offer_id uuid)
+ LANGUAGE sql
+ STABLE
+ SET search_path TO ''
+BEGIN ATOMIC
+ SELECT DISTINCT ON (x.deal_id) x.deal_id,
+     c.offer_id
+    FROM ((((public.exclusivities x
+      JOIN public.offer_decisions c ON (((c.participant_id = x.participant_id) AND (c.decision = 'accepted'::text) AND (c.decided_at >= x.granted_at))))
+      JOIN public.offers o ON ((o.id = c.offer_id)))
+      LEFT JOIN public.deals d ON ((d.id = x.deal_id)))
+      LEFT JOIN public.deal_stages g ON ((g.deal_id = x.deal_id)))
+   WHERE ((x.deal_id = ANY (accepted_offers.deals)) AND (x.ended_at IS NULL) AND ((x.expires_at > app.now()) OR (COALESCE(g.state, d.state) = ANY (ARRAY['diligence'::text, 'closing'::text, 'closed'::text]))))
+   ORDER BY x.deal_id, c.decided_at DESC, o.revision_number DESC;
+END;
+GRANT EXECUTE ON FUNCTION app.accepted_offers(uuid[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.act_for_issuer(presented bytea, scope text, deal uuid)
  RETURNS void
@@ -13782,3 +13792,4 @@ $procedure$;
 -- ef6d093cd3d780652533af6c9d16e50d7c2cafc4bf53ec19964bec609899ec67  165_deals_in_order.sql
 -- 35a812fa43250ce07c8b0bdcce4cdc6c4be04996870612515742854fb8d902f6  166_latest_deals.sql
 -- cf4af0f5a7be27268f96f36a45aed7c2e6cec8a955a2c6e3e64615cbf081822d  167_audit_in_order.sql
+-- 5ece5a42a56915a33cf633c86f109f8382e71df27230b00424670698d11103b6  168_offers_agreed_on_many_deals.sql

@@ -283,6 +283,7 @@ const forEarlierNodes: readonly string[] = [
   'latest_activity',
   'client_is_by_document',
   'books_of',
+  'brokerage_named',
 ];
 
 /** What the server's own code sends, as one text. */

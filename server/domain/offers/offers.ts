@@ -282,10 +282,12 @@ const oneRevision = row<FoundRevision, [dealId: string, id: string]>(
   `select ${revisionColumns} from ${revisionTables('$1')} where o.deal_id = $1 and o.id = $2`,
 );
 
-// Of many deals: what is agreed on each is looked for where an offer was accepted, and nowhere else.
+// What is agreed is looked for on the deals where an offer was accepted, and nowhere else.
 const byIds = recordsByIds<FoundRevision>('offers_by_ids', {
-  columns: columnsOfRevision(`case when c.decision = 'accepted' then o.id = app.accepted_offer(o.deal_id) end`),
-  tables: decidedRevisions,
+  columns: columnsOfRevision('o.id = agreed.offer_id'),
+  tables: `${decidedRevisions}
+    left join app.accepted_offers(array(
+      select a.deal_id from offer_decisions a where a.offer_id = any ($1) and a.decision = 'accepted')) agreed on agreed.deal_id = o.deal_id`,
   id: 'o.id',
 });
 
