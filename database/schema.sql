@@ -4660,8 +4660,15 @@ begin
       'select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
        from public.contacts c where c.brokerage_id = $1 and c.archived_at is %2$s null %4$s'
     else
-      'with c as materialized (
-         select c.* from public.contacts c where c.brokerage_id = $1 and c.archived_at is %2$s null %3$s)
+      -- What is frequent is found among the first; of what is seldom, few are sorted.
+      'with first as materialized (
+         select c.* from public.contacts c where c.brokerage_id = $1 and c.archived_at is %2$s null %4$s order by %1$s %5$s, c.id %5$s limit 1000),
+       near as materialized (select c.* from first c where true %3$s order by %1$s %5$s, c.id %5$s limit $4),
+       enough as materialized (select (select count(*) from near) >= $4 or (select count(*) from first) < 1000 as is_so),
+       c as materialized (
+         select n.* from near n where (select e.is_so from enough e)
+         union all
+         select c.* from public.contacts c where c.brokerage_id = $1 and c.archived_at is %2$s null %3$s and not (select e.is_so from enough e))
        select c.id, c.type, c.display_name, c.email, c.phone, c.archived_at::timestamptz, c.created_at::timestamptz, c.updated_at::timestamptz, (%1$s)::text
        from c where true %4$s'
     end || ' order by %1$s %5$s, c.id %5$s limit $4',
@@ -13793,3 +13800,4 @@ $procedure$;
 -- 35a812fa43250ce07c8b0bdcce4cdc6c4be04996870612515742854fb8d902f6  166_latest_deals.sql
 -- cf4af0f5a7be27268f96f36a45aed7c2e6cec8a955a2c6e3e64615cbf081822d  167_audit_in_order.sql
 -- 5ece5a42a56915a33cf633c86f109f8382e71df27230b00424670698d11103b6  168_offers_agreed_on_many_deals.sql
+-- 5a6b3290209eb0f65b2a549e3a79954252b5effedbb54a2f54fd9be0aab3ee21  169_frequent_words_of_contacts.sql

@@ -237,6 +237,23 @@ check(
   ({ scene }) => [scene.brokerage],
 );
 
+for (const [how, pattern] of [
+  ['frequent', '%number%'],
+  ['seldom', '%number 1090%'],
+] as const)
+  check(
+    `app.contact_list finds the contacts that row-level security shows people by what is ${how}`,
+    `select c.id, c.display_name from app.contact_list($1, false, array[$2], 'display_name', null, null, 30) c`,
+    `select c.id, c.display_name from contacts c where c.brokerage_id = $1 and c.archived_at is null
+       and app.contact_text(c.display_name, c.email, c.phone) like $2 order by "left"(lower(c.display_name), 100), c.id limit 30`,
+    ({ scene }) => [scene.brokerage, pattern],
+    {
+      'among many': [
+        `insert into contacts (brokerage_id, type, display_name) select b.id, 'person', 'Number ' || n from brokerages b, generate_series(1, 1100) n`,
+      ],
+    },
+  );
+
 for (const [which, condition, sort, order] of [
   ['false', 'c.archived_at is null', '-createdAt', 'c.created_at desc, c.id desc'],
   ['only', 'c.archived_at is not null', 'displayName', '"left"(lower(c.display_name), 100), c.id'],
