@@ -5,9 +5,10 @@
  * have waited too long are refused. A burst after which nothing comes is answered whole. Nothing of a request is looked
  * at before its turn but its first lines.
  *
- * Once somebody was refused, the line is kept short for two seconds, so that whoever gets a place in it is answered about
- * as soon as at other times; for whom there is none, they are refused at once, which costs least before anything is made of
- * their request. Then more are let wait for a moment: when they find room, the line is as it was before, else it stays short.
+ * Once somebody was refused, the line is kept short for two seconds: no more wait than are answered soon at the pace at which
+ * answers end, so that whoever gets a place in it is answered about as soon as at other times; for whom there is none, they are
+ * refused at once, which costs least before anything is made of their request. Then more are let wait for a moment: when they
+ * find room, the line is as it was before, else it stays short.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -55,6 +56,9 @@ const hurriedMillis = 80;
 /** For how long the line is kept short after somebody was refused, and then for how long is looked if it has to stay so, in milliseconds. */
 const shortMillis = 2_000;
 const lookMillis = 20;
+/** Within how long all who are answered and wait are to be answered while the line is short, and over how long the pace is measured, in milliseconds. */
+const soonMillis = 25;
+const paceMillis = 100;
 /** How often those that have waited too long are looked for, in milliseconds. */
 const every = 50;
 /** How often the log says that requests are refused, in milliseconds. */
@@ -102,6 +106,10 @@ export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger
   let resting = 0;
   let lookedAt = -Infinity;
   let shortUntil = -Infinity;
+  /** How many turns end in a millisecond; null before any was measured. */
+  let pace: number | null = null;
+  let ended = 0;
+  let countedSince = performance.now();
   const refusedAt = new Map<string, number>();
   let unsaid = 0;
   let saidAt = -Infinity;
@@ -111,6 +119,16 @@ export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger
     if (!known) return;
     answering.delete(response);
     answeringFor.add(known.credential, -1);
+    ended += 1;
+  }
+
+  /** Measures the pace anew, as soon as there is enough to count. */
+  function measurePace(now: number): void {
+    const took = now - countedSince;
+    if (took < paceMillis) return;
+    pace = pace === null ? ended / took : (pace + ended / took) / 2;
+    ended = 0;
+    countedSince = now;
   }
 
   /** Looks who takes up a turn: an answer under way takes what the client's connection takes, and a body not yet here nothing. */
@@ -175,9 +193,16 @@ export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger
     }
   }
 
+  /** How many may wait while the line is short: as many as have their turn soon, but some in any case, so that no turn stays empty. */
+  function fewPlaces(now: number): number {
+    measurePace(now);
+    if (pace === null) return atOnce;
+    return Math.max(Math.ceil(atOnce / 8), Math.min(atOnce, Math.ceil(pace * soonMillis) - answering.size));
+  }
+
   /** How many may wait at this moment. */
   function places(now: number): number {
-    if (now < shortUntil) return atOnce;
+    if (now < shortUntil) return fewPlaces(now);
     return now < shortUntil + lookMillis ? many : Infinity;
   }
 

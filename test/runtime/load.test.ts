@@ -229,6 +229,35 @@ describe('when as many requests are being answered as there is room for', () => 
     }
   }
 
+  test('while too much is asked for, no more wait than are answered soon at the pace at which answers end', async () => {
+    const { origin, load, letGo } = await openNode(service, { atOnce: 16, waitMillis: 60_000 });
+    const refusals = () => load.state().refused.get('pages') ?? 0;
+    let sent = 0;
+    let ended = 0;
+    /** Sends twenty of twenty people, and waits until all that were sent are there. */
+    const come = async (): Promise<void> => {
+      for (let nth = 0; nth < 20; nth += 1, sent += 1)
+        ask(origin, `/hold/${sent}`, session(`person ${sent}`)).catch(() => {});
+      const arrived = ({ answering, waiting } = load.state()) => answering + waiting + refusals() + ended;
+      await expect.poll(() => arrived(), { timeout: 10_000 }).toBe(sent);
+    };
+    let found = 0;
+    // It may have calmed down meanwhile, on a busy machine.
+    for (let isSure = false; !isSure; isSure = load.isOverloaded()) {
+      while (!load.isOverloaded()) {
+        await come();
+        await setTimeout(100);
+      }
+      for (let { waiting } = load.state(); waiting > 0; waiting -= 1, ended += 1) {
+        letGo();
+        await expect.poll(() => load.state().waiting, { interval: 2 }).toBeLessThan(waiting);
+      }
+      await come();
+      found = load.state().waiting;
+    }
+    expect(found).toBe(2);
+  });
+
   /** What one connection is answered to these parts, sent one after the other, and to a last request for /healthz. */
   async function sayTo(origin: string, parts: readonly string[]): Promise<string> {
     const socket = connect(Number(new URL(origin).port), '127.0.0.1').setNoDelay();
