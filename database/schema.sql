@@ -3659,6 +3659,22 @@ begin
 end $function$;
 GRANT EXECUTE ON FUNCTION app.books_of(uuid,integer,integer,integer,integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.books_of_deals_run(deals uuid[], most_uploads integer, most_periods integer, most_adjustments integer)
+ RETURNS TABLE(deal_id uuid, books text)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  run constant uuid[] := app.deals_acting_as('broker');
+begin
+  return query
+    select d.id, app.written_books(d.id, most_uploads, most_periods, 0, most_adjustments) from unnest(deals) d (id)
+    where d.id = any (run) and app.user_id() is not null limit 100;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.books_of_deals_run(uuid[],integer,integer,integer) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.brokerage_deletion(brokerage uuid)
  RETURNS TABLE(due_at timestamp with time zone, asked_at timestamp with time zone, asked_by text)
  LANGUAGE sql
@@ -13799,5 +13815,5 @@ $procedure$;
 -- ef6d093cd3d780652533af6c9d16e50d7c2cafc4bf53ec19964bec609899ec67  165_deals_in_order.sql
 -- 35a812fa43250ce07c8b0bdcce4cdc6c4be04996870612515742854fb8d902f6  166_latest_deals.sql
 -- cf4af0f5a7be27268f96f36a45aed7c2e6cec8a955a2c6e3e64615cbf081822d  167_audit_in_order.sql
--- 5ece5a42a56915a33cf633c86f109f8382e71df27230b00424670698d11103b6  168_offers_agreed_on_many_deals.sql
+-- ca3689c08edfe906ca616613384e88ed4f76e7d5e771edfd25974d20405cf3e8  168_many_deals_at_once.sql
 -- 5a6b3290209eb0f65b2a549e3a79954252b5effedbb54a2f54fd9be0aab3ee21  169_frequent_words_of_contacts.sql

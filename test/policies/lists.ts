@@ -358,6 +358,16 @@ const running = `select d.id as deal_id, d.title as deal_title, x.expires_at fro
 const runs = `select d.* from deals d where d.state not in ('closed', 'withdrawn') and exists (
   select from participants p where p.deal_id = d.id and p.user_id = app.user_id() and p.role = 'broker' and p.status = 'active')`;
 check(
+  'app.books_of_deals_run tells the books that row-level security shows of the deals that the caller runs',
+  `select b.deal_id, b.books from app.books_of_deals_run($1, 3, 20, 3) b order by b.deal_id`,
+  `select d.id as deal_id, app.written_books(d.id, 3, 20, 0, 3) as books from deals d
+   where d.id = any ($1) and d.id = any (app.deals_acting_as('broker')) and (select app.user_id()) is not null order by d.id`,
+  ({ scene }) => [
+    Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith('deals/') ? id : [])),
+  ],
+);
+
+check(
   'app.pipeline tells of the deals that the caller runs what row-level security shows of them',
   `select * from app.pipeline(50)`,
   `(select 'total' as part, null::uuid as id, null::text as title, sum(r.asking_price) as asking_price, r.currency, count(*)::int as deals,

@@ -1,7 +1,7 @@
 /** What the deals that somebody runs ask for, and what the businesses of the highest priced of them earn: for their first page. */
 
 import { mapped, rows, type Statement } from '../../database/statement.ts';
-import { readBooks, writtenBooks } from '../diligence/books.ts';
+import { mostRows, readBooks } from '../diligence/books.ts';
 import { decimalOrNull, writtenOrNull } from '../diligence/decimals.ts';
 import { earnings } from '../diligence/earnings.ts';
 import { multiple } from '../diligence/worth.ts';
@@ -47,12 +47,13 @@ type Found =
   | { part: 'total'; currency: string; deals: number; priced: number; asking_price: string | null }
   | { part: 'deal'; id: string; title: string; asking_price: string | null; currency: string; books: string };
 
-// The function lists the deals; what they earn is read under the caller's own policies.
 const found = rows<Found, [most: number]>(
   'pipeline',
-  `select d.part, d.id, d.title, trim_scale(d.asking_price) as asking_price, d.currency, d.deals, d.priced,
-     case when d.part = 'deal' then ${writtenBooks('d.id', { periods: mostPeriods, customers: 0 })} end as books
-   from app.pipeline($1) with ordinality d
+  `with listed as materialized (select d.* from app.pipeline($1) with ordinality d)
+   select d.part, d.id, d.title, trim_scale(d.asking_price) as asking_price, d.currency, d.deals, d.priced, b.books
+   from listed d
+   left join app.books_of_deals_run(array(select l.id from listed l where l.part = 'deal'),
+     ${mostRows.uploads}, ${mostPeriods}, ${mostRows.adjustments}) b on b.deal_id = d.id
    order by d.ordinality`,
 );
 

@@ -65,11 +65,9 @@ export interface Books {
 /** The most that is computed with: uploads, rows of profit and loss, of customers (whole uploads), and of adjustments, the latest first. */
 export const mostRows = { uploads: 200, periods: 3000, customers: 20_000, adjustments: 1000 } as const;
 
-/** In SQL: the books of a deal as {@link readBooks} takes them, as far as the caller sees them, with no more rows than these. */
-export const writtenBooks = (deal: string, changes: Partial<Record<keyof typeof mostRows, number>> = {}): string => {
-  const most = { ...mostRows, ...changes };
-  return `app.written_books(${deal}, ${most.uploads}, ${most.periods}, ${most.customers}, ${most.adjustments})`;
-};
+/** In SQL: the books of a deal as {@link readBooks} takes them, as far as the caller sees them. */
+const writtenBooks = (deal: string): string =>
+  `app.written_books(${deal}, ${mostRows.uploads}, ${mostRows.periods}, ${mostRows.customers}, ${mostRows.adjustments})`;
 
 type Told<T> = { [K in keyof T]: T[K] extends Decimal ? string : T[K] };
 

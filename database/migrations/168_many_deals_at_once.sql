@@ -1,4 +1,4 @@
--- compatible: a function more, and one that answers the same.
+-- compatible: functions more, and one that answers the same.
 
 -- What is agreed on each of these deals, as far as the caller may know: one look at the policies for all of them. Asked for each deal apart, fifty offers
 -- for a key that sees 12,000 deals took PostgreSQL 160 ms.
@@ -23,3 +23,19 @@ begin
   return (select a.offer_id from app.accepted_offers(array[deal_id]) a);
 end
 $$;
+
+-- The books of those of these deals that the caller runs, as written_books() writes them, with no customers. Who runs a deal sees all of its books: with
+-- the caller's own rights, what they run was looked up for each deal and table anew, 100 ms of PostgreSQL for the ten deals of a pipeline of 10,000.
+create function app.books_of_deals_run(deals uuid[], most_uploads integer, most_periods integer, most_adjustments integer)
+returns table (deal_id uuid, books text)
+language plpgsql stable security definer set search_path = '' as $$
+declare
+  run constant uuid[] := app.deals_acting_as('broker');
+begin
+  return query
+    select d.id, app.written_books(d.id, most_uploads, most_periods, 0, most_adjustments) from unnest(deals) d (id)
+    where d.id = any (run) and app.user_id() is not null limit 100;
+end
+$$;
+revoke execute on function app.books_of_deals_run(uuid[], integer, integer, integer) from public;
+grant execute on function app.books_of_deals_run(uuid[], integer, integer, integer) to dealkeep_server;
