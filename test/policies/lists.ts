@@ -165,7 +165,9 @@ for (const state of [null, 'listed', 'under_offer', 'exclusivity', 'diligence'])
   );
 
 const documentsShown = ['simple', 'production'].map(
-  (source) => `select t.id, t.filename, t.category, t.confidentiality, t.size_bytes::float8 as size_bytes, t.uploaded_at, '${source}' as source, t.media_type,
+  (
+    source,
+  ) => `select t.id, t.filename, t.category, t.confidentiality, t.size_bytes::float8 as size_bytes, t.uploaded_at, '${source}' as source, t.media_type,
      d.id as deal_id, d.title as deal_title, d.created_at as deal_created_at from ${source === 'simple' ? 'documents' : 'production_documents'} t join deals d on d.id = t.deal_id`,
 );
 const documentsInOrder = `(${documentsShown.join(' union all ')}) f`;
@@ -362,9 +364,7 @@ check(
   `select b.deal_id, b.books from app.books_of_deals_run($1, 3, 20, 3) b order by b.deal_id`,
   `select d.id as deal_id, app.written_books(d.id, 3, 20, 0, 3) as books from deals d
    where d.id = any ($1) and d.id = any (app.deals_acting_as('broker')) and (select app.user_id()) is not null order by d.id`,
-  ({ scene }) => [
-    Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith('deals/') ? id : [])),
-  ],
+  ({ scene }) => [Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith('deals/') ? id : []))],
 );
 
 check(
