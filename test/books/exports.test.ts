@@ -387,6 +387,58 @@ describe('decimals behind a comma', () => {
   });
 });
 
+describe('an export of one period', () => {
+  const desktop = [
+    ',,,Jan - Dec 25',
+    ',Ordinary Income/Expense,,',
+    ',,4000 · Sales,1200',
+    ',Net Ordinary Income,,1200',
+    'Net Income,,,1200',
+  ].join('\n');
+  const seen = async (file: string | Buffer) => {
+    const { body } = await preview(file);
+    const { period_label: label, revenue } = body.rows[0].values;
+    return [body.export.program, body.export.accounts[0].name, label, revenue];
+  };
+
+  test('is headed as QuickBooks Desktop writes it, which is no UTF-8, or by its title', async () => {
+    const read = ['quickbooks', '4000 · Sales', 'FY2025', '1200'];
+    expect(await seen(desktop)).toEqual(read);
+    expect(await seen(Buffer.from(desktop, 'latin1'))).toEqual(read);
+    expect(await seen(Buffer.from(`\ufeff${desktop.replaceAll(',', '\t')}`, 'utf16le'))).toEqual(read);
+    expect(await seen(desktop.replace('Jan - Dec 25', "Oct '24 - Sep 25"))).toEqual(
+      read.with(2, '2024-10-01 to 2025-09-30'),
+    );
+    const total = desktop.replace('Jan - Dec 25', 'Total');
+    expect(await seen(`Profit and Loss\nBakery LLC\n"January - December, 2025"\n\n${total}`)).toEqual(read);
+    expect(await seen(`Profit and Loss\nMarch 2025\n${total}`)).toEqual(read.with(2, '2025-03'));
+  });
+
+  test('of which nothing says the period, or in an encoding that nothing tells, is refused', async () => {
+    for (const file of [
+      `Profit and Loss\nBakery LLC\n${desktop.replace('Jan - Dec 25', 'Total')}`,
+      desktop.replace('Jan - Dec 25', 'Jan 24 - Feb 25'),
+      Buffer.from(desktop.replace('Sales', 'Café'), 'latin1'),
+      Buffer.from(desktop, 'utf16le'),
+    ])
+      expect((await preview(file)).status).toBe(400);
+  });
+});
+
+test('a name of a customer is one line, and turns no direction', async () => {
+  const { headers } = await web.as('broker');
+  const query = new URLSearchParams({ snapshot_type: 'customer_revenue' });
+  const response = await fetch(`${web.service.origin}/api/web/deals/${deal}/qoe/snapshots/preview?${query}`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'text/csv' },
+    body: 'customer,period,revenue\n"Anvil\nTools",FY2025,1\nBirch \u202Evil,FY2025,2\n',
+  });
+  expect(await response.json()).toMatchObject({
+    rows: [{ values: { customer_name: 'Anvil Tools' } }, {}],
+    faults: [{ row: 3, column: 'customer_name', message: expect.stringContaining('direction') }],
+  });
+});
+
 test('a name that is cut within a character is stored as it was looked at', async () => {
   const long = `${'x'.repeat(199)}😀${'y'.repeat(183)}`;
   const csv = `Account,Jan 2021\nIncome\n${long},1\n${'z'.repeat(10)}😀${'y'.repeat(199)},2\nTotal Income,3\nNet Income,3\n`;

@@ -16,6 +16,8 @@ const patterns = {
   days: new RegExp(`^${name} (\\d{1,2}) ?- ?(\\d{1,2}),? (\\d{4})$`, 'i'),
   /** "Jan - Mar 2025", "January 1, 2025 - March 31, 2025" */
   months: new RegExp(`^${name}(?: (\\d{1,2}))?(?:,? (\\d{4}))? ?- ?${name}(?: (\\d{1,2}))?,? (\\d{4})$`, 'i'),
+  /** "Jan - Dec 25", "Oct '24 - Sep 25", as QuickBooks Desktop writes */
+  shortMonths: new RegExp(`^${name}(?: ['’](\\d{2}))?-${name} ['’]?(\\d{2})$`, 'i'),
   /** "1 Jan 2025 - 31 Mar 2025" */
   dates: new RegExp(`^(\\d{1,2}) ${name}(?: (\\d{4}))? ?- ?(\\d{1,2}) ${name} (\\d{4})$`, 'i'),
 };
@@ -52,6 +54,8 @@ function headed(written: string): Headed | undefined {
   const months = patterns.months.exec(text);
   if (months)
     return between(dayOf(months[3] ?? months[6], months[1], months[2] ?? '1'), dayOf(months[6], months[4], months[5]));
+  const short = patterns.shortMonths.exec(text);
+  if (short) return between(dayOf(short[2] ?? short[4], short[1], '1'), dayOf(short[4], short[3], undefined));
   const dates = patterns.dates.exec(text);
   if (dates) return between(dayOf(dates[3] ?? dates[6], dates[2], dates[1]), dayOf(dates[6], dates[5], dates[4]));
   return readPeriod(text);
@@ -99,14 +103,35 @@ function monthsOfColumns(days: readonly string[], titles: readonly string[]): nu
 
 const mostTitles = 30;
 
-/** The columns of a profit and loss whose periods stand beside each other; null when there is no such heading. */
+const isAccountHeading = (cell: string): boolean => /^(distribution )?account( name)?$/i.test(cell.trim());
+
+/** The one column of an export whose period is in its title: "January - December 2025" above "Total"; null when there is none. */
+function columnOfTitle(rows: readonly (readonly string[])[]): ExportColumns | null {
+  const at = rows.slice(0, mostTitles).findIndex((cells) => {
+    const [total, ...others] = cells.filter((cell) => cell.trim() !== '' && !isAccountHeading(cell));
+    return total !== undefined && others.length === 0 && /^total$/i.test(total.trim());
+  });
+  const cells = rows[at] ?? [];
+  const index = cells.findIndex((cell) => /^total$/i.test(cell.trim()));
+  const [period] = rows
+    .slice(0, Math.max(0, at))
+    .flat()
+    .map(headed)
+    .flatMap((one) => (one && 'last' in one ? [one] : []));
+  if (index < 1 || !period) return null;
+  const account = cells.slice(0, index).findIndex(isAccountHeading);
+  const periods = [{ ...period, index, heading: (cells[index] ?? '').trim() }];
+  return { at, firstPeriod: index, account: account === -1 ? null : account, periods, total: null, leftOut: [] };
+}
+
+/** The columns of a profit and loss whose periods stand beside each other, or whose only one is in its title; null when there is no such heading. */
 export function exportColumns(rows: readonly (readonly string[])[]): ExportColumns | null {
   const found = rows
     .slice(0, mostTitles)
     .map((cells) => cells.map((cell, index) => (index > 0 ? headed(cell) : undefined)));
   const counts = found.map((cells) => cells.filter((cell) => cell !== undefined).length);
   const most = Math.max(0, ...counts);
-  if (most === 0) return null;
+  if (most === 0) return columnOfTitle(rows);
   const at = counts.indexOf(most);
   const columns = found[at] ?? [];
   const cells = rows[at] ?? [];
@@ -131,9 +156,7 @@ export function exportColumns(rows: readonly (readonly string[])[]): ExportColum
     .map((cell, index) => ({ index, heading: cell.trim().slice(0, 64) }))
     .filter(({ index, heading }) => index > firstPeriod && heading !== '' && !columns[index]);
   const totals = others.filter(({ heading }) => /^total\b/i.test(heading));
-  const account = cells
-    .slice(0, firstPeriod)
-    .findIndex((cell) => /^(distribution )?account( name)?$/i.test(cell.trim()));
+  const account = cells.slice(0, firstPeriod).findIndex(isAccountHeading);
   return {
     at,
     firstPeriod,

@@ -1,5 +1,6 @@
 /** What a file of accounts holds: the rows that can be stored, and each fault of the others. */
 
+import { isUtf8 } from 'node:buffer';
 import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
 import { othersFirst, parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
 import { readCell } from '../../../csv.ts';
@@ -14,6 +15,7 @@ import {
   type Comparison,
 } from '../../../domain/diligence/account-lines.ts';
 import { sum, written } from '../../../domain/diligence/decimals.ts';
+import { keepsDirection } from '../../../domain/people/names.ts';
 import { columnsOf, type Column, type Kind } from './columns.ts';
 import { readExport, type ReadExport } from './exported.ts';
 import {
@@ -69,10 +71,24 @@ export interface ExportSeen extends Pick<ReadExport, 'program' | 'basis'> {
   readonly lines: AccountLines;
 }
 
+/**
+ * A character of ASCII, or one that all of Windows' code pages for letters have alike: quotation marks, dashes, a space, and the dot that
+ * QuickBooks Desktop writes behind the numbers of accounts.
+ */
+const isAlike = (byte: number): boolean =>
+  (byte >= 0x20 && byte < 0x7f) || (byte >= 0x91 && byte <= 0x97) || [0x09, 0x0a, 0x0d, 0xa0, 0xb7].includes(byte);
+
+/** The encoding of a file of text: by its mark, or UTF-8 unless that cannot be. */
+function encodingOf(bytes: Uint8Array): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return 'utf-16le';
+  if (bytes[0] === 0xfe && bytes[1] === 0xff) return 'utf-16be';
+  return !isUtf8(bytes) && bytes.every(isAlike) ? 'windows-1252' : 'utf-8';
+}
+
 async function readCsv(bytes: Uint8Array): Promise<Table[]> {
   let csv: string;
   try {
-    csv = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    csv = new TextDecoder(encodingOf(bytes), { fatal: true }).decode(bytes);
   } catch {
     throw unreadable('Save the file as CSV in UTF-8, or as XLSX, and try again.');
   }
@@ -269,7 +285,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
     const { first = '', last = '', label = '' } = 'column' in period ? {} : period;
     const common = { period_start_date: first, period_end_date: last, currency: money };
     const isCustomers = sheet.kind === 'customer_revenue';
-    const name = given.customer_name ?? '';
+    const name = (given.customer_name ?? '').replaceAll(/\s+/g, ' ');
     const values = isCustomers
       ? { customer_name: name, ...common, revenue_total: amount('revenue_total', true) }
       : {
@@ -282,6 +298,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
         };
     if (isCustomers && name === '') blame('customer_name', 'The customer is missing.');
     if (name.length > 200) blame('customer_name', 'At most 200 characters.');
+    if (!keepsDirection.test(name)) blame('customer_name', 'Leave out signs that turn the direction of writing.');
     if (cells.some((cell) => cell.includes('\u0000') || !cell.isWellFormed()))
       blame(null, 'This row contains characters that cannot be stored.');
     if (first !== '') {
