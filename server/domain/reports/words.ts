@@ -7,7 +7,8 @@ import type { SbaAnswer } from '../diligence/sba-rules.ts';
 import { mostOffersAPage } from '../offers/offers.ts';
 import type { ReportContents } from './contents.ts';
 
-export const lineWords: Readonly<Record<PlAmount, string>> = {
+/** The pages have these words, too ({@link SharedWords}). */
+export const lineWords = {
   revenue: 'Revenue',
   cost_of_goods_sold: 'Cost of goods sold',
   gross_profit: 'Gross profit',
@@ -18,14 +19,20 @@ export const lineWords: Readonly<Record<PlAmount, string>> = {
   tax_expense: 'Income tax',
   net_income: 'Net income',
   ebitda: 'EBITDA',
-};
+} as const satisfies Record<PlAmount, string>;
 
-export const categoryWords: Readonly<Record<AdjustmentCategory, string>> = {
+export const categoryWords = {
   owner_comp: 'Owner compensation',
   related_party: 'Related party',
   one_time: 'One-time',
   other: 'Other',
-};
+} as const satisfies Record<AdjustmentCategory, string>;
+
+/** The words of what pages and reports both tell. */
+export interface SharedWords {
+  readonly lines: typeof lineWords;
+  readonly categories: typeof categoryWords;
+}
 
 export const uploadWords: Readonly<Record<Snapshot['snapshot_type'], string>> = {
   profit_and_loss: 'Profit and loss',

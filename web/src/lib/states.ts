@@ -138,7 +138,7 @@ export const snapshotTypes: Record<T.SnapshotType, string> = {
 };
 
 /** The lines of profit and loss. */
-export const plLines: Record<T.PlLine, string> = {
+export const plLines: T.SharedWords['lines'] = {
   revenue: 'Revenue',
   cost_of_goods_sold: 'Cost of goods sold',
   gross_profit: 'Gross profit',
@@ -155,7 +155,7 @@ const { gross_profit: _grossProfit, net_income: _netIncome, ebitda: _ebitda, ...
 /** What an account of a bookkeeping program's export counts to: the others are computed of these. */
 export const accountLines: Record<T.AccountLine, string> = ofAccounts;
 
-export const adjustmentCategories: Record<T.AdjustmentCategory, string> = {
+export const adjustmentCategories: T.SharedWords['categories'] = {
   owner_comp: 'Owner compensation',
   related_party: 'Related party',
   one_time: 'One-time',
