@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { connect } from '../policies/scene.ts';
 import { openTemplates } from '../templates.ts';
 import { leaveGround, openGround, shrunk, stepsOf, walk, type Walked } from './walk.ts';
-import type { Step } from './moves.ts';
+import type { Step } from './step.ts';
 
 const usage = `npm run walk -- [--steps 100000] [--seed 1] [--length 400] [--break <file>]
 

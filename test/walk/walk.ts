@@ -6,7 +6,9 @@ import { Denied, Invalid, Refusal, Conflict } from '../../server/database/errors
 import { row } from '../../server/database/statement.ts';
 import { enterWithSession } from '../../server/domain/accounts/sessions.ts';
 import { numbersOf } from '../hostile/random.ts';
-import { makers, nameOf, ofTime, sessionOf, sweep, weights, type Step } from './moves.ts';
+import { makers, ofTime, weights } from './moves.ts';
+import { sweep } from './moves-deals.ts';
+import { nameOf, sessionOf, type Step } from './step.ts';
 import { everythingSeen, everythingSeenSql } from './rules.ts';
 import { emptyWorld, type World } from './world.ts';
 
