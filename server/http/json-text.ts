@@ -8,10 +8,11 @@ const backslash = 0x5c;
 
 /** Behind the string that begins at `begin`: behind its closing quotation mark, or the end of the text without one. */
 function stringEnd(text: string, begin: number): number {
-  for (let at = begin + 1; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === quote) return at + 1;
-    if (code === backslash) at += 1;
+  for (let at = text.indexOf('"', begin + 1); at > 0; at = text.indexOf('"', at + 1)) {
+    let before = at - 1;
+    while (text.charCodeAt(before) === backslash) before -= 1;
+    // An even number of backslashes escape each other.
+    if ((at - before) % 2 === 1) return at + 1;
   }
   return text.length;
 }
@@ -40,10 +41,20 @@ export function* jsonTokens(text: string): Generator<string, void> {
 /** Whether the text opens more than {@link deepestJson} levels. */
 export function isTooDeep(text: string): boolean {
   let depth = 0;
-  for (const token of jsonTokens(text)) {
-    if (token === '{' || token === '[') depth += 1;
-    if (token === '}' || token === ']') depth -= 1;
-    if (depth > deepestJson) return true;
+  for (let at = 0; at < text.length; at += 1) {
+    switch (text.charCodeAt(at)) {
+      case quote:
+        at = stringEnd(text, at) - 1;
+        break;
+      case 0x7b:
+      case 0x5b:
+        depth += 1;
+        if (depth > deepestJson) return true;
+        break;
+      case 0x7d:
+      case 0x5d:
+        depth -= 1;
+    }
   }
   return false;
 }

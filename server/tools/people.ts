@@ -23,26 +23,45 @@ export const callerOnDeal = ({ user_id, user_name, deal_role }: TokenCaller): Pe
   role: deal_role ?? 'admin',
 });
 
+/** The people that rows tell of in columns of their own. */
+class Told {
+  readonly people = new Map<string, Person>();
+  caller: Person | undefined;
+
+  constructor(caller: Person | undefined) {
+    this.caller = caller;
+  }
+
+  #note(name: string, mentioned: Mentioned | null): void {
+    const [user_id, called, role] = mentioned ?? [];
+    if (user_id === undefined || called === undefined || called === null || role === undefined) return;
+    const person = { user_id, name: called, role };
+    if (name === `caller${suffix}`) this.caller = person;
+    else this.people.set(user_id, person);
+  }
+
+  /** The row without those columns, and its lists likewise: built anew, because what is left of an object when columns are deleted is slow to read ever after. */
+  row(row: Json): Json {
+    const told: Json = {};
+    let isSame = true;
+    for (const name of Object.keys(row)) {
+      const value = row[name];
+      if (name.endsWith(suffix)) this.#note(name, value as Mentioned | null);
+      else told[name] = Array.isArray(value) ? value.map((one: unknown) => (isRow(one) ? this.row(one) : one)) : value;
+      isSame &&= told[name] === value;
+    }
+    return isSame ? row : told;
+  }
+}
+
 /**
  * The answer with `people` beside its rows: each person of the columns that {@link Mentioned} describes once, and the one who
  * calls as `caller`, unless `caller` is given. The columns themselves go. Without anybody to name the answer stays as it is. What people wrote (an offer's payload) is not looked into.
  */
-export function withPeople(answer: Json, caller?: Person): Json {
-  const people = new Map<string, Person>();
-  const take = (row: Json): void => {
-    for (const [name, value] of Object.entries(row)) {
-      if (Array.isArray(value) && !name.endsWith(suffix)) for (const one of value) if (isRow(one)) take(one);
-      if (!name.endsWith(suffix)) continue;
-      delete row[name];
-      const [user_id, called, role] = (value as Mentioned | null) ?? [];
-      if (user_id === undefined || called === undefined || called === null || role === undefined) continue;
-      const person = { user_id, name: called, role };
-      if (name === `caller${suffix}`) caller = person;
-      else people.set(user_id, person);
-    }
-  };
-  const told = { ...answer };
-  take(told);
-  for (const value of Object.values(told)) if (isRow(value)) take(value);
+export function withPeople(answer: Json, calling?: Person): Json {
+  const found = new Told(calling);
+  const told = { ...found.row(answer) };
+  for (const [name, value] of Object.entries(told)) if (isRow(value)) told[name] = found.row(value);
+  const { people, caller } = found;
   return { ...told, ...(caller ? { caller } : {}), ...(people.size > 0 ? { people: [...people.values()] } : {}) };
 }

@@ -25,7 +25,8 @@ interface Progress {
 const everyAnswer = { 'Cache-Control': 'no-store', Vary: 'Origin' };
 
 function withHeaders(response: Response, ...headers: Readonly<Record<string, string>>[]): Response {
-  for (const [name, value] of headers.flatMap((some) => Object.entries(some))) response.headers.set(name, value);
+  const { headers: all } = response;
+  for (const some of headers) for (const [name, value] of Object.entries(some)) all.set(name, value);
   return response;
 }
 
