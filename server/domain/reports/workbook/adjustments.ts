@@ -1,0 +1,29 @@
+/** The add-backs and adjustments, each with its period and why. */
+
+import { amount, head, text, type ReportSheet } from '../cells.ts';
+import type { ReportContents } from '../contents.ts';
+import { categoryWords } from '../words.ts';
+import { below, titled } from './layout.ts';
+
+/** The sheet of adjustments. */
+export function adjustmentsSheet({ adjustments, computed }: ReportContents): ReportSheet {
+  return {
+    name: 'Adjustments',
+    widths: [16, 20, 16, 70],
+    rows: [
+      ...titled(
+        'Add-backs and adjustments',
+        `In ${computed.currency}. Each counts for the period whose name it bears, letter for letter.`,
+        [head('Period', false), head('Category', false), head('Amount'), head('Why', false, { indent: true })],
+      ),
+      ...adjustments.map((one) => [
+        text(one.period_label, { wrap: true }),
+        text(categoryWords[one.category]),
+        amount(one.amount),
+        text(one.rationale ?? '', { wrap: true, indent: true }),
+      ]),
+    ],
+    frozen: below,
+    landscape: false,
+  };
+}

@@ -1,0 +1,33 @@
+/** What is to be cleared up, with the answers. */
+
+import { answerInWords } from '../../diligence/contradiction-answers.ts';
+import { head, text, type ReportSheet } from '../cells.ts';
+import type { ReportContents } from '../contents.ts';
+import { below, titled } from './layout.ts';
+
+/** The sheet of contradictions; null where the reader is told none. */
+export function contradictionsSheet({ computed: { contradictions } }: ReportContents): ReportSheet | null {
+  const { explained } = contradictions;
+  const items = [...contradictions.items, ...explained.items];
+  if (items.length === 0) return null;
+  const more = contradictions.count + explained.count - items.length;
+  return {
+    name: 'To clear up',
+    widths: [66, 50, 50],
+    rows: [
+      ...titled(
+        'To clear up',
+        'Where the uploaded figures contradict themselves, what to ask, and what a broker says to it.',
+        [head('What contradicts itself', false), head('What to ask', false), head('Answer', false)],
+      ),
+      ...items.map(({ sentence, ask, answer }) => [
+        text(sentence, { wrap: true }),
+        answer ? null : text(ask, { wrap: true }),
+        answer ? text(answerInWords(answer), { wrap: true }) : null,
+      ]),
+      ...(more > 0 ? [[text(`And ${more} more.`, { faint: true })]] : []),
+    ],
+    frozen: below,
+    landscape: true,
+  };
+}

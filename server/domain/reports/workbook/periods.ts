@@ -1,0 +1,57 @@
+/** The profit and loss as it was uploaded: the rows of which everything else is computed. */
+
+import { plAmounts, type PlAmount } from '../../diligence/snapshots.ts';
+import { amount, at, count, day, formula, head, text, type ReportSheet, type SheetCell } from '../cells.ts';
+import type { ReportContents } from '../contents.ts';
+import { lineWords } from '../words.ts';
+import { below, firstRow, titled, widthFor } from './layout.ts';
+
+const firstAmount = 4;
+/** The column of a line. */
+export const amountColumn = (line: PlAmount): number => firstAmount + plAmounts.indexOf(line);
+
+/** EBITDA and gross profit that nobody uploaded follow from the other lines. */
+function plCell({ amounts, gross_profit, ebitda }: ReportContents['periods'][number], line: PlAmount, row: number) {
+  const of = (name: PlAmount) => at(amountColumn(name), row);
+  if (line === 'gross_profit' && amounts.gross_profit === null && gross_profit !== null)
+    return formula(`${of('revenue')}-${of('cost_of_goods_sold')}`, gross_profit);
+  if (line === 'ebitda' && amounts.ebitda === null && ebitda !== null)
+    return formula(
+      `${of('net_income')}+${of('interest_expense')}+${of('tax_expense')}+${of('depreciation_amortization')}`,
+      ebitda,
+    );
+  return amount(amounts[line]);
+}
+
+const numbered = (number: number | undefined): SheetCell | null => (number === undefined ? null : count(number));
+
+/** The sheet of periods, a row for each that counts. */
+export function periodsSheet({ periods, computed, uploads }: ReportContents): ReportSheet {
+  const numbers = new Map(uploads.map(({ id }, place) => [id, place + 1]));
+  return {
+    name: 'Periods',
+    widths: [14, 11, 11, 8, ...plAmounts.map((line) => widthFor(periods.map(({ amounts }) => amounts[line])))],
+    rows: [
+      ...titled(
+        'Profit and loss as uploaded',
+        `In ${computed.currency}. Of rows that tell of the same dates the one uploaded last, by the number of the upload. Change an amount, and the other sheets follow.`,
+        [
+          head('Period', false),
+          head('From', false),
+          head('To', false),
+          head('Upload'),
+          ...plAmounts.map((line) => head(lineWords[line])),
+        ],
+      ),
+      ...periods.map((period, place) => [
+        text(period.label, { wrap: true }),
+        day(period.first),
+        day(period.last),
+        numbered(numbers.get(period.upload)),
+        ...plAmounts.map((line) => plCell(period, line, firstRow + place)),
+      ]),
+    ],
+    frozen: below,
+    landscape: true,
+  };
+}

@@ -1,0 +1,37 @@
+/** What one upload restated of another. */
+
+import { amount, at, formula, head, text, type ReportSheet } from '../cells.ts';
+import type { ReportContents } from '../contents.ts';
+import { lineWords } from '../words.ts';
+import { below, firstRow, titled, type Row } from './layout.ts';
+
+/** The sheet of restated figures; null where there are none. */
+export function restatedSheet({ computed: { restatements } }: ReportContents): ReportSheet | null {
+  if (restatements.count === 0) return null;
+  const more = restatements.count - restatements.items.length;
+  return {
+    name: 'Restated',
+    widths: [16, 32, 10, 16, 16, 16],
+    rows: [
+      ...titled('Restated figures', 'Where two uploads tell of the same dates, line by line.', [
+        head('Period', false),
+        head('Line', false),
+        head('Currency', false),
+        head('Before'),
+        head('Now'),
+        head('Difference'),
+      ]),
+      ...restatements.items.map((one, place): Row => [
+        text(one.label, { wrap: true }),
+        text(lineWords[one.line]),
+        text(one.currency),
+        amount(one.old),
+        amount(one.new),
+        formula(`${at(4, firstRow + place)}-${at(3, firstRow + place)}`, one.difference),
+      ]),
+      ...(more > 0 ? [[text(`And ${more} more.`, { faint: true })]] : []),
+    ],
+    frozen: below,
+    landscape: false,
+  };
+}

@@ -1,0 +1,70 @@
+/** Whose report it is, for whom, of which day, and the figures that are asked for first. */
+
+import { plAmounts } from '../../diligence/snapshots.ts';
+import { amount, day, formula, isKept, text, type ReportSheet } from '../cells.ts';
+import type { ReportContents } from '../contents.ts';
+import { computedFrom, titleOf } from '../words.ts';
+import { basisCells } from './earnings.ts';
+import type { Row } from './layout.ts';
+import { offerTerms } from './offers.ts';
+
+/** How many amounts have more digits than a spreadsheet keeps. */
+function cutAmounts({ periods, adjustments, customers, offers }: ReportContents): number {
+  const all = [
+    ...periods.flatMap(({ amounts }) => plAmounts.map((line) => amounts[line])),
+    ...adjustments.map((one) => one.amount),
+    ...(customers?.customers ?? []).map(({ revenue }) => revenue),
+    ...offers.items.flatMap((offer) => offerTerms.map((term) => offer.amounts[term])),
+  ];
+  return all.filter((one) => one !== null && !isKept(one)).length;
+}
+
+/** The first sheet. */
+export function summarySheet(contents: ReportContents): ReportSheet {
+  const { deal, computed, offers, reader } = contents;
+  const cell = basisCells(contents);
+  const { basis } = offers;
+  const figure = (word: string, line: string, comes: string | null | undefined): Row[] => {
+    const from = cell(line);
+    return from && comes ? [[text(word), formula(from, comes)]] : [];
+  };
+  const cut = cutAmounts(contents);
+  const asked = deal.asking_price;
+  return {
+    name: 'Summary',
+    widths: [44, 44],
+    rows: [
+      [text(titleOf(contents), { title: true, span: 2 }), null],
+      [text(computedFrom, { faint: true })],
+      [],
+      [text('Brokerage'), text(deal.brokerage, { right: true, wrap: true })],
+      [text('Made for'), text(reader, { right: true, wrap: true })],
+      [text('On'), day(contents.day, { right: true })],
+      [text('Amounts are in'), text(computed.currency, { right: true })],
+      ...(asked === null ? [] : [[text(`Asking price, in ${deal.currency}`), amount(asked)]]),
+      [],
+      ...(basis
+        ? [
+            [text(`Earnings of ${basis.period}`, { bold: true })],
+            ...figure('Revenue', 'revenue', basis.revenue),
+            ...figure('Reported EBITDA', 'ebitda', basis.reported_ebitda),
+            ...figure('Adjusted EBITDA', 'adjusted_ebitda', basis.adjusted_ebitda),
+            ...figure('SDE', 'sde', basis.sde),
+          ]
+        : [[text('There are no earnings of twelve months that you may see.')]]),
+      ...(cut > 0
+        ? [
+            [],
+            [
+              text(
+                `${cut} of the amounts ${cut === 1 ? 'has' : 'have'} more than the 15 digits that a spreadsheet keeps, and ${cut === 1 ? 'is' : 'are'} rounded to them here.`,
+                { faint: true, wrap: true, span: 2 },
+              ),
+              null,
+            ],
+          ]
+        : []),
+    ],
+    landscape: false,
+  };
+}
