@@ -28,10 +28,16 @@ afterAll(() => service?.close());
 
 beforeEach(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-line-'));
-  // In place of Node.js: says that it was started, and is Node.js once it may.
+  // In place of Node.js: says that it was started, the how many-th time, and is Node.js once it may.
   await writeFile(
     path.join(directory, 'held'),
-    `#!/bin/sh\n: > '${directory}/begun'\nwhile [ ! -e '${directory}/go' ]; do sleep 0.02; done\nexec '${execPath}' "$@"\n`,
+    `#!/bin/sh
+cd '${directory}' || exit 1
+at=0
+while ! mkdir "begun$at" 2>/dev/null; do at=$((at + 1)); done
+while [ ! -e "go$at" ]; do sleep 0.02; done
+exec '${execPath}' "$@"
+`,
     { mode: 0o755 },
   );
 });
@@ -44,15 +50,19 @@ afterEach(async () => {
 const ask = (name: string, signal?: AbortSignal): Promise<File> =>
   download(service, people[name]!, deal, 'pdf', 'GET', signal);
 
+const begun = (at: number) =>
+  vi.waitFor(() => expect(existsSync(path.join(directory, `begun${at}`))).toBe(true), inTime);
+const goOn = (at: number) => writeFile(path.join(directory, `go${at}`), '');
+
 /** Asks for a report, everything for it is read, and its writing is held up until it is let go, or left. */
 async function held(name: string) {
   const gone = new AbortController();
   process.execPath = path.join(directory, 'held');
   const file = ask(name, gone.signal);
   file.catch(() => {});
-  await vi.waitFor(() => expect(existsSync(path.join(directory, 'begun'))).toBe(true), inTime);
+  await begun(0);
   process.execPath = execPath;
-  return { file, leave: () => gone.abort(), letGo: () => writeFile(path.join(directory, 'go'), '') };
+  return { file, leave: () => gone.abort(), letGo: () => goOn(0) };
 }
 
 /** Asks for so many reports and one more, which is refused as the others have the places; the others. */
@@ -113,6 +123,44 @@ describe('the line', () => {
     expect((await late).status).toBe(200);
   }, 90_000);
 
+  test('is not filled by the accounts of one brokerage: a ninth finds no place, and one gives up theirs to another brokerage', async () => {
+    /** So many people with a deal of the brokerage that this one is of. */
+    const signedIn = async (of: string, count: number) => {
+      const found = await service.sql<{ user_id: string; deal_id: string }>(
+        `select distinct on (p.user_id) p.user_id, p.deal_id from participants p join users u on u.id = p.user_id
+         where p.brokerage_id = (select organization_id from deals where id = $1) and p.status = 'active'
+           and not exists (select 1 from participants o where o.user_id = u.id and o.brokerage_id <> p.brokerage_id)
+         limit $2`,
+        [of, count],
+      );
+      expect(found).toHaveLength(count);
+      return Promise.all(
+        found.map(async ({ user_id, deal_id }) => ({ of: deal_id, person: await signInAs(service, user_id) })),
+      );
+    };
+    const [[other], nine] = await Promise.all([signedIn(service.demo.deals.of_other_brokerage, 1), signedIn(deal, 9)]);
+    const left = new AbortController();
+    const asked = (one: typeof other, signal?: AbortSignal) =>
+      download(service, one!.person, one!.of, 'pdf', 'GET', signal);
+    let refused = 0;
+    const countsRefused = (one: typeof other) =>
+      asked(one, left.signal).then(
+        ({ status }) => void (refused += Number(status === 503)),
+        () => {},
+      );
+    process.execPath = path.join(directory, 'held');
+    const all = nine.map(countsRefused);
+    await begun(0);
+    process.execPath = execPath;
+    // The line is full once one of nine is refused.
+    await vi.waitFor(() => expect(refused).toBe(1), inTime);
+    const given = asked(other);
+    await Promise.race([given, vi.waitFor(() => expect(refused).toBe(2), inTime)]);
+    left.abort();
+    await Promise.all(all);
+    expect([(await given).status, refused]).toEqual([200, 2]);
+  }, 60_000);
+
   test('tells who has waited for twenty-five seconds to come back', async () => {
     const first = await held('broker');
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -147,6 +195,38 @@ describe('what was written', () => {
     await service.sql('delete from normalizations where id = $1', [id]);
   }, 60_000);
 
+  /** What is printed in what was given. */
+  const told = async (file: Promise<File>) => {
+    const { status, bytes } = await file;
+    expect(status).toBe(200);
+    return (await printedOf(bytes)).text;
+  };
+
+  test('is written again where an offer was revised meanwhile, with what is offered now', async () => {
+    const before = await noted();
+    const { file, letGo } = await held('broker');
+    const payload = { currency: 'USD', purchase_price: '7654321' };
+    expect((await people['buyer']!.ask(`/deals/${deal}/offers`, { payload })).status).toBe(201);
+    await letGo();
+    expect(await told(file)).toContain('7,654,321');
+    expect(await noted()).toEqual([...before, 'broker']);
+  }, 60_000);
+
+  test('is written three times at most: who asks while something changes each time is told to come back', async () => {
+    const before = await noted();
+    process.execPath = path.join(directory, 'held');
+    const file = ask('seller');
+    for (const at of [0, 1, 2]) {
+      await begun(at);
+      await service.sql('update deals set title = title || $1 where id = $2', [' again', deal]);
+      await goOn(at);
+    }
+    const { status, headers } = await file;
+    expect([status, Number(headers.get('retry-after')) > 0]).toEqual([503, true]);
+    expect(await noted()).toEqual(before);
+    await service.sql(`update deals set title = replace(title, ' again', '') where id = $1`, [deal]);
+  }, 90_000);
+
   test('is not given to who may read another’s answer to a contradiction no more', async () => {
     const id = await insert(service, 'normalizations', {
       deal_id: deal,
@@ -163,22 +243,17 @@ describe('what was written', () => {
     const { file, letGo } = await held('buyer');
     await asBroker(`${at}/release`, undefined, 'DELETE');
     await letGo();
-    expect((await file).status).toBe(503);
+    expect(await told(file)).not.toContain('A slip.');
     await asBroker(`${at}/answer`, undefined, 'DELETE');
     await service.sql('delete from normalizations where id = $1', [id]);
   }, 60_000);
 
-  test('is not given to who is in the QoE workspace no more, who then finds nothing of it in the next', async () => {
-    const before = await noted();
+  test('is written again for who is in the QoE workspace no more, without anything of it', async () => {
     const { file, letGo } = await held('buyer');
     const participant = await one('select id from participants where deal_id = $1 and user_id = $2', deal, ofBuyer());
     await asBroker(`/qoe/members/${participant}`, undefined, 'DELETE');
     await letGo();
-    const { status, headers } = await file;
-    expect([status, Number(headers.get('retry-after')) > 0]).toEqual([503, true]);
-    expect(await noted()).toEqual(before);
-    const { bytes } = await ask('buyer');
-    const { text } = await printedOf(bytes);
+    const text = await told(file);
     expect(text).toContain('Your offer');
     expect(text).not.toMatch(/EBITDA [0-9]|SDE|Customers|What was uploaded, and by whom/);
   }, 60_000);
