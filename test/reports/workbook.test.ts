@@ -6,7 +6,7 @@ import { strFromU8, strToU8, unzipSync, zipSync } from 'fflate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Spreadsheet } from '../books/spreadsheet.ts';
 import { openService, type TestService } from '../harness.ts';
-import { insert, insertAll } from '../tools/scene.ts';
+import { addPerson, insert, insertAll } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { download, office, recalculated, rowOf, sheetsOf, type Sheets, type Value } from './files.ts';
 
@@ -301,39 +301,126 @@ describe('text that somebody wrote', () => {
   });
 });
 
+describe('printed', () => {
+  /** A part of the workbook, as it is in the file. */
+  const parts = async (of: string) => {
+    const { bytes } = await download(service, as('broker'), of, 'xlsx');
+    const files = unzipSync(new Uint8Array(bytes));
+    const sheets = [...(await sheetsOf(bytes)).keys()];
+    const part = (name: string) => strFromU8(files[`xl/${name}.xml`]!);
+    return { styles: part('styles'), sheet: (name: string) => part(`worksheets/sheet${sheets.indexOf(name) + 1}`) };
+  };
+  /** Whether a cell shows a text that is longer than the cell in several lines. */
+  const wraps = (sheet: string, styles: string, cell: string) => {
+    const [, style = ''] = new RegExp(`<c r="${cell}"[^>]* s="(\\d+)"`).exec(sheet) ?? [];
+    const [, formats = ''] = /<cellXfs[^>]*>(.*)<\/cellXfs>/s.exec(styles) ?? [];
+    return formats.split('<xf ')[Number(style) + 1]?.includes('wrapText="1"');
+  };
+
+  test('over several pages beside each other, a sheet has its title and sentence on each; on one, in a line', async () => {
+    const own = service.demo.deals.draft;
+    const one = await parts(deal);
+    expect(one.sheet('Offers')).toContain('fitToWidth="1"');
+    expect([wraps(one.sheet('Offers'), one.styles, 'A1'), wraps(one.sheet('Offers'), one.styles, 'A2')]).toEqual([
+      false,
+      false,
+    ]);
+    for (let at = 0; at < 10; at += 1) {
+      const buyer_user_id = await addPerson(service, `Buyer ${at}`);
+      const participant_id = await insert(service, 'participants', {
+        deal_id: own,
+        user_id: buyer_user_id,
+        role: 'buyer',
+        status: 'active',
+      });
+      const payload = JSON.stringify({ currency: 'USD', purchase_price: String(1_000_000 + at) });
+      await insert(service, 'offers', { deal_id: own, participant_id, buyer_user_id, revision_number: 1, payload });
+    }
+    const several = await parts(own);
+    expect(several.sheet('Offers')).toContain('fitToWidth="2"');
+    for (const cell of ['A1', 'A2'])
+      expect([cell, wraps(several.sheet('Offers'), several.styles, cell)]).toEqual([cell, true]);
+  });
+
+  test('names the brokerage at the foot of each page, a long name as far as there is room beside the sheet’s', async () => {
+    const [{ id, name } = { id: '', name: '' }] = await service.sql<{ id: string; name: string }>(
+      'select b.id, b.name from brokerages b join deals d on d.organization_id = b.id where d.id = $1',
+      [deal],
+    );
+    const rename = (to: string) => service.sql('update brokerages set name = $2 where id = $1', [id, to]);
+    const foot = async () => {
+      const { sheet } = await parts(deal);
+      return ['Summary', 'Earnings'].map((one) => /<oddFooter>(.*)<\/oddFooter>/.exec(sheet(one))?.[1]);
+    };
+    const day = String.raw`20\d\d-\d\d-\d\d`;
+    await rename('R&D "Sales"');
+    for (const one of await foot())
+      expect(one).toMatch(new RegExp(`^&amp;LR&amp;&amp;D "Sales" · ${day}&amp;C&amp;A&amp;R&amp;P of &amp;N$`));
+    await rename('Brokers and '.repeat(8).trim());
+    expect(await foot()).toEqual([
+      expect.stringMatching(new RegExp(`^&amp;LBrokers and Brokers and Broke… · ${day}&`)),
+      expect.stringMatching(new RegExp(`^&amp;LBrokers and Brokers and Brokers and Brokers… · ${day}&`)),
+    ]);
+    await rename(name);
+  });
+});
+
 describe.skipIf(!office)('LibreOffice', () => {
-  test('computes what the page tells of books in which a number is another, from a workbook with that number changed', async () => {
+  test('computes what the page tells of books in which a revenue and an add-back are others, from a workbook with these changed', async () => {
     const { bytes } = await download(service, as('broker'), deal, 'xlsx');
     const sheets = await sheetsOf(bytes);
-    const months = sheets.get('Periods') ?? [];
-    const [label, , , , revenue] = months.at(-1) ?? [];
-    const changed = `xl/worksheets/sheet${[...sheets.keys()].indexOf('Periods') + 1}.xml`;
+    const { basis } = await page('broker', '/offers/worth');
+    const [months, adjustments] = [sheets.get('Periods') ?? [], sheets.get('Adjustments') ?? []];
+    const [month, , , , revenue] = months.at(-1) ?? [];
+    const its = adjustments.findIndex(([period]) => period === basis.period);
+    const [period, , addBack, why] = adjustments[its] ?? [];
+    const changes = [
+      { sheet: 'Periods', cell: `E${months.length}`, to: Number(revenue) + 1000.25 },
+      { sheet: 'Adjustments', cell: `C${its + 1}`, to: Number(addBack) - 77.31 },
+    ];
     // Without what the formulas came to, nothing can be told but what is computed anew.
     const files = Object.entries(unzipSync(new Uint8Array(bytes))).map(([name, content]): [string, Uint8Array] => {
-      if (!name.startsWith('xl/worksheets/sheet')) return [name, content];
+      const sheet = [...sheets.keys()].find((_, at) => name === `xl/worksheets/sheet${at + 1}.xml`);
+      if (sheet === undefined) return [name, content];
       const bare = strFromU8(content).replace(/(<\/f>)<v>[^<]*<\/v>/g, '$1');
-      const cell = new RegExp(`(<c r="E${months.length}"[^>]*><v>)[^<]*`);
-      const other = bare.replace(cell, (_, start: string) => `${start}${Number(revenue) + 1000.25}`);
-      return [name, strToU8(name === changed ? other : bare)];
+      const other = changes
+        .filter((one) => one.sheet === sheet)
+        .reduce(
+          (xml, { cell, to }) =>
+            xml.replace(new RegExp(`(<c r="${cell}"[^>]*><v>)[^<]*`), (_, start: string) => `${start}${to}`),
+          bare,
+        );
+      return [name, strToU8(other)];
     });
     const computed = await sheetsOf(await recalculated(Buffer.from(zipSync(Object.fromEntries(files))), 'xlsx'));
 
-    const total = () => page('broker', '/qoe/computed').then(({ earnings }) => Number(earnings[0].amounts.revenue));
-    const before = await total();
-    // What was computed is kept for uploads that have completed, which never change: this one counts as another.
-    const change = (by: string) =>
-      service.sql(
+    const figures = async () => {
+      const { earnings } = (await page('broker', '/qoe/computed')) as { earnings: Earned[] };
+      const of = earnings.find(({ label }) => label === basis.period);
+      return [of?.amounts['revenue'], of?.['adjusted_ebitda']].map(Number);
+    };
+    const before = await figures();
+    // What was computed is kept for uploads and adjustments that there are, which never change: these count as others.
+    const change = async (sign: 1 | -1) => {
+      await service.sql(
         `with changed as (
            update pl_periods set revenue = revenue + $1::numeric where deal_id = $2 and period_label = $3 returning snapshot_id
          )
          update accounting_snapshots set completed_at = completed_at + interval '1 microsecond' where id in (select snapshot_id from changed)`,
-        [by, deal, label],
+        [sign * 1000.25, deal, month],
       );
-    await change('1000.25');
-    expect(await total()).toBeCloseTo(before + 1000.25, 2);
+      await service.sql(
+        `update normalizations set id = gen_random_uuid(), adjustment_amount = adjustment_amount + $1::numeric
+         where deal_id = $2 and period_label = $3 and rationale = $4`,
+        [sign * -77.31, deal, period, why],
+      );
+    };
+    await change(1);
+    const after = await figures();
+    expect(after.map((one, at) => (one - (before[at] ?? 0)).toFixed(2))).toEqual(['1000.25', '-77.31']);
     await expectSame(computed, 'broker');
     await expectSameOffers(computed, 'broker');
-    await change('-1000.25');
+    await change(-1);
   });
 
   test('computes the spreadsheet of the demo’s books as the tests of the books do', async () => {

@@ -10,8 +10,8 @@ export type Paper = 'A4' | 'Letter';
 const papers: Readonly<Record<Paper, number>> = { Letter: 1, A4: 9 };
 const colors = { faint: '#6b6f76', head: '#f1f2f4', line: '#c9ccd1' };
 
-/** The most characters of a cell, and of a note in the footer of a printed page. */
-const longest = { cell: 32_000, footer: 60 };
+/** The most characters of a cell, and of a name at the foot of a printed page, beside which the sheet's stands in the middle. */
+const longest = { cell: 32_000, footer: { landscape: 44, portrait: 30 } };
 
 /** Points that a line of a cell takes, and the most that a row may have. */
 const line = { normal: 15, title: 19, most: 405 };
@@ -58,7 +58,9 @@ function heightOf(row: ReportSheet['rows'][number], widths: readonly number[]): 
     const size = cell.title ? line.title : line.normal;
     // Widths count digits: letters are narrower, bold ones less so, larger ones wider.
     const letter = cell.title ? 1.3 : cell.bold ? 1 : 0.92;
-    return cell.title && !cell.span ? size : size * linesOf(cell.text.slice(0, longest.cell), (width - 1) / letter);
+    return cell.title && !cell.span && !cell.wrap
+      ? size
+      : size * linesOf(cell.text.slice(0, longest.cell), (width - 1) / letter);
   });
   const height = Math.max(...heights);
   return height > line.normal ? Math.min(height, line.most) : undefined;
@@ -106,8 +108,12 @@ function cachedValues(sheet: ReportSheet): Map<string, number | string> {
   return values;
 }
 
-/** Excel's own marks begin with "&". */
-const footerText = (text: string): string => plain(text).slice(0, longest.footer).toWellFormed().replaceAll('&', '&&');
+/** So many characters of a text at most. Excel's own marks begin with "&". */
+function footerText(text: string, most: number): string {
+  const whole = plain(text);
+  const cut = whole.length > most ? `${whole.slice(0, most - 1).trimEnd()}…` : whole;
+  return cut.toWellFormed().replaceAll('&', '&&');
+}
 
 /** Over how many pages beside each other a sheet is printed; the columns that stay in sight stand on each. */
 function pagesWide({ widths, frozen, landscape }: ReportSheet): number {
@@ -117,12 +123,31 @@ function pagesWide({ widths, frozen, landscape }: ReportSheet): number {
   return Math.max(1, Math.ceil(others / (pageHolds[landscape ? 'landscape' : 'portrait'] - kept)));
 }
 
+/** The least width of a column that holds the title and the sentence of its sheet. */
+const leastForTitle = 30;
+
+/**
+ * A sheet as it is written. Where several pages stand beside each other its title and sentence are within the columns that stand on
+ * each, as what reaches beyond them is cut off on all but the first.
+ */
+function fitted(sheet: ReportSheet): ReportSheet {
+  const { frozen, widths, rows } = sheet;
+  if (!frozen || pagesWide(sheet) === 1) return sheet;
+  return {
+    ...sheet,
+    widths: widths.map((width, column) => (column === 0 ? Math.max(width, leastForTitle) : width)),
+    rows: rows.map((row, place) =>
+      place < frozen.rows ? row.map((cell) => cell && ('text' in cell ? { ...cell, wrap: true } : cell)) : row,
+    ),
+  };
+}
+
 /** What the library leaves out: the values of formulas, and how each sheet is printed. */
 function printed(sheets: readonly ReportSheet[], paper: Paper, [name, day]: Footer): Feature {
-  const page = sanitizeTextContent(`&L${footerText(name)} · ${day}&C&A&R&P of &N`);
   const sheetXml = (xml: string, sheet: ReportSheet): string => {
     const values = cachedValues(sheet);
     const orientation = sheet.landscape ? 'landscape' : 'portrait';
+    const foot = sanitizeTextContent(`&L${footerText(name, longest.footer[orientation])} · ${day}&C&A&R&P of &N`);
     return xml
       .replace(/<worksheet [^>]*>/, (tag) => `${tag}<sheetPr><pageSetUpPr fitToPage="1"/></sheetPr>`)
       .replace(/<c r="([A-Z]+\d+)"([^>]*)>(<f>[^<]*<\/f>)<\/c>/g, (whole, cell: string, rest: string, body: string) => {
@@ -136,7 +161,7 @@ function printed(sheets: readonly ReportSheet[], paper: Paper, [name, day]: Foot
         () =>
           '<pageMargins left="0.5" right="0.5" top="0.6" bottom="0.7" header="0.3" footer="0.3"/>' +
           `<pageSetup paperSize="${papers[paper]}" orientation="${orientation}" fitToWidth="${pagesWide(sheet)}" fitToHeight="0"/>` +
-          `<headerFooter><oddFooter>${page}</oddFooter></headerFooter></worksheet>`,
+          `<headerFooter><oddFooter>${foot}</oddFooter></headerFooter></worksheet>`,
       );
   };
   const titles = sheets
@@ -168,7 +193,8 @@ function printed(sheets: readonly ReportSheet[], paper: Paper, [name, day]: Foot
 export type Footer = readonly [name: string, day: string];
 
 /** The workbook's bytes. */
-export function writeXlsx(sheets: readonly ReportSheet[], paper: Paper, footer: Footer): Promise<Buffer> {
+export function writeXlsx(contents: readonly ReportSheet[], paper: Paper, footer: Footer): Promise<Buffer> {
+  const sheets = contents.map(fitted);
   const told = sheets.map((sheet) => ({
     sheet: sheet.name,
     data: sheet.rows.map((row) => {
