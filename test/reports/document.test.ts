@@ -37,6 +37,10 @@ const money = (amount: string): string => {
   return `${amount.startsWith('-') ? '−' : ''}${grouped}${cents === '' ? '' : `.${cents.padEnd(2, '0')}`}`;
 };
 
+/** The day and the number at the foot of a page. */
+const foot = (at: number, pages: readonly string[]): RegExp =>
+  new RegExp(`\\d{1,2} \\w+ 20\\d\\d · ${at + 1} of ${pages.length}`);
+
 describe('each reader', () => {
   test.each(['broker', 'seller', 'buyer'])('the %s finds what the pages tell them, to the cent', async (name) => {
     const { text, pages, info, width, tags } = await printed(name);
@@ -71,7 +75,7 @@ describe('each reader', () => {
     }
     expect(basis.period).not.toBe('');
     pages.forEach((one, at) => {
-      expect(one).toContain(`${at + 1} of ${pages.length}`);
+      expect(one).toMatch(foot(at, pages));
       expect(one).toContain('Computed from what was uploaded. It is no audit and no advice.');
     });
     expect(info).toMatchObject({ Language: 'en', Title: expect.stringContaining('Quality of earnings') });
@@ -132,6 +136,8 @@ test('text that somebody wrote breaks no page, and long lists go on under their 
     'line\nbreak\r\nand\ttab \u0000'.replace('\u0000', ''),
     '\u202Egnirts desrever',
     'half \u2028 separators',
+    'Đặng Ngọc Ưu'.normalize('NFD'),
+    'ﬁne ＣＯ',
   ];
   const snapshot_id = await insert(service, 'accounting_snapshots', {
     deal_id: own,
@@ -186,9 +192,18 @@ test('text that somebody wrote breaks no page, and long lists go on under their 
       revenue_total: '12.5',
     },
   ]);
+  await service.sql('update deals set title = $2 where id = $1', [
+    own,
+    `A bakery ${'that was sold again '.repeat(8)}`.trim(),
+  ]);
   const { text, pages } = await printed('broker', own);
   expect(text).toContain('In another currency, and in none of these figures: Abroad (EUR 12.50).');
-  expect(text).toContain('Ελληνικά и русский');
+  for (const one of ['Ελληνικά и русский', 'Đặng Ngọc Ưu', 'fine CO']) expect(text).toContain(one);
+  // Whatever the others are called, at the foot of each page stand who reads it, the day and the number.
+  pages.forEach((one, at) => expect(one).toMatch(foot(at, pages)));
+  expect(pages.every((one) => one.includes('A bakery that was sold again that was sol… · Marcus Oyelaran'))).toBe(
+    true,
+  );
   expect(text).toContain('9,999,999,999,999,999.9999');
   expect(pages.filter((one) => /Why Amount/.test(one)).length).toBeGreaterThan(2);
   expect(text).toContain('79 more, in the workbook');

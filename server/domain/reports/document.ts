@@ -35,6 +35,8 @@ const most = {
   addBacks: 15,
   uploads: 60,
   names: 20,
+  /** Signs of each name at the foot of a page. */
+  foot: 42,
 };
 
 const none = '–';
@@ -291,9 +293,9 @@ const offerLines: readonly [label: string, of: (offer: Offer) => string, look?: 
 function tellCoverage(pages: Pages, offer: Offer): void {
   if (!offer.coverage) return;
   pages.subsection(`Whether the debt is covered: ${offer.buyer}`);
-  for (const sentence of offer.coverage.sentences) pages.paragraph(sentence);
-  const { without_largest: without } = offer.coverage;
-  for (const sentence of without?.sentences ?? []) pages.paragraph(`Without ${without?.customer}: ${sentence}`);
+  const { sentences, without_largest: without } = offer.coverage;
+  const withoutLargest = (without?.sentences ?? []).map((sentence) => `Without ${without?.customer}: ${sentence}`);
+  pages.paragraphs([...sentences, ...withoutLargest]);
 }
 
 function tellAddBacks(pages: Pages, { offers: { basis, items, compared } }: ReportContents): void {
@@ -423,6 +425,13 @@ function tellUploads(pages: Pages, { uploads }: ReportContents): void {
   andMore(pages, uploads.length - shown.length);
 }
 
+function shortened(text: string, length: number): string {
+  const signs = [...text];
+  if (signs.length <= length) return text;
+  const kept = signs.slice(0, length - 1).join('');
+  return `${kept.trimEnd()}…`;
+}
+
 /** The document's bytes. */
 export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<Buffer> {
   const { deal, reader, day, computed, offers } = contents;
@@ -459,5 +468,6 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   tellUploads(pages, contents);
   if (pages.lacksSigns)
     pages.soft('Signs that this type does not have are printed as boxes (□). The workbook has them.');
-  return pages.ended(computedFrom, `${deal.brokerage} · ${deal.title} · ${dayOf(day)} · ${reader}`);
+  const foot = [deal.brokerage, deal.title, reader].map((one) => shortened(one, most.foot)).join(' · ');
+  return pages.ended(computedFrom, foot, dayOf(day));
 }

@@ -146,15 +146,17 @@ export class Pages {
   #plain(text: string): string {
     const cut = text
       .toWellFormed()
+      // An accent that was typed behind its letter is one sign with it, which the type family has.
+      .normalize()
       .replace(/[\s\p{Cc}]+/gu, ' ')
       .replace(/\p{Cf}+/gu, '')
       .trim();
     const short = cut.length > longest.characters ? `${cut.slice(0, longest.characters).toWellFormed()}…` : cut;
     return [...new Intl.Segmenter('en').segment(short)]
       .map(({ segment }) => {
-        if (this.#has(segment)) return segment;
-        this.#lacks = true;
-        return '□';
+        const simpler = [segment, segment.normalize('NFKC')].find((one) => this.#has(one));
+        this.#lacks ||= simpler === undefined;
+        return simpler ?? '□';
       })
       .join('');
   }
@@ -265,6 +267,14 @@ export class Pages {
 
   paragraph(said: string, words: Words = {}): void {
     this.#text('P', said, words, 5);
+  }
+
+  /** Sentences that stand together on a page, under the headings above them. */
+  paragraphs(said: readonly string[]): void {
+    const heights = said.map((one) => this.#heightOf(this.#plain(one), {}) + 5);
+    const all = heights.reduce((sum, height) => sum + height, 0);
+    if (all < (this.#bottom - margin.top) / 2) this.#need(all);
+    for (const one of said) this.paragraph(one);
   }
 
   soft(said: string): void {
@@ -412,8 +422,8 @@ export class Pages {
     return this.#lacks;
   }
 
-  /** Ends the document with the same words at the foot of every page, and its number; its bytes. */
-  async ended(first: string, second: string): Promise<Buffer> {
+  /** Ends the document with the same words at the foot of every page, the day and its number; its bytes. */
+  async ended(first: string, second: string, day: string): Promise<Buffer> {
     const { start, count } = this.#doc.bufferedPageRange();
     const whole = { width: this.#width, height: 11, ellipsis: true, lineBreak: true };
     for (let page = 0; page < count; page += 1) {
@@ -421,13 +431,11 @@ export class Pages {
       const y = this.#doc.page.height - margin.bottom + 22;
       this.#line(y - 6);
       this.#doc.markContent('Artifact', { type: 'Pagination' });
-      const narrow = { ...whole, width: this.#width - 60 };
-      this.#set({ size: 7.5, color: ink.faint }).text(this.#plain(first), margin.side, y, narrow);
-      this.#set({ size: 7.5, color: ink.faint }).text(this.#plain(second), margin.side, y + 11, narrow);
-      this.#set({ size: 7.5, color: ink.faint }).text(`${page + 1} of ${count}`, margin.side, y, {
-        ...whole,
-        align: 'right',
-      });
+      const told = (text: string, below: number, align: 'left' | 'right') =>
+        this.#set({ size: 7.5, color: ink.faint }).text(text, margin.side, y + below, { ...whole, align });
+      told(this.#plain(first), 0, 'left');
+      told(`${day} · ${page + 1} of ${count}`, 0, 'right');
+      told(this.#plain(second), 11, 'left');
       this.#doc.endMarkedContent();
     }
     this.#root.end();
