@@ -303,7 +303,7 @@ describe('text that somebody wrote', () => {
 
 describe('printed', () => {
   /** A part of the workbook, as it is in the file. */
-  const parts = async (of: string) => {
+  const partsOf = async (of: string) => {
     const { bytes } = await download(service, as('broker'), of, 'xlsx');
     const files = unzipSync(new Uint8Array(bytes));
     const sheets = [...(await sheetsOf(bytes)).keys()];
@@ -319,7 +319,7 @@ describe('printed', () => {
 
   test('over several pages beside each other, a sheet has its title and sentence on each; on one, in a line', async () => {
     const own = service.demo.deals.draft;
-    const one = await parts(deal);
+    const one = await partsOf(deal);
     expect(one.sheet('Offers')).toContain('fitToWidth="1"');
     expect([wraps(one.sheet('Offers'), one.styles, 'A1'), wraps(one.sheet('Offers'), one.styles, 'A2')]).toEqual([
       false,
@@ -333,13 +333,22 @@ describe('printed', () => {
         role: 'buyer',
         status: 'active',
       });
-      const payload = JSON.stringify({ currency: 'USD', purchase_price: String(1_000_000 + at) });
+      const purchase_price = at === 9 ? '250000000000.25' : String(1_000_000 + at);
+      const payload = JSON.stringify({ currency: 'USD', purchase_price });
       await insert(service, 'offers', { deal_id: own, participant_id, buyer_user_id, revision_number: 1, payload });
     }
-    const several = await parts(own);
+    const several = await partsOf(own);
     expect(several.sheet('Offers')).toContain('fitToWidth="2"');
     for (const cell of ['A1', 'A2'])
       expect([cell, wraps(several.sheet('Offers'), several.styles, cell)]).toEqual([cell, true]);
+    // An amount that is wider than its column is shown as "###".
+    const widths = [...several.sheet('Offers').matchAll(/<col [^>]*width="([\d.]+)"/g)].map(([, width]) =>
+      Number(width),
+    );
+    const prices = rowOf(await workbookOf('broker', own), 'Offers', 'Price').slice(1);
+    expect(Math.max(...prices.map(Number))).toBe(250_000_000_000.25);
+    const shown = new Intl.NumberFormat('en-US', { minimumFractionDigits: 2 });
+    prices.forEach((price, at) => expect(widths[1 + at]).toBeGreaterThan(shown.format(Number(price)).length + 1));
   });
 
   test('names the brokerage at the foot of each page, a long name as far as there is room beside the sheet’s', async () => {
@@ -349,7 +358,7 @@ describe('printed', () => {
     );
     const rename = (to: string) => service.sql('update brokerages set name = $2 where id = $1', [id, to]);
     const foot = async () => {
-      const { sheet } = await parts(deal);
+      const { sheet } = await partsOf(deal);
       return ['Summary', 'Earnings'].map((one) => /<oddFooter>(.*)<\/oddFooter>/.exec(sheet(one))?.[1]);
     };
     const day = String.raw`20\d\d-\d\d-\d\d`;

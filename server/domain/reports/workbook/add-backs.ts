@@ -4,8 +4,8 @@ import { at, downFrom, fixed, formula, head, text, type ReportSheet, type SheetC
 import type { ReportContents } from '../contents.ts';
 import { categoryWords, smallerAddBacks } from '../words.ts';
 import { basisCells } from './earnings.ts';
-import { below, firstRow, titled, type Row } from './layout.ts';
-import { apportioned, offerRow } from './offers.ts';
+import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
+import { apportioned, offerRow, offerWidth } from './offers.ts';
 
 /** The sheet of add-backs and what of each price is paid for them; null where no offer can be divided. */
 export function addBacksSheet(contents: ReportContents): ReportSheet | null {
@@ -38,7 +38,12 @@ export function addBacksSheet(contents: ReportContents): ReportSheet | null {
     });
   return {
     name: 'Add-backs',
-    widths: [24, 40, 16, ...held.flatMap(() => [18, 18])],
+    widths: [
+      24,
+      40,
+      Math.max(16, widthFor([basis.adjusted_ebitda, ...basis.add_backs.map((one) => one.amount)])),
+      ...held.flatMap(({ offer }) => [offerWidth(offer), offerWidth(offer)]),
+    ],
     rows: [
       ...titled(
         'What is paid for each add-back',

@@ -3,13 +3,13 @@
 import { amount, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { categoryWords } from '../words.ts';
-import { below, titled } from './layout.ts';
+import { below, titled, widthFor } from './layout.ts';
 
 /** The sheet of adjustments. */
 export function adjustmentsSheet({ adjustments, computed }: ReportContents): ReportSheet {
   return {
     name: 'Adjustments',
-    widths: [16, 20, 16, 70],
+    widths: [16, 20, Math.max(16, widthFor(adjustments.map((one) => one.amount))), 70],
     rows: [
       ...titled(
         'Add-backs and adjustments',

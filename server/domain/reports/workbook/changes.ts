@@ -4,7 +4,7 @@ import { decimal, subtract, written } from '../../diligence/decimals.ts';
 import { amount, at, downFrom, formula, head, text, textFormula, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { changeWords } from '../words.ts';
-import { below, dashed, firstRow, titled, type Row } from './layout.ts';
+import { below, dashed, firstRow, titled, widthFor, type Row } from './layout.ts';
 
 const differenceOf = (after: string, before: string): string => written(subtract(decimal(after), decimal(before)));
 
@@ -24,7 +24,7 @@ export function changesSheet({ changes }: ReportContents): ReportSheet | null {
   ]);
   return {
     name: 'Customer changes',
-    widths: [46, 17, 17, 17, 20],
+    widths: [46, ...[0, 1, 2].map(() => Math.max(17, widthFor([changes.before.total, changes.after.total]))), 20],
     rows: [
       ...titled(
         'What became of the customers',

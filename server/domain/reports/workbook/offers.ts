@@ -5,7 +5,7 @@ import { amount, at, count, day, fixed, formula, head, text, type ReportSheet, t
 import type { ReportContents } from '../contents.ts';
 import { moreOffers, offersTitle, standingOf, termWords } from '../words.ts';
 import { basisCells } from './earnings.ts';
-import { below, firstRow, titled, type Row } from './layout.ts';
+import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
 
 type Offer = ReportContents['offers']['items'][number];
 
@@ -37,6 +37,10 @@ const offerRows = [
   'cost_1.25',
 ] as const;
 type OfferRow = (typeof offerRows)[number];
+/** As wide as the amounts of an offer need. */
+export const offerWidth = (offer: Offer | undefined): number =>
+  Math.max(18, widthFor(Object.values(offer?.amounts ?? {})));
+
 /** The row of what is told of an offer. */
 export const offerRow = (name: OfferRow): number => firstRow + offerRows.indexOf(name);
 
@@ -149,7 +153,7 @@ export function offersSheet(contents: ReportContents): ReportSheet | null {
     : 'There are no earnings to hold them against.';
   return {
     name: 'Offers',
-    widths: [38, ...Array.from({ length: Math.max(3, items.length) }, () => 18)],
+    widths: [38, ...Array.from({ length: Math.max(3, items.length) }, (_, place) => offerWidth(items[place]))],
     rows: [
       ...titled(offersTitle(contents), more ? `${against} ${moreOffers}` : against, [
         head('', false),

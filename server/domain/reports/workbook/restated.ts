@@ -3,15 +3,16 @@
 import { amount, at, formula, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { lineWords } from '../words.ts';
-import { below, firstRow, titled, type Row } from './layout.ts';
+import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
 
 /** The sheet of restated figures; null where there are none. */
 export function restatedSheet({ computed: { restatements } }: ReportContents): ReportSheet | null {
   if (restatements.count === 0) return null;
   const more = restatements.count - restatements.items.length;
+  const all = restatements.items.flatMap((one) => [one.old, one.new, one.difference]);
   return {
     name: 'Restated',
-    widths: [16, 32, 10, 16, 16, 16],
+    widths: [16, 32, 10, ...[0, 1, 2].map(() => Math.max(16, widthFor(all)))],
     rows: [
       ...titled('Restated figures', 'Where two uploads tell of the same dates, line by line.', [
         head('Period', false),
