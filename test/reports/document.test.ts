@@ -1,5 +1,8 @@
 /** The report as a document: what each reader finds printed in it. */
 
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { insert, insertAll } from '../tools/scene.ts';
@@ -201,12 +204,10 @@ test('text that somebody wrote breaks no page, and long lists go on under their 
   for (const one of ['Ελληνικά и русский', 'Đặng Ngọc Ưu', 'fine CO']) expect(text).toContain(one);
   // Whatever the others are called, at the foot of each page stand who reads it, the day and the number.
   pages.forEach((one, at) => expect(one).toMatch(foot(at, pages)));
-  expect(pages.every((one) => one.includes('A bakery that was sold again that was sol… · Marcus Oyelaran'))).toBe(
-    true,
-  );
+  expect(pages.every((one) => one.includes('A bakery that was sold again that was sol… · Marcus Oyelaran'))).toBe(true);
   expect(text).toContain('9,999,999,999,999,999.9999');
   expect(pages.filter((one) => /Why Amount/.test(one)).length).toBeGreaterThan(2);
-  expect(text).toContain('79 more, in the workbook');
+  expect(text).toContain('81 more, in the workbook');
 });
 
 const noted = async (name: string) => {
@@ -242,4 +243,26 @@ test('where no process can be started the report fails, and the service goes on'
   }
   expect(faults).toEqual([]);
   expect((await download(service, as('broker'), deal, 'pdf')).status).toBe(200);
+});
+
+test('where a report cannot be written the log tells where it failed, and nothing of what is in it', async () => {
+  const directory = await mkdtemp(join(tmpdir(), 'dealkeep-fault-'));
+  const { execPath } = process;
+  try {
+    const [program, preloaded] = ['node', 'fault.mjs'].map((name) => join(directory, name)) as [string, string];
+    await writeFile(
+      preloaded,
+      `Intl.Segmenter = function () { throw new RangeError('Marlow Heights at 994807.91'); };`,
+    );
+    await writeFile(program, `#!/bin/sh\nexec '${execPath}' --import '${preloaded}' "$@"\n`, { mode: 0o755 });
+    process.execPath = program;
+    const { status, bytes } = await download(service, as('broker'), deal, 'pdf');
+    expect(status).toBe(500);
+    const log = service.log.join('\n');
+    expect(log).toMatch(/A report could not be written: RangeError.*paper\.ts/);
+    for (const told of [log, bytes.toString()]) expect(/Marlow Heights at|994807/.test(told)).toBe(false);
+  } finally {
+    process.execPath = execPath;
+    await rm(directory, { recursive: true, force: true });
+  }
 });

@@ -52,11 +52,15 @@ async function written({ format, reader, answers, withFinancing }: ReportTask): 
   return { bytes: await writeXlsx(reportSheets(contents), paperOf(contents), footer), ...about };
 }
 
+/** Which error, and where: our functions and libraries. Its message may hold what they were given, and is left out. */
+function whereThrown({ name, message, stack = '' }: Error): string {
+  return `${name}${stack.slice(stack.indexOf(message) + message.length)}`;
+}
+
 process.once('message', async (task: ReportTask) => {
-  const answer: WrittenReport = await written(task).catch(
-    // The stack names our functions and libraries, and nothing of what they were given.
-    (error: unknown) => ({ fault: error instanceof Error ? (error.stack ?? error.name) : 'thrown' }),
-  );
+  const answer: WrittenReport = await written(task).catch((error: unknown) => ({
+    fault: error instanceof Error ? whereThrown(error) : 'thrown',
+  }));
   // It is ended once it has answered, before it would keep what was compiled.
   flushCompileCache();
   process.send?.(answer);
