@@ -1,9 +1,10 @@
-/** What is computed of the offers of a deal, as pages and tools tell it to each caller: docs/visibility.md, "What is computed". */
+/** What is computed of the offers of a deal, as pages, tools and reports tell it to each caller: docs/visibility.md, "What is computed". */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser, openDesk } from '../browser.ts';
 import { readExpectations } from '../policies/expectations.ts';
 import { callers } from '../policies/scene.ts';
+import { download, printedOf, rowOf, sheetsOf, type Sheets } from '../reports/files.ts';
 import { addToken, caller as toolCaller, insert } from '../tools/scene.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 
@@ -146,6 +147,67 @@ describe('to each caller', () => {
     }
     expect(Boolean(told?.basis)).toBe(may("the exclusive buyer's offer in multiples of earnings"));
     expect(Boolean(told?.two_best)).toBe(may('by how much the two offers differ'));
+  });
+
+  test.each(people)('the report tells the %s as much, as a workbook and printed', async (caller) => {
+    const person = await web.as(caller);
+    const [workbook, document] = [
+      await download(web.service, person, deal, 'xlsx'),
+      await download(web.service, person, deal, 'pdf'),
+    ];
+    const { status } = await person.ask(`/deals/${deal}`);
+    expect([workbook.status, document.status]).toEqual([status, status]);
+    const sheets: Sheets = status === 200 ? await sheetsOf(workbook.bytes) : new Map();
+    const text = status === 200 ? (await printedOf(document.bytes)).text : '';
+    const heads = sheets.get('Offers')?.[3] ?? [];
+    const figures = {
+      'exclusive buyer': {
+        price: '3,900,000',
+        shares: '2,900,000 (74.4%)',
+        multiple: '4.64×',
+        without: '3,807,142.86',
+      },
+      'other buyer': { price: '4,200,000', shares: '4,200,000 (100.0%)', multiple: '5.00×', without: '4,100,000' },
+    };
+    const found = Object.entries(figures).flatMap(([buyer, { price, shares, multiple, without }]) => {
+      const called = caller === buyer ? 'Your offer' : buyer;
+      const column = heads.indexOf(called);
+      const has = (row: string) => column > 0 && typeof rowOf(sheets, 'Offers', row)[column] === 'number';
+      const told = {
+        [`how certain the money of the ${buyer}'s offer is`]: [has('Share: cash at close'), text.includes(shares)],
+        [`the ${buyer}'s offer in multiples of earnings`]: [
+          has('Price by adjusted EBITDA'),
+          text.includes(`${multiple}`),
+        ],
+        [`what is paid for an add-back in the ${buyer}'s offer`]: [
+          sheets.get('Add-backs')?.[3]?.includes(`${called} pays`),
+          text.includes(without),
+        ],
+        [`whether the debt of the ${buyer}'s offer is covered`]: [
+          has('Debt'),
+          text.includes(`Whether the debt is covered: ${called}`),
+        ],
+        [`what rules of the SBA say of the ${buyer}'s offer`]: [
+          sheets.get('SBA rules')?.some(([first]) => first === called),
+          text.includes(`Stands in, since`) && text.includes(called),
+        ],
+      };
+      // Of an offer that is not theirs to see not even the price, nor who made it.
+      if (!Object.values(told).flat().some(Boolean)) {
+        const all = `${JSON.stringify([...sheets])} ${text}`.replaceAll(caller, '');
+        for (const one of [price, price.replaceAll(',', ''), ...(caller.startsWith(buyer) ? [] : [buyer])])
+          expect(all).not.toContain(one);
+      }
+      return Object.entries(told);
+    });
+    const both = [rowOf(sheets, 'Offers', 'The two highest side by side').length > 0, text.includes('side by side')];
+    found.push(['by how much the two offers differ', both]);
+    expect(found.map(([row, told]) => [row, told.map(Boolean)])).toEqual(
+      found.map(([row]) => {
+        const may = computed.some((one) => one.caller === caller && one.record === row && one.may.length > 0);
+        return [row, [may, may]];
+      }),
+    );
   });
 
   test.each(people)('two offers side by side are told to the %s where both are theirs to see', async (caller) => {
