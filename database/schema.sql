@@ -4589,7 +4589,7 @@ begin
   end if;
   if app.accepted_offer(deal_id) is null then
     warnings := array_append(warnings, 'No offer is accepted: the record will not say on which terms.');
-  elsif exists (select from public.offers o where o.participant_id = selected and o.is_current
+  elsif exists (select from public.offers o where o.deal_id = closing_warnings.deal_id and o.participant_id = selected and o.is_current
     and not exists (select from public.offer_decisions c where c.offer_id = o.id))
   then
     warnings := array_append(warnings, 'A proposed change of the accepted terms is not decided.');
@@ -13817,3 +13817,4 @@ $procedure$;
 -- cf4af0f5a7be27268f96f36a45aed7c2e6cec8a955a2c6e3e64615cbf081822d  167_audit_in_order.sql
 -- ca3689c08edfe906ca616613384e88ed4f76e7d5e771edfd25974d20405cf3e8  168_many_deals_at_once.sql
 -- 5a6b3290209eb0f65b2a549e3a79954252b5effedbb54a2f54fd9be0aab3ee21  169_frequent_words_of_contacts.sql
+-- f6650596330bf1165380cea4fe922516194ceed61254fc3e01269a397b8b32c7  176_closing_warnings_of_one_deal.sql
