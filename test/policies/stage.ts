@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
-import { setParticulars } from './particulars.ts';
+import { setParticulars } from './particulars-scene.ts';
 import { connect, setScene, type Stage } from './scene.ts';
 
 export interface Connections {
