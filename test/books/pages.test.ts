@@ -48,6 +48,20 @@ test('of many years the latest have a column, the others on request, and of a pa
   expect((await heads()).slice(-2)).toEqual(['FY2017', '2026, 3 months']);
   await page.getByText('2026, 3 months (Jan 26 – Feb 26, May 26)').waitFor();
 
+  // A month without figures keeps its place in the chart.
+  await page.getByRole('button', { name: 'Table: Revenue and EBITDA by month' }).click();
+  const months = await page
+    .getByRole('table', { name: 'Revenue and EBITDA by month' })
+    .getByRole('row')
+    .allInnerTexts();
+  expect(months.slice(1).map((row) => row.split(/\s+/).slice(0, 2))).toEqual([
+    ['2026-01', '$90'],
+    ['2026-02', '$80'],
+    ['2026-03', '–'],
+    ['2026-04', '–'],
+    ['2026-05', '$70'],
+  ]);
+
   await page.getByText('2 customers with $5,000 of $10,000 revenue.').waitFor();
   await page.getByText('40.0% of all revenue').first().waitFor();
   await page.getByText('6,800 by uploaded customers, 1,700 by all revenue').waitFor();

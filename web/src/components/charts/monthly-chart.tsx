@@ -1,4 +1,4 @@
-import type { PlPeriod } from '../../api/shapes.ts';
+import type { Day, Decimal, PlPeriod } from '../../api/shapes.ts';
 import { toPixels } from '../../lib/pixels.ts';
 import { formatMonth } from '../../lib/format.ts';
 import { isMonth } from '../../lib/periods.ts';
@@ -11,6 +11,34 @@ type Period = Pick<
   PlPeriod,
   'period_label' | 'period_start_date' | 'period_end_date' | 'currency' | 'revenue' | 'ebitda'
 >;
+
+/** A period, or a month that there are no figures of. */
+type Place = Omit<Period, 'revenue'> & { revenue: Decimal | null };
+
+/** The most months without figures that have a place one after the other. */
+const mostMissing = 12;
+
+function monthAfter(day: Day): Day {
+  const date = new Date(`${day.slice(0, 7)}-01T00:00:00Z`);
+  date.setUTCMonth(date.getUTCMonth() + 1);
+  return date.toISOString().slice(0, 10);
+}
+
+/** Months in their order, with a place for each between two of them that there are no figures of; what is no month as it is. */
+function withMissing(inOrder: readonly Period[]): readonly Place[] {
+  if (!inOrder.every(isMonth)) return inOrder;
+  return inOrder.flatMap((period, at): Place[] => {
+    const before = inOrder[at - 1];
+    const missing: Place[] = [];
+    let next = before ? monthAfter(before.period_start_date) : period.period_start_date;
+    while (next.slice(0, 7) < period.period_start_date.slice(0, 7) && missing.length < mostMissing) {
+      const dates = { period_label: next.slice(0, 7), period_start_date: next, period_end_date: next };
+      missing.push({ ...dates, currency: period.currency, revenue: null, ebitda: null });
+      next = monthAfter(next);
+    }
+    return [...missing, period];
+  });
+}
 
 interface MonthlyChartProps {
   /** In any order; all in one currency. */
@@ -26,7 +54,7 @@ const revenueFloor = 190;
 const earningsTop = 222;
 
 /** Revenue as bars and, on an axis of its own below them, EBITDA as a line, at a width in pixels. */
-function drawn(periods: readonly Period[], labels: readonly string[], currency: string, width: number) {
+function drawn(periods: readonly Place[], labels: readonly string[], currency: string, width: number) {
   const revenues = periods.map(({ revenue }) => toPixels(revenue));
   const earnings = periods.map(({ ebitda }) => (ebitda === null ? null : toPixels(ebitda)));
   const money = scaleOf(revenues, revenueFloor, edge.top, 4);
@@ -86,21 +114,22 @@ function drawn(periods: readonly Period[], labels: readonly string[], currency: 
           />
         ))}
         <path d={line} fill="none" stroke="var(--chart-2)" strokeWidth={3} strokeLinecap="round" />
-        {dots &&
-          points.map(
-            (point) =>
-              point && (
-                <circle
-                  key={point.place}
-                  cx={point.x}
-                  cy={point.y}
-                  r={Math.min(4, band / 3)}
-                  fill="var(--chart-2)"
-                  stroke="var(--surface)"
-                  strokeWidth={Math.min(2, band / 6)}
-                />
-              ),
-          )}
+        {points.map(
+          (point, place) =>
+            // One between two without figures is on no line.
+            point &&
+            (dots || !(points[place - 1] || points[place + 1])) && (
+              <circle
+                key={point.place}
+                cx={point.x}
+                cy={point.y}
+                r={Math.min(4, band / 3)}
+                fill="var(--chart-2)"
+                stroke="var(--surface)"
+                strokeWidth={Math.min(2, band / 6)}
+              />
+            ),
+        )}
       </>
     ),
   };
@@ -108,7 +137,7 @@ function drawn(periods: readonly Period[], labels: readonly string[], currency: 
 
 /** Revenue as bars and EBITDA as a line on an axis of its own, month by month. */
 export function MonthlyChart({ periods, title = 'Revenue and EBITDA by month' }: MonthlyChartProps) {
-  const inOrder = periods.toSorted((a, b) => a.period_start_date.localeCompare(b.period_start_date));
+  const inOrder = withMissing(periods.toSorted((a, b) => a.period_start_date.localeCompare(b.period_start_date)));
   const currency = inOrder[0]?.currency ?? 'USD';
   const labels = inOrder.map((period) =>
     isMonth(period) ? formatMonth(period.period_start_date) : period.period_label,
