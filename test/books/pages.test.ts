@@ -94,3 +94,22 @@ test('of more offers than come at once the page says so, shows the others, and s
   expect(desk.complaints).toEqual([]);
   await desk.close();
 });
+
+test('the first page says which deals it names, and of which no whole year of EBITDA is there', async () => {
+  await web.service.sql(
+    `with made as (
+       insert into deals (organization_id, title, state, asking_price)
+       select $1, 'Deal ' || n, 'listed', 1000000 - n from generate_series(1, 11) n returning id)
+     insert into participants (deal_id, user_id, role, status) select id, $2, 'broker', 'active' from made`,
+    [web.scene.brokerage, web.scene.people['broker']],
+  );
+  const [short] = await web.service.sql<{ id: string }>(`select id from deals where title = 'Deal 1'`);
+  await uploadTo(web, short!.id)(profitAndLoss({ '2026-01': 90, '2026-02': 80 }));
+  const desk = await openDesk(browser, web.service.origin, { cookie: (await web.as('broker')).cookie });
+  const { page } = desk;
+  await desk.go('/');
+  await page.getByText(/^The 10 with the highest asking prices of \d\d deals:$/).waitFor();
+  await page.getByRole('link', { name: /^Deal 1\b.*No EBITDA of a whole year yet/ }).waitFor();
+  expect(desk.complaints).toEqual([]);
+  await desk.close();
+});

@@ -128,12 +128,18 @@ function PipelineTotal({ total: { currency, deals, priced, asking } }: { total: 
 function PipelineValue() {
   const { data } = useQuery(pipelineQuery);
   if (!data || data.totals.length === 0) return null;
+  const count = data.totals.reduce((all, { deals }) => all + deals, 0);
   return (
     <Card title="Value of your pipeline" description="Adjusted EBITDA is computed from what was uploaded." flush>
       <div className="flex flex-col gap-1 px-4 pb-3 sm:px-5">
         {data.totals.map((total) => (
           <PipelineTotal key={total.currency} total={total} />
         ))}
+        {count > data.deals.length && (
+          <p className="text-sm text-faint">
+            The {formatCount(data.deals.length)} with the highest asking prices of {plural(count, 'deal')}:
+          </p>
+        )}
       </div>
       <ul className="divide-y divide-line border-t border-line">
         {data.deals.map((deal) => (
@@ -145,9 +151,9 @@ function PipelineValue() {
             >
               <span className="truncate font-medium text-ink">{deal.title}</span>
               <Money amount={deal.asking_price} currency={deal.currency} className="text-right text-ink" />
-              <span className="truncate text-sm text-faint">
+              <span className="min-w-0 text-sm break-words text-faint">
                 {deal.adjusted_ebitda === null ? (
-                  'No EBITDA uploaded yet'
+                  'No EBITDA of a whole year yet'
                 ) : (
                   <>
                     Adjusted EBITDA <Money amount={deal.adjusted_ebitda} currency={deal.earned_in} /> ({deal.period})
