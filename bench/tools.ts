@@ -6,10 +6,10 @@ import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import type { Statement } from '../server/database/statement.ts';
-import { dealWithPeople } from '../server/domain/deals/participants.ts';
-import { offers } from '../server/domain/offers/offers.ts';
+import { dealTold } from '../server/domain/deals/participants.ts';
+import { offersTold } from '../server/domain/offers/offers.ts';
 import { booksAndPeriods } from '../server/domain/diligence/period-list.ts';
-import { enterToRead } from '../server/domain/clients/tokens.ts';
+import { enterToRead, type Told } from '../server/domain/clients/tokens.ts';
 import { ClientBackends } from './backends.ts';
 import { concurrencies, type Bench } from './bench.ts';
 import { cells, comparisonHeads, inTurns, portOf } from './compare.ts';
@@ -43,17 +43,18 @@ const start = ({ bench, port }: Setting, env: NodeJS.ProcessEnv = {}) =>
 interface ToolCase {
   readonly tool: string;
   readonly era: '2026-07-28' | '2025-11-25';
-  /** What the tool sends to the database after entering, with SQL for its parameters. */
-  readonly statement: Statement<unknown>;
-  readonly parameters: readonly string[];
+  /** What the tool sends to the database in the place of entering, or after it with SQL for its parameters. */
+  readonly told?: Told<unknown>;
+  readonly statement?: Statement<unknown>;
+  readonly parameters?: readonly string[];
 }
 
 const dealOf = `bench.uuid_of('deal', :t)`;
 const nobody = randomUUID();
 const cases: readonly ToolCase[] = [
-  { tool: 'svc_deals_get', era: '2026-07-28', statement: dealWithPeople(nobody), parameters: [dealOf] },
-  { tool: 'svc_deals_get', era: '2025-11-25', statement: dealWithPeople(nobody), parameters: [dealOf] },
-  { tool: 'svc_offers_list', era: '2026-07-28', statement: offers(nobody), parameters: [dealOf] },
+  { tool: 'svc_deals_get', era: '2026-07-28', told: dealTold },
+  { tool: 'svc_deals_get', era: '2025-11-25', told: dealTold },
+  { tool: 'svc_offers_list', era: '2026-07-28', told: offersTold(nobody) },
   {
     tool: 'svc_qoe_pl_periods',
     era: '2026-07-28',
@@ -66,22 +67,19 @@ const cases: readonly ToolCase[] = [
 const withParameters = (text: string, parameters: readonly string[]): string =>
   `${text.replaceAll(/\$(\d+)/g, (_, at: string) => parameters[Number(at) - 1] ?? 'null').replaceAll(/\s+/g, ' ')};`;
 
-const enter = enterToRead(Buffer.alloc(32), '', null, {
-  tool: '',
-  subjectId: null,
-  dealId: null,
-  from: { address: null, requestId: null },
-});
+const read = { tool: '', subjectId: null, dealId: null, from: { address: null, requestId: null } };
+const entered = [Buffer.alloc(32), '', null, read] as const;
 
 /** The transaction of a call for pgbench. */
-function script({ tool, statement, parameters }: ToolCase, baseUrl: string): string {
+function script({ tool, told, statement, parameters = [] }: ToolCase, baseUrl: string): string {
   const token = `sha256(bench.secret_of('dka_', :t)::bytea)`;
+  const enter = told ? told.enter(...entered) : enterToRead(...entered);
   const record = [`'${tool}'`, 'null', dealOf, `'127.0.0.1'::inet`, `'bench'`];
   return [
     `\\set t random(1, ${deals})`,
     '\\startpipeline',
     withParameters(enter.text, [token, `'${baseUrl}/api/mcp'`, `'deals'`, dealOf, ...record]),
-    withParameters(statement.text, parameters),
+    ...(statement ? [withParameters(statement.text, parameters)] : []),
     '\\endpipeline',
     '',
   ].join('\n');

@@ -3596,19 +3596,13 @@ begin
     return;
   end if;
   is_member := part[12] in ('broker', 'seller') or deal = any (app.qoe_deals(false));
-  return query
-    select encode(sha256(concat_ws(' ', d.id, d.currency,
-        (select string_agg(concat_ws(' ', u.id, u.completed_at), ' ') from (
-          select s.id, s.completed_at from public.accounting_snapshots s
-          where is_member and s.deal_id = deal and s.status = 'completed'
-          order by s.completed_at desc, s.id desc limit most_uploads) u), 'adjusted by',
-        (select string_agg(n.id::text, ' ') from (
-          select n.id from public.normalizations n where is_member and n.deal_id = deal
-          order by n.created_at desc, n.id desc limit most_adjustments) n))::bytea), 'hex'),
-      exists (select from public.accounting_snapshots s
-        cross join lateral (select from public.pl_periods p where p.snapshot_id = s.id limit 1) p
-        where is_member and s.deal_id = deal and s.status <> 'completed')
-    from public.deals d where d.id = deal;
+  digest := vault.digest_of_books(deal, is_member, most_uploads, most_adjustments);
+  if digest is not null then
+    partial := exists (select from public.accounting_snapshots s
+      cross join lateral (select from public.pl_periods p where p.snapshot_id = s.id limit 1) p
+      where is_member and s.deal_id = deal and s.status <> 'completed');
+    return next;
+  end if;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.books_in_sight(uuid,integer,integer) TO dealkeep_server;
@@ -5155,63 +5149,16 @@ CREATE OR REPLACE FUNCTION app.deal_in_sight(deal uuid)
  SET search_path TO ''
  SET enable_seqscan TO 'off'
 AS $function$
-#variable_conflict use_column
 declare
   part constant text[] := string_to_array(app.identity(), ',');
-  side constant text := part[12];
-  principal constant uuid := nullif(part[11], '')::uuid;
-  -- All but a buyer's side know of everybody and how it stands; without a side the reader is an admin of its brokerage.
-  knows_all boolean := side in ('', 'broker', 'seller', 'viewer');
-  knows_seller boolean;
-  knows_stage boolean;
-  is_selected boolean;
-  runs boolean;
-  stage text;
-  staged_at timestamptz;
-  selected uuid;
 begin
-  if coalesce(part[1], '') = '' or part[8] is distinct from deal::text or not (knows_all or side = 'buyer') then
+  if coalesce(part[1], '') = '' or part[8] is distinct from deal::text then
     return;
   end if;
-  select d.id, d.title, d.state, d.organization_id, d.closed_at, d.created_at, d.updated_at, not d.needs_nda,
-    g.state, g.updated_at, x.participant_id, x.buyer_user_id, x.granted_at, x.expires_at
-  into id, title, state, organization_id, closed_at, created_at, updated_at, knows_seller,
-    stage, staged_at, selected, exclusive_buyer_user_id, exclusivity_granted_at, exclusivity_expires_at
-  from public.deals d
-  left join public.deal_stages g on g.deal_id = d.id
-  left join public.exclusivities x on x.deal_id = d.id and x.ended_at is null
-  where d.id = deal;
-  if not found then
-    return;
-  end if;
-  if not knows_all then
-    knows_all := organization_id = any (app.brokerages_as('admin'));
-    knows_seller := knows_seller or exists (select from vault.active_ndas n where n.participant_id = principal);
-  end if;
-  is_selected := coalesce(selected = principal, false);
-  runs := coalesce(exclusivity_expires_at > app.now(), false);
-  knows_stage := knows_all or is_selected and (runs or stage is distinct from 'exclusivity');
-  if not ((knows_all or is_selected) and (runs or state = 'closed' or coalesce(knows_stage and stage <> 'exclusivity', false))) then
-    exclusive_buyer_user_id := null;
-    exclusivity_granted_at := null;
-    exclusivity_expires_at := null;
-  end if;
-  if knows_stage then
-    state := coalesce(stage, state);
-    updated_at := greatest(updated_at, staged_at);
-  end if;
-  if stage = 'exclusivity' and not runs and state in ('under_offer', 'exclusivity') then
-    state := 'listed';
-  end if;
-  -- One table after the other, each by its index, however few rows there are.
-  people := (
-    select jsonb_agg(jsonb_build_array(p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end)
-      order by p.created_at, p.id)
-    from public.participants p
-    cross join lateral (select k.name from public.users k where k.id = p.user_id offset 0) u
-    where p.deal_id = deal and (knows_all or coalesce(p.advises, p.id) = principal
-      or p.status = 'active' and (p.role = 'broker' or p.role = 'seller' and knows_seller)));
-  return next;
+  return query
+    select (t.told ->> 0)::uuid, t.told ->> 1, t.told ->> 2, (t.told ->> 3)::uuid, (t.told ->> 4)::uuid, (t.told ->> 5)::timestamptz,
+      (t.told ->> 6)::timestamptz, (t.told ->> 7)::timestamptz, (t.told ->> 8)::timestamptz, (t.told ->> 9)::timestamptz, (t.told ->> 10)::jsonb
+    from (select vault.deal_told(deal, part[12], nullif(part[11], '')::uuid) as told offset 0) t where t.told is not null;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deal_in_sight(uuid) TO dealkeep_server;
@@ -6390,8 +6337,8 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_for_next_webhook() TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid, tool text DEFAULT NULL::text, subject text DEFAULT NULL::text, on_deal uuid DEFAULT NULL::uuid, address inet DEFAULT NULL::inet, request_id text DEFAULT NULL::text)
- RETURNS TABLE(user_id uuid, client_id uuid, client_name text, family_id uuid, scopes text[], expires_at timestamp with time zone, user_name text, deal_role text)
+CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid, tool text DEFAULT NULL::text, subject text DEFAULT NULL::text, on_deal uuid DEFAULT NULL::uuid, address inet DEFAULT NULL::inet, request_id text DEFAULT NULL::text, tells text DEFAULT NULL::text, most_uploads integer DEFAULT NULL::integer, most_adjustments integer DEFAULT NULL::integer)
+ RETURNS TABLE(user_id uuid, client_id uuid, client_name text, family_id uuid, scopes text[], expires_at timestamp with time zone, user_name text, deal_role text, told json)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
@@ -6407,12 +6354,13 @@ declare
   participant uuid;
   advised uuid;
   advised_role text;
+  side text;
   identity text;
 begin
   -- The client works for the person as vault.working_clients has it, with the memberships that are read anyway.
-  select f.user_id, f.client_id, c.name, f.id, t.scopes, t.expires_at, m.asking, m.administered, s.secret,
+  select f.user_id, f.client_id, c.name, f.id, t.scopes, t.expires_at, m.asking, s.secret,
     d.organization_id, p.id, p.role, p.advises, u.name
-  into user_id, client_id, client_name, family_id, scopes, expires_at, asking, administered, secret,
+  into user_id, client_id, client_name, family_id, scopes, expires_at, asking, secret,
     tenant, participant, deal_role, advised, user_name
   from (select k.family_id, k.scopes, k.expires_at from vault.access_tokens k
     where k.digest = presented and k.expires_at > now and k.revoked_at is null offset 0) t
@@ -6422,12 +6370,11 @@ begin
     where k.id = f.client_id and k.deleted_at is null and not k.disabled offset 0) c
   cross join lateral (select k.name from public.users k where k.id = f.user_id and k.suspended_at is null offset 0) u
   cross join vault.seal s
-  cross join lateral (
-    select coalesce(array_agg(m.brokerage_id), '{}') as joined,
-      coalesce(array_agg(m.brokerage_id) filter (where
-        (select b.requires_second_factor from public.brokerages b where b.id = m.brokerage_id)), '{}') as asking,
-      coalesce(array_agg(m.brokerage_id) filter (where m.role = 'admin'), '{}') as administered
-    from public.members m where m.user_id = f.user_id and m.status = 'active') m
+  cross join lateral (select
+      array(select k.brokerage_id from public.members k where k.user_id = f.user_id and k.status = 'active') as joined,
+      array(select k.brokerage_id from public.members k
+        cross join lateral (select from public.brokerages b where b.id = k.brokerage_id and b.requires_second_factor offset 0) b
+        where k.user_id = f.user_id and k.status = 'active') as asking offset 0) m
   left join lateral (select k.organization_id from public.deals k where k.id = deal offset 0) d on true
   left join lateral (select k.id, k.role, k.advises from public.participants k
     where k.user_id = f.user_id and k.deal_id = deal and k.status = 'active' offset 0) p on true
@@ -6446,14 +6393,23 @@ begin
     -- A client shows no second factor: it is enough that the person has one.
     if app.has_second_factor(user_id) then
       asking := '{}';
-    else
-      administered := array(select b from unnest(administered) b where not b = any (asking));
     end if;
   end if;
-  identity := concat(user_id, ',', client_id, ',,,', array_to_string(scopes, ' '), ',,', array_to_string(asking, ' '),
-    case when of_table is not null then ',' || app.standing_of(deal, tenant, asking, administered, participant, deal_role,
-      coalesce(advised, participant), coalesce(advised_role, deal_role)) end);
-  identity := concat(set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true));
+  -- What app.standing_of makes of a part.
+  if tells is not null and participant is not null and tenant <> all (asking) then
+    side := coalesce(advised_role, deal_role);
+  end if;
+  if side is null or asking <> '{}' or side not in ('broker', 'seller') then
+    if participant is null and of_table is not null then
+      -- The same work whether there is such a deal or not.
+      administered := array(select m.brokerage_id from public.members m where m.user_id = enter_with_access_token.user_id
+        and m.status = 'active' and m.role = 'admin' and m.brokerage_id <> all (asking));
+    end if;
+    identity := concat(user_id, ',', client_id, ',,,', array_to_string(scopes, ' '), ',,', array_to_string(asking, ' '),
+      case when of_table is not null then ',' || app.standing_of(deal, tenant, asking, administered, participant, deal_role,
+        coalesce(advised, participant), coalesce(advised_role, deal_role)) end);
+    identity := concat(set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true));
+  end if;
   if tool is not null then
     if asking <> '{}' then
       perform app.check_second_factor();
@@ -6463,10 +6419,18 @@ begin
       enter_with_access_token.request_id, 'tool:' || tool, subject, 'ok');
     identity := set_config('synchronous_commit', 'off', true);
   end if;
+  if tells is not null then
+    side := coalesce(side, case when tenant = any (administered) then '' end);
+    told := case
+      when side is null then null
+      when tells = 'deal' then vault.deal_told(deal, side, coalesce(advised, participant))
+      when tells = 'offers' then json_build_array(vault.offers_told(deal, side, coalesce(advised, participant)), vault.digest_of_books(deal,
+        side in ('broker', 'seller') or deal = any (app.qoe_deals(false)), most_uploads, most_adjustments), now::text) end;
+  end if;
   return next;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text,text,uuid,text,text,uuid,inet,text) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text,text,uuid,text,text,uuid,inet,text,text,integer,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.enter_with_api_key(presented bytea, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid)
  RETURNS TABLE(key_id uuid, brokerage_id uuid, scopes text[], ceiling integer)
@@ -9701,23 +9665,16 @@ CREATE OR REPLACE FUNCTION app.offers_in_sight(deal uuid)
 AS $function$
 declare
   part constant text[] := string_to_array(app.identity(), ',');
-  of_deal_side boolean;
-  principal uuid;
+  told json;
 begin
   if coalesce(part[1], '') = '' or part[8] is distinct from deal::text then
     return;
   end if;
-  of_deal_side := part[12] in ('broker', 'seller');
-  principal := nullif(part[11], '')::uuid;
+  told := vault.offers_told(deal, part[12], nullif(part[11], '')::uuid);
   return query
-    select o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at, o.payload::text, b.person, app.now()
-    from (
-      select k.* from public.offers k where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
-      order by k.is_current desc, k.submitted_at desc, k.id desc limit 50) o
-    left join lateral (select jsonb_build_array(u.id, u.name, p.role) as person from public.participants p
-      cross join lateral (select k.id, k.name from public.users k where k.id = p.user_id offset 0) u
-      where p.deal_id = deal and p.user_id = o.buyer_user_id and p.joined_at is not null offset 0) b on true
-    order by o.submitted_at desc, o.id desc;
+    select (o.one ->> 0)::uuid, (o.one ->> 1)::uuid, (o.one ->> 2)::integer, (o.one ->> 3)::boolean, (o.one ->> 4)::timestamptz, o.one ->> 5,
+      (select c.one ->> 6 from json_array_elements(told) c (one) where c.one ->> 1 = o.one ->> 1 and (c.one ->> 3)::boolean)::jsonb, app.now()
+    from json_array_elements(told) with ordinality o (one, place) order by o.place;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.offers_in_sight(uuid) TO dealkeep_server;
@@ -13651,6 +13608,95 @@ begin
 end $function$;
 GRANT EXECUTE ON FUNCTION app.written_books(uuid,integer,integer,integer,integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION vault.deal_told(deal uuid, side text, principal uuid)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  -- All but a buyer's side know of everybody and how it stands.
+  knows_all boolean := side in ('', 'broker', 'seller', 'viewer');
+  knows_seller boolean;
+  knows_stage boolean;
+  is_selected boolean;
+  runs boolean;
+  title text;
+  state text;
+  tenant uuid;
+  closed_at timestamptz;
+  created_at timestamptz;
+  updated_at timestamptz;
+  stage text;
+  staged_at timestamptz;
+  selected uuid;
+  buyer uuid;
+  granted_at timestamptz;
+  ends_at timestamptz;
+begin
+  if side is null or not (knows_all or side = 'buyer') then
+    return null;
+  end if;
+  select d.title, d.state, d.organization_id, d.closed_at, d.created_at, d.updated_at, not d.needs_nda,
+    g.state, g.updated_at, x.participant_id, x.buyer_user_id, x.granted_at, x.expires_at
+  into title, state, tenant, closed_at, created_at, updated_at, knows_seller,
+    stage, staged_at, selected, buyer, granted_at, ends_at
+  from public.deals d
+  left join public.deal_stages g on g.deal_id = d.id
+  left join public.exclusivities x on x.deal_id = d.id and x.ended_at is null
+  where d.id = deal;
+  if not found then
+    return null;
+  end if;
+  if not knows_all then
+    knows_all := tenant = any (app.brokerages_as('admin'));
+    knows_seller := knows_seller or exists (select from vault.active_ndas n where n.participant_id = principal);
+  end if;
+  is_selected := coalesce(selected = principal, false);
+  runs := coalesce(ends_at > app.now(), false);
+  knows_stage := knows_all or is_selected and (runs or stage is distinct from 'exclusivity');
+  if not ((knows_all or is_selected) and (runs or state = 'closed' or coalesce(knows_stage and stage <> 'exclusivity', false))) then
+    buyer := null;
+    granted_at := null;
+    ends_at := null;
+  end if;
+  if knows_stage then
+    state := coalesce(stage, state);
+    updated_at := greatest(updated_at, staged_at);
+  end if;
+  if stage = 'exclusivity' and not runs and state in ('under_offer', 'exclusivity') then
+    state := 'listed';
+  end if;
+  -- One table after the other, each by its index, however few rows there are.
+  return json_build_array(deal, title, state, tenant, buyer, granted_at::text, ends_at::text, closed_at::text, created_at::text, updated_at::text, (
+    select json_agg(json_build_array(k.person_id, k.role, k.status, k.name)) from (
+      select p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end as name
+      from public.participants p
+      cross join lateral (select k.name from public.users k where k.id = p.user_id offset 0) u
+      where p.deal_id = deal and (knows_all or coalesce(p.advises, p.id) = principal
+        or p.status = 'active' and (p.role = 'broker' or p.role = 'seller' and knows_seller))
+      order by p.created_at, p.id) k));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION vault.digest_of_books(deal uuid, is_member boolean, most_uploads integer, most_adjustments integer)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+begin
+  return (
+    select encode(sha256(concat_ws(' ', d.id, d.currency,
+      (select string_agg(concat_ws(' ', u.id, u.completed_at), ' ') from (
+        select s.id, s.completed_at from public.accounting_snapshots s
+        where is_member and s.deal_id = deal and s.status = 'completed'
+        order by s.completed_at desc, s.id desc limit most_uploads) u), 'adjusted by',
+      (select string_agg(n.id::text, ' ') from (
+        select n.id from public.normalizations n where is_member and n.deal_id = deal
+        order by n.created_at desc, n.id desc limit most_adjustments) n))::bytea), 'hex')
+    from public.deals d where d.id = deal);
+end
+$function$;
+
 CREATE OR REPLACE PROCEDURE vault.give_tenant(IN to_table regclass, IN parent text, IN parent_table regclass, IN tenant text)
  LANGUAGE plpgsql
 AS $procedure$
@@ -13689,6 +13735,29 @@ begin
   execute format('alter table %s drop constraint has_tenant', to_table);
 end
 $procedure$;
+
+CREATE OR REPLACE FUNCTION vault.offers_told(deal uuid, side text, principal uuid)
+ RETURNS json
+ LANGUAGE plpgsql
+ STABLE
+AS $function$
+declare
+  of_deal_side constant boolean := side in ('broker', 'seller');
+begin
+  return (
+    select json_agg(json_build_array(o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at::text, o.payload::text,
+      case when o.is_current then (
+        select json_build_array(u.id, u.name, p.role) from public.participants p
+        cross join lateral (select k.id, k.name from public.users k where k.id = p.user_id offset 0) u
+        where p.deal_id = deal and p.user_id = o.buyer_user_id and p.joined_at is not null) end))
+    from (
+      select l.* from (
+        select k.id, k.buyer_user_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
+        where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
+        order by k.is_current desc, k.submitted_at desc, k.id desc limit 50) l
+      order by l.submitted_at desc, l.id desc) o);
+end
+$function$;
 
 -- Frozen migrations: the SHA-256 and the name of each file that makes what is above
 
@@ -13812,6 +13881,7 @@ $procedure$;
 -- 1b6bbb45b4ea4decaaaab786fb3acb708d5f390a8bf08a9f99047c6607bb8d11  157_indexes_to_delete_people_by.sql
 -- ad4fbca1c539a1a6e69cfd644b41a7d16d1134f4aa450b32f99cf756ee769317  158_room_for_people.sql
 -- efc3644fcfc1c2812435d4360fa3023666f245fe014fc6567c5019a7f90dfdf4  159_room_for_who_takes_over.sql
+-- 1333e05b25c5d1648b396ec35c2c896b8e8036c08216123e737b01a684ecb257  160_told_as_they_enter.sql
 -- ef6d093cd3d780652533af6c9d16e50d7c2cafc4bf53ec19964bec609899ec67  165_deals_in_order.sql
 -- 35a812fa43250ce07c8b0bdcce4cdc6c4be04996870612515742854fb8d902f6  166_latest_deals.sql
 -- cf4af0f5a7be27268f96f36a45aed7c2e6cec8a955a2c6e3e64615cbf081822d  167_audit_in_order.sql

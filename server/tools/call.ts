@@ -12,11 +12,12 @@ import {
   once,
   rememberToolAnswer,
 } from '../domain/clients/repeated-requests.ts';
+import type { ToolRead } from '../domain/clients/tokens.ts';
 import type { ToolOutcome } from '../measures.ts';
 import { traced, type OpenSpan } from '../tracing.ts';
 import { withinDeal, withinDealOf, type Within } from '../domain/visibility/within.ts';
 import { isUuid } from '../http/uuid.ts';
-import type { Tool } from './define.ts';
+import type { Plan, Tool } from './define.ts';
 import { isObject, type Exchange } from './exchange.ts';
 import { invalidInput } from './inputs.ts';
 import { featureNotAvailable, internalError, missingScope, refusalOf, type CallFacts } from './refusals.ts';
@@ -48,9 +49,21 @@ function within({ deal_id, finding_id, source_id }: Input): Within | null {
   return source === null ? null : withinDealOf('financing_sources', source);
 }
 
+/** What the work of a tool that reads finds: told by the statement that enters, or else asked in a transaction with it, which leaves the record where nothing was told. */
+async function foundBy(
+  exchange: Exchange,
+  about: Within | null,
+  read: ToolRead,
+  { told, work: statements }: Pick<Plan, 'told' | 'work'>,
+): Promise<readonly unknown[]> {
+  const { database } = exchange.services;
+  const [found] = told ? await database.together(exchange.enterToTell(about, read, told)) : [null];
+  return found ?? (await database.together(exchange.enterToCall(about, told ? null : read), ...statements)).slice(1);
+}
+
 /**
  * The result of the work. Everything is one transaction and one round trip: the credential, what stands in front of a
- * writing tool, the work, and the record, which a tool that reads leaves as it enters. That the token carries mcp:read goes without saying: every token does.
+ * writing tool, the work, and the record, which a tool that reads leaves as it enters; books that a node does not hold are a second. That the token carries mcp:read goes without saying: every token does.
  */
 async function work(
   exchange: Exchange,
@@ -72,7 +85,7 @@ async function work(
     return result;
   };
   if (read) {
-    const found = (await database.together(...before, ...plan.work)).slice(before.length);
+    const found = await foundBy(exchange, within(input), read, plan);
     return success(answerOf(found), exchange.takesLinks ? plan.links(found) : []);
   }
   const after = [...plan.work, record(exchange, tool, input, 'ok')];

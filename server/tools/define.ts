@@ -7,7 +7,7 @@ import type { Results } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import type { Origin } from '../domain/audit/audited.ts';
 import type { Scope } from '../domain/clients/connected-clients.ts';
-import type { TokenCaller } from '../domain/clients/tokens.ts';
+import type { Told, TokenCaller } from '../domain/clients/tokens.ts';
 import { dealPagePath, dealsPath, type DealPage } from '../http/links.ts';
 import { hintOf, knownOf, type Filter } from './filters.ts';
 import { inputFaults, invalidInput, leniently } from './inputs.ts';
@@ -68,6 +68,8 @@ export interface ToolDefinition<
   readonly denied?: RefusalBody;
   /** What is sent to the database, in one transaction with the credential in front of it. `origin` is for what leaves a record. */
   readonly work: (input: z.output<Input>, origin: Origin) => Work;
+  /** Of a tool that reads: what the statement that enters tells in the place of the work; null: the work has to be asked after all. */
+  readonly told?: (input: z.output<Input>) => Told<Results<Work> | null>;
   /** Of a tool that reads: the filters among its inputs whose values are words of the service, not of a schema. */
   readonly filters?: (input: z.output<Input>) => readonly Filter[];
   /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
@@ -90,6 +92,8 @@ export interface Plan {
   readonly said: unknown;
   readonly gate: Statement<unknown> | null;
   readonly work: readonly Statement<unknown>[];
+  /** As in {@link ToolDefinition}. */
+  readonly told: Told<readonly unknown[] | null> | null;
   readonly answer: (found: readonly unknown[], caller: TokenCaller | null) => Record<string, unknown> | null;
   readonly links: (found: readonly unknown[]) => readonly ResourceLink[];
 }
@@ -131,6 +135,7 @@ export function defineTool<
     input: schema,
     gate,
     work,
+    told,
     answer,
     filters,
     page,
@@ -139,7 +144,7 @@ export function defineTool<
     tellsCaller = false,
   } = definition;
   const isReading = definition.scope === 'mcp:read';
-  const named = 'people' in definition.output.shape || 'caller' in definition.output.shape;
+  const isNamed = 'people' in definition.output.shape || 'caller' in definition.output.shape;
   return {
     name,
     scope: definition.scope,
@@ -166,6 +171,7 @@ export function defineTool<
         said: parsed.data,
         gate: gate?.(name, parsed.data) ?? null,
         work: [...statements, ...asked.flatMap(knownOf)],
+        told: told?.(parsed.data) ?? null,
         answer: (found, caller) => {
           const results = resultsIn(found);
           const answered = answer(...results);
@@ -173,10 +179,10 @@ export function defineTool<
           const hint = hintOf(asked, answered, found.slice(statements.length));
           const isSomething = tellsSomething(answered);
           const onDeal = tellsCaller && isSomething && caller ? callerOnDeal(caller) : undefined;
-          const told = named ? withPeople(answered, onDeal) : answered;
+          const named = isNamed ? withPeople(answered, onDeal) : answered;
           const dealId = parsed.data['deal_id'] ?? dealOf?.(...results);
           return {
-            ...told,
+            ...named,
             ...(hint === null ? {} : { hint }),
             ...(isSomething ? linksTo(page, dealId, baseUrl) : {}),
           };

@@ -8,6 +8,7 @@ import {
   enterToCallTool,
   enterToRead,
   enterWithAccessToken,
+  type Told,
   type TokenCaller,
   type ToolRead,
 } from '../domain/clients/tokens.ts';
@@ -35,6 +36,8 @@ export interface Exchange {
    * record that it leaves of a call that reads.
    */
   enterToCall(within: Within | null, read: ToolRead | null): Statement<TokenCaller | null>;
+  /** The same in one with the work of a tool that reads. */
+  enterToTell<T>(within: Within | null, read: ToolRead, told: Told<T>): Statement<T>;
   holder: Holder | null;
   /** Whether the client knows links to resources in results, which are of 2025-06-18; one of 2025-03-26 names no revision. */
   readonly takesLinks: boolean;
@@ -59,6 +62,11 @@ export function openExchange(
     enter: () => mapped(enterWithAccessToken(digest, resource), keep),
     enterToCall: (within, read) =>
       mapped(read ? enterToRead(digest, resource, within, read) : enterToCallTool(digest, resource, within), keep),
+    enterToTell: (within, read, asked) =>
+      mapped(asked.enter(digest, resource, within, read), ({ caller, told }) => {
+        keep(caller);
+        return told;
+      }),
     holder: null,
     takesLinks: (revision ?? '') >= '2025-06-18',
     misfits: new Map(),

@@ -17,7 +17,7 @@ interface Catalogue {
 const ours = `(select oid from pg_namespace where nspname !~ '^pg_' and nspname not in ('information_schema', 'extensions'))`;
 
 /** What the checks add to the functions of the service (stage.ts). */
-const helpers = ['attempts', 'enter_as', 'enter_through', 'enter_within', 'enter_as_key', 'as_owner'];
+const helpers = ['attempts', 'enter_as', 'enter_through', 'enter_within', 'enter_as_key', 'token_of', 'as_owner'];
 
 /** Each rejects when the catalogue leaves something open. */
 export const catalogueChecks: Check[] = [];

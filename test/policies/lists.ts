@@ -547,3 +547,27 @@ checkNarrowed(
     ],
   },
 );
+
+/** Of the statement that enters with a token of the caller's. */
+const told = (what: string): string => `(select t.told from (select app.user_id() as id offset 0) me
+   cross join lateral (select case when me.id is not null then app.token_of(me.id) end as digest offset 0) k
+   cross join lateral app.enter_with_access_token(k.digest, 'https://tools.example', 'deals', $1, null, null, null, null, null, ${what}) t
+   where t.told is not null)`;
+
+checkNarrowed(
+  'who enters with a token is told of the deal what app.deal_in_sight tells',
+  `select t.told::jsonb as told from ${told(`'deal'`)} t`,
+  `select jsonb_build_array(s.id, s.title, s.state, s.organization_id, s.exclusive_buyer_user_id, s.exclusivity_granted_at::text,
+     s.exclusivity_expires_at::text, s.closed_at::text, s.created_at::text, s.updated_at::text, s.people) as told
+   from app.deal_in_sight($1) s`,
+  narrowedMoments,
+);
+
+checkNarrowed(
+  'who enters with a token is told of the offers and the books what app.offers_in_sight and app.books_in_sight tell',
+  `select (t.told -> 0)::jsonb as offers, t.told ->> 1 as digest from ${told(`'offers', 3, 2`)} t`,
+  `select coalesce((select jsonb_agg(jsonb_build_array(s.id, s.buyer_user_id, s.revision_number, s.is_current, s.submitted_at::text, s.payload,
+       case when s.is_current then s.buyer end) order by s.submitted_at desc, s.id desc) from app.offers_in_sight($1) s), 'null') as offers, b.digest
+   from app.books_in_sight($1, 3, 2) b`,
+  narrowedMoments,
+);

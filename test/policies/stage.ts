@@ -14,7 +14,7 @@ export interface Connections {
 const nowhere = '00000000-0000-0000-0000-000000000000';
 
 // What the checks need of the database beyond what the service has: entering without a credential, through a client,
-// in a session, kept out of a brokerage or narrowed to a deal, and trying many
+// in a session, kept out of a brokerage or narrowed to a deal, a token to enter with, and trying many
 // statements in one round trip, each taken back. `attempts` runs as whoever calls it, behind every policy: how many
 // rows each statement touched, -1 where it was refused, and null where it failed for another reason. `as_owner` runs one
 // statement past every policy, with that person entered: its value, or how many rows it touched.
@@ -43,6 +43,21 @@ const helpers = `
   language sql volatile security definer set search_path = '' as $$
     select app.enter_as_person(enter_within.user_id, null, null, null, true, m.asking, m.administered, 'deals', enter_within.deal_id)
     from app.memberships_of(enter_within.user_id) m
+  $$;
+  create function app.token_of(person uuid) returns bytea
+  language plpgsql volatile security definer set search_path = '' as $$
+  declare
+    client uuid;
+    family uuid;
+  begin
+    insert into public.connected_clients (created_by, name, redirect_uris) values (person, 'Assistant', '{https://client.example/callback}')
+      returning id into client;
+    insert into vault.token_families (user_id, client_id, scopes, resource, consented_at, ends_at)
+      values (person, client, '{mcp:read}', 'https://tools.example', app.now(), app.now() + interval '1 day') returning id into family;
+    insert into vault.access_tokens (digest, family_id, scopes, expires_at)
+      values (sha256(family::text::bytea), family, '{mcp:read}', app.now() + interval '1 hour');
+    return sha256(family::text::bytea);
+  end
   $$;
   create function app.attempts(statements text[]) returns table (touched bigint, failure text)
   language plpgsql volatile set search_path = public as $$
@@ -89,7 +104,7 @@ const helpers = `
   $$;
   grant execute on function app.enter_as(uuid), app.enter_as(uuid, uuid, uuid), app.enter_through(uuid, uuid, uuid, uuid[]),
     app.enter_within(uuid, uuid), app.enter_as_key(uuid, uuid, text[], uuid),
-    app.attempts(text[]), app.as_owner(text, uuid) to dealkeep_server`;
+    app.token_of(uuid), app.attempts(text[]), app.as_owner(text, uuid) to dealkeep_server`;
 
 /** Puts the scene and what the checks need into an empty, migrated database; the ids of what is in it. */
 export async function prepareStage(owner: pg.ClientBase): Promise<Pick<Stage, 'scene' | 'particulars'>> {

@@ -223,3 +223,36 @@ export const enterToRead = (
     digest,
     enterForReading(digest, resource, within?.table, within?.id, tool, subjectId, dealId, from.address, from.requestId),
   );
+
+/** A call of a tool that reads, entered and answered by one statement. */
+export interface Told<T> {
+  /** Like {@link enterToRead}; `told` is the answer, whoever entered. */
+  readonly enter: (
+    digest: Buffer,
+    resource: string,
+    within: Within | null,
+    read: ToolRead,
+  ) => Statement<{ caller: TokenCaller | null; told: T }>;
+}
+
+/**
+ * Declares what `what`, in SQL the parameters `tells` and those after it of app.enter_with_access_token(), tells about the one deal of a
+ * call. `read` makes the answer of its JSON, which is null for who sees no such deal.
+ */
+export function telling(name: string, what: string): <T>(read: (json: string | null) => T) => Told<T> {
+  const enterToTell = row<TokenCaller & { told: string | null }>(
+    `enter_to_tell_${name}`,
+    `select ${callerFields}, told::text from app.enter_with_access_token($1, $2, $3, $4, $5, $6, $7, $8, $9, ${what})`,
+  );
+  return (read) => ({
+    enter: (digest, resource, within, { tool, subjectId, dealId, from }) => {
+      const record = [tool, subjectId, dealId, from.address, from.requestId];
+      const entered = entering(digest, enterToTell(digest, resource, within?.table, within?.id, ...record));
+      return mapped(entered, (found) => {
+        if (found === null) return { caller: null, told: read(null) };
+        const { told, ...caller } = found;
+        return { caller, told: read(told) };
+      });
+    },
+  });
+}

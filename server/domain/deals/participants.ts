@@ -1,7 +1,9 @@
 /** The people on a deal (specification, section 2.2): who they are, bringing them to it, taking them out, answering an invitation. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { timestamp } from '../../database/types.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { telling, type Told } from '../clients/tokens.ts';
 import type { NewLink } from '../accounts/secret-tokens.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import { mailedInvitation } from '../people/invitations.ts';
@@ -110,19 +112,62 @@ const dealInSight = row<Deal & { people: Person[] | null }, [id: string]>(
   `select ${sightColumns('s')}, s.updated_at, s.people from app.deal_in_sight($1) s`,
 );
 
+const withPeople = ({ people, ...deal }: Deal & { people: Person[] | null }): DealWithPeople => ({
+  deal,
+  participants: (people ?? []).map(([user_id, role, status, name]) => ({
+    user_id,
+    role,
+    status,
+    user_person: [user_id, name, role] as const,
+  })),
+});
+
 /** The deal that the transaction is narrowed to, with its people; null when the caller sees no such deal. */
 export const dealWithPeople = (id: string): Statement<DealWithPeople | null> =>
-  mapped(dealInSight(id), (found) => {
-    if (found === null) return null;
-    const { people, ...deal } = found;
-    const participants = (people ?? []).map(([user_id, role, status, name]) => ({
-      user_id,
-      role,
-      status,
-      user_person: [user_id, name, role] as const,
-    }));
-    return { deal, participants };
-  });
+  mapped(dealInSight(id), (found) => found && withPeople(found));
+
+type Time = string | null;
+type ToldDeal = [
+  string,
+  string,
+  Deal['state'],
+  string,
+  string | null,
+  Time,
+  Time,
+  Time,
+  string,
+  string,
+  Person[] | null,
+];
+
+const timeOf = (told: Time): Time => told && timestamp(told);
+
+/** The same, told by the statement that enters. */
+export const dealTold: Told<[DealWithPeople | null]> = telling(
+  'deal',
+  `'deal'`,
+)((json) => {
+  if (json === null) return [null];
+  const [id, title, state, organization_id, buyer, granted, ends, closed, created, updated, people] = JSON.parse(
+    json,
+  ) as ToldDeal;
+  return [
+    withPeople({
+      id,
+      title,
+      state,
+      organization_id,
+      exclusive_buyer_user_id: buyer,
+      exclusivity_granted_at: timeOf(granted),
+      exclusivity_expires_at: timeOf(ends),
+      closed_at: timeOf(closed),
+      created_at: timestamp(created),
+      updated_at: timestamp(updated),
+      people,
+    }),
+  ];
+});
 
 export interface NewParticipant {
   readonly email: string;

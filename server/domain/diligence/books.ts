@@ -133,7 +133,8 @@ export function readBooks(written: string): Books {
   };
 }
 
-const none: Books = { currency: 'USD', uploads: [], periods: [], customers: [], adjustments: [] };
+/** What who sees no such deal sees of its books. */
+export const noBooks: Books = { currency: 'USD', uploads: [], periods: [], customers: [], adjustments: [] };
 
 const kept = new Kept<Books>();
 
@@ -143,16 +144,19 @@ export function holdings(dealId: string) {
   return {
     held,
     take(found: FoundBooks | null): Books {
-      if (found === null) return none;
+      if (found === null) return noBooks;
       const known = held.get(found.digest);
       if (known) return known;
-      if (found.books === null) return none;
+      if (found.books === null) return noBooks;
       const books = readBooks(found.books);
       kept.keep(dealId, found.digest, books, found.books.length);
       return books;
     },
   };
 }
+
+/** The books of a deal that the node holds under this digest; null: it holds none, and {@link booksOf} has to be asked. */
+export const heldBooks = (dealId: string, digest: string): Books | null => kept.of(dealId).get(digest) ?? null;
 
 /** What the caller sees of the books of the deal that the transaction is narrowed to: nothing for who is not in its QoE workspace. */
 export function booksOf(dealId: string): Statement<Books> {

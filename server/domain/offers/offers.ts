@@ -2,8 +2,11 @@
 
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { timestamp } from '../../database/types.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { telling, type Told } from '../clients/tokens.ts';
 import { knownPerson, type Mentioned } from '../deals/participants.ts';
+import { heldBooks, mostRows, noBooks, type Books } from '../diligence/books.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 /** What was offered: amounts are decimal strings; unknown keys are kept as they were submitted. */
@@ -94,6 +97,36 @@ export function offers(dealId: string): Statement<ListedOffer[]> {
     }),
   );
 }
+
+type ToldOffer = [string, string, number, boolean, string, payload: string, buyer: Mentioned | null];
+type ToldOffers = [offers: ToldOffer[] | null, digest: string | null, now: string];
+
+const enterToTell = telling('offers', `'offers', ${mostRows.uploads}, ${mostRows.adjustments}`);
+
+/** The same and {@link booksOf} that deal, told by the statement that enters; null where the node does not hold the books. */
+export const offersTold = (dealId: string): Told<[ListedOffer[], Books] | null> =>
+  enterToTell((json) => {
+    if (json === null) return [[], noBooks];
+    const [told, digest, now] = JSON.parse(json) as ToldOffers;
+    const books = digest === null ? noBooks : heldBooks(dealId, digest);
+    if (books === null) return null;
+    const buyers = new Map((told ?? []).flatMap(([, buyer, , , , , person]) => (person ? [[buyer, person]] : [])));
+    const toldAt = timestamp(now);
+    const found = (told ?? []).map(([id, buyer_user_id, revision_number, is_current, submitted, text]): ListedOffer => {
+      const payload = exactly(text);
+      return {
+        id,
+        buyer_user_id,
+        revision_number,
+        is_current,
+        submitted_at: timestamp(submitted),
+        buyer_person: buyers.get(buyer_user_id) ?? null,
+        expired: hasPassed(payload.expires_at, toldAt),
+        payload,
+      };
+    });
+    return [found, books];
+  });
 
 export interface DealOffer extends Offer {
   deal_id: string;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dealWithPeople } from '../../domain/deals/participants.ts';
+import { dealTold, dealWithPeople } from '../../domain/deals/participants.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId } from '../inputs.ts';
 import * as records from '../records.ts';
@@ -19,6 +19,7 @@ export const svcDealsGet = defineTool({
     people: records.people,
   }),
   work: ({ deal_id }) => [dealWithPeople(deal_id)],
+  told: () => dealTold,
   tellsCaller: true,
   answer: (found) => ({ deal: found?.deal ?? null, participants: found?.participants ?? [] }),
   page: 'deal',
