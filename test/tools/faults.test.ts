@@ -29,7 +29,9 @@ const asked = async (text: string): Promise<number> =>
   (await service.sql('select 1 from questions where question_text = $1', [text])).length;
 
 beforeAll(async () => {
-  service = await openService({ config: { rateLimits: { ...readConfig({}).rateLimits, tools: 1_000_000 } } });
+  const rateLimits = { ...readConfig({}).rateLimits, tools: 1_000_000 };
+  // No more at once than may wait for a connection: the others wait for their turn.
+  service = await openService({ config: { rateLimits, load: { atOnce: 450, waitMillis: 60_000 } } });
   scene = await addFullDeal(service);
   await allow(service, scene.people['exclusive buyer'], ['svc_questions_create'], [scene.deal]);
 });
