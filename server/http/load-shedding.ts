@@ -1,9 +1,9 @@
 /**
  * Keeps what is done at once to what can be done at once. A request that comes when enough are being answered waits for its
  * turn. While few wait, the first goes first; when many wait, the last: whoever came first has waited long already, and of
- * more than can be answered some are answered in time this way instead of all too late. As long as more keep coming, those that
- * have waited too long are refused. A burst after which nothing comes is answered whole. Nothing of a request is looked
- * at before its turn but its first lines.
+ * more than can be answered some are answered in time this way instead of all too late. When many have waited for a second and more
+ * keep coming, those that have waited too long are refused. A burst that is over by then is answered whole. Nothing of a request is
+ * looked at before its turn but its first lines.
  *
  * Once somebody was refused, the line is kept short for two seconds: no more wait than are answered soon at the pace at which
  * answers end, so that whoever gets a place in it is answered about as soon as at other times; for whom there is none, they are
@@ -23,6 +23,8 @@ export interface LoadLimits {
   readonly atOnce: number;
   /** How long a request may wait for its turn, in milliseconds. */
   readonly waitMillis: number;
+  /** For how long more may come than can be answered before anybody is refused, in milliseconds. */
+  readonly burstMillis?: number;
 }
 
 export interface LoadShedding {
@@ -53,6 +55,9 @@ export const tooMuch = (): Problem =>
 const mostWaiting = 1_000;
 /** How long a request waits at most while many wait and more come, in milliseconds. */
 const hurriedMillis = 80;
+/** How long a burst may last; and how long after somebody was last refused what comes is no burst, in milliseconds. */
+const usualBurstMillis = 1_000;
+const wearyMillis = 10_000;
 /** For how long the line is kept short after somebody was refused, and then for how long is looked if it has to stay so, in milliseconds. */
 const shortMillis = 2_000;
 const lookMillis = 20;
@@ -92,7 +97,10 @@ interface Waiting {
   readonly refuse: () => void;
 }
 
-export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger): LoadShedding {
+export function openLoadShedding(
+  { atOnce, waitMillis, burstMillis = usualBurstMillis }: LoadLimits,
+  log: Logger,
+): LoadShedding {
   /** Of one credential: so that what others ask for is always being answered as well. */
   const share = Math.max(1, Math.ceil(atOnce / 2));
   const answering = new Map<ServerResponse, { credential: string; request: IncomingMessage }>();
@@ -106,6 +114,8 @@ export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger
   let resting = 0;
   let lookedAt = -Infinity;
   let shortUntil = -Infinity;
+  /** Since when many wait. */
+  let longSince = Infinity;
   /** How many turns end in a millisecond; null before any was measured. */
   let pace: number | null = null;
   let ended = 0;
@@ -167,6 +177,7 @@ export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger
   function leave(at: number): Waiting {
     const [waiting] = line.splice(at, 1) as [Waiting];
     waitingFor.add(waiting.credential, -1);
+    if (line.length <= many) longSince = Infinity;
     if (line.length === 0) {
       clearInterval(sweeping);
       sweeping = undefined;
@@ -209,8 +220,9 @@ export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger
   /** One more has come: of those who have waited long, up to two go, so that a line that grows becomes short again. */
   function makeRoom(now: number): void {
     const enough = Math.min(places(now), many);
+    const isBurst = now - longSince < burstMillis && now - shortUntil > wearyMillis;
     for (let gone = 0; gone < 2 && line.length > enough; gone += 1) {
-      const isLate = line[0] !== undefined && now - line[0].since >= hurriedMillis;
+      const isLate = !isBurst && line[0] !== undefined && now - line[0].since >= hurriedMillis;
       if (!isLate && line.length <= mostWaiting) return;
       shortUntil = now + shortMillis;
       leave(0).refuse();
@@ -244,6 +256,7 @@ export function openLoadShedding({ atOnce, waitMillis }: LoadLimits, log: Logger
       if (isTooMuch(credential, now)) return refuse();
       line.push({ credential, response, since: now, start, refuse });
       waitingFor.add(credential, 1);
+      if (line.length > many) longSince = Math.min(longSince, now);
       makeRoom(now);
       sweeping ??= setInterval(sweep, Math.min(every, waitMillis)).unref();
     },

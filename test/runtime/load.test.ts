@@ -67,7 +67,7 @@ interface Node {
 
 /** The app of the service behind limits of its own, with a path /hold/:name at which an answer waits for the test. */
 async function openNode(service: TestService, limits: LoadLimits): Promise<Node> {
-  const load = openLoadShedding(limits, service.services.log);
+  const load = openLoadShedding({ burstMillis: 0, ...limits }, service.services.log);
   const begun: string[] = [];
   const held: (() => void)[] = [];
   const app = new Hono();
@@ -215,6 +215,25 @@ describe('when as many requests are being answered as there is room for', () => 
       letGo();
     }
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 503, 200, 200]);
+  });
+
+  test('of a burst nobody is refused, however long the first have waited when the last come', async () => {
+    const { origin, load, begun, letGo } = await openNode(service, {
+      atOnce: 1,
+      waitMillis: 60_000,
+      burstMillis: 60_000,
+    });
+    const held: Promise<Answer>[] = [];
+    for (let nth = 1; nth <= 5; nth += 1) {
+      held.push(ask(origin, `/hold/${nth}`, session(`${nth}`)));
+      await expect.poll(() => load.state()).toMatchObject({ answering: 1, waiting: nth - 1 });
+      await setTimeout(100);
+    }
+    for (let nth = 1; nth <= 5; nth += 1) {
+      await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(nth);
+      letGo();
+    }
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
   });
 
   /** Holds the only turn, and lets so many wait so long that the line is kept short. */
