@@ -54,17 +54,18 @@ const listening = (server: Server, options: { host: string; port: number; reuseP
 
 const closed = (server: Server): Promise<void> => new Promise((resolve) => void server.close(() => resolve()));
 
-/** A port that is free: one that several sockets may share would not be found taken by another process of ours. */
-async function freePort(host: string, port: number): Promise<number> {
+const portOf = (server: Server): number => (server.address() as AddressInfo).port;
+
+/** Rejects where the port is taken: when several sockets may share it, it is not found taken by another process of ours. */
+async function findFree(host: string, port: number): Promise<void> {
   const alone = createServer();
   await listening(alone, { host, port });
-  const found = (alone.address() as AddressInfo).port;
   await closed(alone);
-  return found;
 }
 
 /** Has the server listen by several sockets, `others` for those beside its own; by its own alone where the system does not divide connections among them. */
 async function share(server: Server, others: Server[], host: string, port: number): Promise<void> {
+  if (port !== 0) await findFree(host, port);
   try {
     await listening(server, { host, port, reusePort: true });
   } catch (error) {
@@ -75,7 +76,7 @@ async function share(server: Server, others: Server[], host: string, port: numbe
     // With the options of an HTTP server's own.
     const other = createServer({ allowHalfOpen: true, noDelay: true });
     other.on('connection', (socket) => server.emit('connection', socket));
-    await listening(other, { host, port, reusePort: true });
+    await listening(other, { host, port: portOf(server), reusePort: true });
     others.push(other);
   }
 }
@@ -87,10 +88,10 @@ export async function openPort(server: Server, host: string, port: number): Prom
   try {
     // In a worker it is the process which started it that listens, and does little else.
     if (cluster.isWorker) await listening(server, { host, port });
-    else await share(server, others, host, await freePort(host, port));
+    else await share(server, others, host, port);
   } catch (error) {
     await close();
     throw refusal(error as NodeJS.ErrnoException, host, port);
   }
-  return { port: (server.address() as AddressInfo).port, close };
+  return { port: portOf(server), close };
 }

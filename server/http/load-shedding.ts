@@ -25,6 +25,8 @@ export interface LoadLimits {
   readonly waitMillis: number;
   /** For how long more may come than can be answered before anybody is refused, in milliseconds. */
   readonly burstMillis?: number;
+  /** Within how long all who are answered and wait are to be answered while the line is short, in milliseconds. */
+  readonly soonMillis?: number;
 }
 
 export interface LoadShedding {
@@ -55,14 +57,14 @@ export const tooMuch = (): Problem =>
 const mostWaiting = 1_000;
 /** How long a request waits at most while many wait and more come, in milliseconds. */
 const hurriedMillis = 80;
-/** How long a burst may last; and how long after somebody was last refused what comes is no burst, in milliseconds. */
+/** How long a burst may last; and how long after the line was last kept short what comes is no burst, in milliseconds. */
 const usualBurstMillis = 1_000;
-const wearyMillis = 10_000;
+const calmMillis = 8_000;
 /** For how long the line is kept short after somebody was refused, and then for how long is looked if it has to stay so, in milliseconds. */
 const shortMillis = 2_000;
 const lookMillis = 20;
-/** Within how long all who are answered and wait are to be answered while the line is short, and over how long the pace is measured, in milliseconds. */
-const soonMillis = 25;
+const usualSoonMillis = 25;
+/** Over how long the pace is measured, in milliseconds. */
 const paceMillis = 100;
 /** How often those that have waited too long are looked for, in milliseconds. */
 const every = 50;
@@ -98,7 +100,7 @@ interface Waiting {
 }
 
 export function openLoadShedding(
-  { atOnce, waitMillis, burstMillis = usualBurstMillis }: LoadLimits,
+  { atOnce, waitMillis, burstMillis = usualBurstMillis, soonMillis = usualSoonMillis }: LoadLimits,
   log: Logger,
 ): LoadShedding {
   /** Of one credential: so that what others ask for is always being answered as well. */
@@ -119,7 +121,7 @@ export function openLoadShedding(
   /** How many turns end in a millisecond; null before any was measured. */
   let pace: number | null = null;
   let ended = 0;
-  let countedSince = performance.now();
+  let countedSince = -Infinity;
   const refusedAt = new Map<string, number>();
   let unsaid = 0;
   let saidAt = -Infinity;
@@ -152,7 +154,8 @@ export function openLoadShedding(
     }
   }
 
-  const isFull = (): boolean => answering.size - Math.min(resting, answering.size) >= atOnce;
+  const turnsTaken = (): number => answering.size - Math.min(resting, answering.size);
+  const isFull = (): boolean => turnsTaken() >= atOnce;
   const hasShare = (credential: string): boolean => answeringFor.of(credential) < share;
 
   /** Whether one more can be answered now. */
@@ -208,7 +211,17 @@ export function openLoadShedding(
   function fewPlaces(now: number): number {
     measurePace(now);
     if (pace === null) return atOnce;
-    return Math.max(Math.ceil(atOnce / 8), Math.min(atOnce, Math.ceil(pace * soonMillis) - answering.size));
+    return Math.max(Math.ceil(atOnce / 8), Math.min(atOnce, Math.ceil(pace * soonMillis) - turnsTaken()));
+  }
+
+  function keepShort(now: number): void {
+    if (now >= shortUntil + lookMillis) {
+      // What ended while less was asked for says nothing of the pace.
+      pace = null;
+      ended = 0;
+      countedSince = now;
+    }
+    shortUntil = now + shortMillis;
   }
 
   /** How many may wait at this moment. */
@@ -220,11 +233,11 @@ export function openLoadShedding(
   /** One more has come: of those who have waited long, up to two go, so that a line that grows becomes short again. */
   function makeRoom(now: number): void {
     const enough = Math.min(places(now), many);
-    const isBurst = now - longSince < burstMillis && now - shortUntil > wearyMillis;
+    const isBurst = now - longSince < burstMillis && now - shortUntil > calmMillis;
     for (let gone = 0; gone < 2 && line.length > enough; gone += 1) {
       const isLate = !isBurst && line[0] !== undefined && now - line[0].since >= hurriedMillis;
       if (!isLate && line.length <= mostWaiting) return;
-      shortUntil = now + shortMillis;
+      keepShort(now);
       leave(0).refuse();
     }
   }
@@ -233,7 +246,7 @@ export function openLoadShedding(
   function isTooMuch(credential: string, now: number): boolean {
     const most = places(now);
     if (line.length < most) return waitingFor.of(credential) >= Math.min(most, mostWaiting) / 2;
-    if (now >= shortUntil) shortUntil = now + shortMillis;
+    if (now >= shortUntil) keepShort(now);
     makeRoom(now);
     return true;
   }

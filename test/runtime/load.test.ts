@@ -236,6 +236,23 @@ describe('when as many requests are being answered as there is room for', () => 
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
   });
 
+  test('when more keep coming after a burst has lasted, whoever has waited long is refused', async () => {
+    const { origin, load, begun, letGo } = await openNode(service, { atOnce: 1, waitMillis: 60_000, burstMillis: 50 });
+    const held: Promise<Answer>[] = [];
+    for (let nth = 1; nth <= 4; nth += 1) {
+      held.push(ask(origin, `/hold/${nth}`, session(`${nth}`)));
+      await expect.poll(() => load.state()).toMatchObject({ answering: 1, waiting: nth - 1 });
+    }
+    await setTimeout(100);
+    held.push(ask(origin, '/hold/5', session('5')));
+    await expect.poll(() => load.state()).toMatchObject({ answering: 1, waiting: 2 });
+    for (let nth = 1; nth <= 3; nth += 1) {
+      await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(nth);
+      letGo();
+    }
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 503, 503, 200, 200]);
+  });
+
   /** Holds the only turn, and lets so many wait so long that the line is kept short. */
   async function overload({ origin, load }: Node): Promise<void> {
     for (let nth = 0; !load.isOverloaded(); nth += 1) {
@@ -248,34 +265,42 @@ describe('when as many requests are being answered as there is room for', () => 
     }
   }
 
-  test('while too much is asked for, no more wait than are answered soon at the pace at which answers end', async () => {
-    const { origin, load, letGo } = await openNode(service, { atOnce: 16, waitMillis: 60_000 });
-    const refusals = () => load.state().refused.get('pages') ?? 0;
-    let sent = 0;
-    let ended = 0;
-    /** Sends twenty of twenty people, and waits until all that were sent are there. */
-    const come = async (): Promise<void> => {
-      for (let nth = 0; nth < 20; nth += 1, sent += 1)
-        ask(origin, `/hold/${sent}`, session(`person ${sent}`)).catch(() => {});
-      const arrived = ({ answering, waiting } = load.state()) => answering + waiting + refusals() + ended;
-      await expect.poll(() => arrived(), { timeout: 10_000 }).toBe(sent);
-    };
-    let found = 0;
-    // It may have calmed down meanwhile, on a busy machine.
-    for (let isSure = false; !isSure; isSure = load.isOverloaded()) {
-      while (!load.isOverloaded()) {
-        await come();
+  test.each([
+    { what: 'few', soonMillis: 25, places: 2 },
+    { what: 'many', soonMillis: 60_000, places: 16 },
+  ])(
+    'while too much is asked for, no more wait than are answered soon at the pace at which answers end: $what',
+    async ({ soonMillis, places }) => {
+      const { origin, load, letGo } = await openNode(service, { atOnce: 16, waitMillis: 60_000, soonMillis });
+      const refusals = () => load.state().refused.get('pages') ?? 0;
+      let sent = 0;
+      let ended = 0;
+      /** Sends twenty of twenty people, and waits until all that were sent are there. */
+      const come = async (): Promise<void> => {
+        for (let nth = 0; nth < 20; nth += 1, sent += 1)
+          ask(origin, `/hold/${sent}`, session(`person ${sent}`)).catch(() => {});
+        const arrived = ({ answering, waiting } = load.state()) => answering + waiting + refusals() + ended;
+        await expect.poll(() => arrived(), { timeout: 10_000 }).toBe(sent);
+      };
+      let found = 0;
+      // It may have calmed down meanwhile, on a busy machine.
+      for (let isSure = false; !isSure; isSure = load.isOverloaded()) {
+        while (!load.isOverloaded()) {
+          await come();
+          await setTimeout(100);
+        }
+        for (let { waiting } = load.state(); waiting > 0; waiting -= 1, ended += 1) {
+          letGo();
+          await expect.poll(() => load.state().waiting, { interval: 2 }).toBeLessThan(waiting);
+        }
+        // The pace is counted for so long.
         await setTimeout(100);
+        await come();
+        found = load.state().waiting;
       }
-      for (let { waiting } = load.state(); waiting > 0; waiting -= 1, ended += 1) {
-        letGo();
-        await expect.poll(() => load.state().waiting, { interval: 2 }).toBeLessThan(waiting);
-      }
-      await come();
-      found = load.state().waiting;
-    }
-    expect(found).toBe(2);
-  });
+      expect(found).toBe(places);
+    },
+  );
 
   /** What one connection is answered to these parts, sent one after the other, and to a last request for /healthz. */
   async function sayTo(origin: string, parts: readonly string[]): Promise<string> {
