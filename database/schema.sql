@@ -6387,6 +6387,7 @@ begin
     select p.role into advised_role from public.participants p where p.id = advised and p.status = 'active';
     if advised_role is null then
       participant := null;
+      advised := null;
     end if;
   end if;
   if asking <> '{}' then
@@ -13888,3 +13889,4 @@ $function$;
 -- ca3689c08edfe906ca616613384e88ed4f76e7d5e771edfd25974d20405cf3e8  168_many_deals_at_once.sql
 -- 5a6b3290209eb0f65b2a549e3a79954252b5effedbb54a2f54fd9be0aab3ee21  169_frequent_words_of_contacts.sql
 -- f6650596330bf1165380cea4fe922516194ceed61254fc3e01269a397b8b32c7  176_closing_warnings_of_one_deal.sql
+-- 8177015105497ceb506c1a72890d0cfee76439d937539a3f4e87bb3c34e0e005  177_advisors_of_the_removed.sql

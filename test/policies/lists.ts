@@ -474,6 +474,14 @@ const narrowedMoments: typeof moments = {
        select distinct d.organization_id, p.user_id, 'admin', 'active', app.now() from participants p join deals d on d.id = p.deal_id
        where p.status = 'active' on conflict (brokerage_id, user_id) do update set role = 'admin', status = 'active'`,
   ],
+  'when admins advise a buyer with an offer who was removed': [
+    `insert into participants (deal_id, user_id, role, status, advises)
+       select distinct on (o.deal_id, m.user_id) o.deal_id, m.user_id, 'advisor', 'active', o.participant_id
+       from offers o join deals d on d.id = o.deal_id join members m on m.brokerage_id = d.organization_id and m.role = 'admin'
+       where o.is_current on conflict do nothing`,
+    `update participants set status = 'removed' where role = 'buyer' and id in (select a.advises from participants a join members m
+       on m.user_id = a.user_id and m.role = 'admin')`,
+  ],
 };
 checkNarrowed(
   'narrowed to each deal, app.deal_in_sight and app.people_on_deal tell of it what row-level security shows',

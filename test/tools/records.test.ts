@@ -235,6 +235,20 @@ describe('svc_offers_list', () => {
     });
   });
 
+  test('shows an admin nothing of a buyer whom they advised and who was removed, also when the node holds the books', async () => {
+    const own = await addFullDeal(service);
+    const { deal: deal_id, people, participants } = own;
+    const made = { participant_id: participants['other buyer'], buyer_user_id: people['other buyer'].userId };
+    await insert(service, 'offers', { deal_id, ...made, revision_number: 1, payload: JSON.stringify(payload) });
+    const advises = { role: 'advisor', status: 'active', advises: participants['other buyer'] };
+    await insert(service, 'participants', { deal_id, user_id: people.admin.userId, ...advises });
+    const asked = () => asking(service, people.admin).rows('svc_offers_list', { deal_id });
+    expect(await asked()).toHaveLength(1);
+    await service.sql(`update participants set status = 'removed' where id = $1`, [participants['other buyer']]);
+    // The first call may have the node take in the books, the others are told by the statement that enters.
+    for (let time = 0; time < 3; time += 1) expect(await asked()).toEqual([]);
+  });
+
   test('keeps unknown keys of a payload, and every digit of a number in them', async () => {
     await offer(
       'other buyer',
