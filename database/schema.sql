@@ -9666,16 +9666,16 @@ CREATE OR REPLACE FUNCTION app.offers_in_sight(deal uuid)
 AS $function$
 declare
   part constant text[] := string_to_array(app.identity(), ',');
-  told json;
 begin
   if coalesce(part[1], '') = '' or part[8] is distinct from deal::text then
     return;
   end if;
-  told := vault.offers_told(deal, part[12], nullif(part[11], '')::uuid);
+  -- Who made an offer stands beside the current one of theirs.
   return query
     select (o.one ->> 0)::uuid, (o.one ->> 1)::uuid, (o.one ->> 2)::integer, (o.one ->> 3)::boolean, (o.one ->> 4)::timestamptz, o.one ->> 5,
-      (select c.one ->> 6 from json_array_elements(told) c (one) where c.one ->> 1 = o.one ->> 1 and (c.one ->> 3)::boolean)::jsonb, app.now()
-    from json_array_elements(told) with ordinality o (one, place) order by o.place;
+      first_value((o.one ->> 6)::jsonb) over (partition by o.one ->> 1 order by (o.one ->> 3)::boolean desc), app.now()
+    from json_array_elements(vault.offers_told(deal, part[12], nullif(part[11], '')::uuid)) with ordinality o (one, place)
+    order by o.place;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.offers_in_sight(uuid) TO dealkeep_server;
@@ -13890,3 +13890,4 @@ $function$;
 -- 5a6b3290209eb0f65b2a549e3a79954252b5effedbb54a2f54fd9be0aab3ee21  169_frequent_words_of_contacts.sql
 -- f6650596330bf1165380cea4fe922516194ceed61254fc3e01269a397b8b32c7  176_closing_warnings_of_one_deal.sql
 -- 8177015105497ceb506c1a72890d0cfee76439d937539a3f4e87bb3c34e0e005  177_advisors_of_the_removed.sql
+-- 01cb040b026879f0f01634e075c48a99cb87e1b5cc4f4c016edc9f26c2f89977  178_offers_taken_apart_once.sql
