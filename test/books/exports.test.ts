@@ -30,8 +30,8 @@ interface Seen {
 }
 type Lines = { account: string; line: string | null }[];
 
-const address = (path: string, filename: string) =>
-  `${web.service.origin}/api/web/deals/${deal}/qoe/snapshots${path}?${new URLSearchParams({ snapshot_type: 'profit_and_loss', filename })}`;
+const address = (path: string, filename: string, type = 'profit_and_loss') =>
+  `${web.service.origin}/api/web/deals/${deal}/qoe/snapshots${path}?${new URLSearchParams({ snapshot_type: type, filename })}`;
 
 async function sendBody(
   caller: string,
@@ -39,9 +39,10 @@ async function sendBody(
   body: Uint8Array<ArrayBuffer> | FormData | string,
   type?: string,
   filename = 'export.csv',
+  snapshot?: string,
 ): Promise<Answer> {
   const { headers } = await web.as(caller);
-  const response = await fetch(address(path, filename), {
+  const response = await fetch(address(path, filename, snapshot), {
     method: 'POST',
     headers: { ...headers, ...(type && { 'content-type': type }) },
     body,
@@ -50,7 +51,8 @@ async function sendBody(
 }
 
 const bytesOf = (file: string | Buffer) => new Uint8Array(Buffer.from(file));
-const preview = (file: string | Buffer, caller = 'broker') => sendBody(caller, '/preview', bytesOf(file), 'text/csv');
+const preview = (file: string | Buffer, caller = 'broker', snapshot?: string) =>
+  sendBody(caller, '/preview', bytesOf(file), 'text/csv', undefined, snapshot);
 
 function formOf(file: string | Buffer, lines: unknown): FormData {
   const form = new FormData();
@@ -383,6 +385,23 @@ describe('decimals behind a comma', () => {
     expect(await amounts(`${rows}Rent;10.5;\n`)).toEqual([
       ['Sales', '13.734'],
       ['Rent', '10.5'],
+    ]);
+  });
+
+  test('are told by amounts alone, not by numbers of accounts, titles or names of customers', async () => {
+    const asked = [expect.stringContaining('more than a thousand, or less')];
+    const messages = async (file: string, type = 'profit_and_loss') => {
+      const { faults } = (await preview(file, 'broker', type)).body;
+      return [...new Set(faults.map(({ message }: { message: string }) => message))];
+    };
+    const numbered = 'Konto;Name;Jan 2025;Feb 2025\n4000.10;Sales;1.234;12.500\n';
+    expect(await messages(numbered)).toEqual(asked);
+    expect(await messages(`1.2;;\n${rows}`)).toEqual(asked);
+    expect(await messages('customer;month;revenue\n3.50;2025-01;1.234\n', 'customer_revenue')).toEqual(asked);
+    // What an amount says is not contradicted by the numbers of accounts either.
+    expect(await amounts(`${numbered}4100.10;Fees;"10,5";\n`)).toEqual([
+      ['4000.10', '13734'],
+      ['4100.10', '10.5'],
     ]);
   });
 });

@@ -1,10 +1,14 @@
 /** How the columns of accounts are called by the programs that export them. */
 
-import type { PlAmount } from '../../../domain/diligence/snapshots.ts';
+import { plAmounts, type PlAmount } from '../../../domain/diligence/snapshots.ts';
 
 export type Kind = 'profit_and_loss' | 'customer_revenue';
 type Common = 'period' | 'period_start_date' | 'period_end_date' | 'currency';
 export type Column = Common | PlAmount | 'customer_name' | 'revenue_total';
+
+const amounts: ReadonlySet<Column> = new Set([...plAmounts, 'revenue_total']);
+/** Whether what stands in a column are amounts. */
+export const isAmount = (column: Column): boolean => amounts.has(column);
 
 /** In lower case, letters alone. */
 const common: Record<Common, string[]> = {

@@ -23,6 +23,7 @@ import {
 } from '../../../domain/diligence/decimals.ts';
 import { othersFirst, unreadable, type RowError } from '../csv.ts';
 import { exportColumns, type ExportColumns } from './exported-columns.ts';
+import { marksOf } from './marks.ts';
 import { amountFault, readAmount, type Marks } from './values.ts';
 import type { Table } from './workbook-reader.ts';
 
@@ -117,9 +118,12 @@ function sectionByName(words: string): Section {
   return /\b(sales|revenues?|income|turnover)\b/.test(words) && !/\btax(es)?\b/.test(words) ? 'income' : 'expense';
 }
 
+const amountColumns = ({ periods, total }: ExportColumns): number[] =>
+  [...periods, ...(total ? [total] : [])].map(({ index }) => index);
+
 function entriesOf(rows: readonly (readonly string[])[], columns: ExportColumns, faults: RowError[]): Entry[] {
   const below = rows.slice(columns.at + 1);
-  const amounts = [...columns.periods.map(({ index }) => index), ...(columns.total ? [columns.total.index] : [])];
+  const amounts = amountColumns(columns);
   const entries: Entry[] = [];
   let ended = false;
   for (const [place, cells] of below.entries()) {
@@ -350,11 +354,13 @@ function headingFaults({ at, periods }: ExportColumns): RowError[] {
   });
 }
 
-async function readTable({ rows, marks = 'point' }: Table, columns: ExportColumns): Promise<ReadExport> {
+async function readTable(table: Table, columns: ExportColumns): Promise<ReadExport> {
+  const { rows } = table;
   if (columns.periods.length > limits.periods)
     throw unreadable(`At most ${limits.periods} months at once: split the export.`);
   const faults = headingFaults(columns);
   const entries = entriesOf(rows, columns, faults);
+  const marks = await marksOf(table, entries, amountColumns(columns));
   const groups = await groupsOf(entries);
   const accounts = await accountsOf(entries, groups, columns, marks, faults);
   if (accounts.size === 0) throw unreadable('There are no accounts with amounts below the months.');

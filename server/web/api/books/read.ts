@@ -16,19 +16,10 @@ import {
 } from '../../../domain/diligence/account-lines.ts';
 import { sum, written } from '../../../domain/diligence/decimals.ts';
 import { keepsDirection } from '../../../domain/people/names.ts';
-import { columnsOf, type Column, type Kind } from './columns.ts';
+import { columnsOf, isAmount, type Column, type Kind } from './columns.ts';
 import { readExport, type ReadExport } from './exported.ts';
-import {
-  amountFault,
-  marksIn,
-  notAnAmount,
-  periodBetween,
-  readAmount,
-  readDay,
-  readPeriod,
-  type Marks,
-  type Period,
-} from './values.ts';
+import { marksOf } from './marks.ts';
+import { amountFault, notAnAmount, periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
 import type { Table } from './workbook-reader.ts';
 import { readXlsx, Unreadable } from './workbook.ts';
 
@@ -93,21 +84,7 @@ async function readCsv(bytes: Uint8Array): Promise<Table[]> {
     throw unreadable('Save the file as CSV in UTF-8, or as XLSX, and try again.');
   }
   const rows = (await parseCsv(csv)).map((cells) => cells.map(readCell));
-  return [{ name: '', rows, marks: await marksOf(rows) }];
-}
-
-/** Where the amounts of a file have their decimals, by those of them that say so. */
-async function marksOf(rows: readonly (readonly string[])[]): Promise<Marks> {
-  const said = new Set<Marks>();
-  for (const [place, cells] of rows.entries()) {
-    if (place % 100 === 99) await othersFirst();
-    for (const cell of cells) {
-      const marks = marksIn(cell);
-      if (marks) said.add(marks);
-    }
-  }
-  const [marks = 'open', ...others] = said;
-  return others.length > 0 ? 'open' : marks;
+  return [{ name: '', rows, written: true }];
 }
 
 async function tablesOf(bytes: Uint8Array, { whose, signal }: BooksFor): Promise<Table[]> {
@@ -125,12 +102,12 @@ const isEmpty = (cells: readonly string[]): boolean => cells.every((cell) => cel
 interface Sheet {
   readonly kind: Kind;
   readonly name: string;
-  readonly marks: Marks;
+  readonly written: boolean;
   readonly columns: (Column | undefined)[];
   readonly rows: { row: number; cells: readonly string[] }[];
 }
 
-function sheetOf({ name, rows, marks = 'point' }: Table, wanted: readonly Kind[]): Sheet | null {
+function sheetOf({ name, rows, written: asWritten = false }: Table, wanted: readonly Kind[]): Sheet | null {
   const at = rows.findIndex((cells) => !isEmpty(cells));
   const heading = rows[at];
   if (!heading) return null;
@@ -143,7 +120,7 @@ function sheetOf({ name, rows, marks = 'point' }: Table, wanted: readonly Kind[]
     .map((cells, index) => ({ row: index + 1, cells }))
     .slice(at + 1)
     .filter(({ cells }) => !isEmpty(cells));
-  return { kind: found.kind, name, marks, columns: found.columns, rows: filled };
+  return { kind: found.kind, name, written: asWritten, columns: found.columns, rows: filled };
 }
 
 const headings: Record<Snapshot['snapshot_type'], string> = {
@@ -262,6 +239,8 @@ export async function readBooks(
 
 async function readSheet(sheet: Sheet, several: boolean, currency: string, books: ReadBooks): Promise<void> {
   const before = new Map<string, number>();
+  const amounts = sheet.columns.flatMap((column, index) => (column && isAmount(column) ? [index] : []));
+  const marks = await marksOf(sheet, sheet.rows, amounts);
   for (const [place, { row, cells }] of sheet.rows.entries()) {
     if (place % 100 === 99) await othersFirst();
     const faults: RowError[] = [];
@@ -273,8 +252,8 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
     });
     const amount = (column: Column, required = false): string | null => {
       const text = given[column] ?? '';
-      const value = readAmount(text, sheet.marks);
-      if (value === undefined) blame(column, amountFault(text, sheet.marks));
+      const value = readAmount(text, marks);
+      if (value === undefined) blame(column, amountFault(text, marks));
       else if (value === null && required) blame(column, 'The amount is missing.');
       return value ?? null;
     };

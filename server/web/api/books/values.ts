@@ -60,7 +60,7 @@ const longestAmount = 40;
 
 /** What one cell says of where its file has the decimals; null of most. */
 export function marksIn(written: string): Exclude<Marks, 'open'> | null {
-  if (written.length > longestAmount || !/[.,]/.test(written) || readPeriod(written)) return null;
+  if (written.length > longestAmount || !/[.,]/.test(written)) return null;
   const { text } = bareAmount(written);
   if (thousands.test(text)) return null;
   if (/^\d{1,3}(\.\d{3})+,\d+$|^\d{1,3}(\.\d{3}){2,}$|^\d+,\d{1,2}$/.test(text)) return 'comma';

@@ -3,14 +3,14 @@
 import { flushCompileCache } from 'node:module';
 import { unzipSync } from 'fflate';
 import readWorkbook from 'read-excel-file/universal';
-import { plainNumber, type Marks } from './values.ts';
+import { plainNumber } from './values.ts';
 
 /** A sheet: its name, and the text of its cells. */
 export interface Table {
   readonly name: string;
   readonly rows: readonly (readonly string[])[];
-  /** Where amounts that are text have their decimals; numbers of a workbook are written with a point. */
-  readonly marks?: Marks;
+  /** Whether amounts are as somebody wrote them; numbers of a workbook are written with a point. */
+  readonly written?: boolean;
 }
 
 /** What it answers: the sheets, or why there are none. */

@@ -1,0 +1,26 @@
+/** Where the amounts of a file have their decimals, by those of them that say so. */
+
+import { othersFirst } from '../csv.ts';
+import { marksIn, type Marks } from './values.ts';
+import type { Table } from './workbook-reader.ts';
+
+/** Of these columns alone: numbers of accounts, names and titles have points and commas that say nothing of amounts. */
+export async function marksOf(
+  { written }: Pick<Table, 'written'>,
+  rows: Iterable<{ readonly cells: readonly string[] }>,
+  columns: readonly number[],
+): Promise<Marks> {
+  if (!written) return 'point';
+  const said = new Set<Marks>();
+  let read = 0;
+  for (const { cells } of rows) {
+    read += 1;
+    if (read % 100 === 0) await othersFirst();
+    for (const index of columns) {
+      const marks = marksIn(cells[index] ?? '');
+      if (marks) said.add(marks);
+    }
+  }
+  const [marks = 'open', ...others] = said;
+  return others.length > 0 ? 'open' : marks;
+}
