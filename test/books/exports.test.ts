@@ -388,6 +388,23 @@ describe('decimals behind a comma', () => {
     ]);
   });
 
+  test('are what stands behind a comma after a zero, and in "1,234" where another amount says so', async () => {
+    const file = (...written: string[]) =>
+      `;Jan 2025;Feb 2025\nIncome;;\n${written.map((one, at) => `A${at};"${one}";\n`).join('')}`;
+    const read = async (...written: string[]) =>
+      (await amounts(file(...written))).map(([, amount]: [string, string]) => amount);
+    expect(await read('0,234', '1,234', '1.234')).toEqual(['0.234', '1.234', '1234']);
+    expect(await read('1.234,50', '1,234')).toEqual(['1234.5', '1.234']);
+    expect(await read('1,234')).toEqual(['1234']);
+    expect(await read('1,234', '10.5')).toEqual(['1234', '10.5']);
+    expect(await read('1,234,567', '1.234')).toEqual(['1234567', '1.234']);
+    expect((await preview(file('0,234,567', '000,234', '0.234.567'))).body.faults).toHaveLength(3);
+    // Beside "12,500" nobody can tell what "1.234" is.
+    expect((await preview(file('12,500', '1.234'))).body.faults).toEqual([
+      { row: 4, column: 'Jan 2025', message: expect.stringContaining('more than a thousand, or less') },
+    ]);
+  });
+
   test('are told by amounts alone, not by numbers of accounts, titles or names of customers', async () => {
     const asked = [expect.stringContaining('more than a thousand, or less')];
     const messages = async (file: string, type = 'profit_and_loss') => {

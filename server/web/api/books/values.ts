@@ -38,14 +38,21 @@ export function readAmount(written: string, marks: Marks = 'point'): string | nu
 
 /** "1.234": more than a thousand where decimals stand behind a comma. */
 const thousands = /^[1-9]\d{0,2}\.\d{3}$/;
+/** "1,234": more than a thousand unless decimals stand behind a comma. */
+const thousandsByComma = /^[1-9]\d{0,2},\d{3}$/;
+/** What a comma in it can only be the decimals of; no group of thousands begins with a zero. */
+const decimalsByComma = /^[1-9]\d{0,2}(\.\d{3})+,\d+$|^\d+,\d{1,2}$|^0,\d+$/;
+const groupsByComma = /^[1-9]\d{0,2}(,\d{3})+(\.\d*)?$/;
+const groupsByPoint = /^[1-9]\d{0,2}(\.\d{3}){2,}$/;
 
-/** "1,234.5", "1.234,5" and "1234,5" as "1234.5"; "1,234" is more than a thousand. */
+/** "1,234.5", "1.234,5" and "1234,5" as "1234.5"; "1.234" and "1,234" as the file has its decimals. */
 function withoutGroups(text: string, marks: Marks): string | undefined {
   if (marks !== 'point' && thousands.test(text)) return marks === 'comma' ? text.replace('.', '') : undefined;
+  if (marks === 'comma' && /^\d+,\d+$/.test(text)) return text.replace(',', '.');
   if (/^(\d+(\.\d*)?|\.\d+)$/.test(text)) return text;
-  if (/^\d{1,3}(,\d{3})+(\.\d*)?$/.test(text)) return text.replaceAll(',', '');
-  if (/^\d{1,3}(\.\d{3}){2,}$/.test(text)) return text.replaceAll('.', '');
-  if (/^\d{1,3}(\.\d{3})+,\d+$|^\d+,\d{1,2}$/.test(text)) return text.replaceAll('.', '').replace(',', '.');
+  if (groupsByComma.test(text)) return text.replaceAll(',', '');
+  if (groupsByPoint.test(text)) return text.replaceAll('.', '');
+  if (decimalsByComma.test(text)) return text.replaceAll('.', '').replace(',', '.');
   return undefined;
 }
 
@@ -62,9 +69,9 @@ const longestAmount = 40;
 export function marksIn(written: string): Exclude<Marks, 'open'> | null {
   if (written.length > longestAmount || !/[.,]/.test(written)) return null;
   const { text } = bareAmount(written);
-  if (thousands.test(text)) return null;
-  if (/^\d{1,3}(\.\d{3})+,\d+$|^\d{1,3}(\.\d{3}){2,}$|^\d+,\d{1,2}$/.test(text)) return 'comma';
-  return /^\d*\.\d+$|^\d{1,3}(,\d{3})+(\.\d*)?$/.test(text) ? 'point' : null;
+  if (thousands.test(text) || thousandsByComma.test(text)) return null;
+  if (decimalsByComma.test(text) || groupsByPoint.test(text)) return 'comma';
+  return /^\d*\.\d+$/.test(text) || groupsByComma.test(text) ? 'point' : null;
 }
 
 /** The decimal of `digits` with four of its `places` digits behind the point; null where that is a billionth or more away from it. */
