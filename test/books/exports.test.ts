@@ -448,6 +448,11 @@ describe('an export of one period', () => {
     const total = desktop.replace('Jan - Dec 25', 'Total');
     expect(await seen(`Profit and Loss\nBakery LLC\n"January - December, 2025"\n\n${total}`)).toEqual(read);
     expect(await seen(`Profit and Loss\nMarch 2025\n${total}`)).toEqual(read.with(2, '2025-03'));
+    expect(await seen(`FY2025\n"January - December, 2025"\n${total}`)).toEqual(read);
+    expect(await preview(`March 24\nBakery LLC\n"January - December, 2025"\n${total}`)).toMatchObject({
+      status: 400,
+      body: { error: { message: expect.stringContaining('“March 24” and “January - December, 2025”') } },
+    });
   });
 
   test('of which nothing says the period, or in an encoding that nothing tells, is refused', async () => {

@@ -1,6 +1,7 @@
 /** The columns of profit-and-loss exports: which period each is of, as QuickBooks and Xero head them. */
 
 import { firstDayOf, monthAfter, monthOf, monthsBetween } from '../../../domain/diligence/calendar.ts';
+import { unreadable } from '../csv.ts';
 import { longYear, monthNames, periodBetween, readDay, readPeriod, two, type Period } from './values.ts';
 
 /** A column whose heading names its period, or only the day on which it ends. */
@@ -105,7 +106,10 @@ const mostTitles = 30;
 
 const isAccountHeading = (cell: string): boolean => /^(distribution )?account( name)?$/i.test(cell.trim());
 
-/** The one column of an export whose period is in its title: "January - December 2025" above "Total"; null when there is none. */
+/**
+ * The one column of an export whose period is in its title: "January - December 2025" above "Total"; null when there is none. Throws 400 when
+ * titles name several.
+ */
 function columnOfTitle(rows: readonly (readonly string[])[]): ExportColumns | null {
   const at = rows.slice(0, mostTitles).findIndex((cells) => {
     const [total, ...others] = cells.filter((cell) => cell.trim() !== '' && !isAccountHeading(cell));
@@ -113,14 +117,23 @@ function columnOfTitle(rows: readonly (readonly string[])[]): ExportColumns | nu
   });
   const cells = rows[at] ?? [];
   const index = cells.findIndex((cell) => /^total$/i.test(cell.trim()));
-  const [period] = rows
+  const named = rows
     .slice(0, Math.max(0, at))
     .flat()
-    .map(headed)
-    .flatMap((one) => (one && 'last' in one ? [one] : []));
+    .flatMap((cell) => {
+      const one = headed(cell);
+      return one && 'last' in one ? [{ ...one, title: cell.trim() }] : [];
+    });
+  const [period] = named;
   if (index < 1 || !period) return null;
+  const other = named.find(({ first, last }) => first !== period.first || last !== period.last);
+  if (other)
+    throw unreadable(
+      `Above “Total” stand two periods, “${period.title}” and “${other.title}”: leave the one that the amounts are of.`,
+    );
   const account = cells.slice(0, index).findIndex(isAccountHeading);
-  const periods = [{ ...period, index, heading: (cells[index] ?? '').trim() }];
+  const { label, first, last } = period;
+  const periods = [{ label, first, last, index, heading: (cells[index] ?? '').trim() }];
   return { at, firstPeriod: index, account: account === -1 ? null : account, periods, total: null, leftOut: [] };
 }
 
