@@ -89,3 +89,21 @@ test('an offer is without the largest customer of the year that it is held again
   expect(await without('FY2125')).toEqual(new Set(['Anvil']));
   expect(await without('FY2124')).toEqual(new Set(['Old Oak']));
 });
+
+test('half of the dates are refused, and of many periods the latest can be chosen', async () => {
+  const person = await web.as('broker');
+  for (const half of ['start_date=2125-01-01', 'end_date=2125-12-31'])
+    expect(await person.ask(`/deals/${deal}/qoe/customers?${half}`)).toMatchObject({
+      status: 400,
+      body: { error: { details: [{ path: 'end_date', message: expect.stringContaining('Send start_date') }] } },
+    });
+  const months = Array.from({ length: 130 }, (_, at) => `${2110 + Math.floor(at / 12)}-${(at % 12) + 1}`);
+  await upload(
+    `customer,currency,revenue,period\n${months.map((month) => `Elm,USD,5,${month}\n`).join('')}`,
+    'customer_revenue',
+  );
+  const { periods, period_count: count } = await ask('/qoe/customers');
+  expect([periods.length, count]).toEqual([120, 133]);
+  expect(periods[0]).toMatchObject({ last: '2125-12-31' });
+  expect(await ask('/qoe/customers?start_date=2110-01-01&end_date=2110-01-31')).toMatchObject({ period: { count: 1 } });
+});

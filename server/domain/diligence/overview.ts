@@ -18,7 +18,7 @@ import { oncePer } from './kept.ts';
 import { restatements } from './restatements.ts';
 
 /** How many of each list are told; beside it stands how many there are. */
-const most = { restated: 200, customers: 10, shares: 50, names: 20, contradictions: 100 } as const;
+const most = { restated: 200, customers: 10, shares: 50, names: 20, contradictions: 100, periods: 120 } as const;
 
 const largest = (changes: readonly CustomerChange[]) => ({
   count: changes.length,
@@ -87,7 +87,11 @@ const sharesTold = oncePer(({ first, last, currency, customers, count, total, re
 export function customersOnPage(books: Books, dates: { readonly first: Day; readonly last: Day } | null) {
   const found = dates === null ? concentration(books) : concentrationIn(books, dates);
   const periods = listings(books).flatMap(([one]) => (one ? [{ first: one.first, last: one.last }] : []));
-  return { ...(found ? sharesTold(found) : { period: null, items: [], largest: [] }), periods };
+  return {
+    ...(found ? sharesTold(found) : { period: null, items: [], largest: [] }),
+    periods: periods.slice(0, most.periods),
+    period_count: periods.length,
+  };
 }
 
 const shown = (found: readonly ToldContradiction[]) => ({

@@ -35,6 +35,10 @@ import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const Span = z.object({ start_date: optional(day), end_date: optional(day) });
+const Dates = Span.refine(({ start_date, end_date }) => (start_date === null) === (end_date === null), {
+  path: ['end_date'],
+  error: 'Send start_date and end_date, or neither for the latest period.',
+});
 const Label = z.object({ period_label: optional(line(64)) });
 
 const Row = z.strictObject({ category: line(64), title: line(200) });
@@ -97,7 +101,7 @@ export function qoeRoutes(services: Services) {
       return c.json({ items });
     })
 
-    .get('/deals/:id/qoe/customers', query(Span), async (c) => {
+    .get('/deals/:id/qoe/customers', query(Dates), async (c) => {
       const id = pathId(c);
       const { start_date: first, end_date: last } = c.req.valid('query');
       const [books] = await withDeal(services, c, id, booksOf(id));

@@ -102,7 +102,7 @@ export function CustomersCard({ dealId }: { dealId: Id }) {
   return (
     <Card>
       <Loaded query={query} skeleton={<Skeleton className={`w-full ${chartHeights.concentration}`} />}>
-        {({ period, items, largest, periods }) =>
+        {({ period, items, largest, periods, period_count: periodCount }) =>
           period === null ? (
             <EmptyState icon={ChartPie} title="No revenue by customer yet">
               The shares of the largest customers show here once revenue by customer has been uploaded.
@@ -121,6 +121,8 @@ export function CustomersCard({ dealId }: { dealId: Id }) {
                     </>
                   )}
                   {period.count > items.length && `; the table has the largest ${formatCount(items.length)}`}.
+                  {periodCount > periods.length &&
+                    ` The latest ${formatCount(periods.length)} of ${formatCount(periodCount)} periods can be chosen.`}
                 </>
               }
               actions={
