@@ -54,7 +54,9 @@ async function written({ format, reader, answers, withFinancing }: ReportTask): 
 
 /** Which error, and where: our functions and libraries. Its message may hold what they were given, and is left out. */
 function whereThrown({ name, message, stack = '' }: Error): string {
-  return `${name}${stack.slice(stack.indexOf(message) + message.length)}`;
+  // The stack holds the message as it was when it was thrown, which may be another one, and of several lines.
+  const thrown = stack.includes(message) ? stack.slice(stack.indexOf(message) + message.length) : stack;
+  return [name, ...thrown.split('\n').filter((line) => line.startsWith('    at '))].join('\n');
 }
 
 process.once('message', async (task: ReportTask) => {
