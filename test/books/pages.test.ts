@@ -62,6 +62,13 @@ test('of many years the latest have a column, the others on request, and of a pa
     ['2026-05', '$70'],
   ]);
 
+  // Of many such months the axis says that it leaves them out.
+  await uploadTo(web, deal)(profitAndLoss({ '2028-01': 60 }));
+  await desk.go(`/deals/${deal}/qoe`);
+  await page.getByText('many months have no figures: Jun 26 – Dec 27 (19 months).').waitFor();
+  await page.getByRole('button', { name: 'Table: Revenue and EBITDA by month' }).click();
+  await page.getByRole('row', { name: 'Jun 26 – Dec 27 (19 months) – –' }).waitFor();
+
   await page.getByText('2 customers with $5,000 of $10,000 revenue.').waitFor();
   await page.getByText('40.0% of all revenue').first().waitFor();
   await page.getByText('6,800 by uploaded customers, 1,700 by all revenue').waitFor();

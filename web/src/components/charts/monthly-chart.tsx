@@ -1,6 +1,6 @@
 import type { Day, Decimal, PlPeriod } from '../../api/shapes.ts';
 import { toPixels } from '../../lib/pixels.ts';
-import { formatMonth } from '../../lib/format.ts';
+import { formatMonth, plural } from '../../lib/format.ts';
 import { isMonth } from '../../lib/periods.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { amountOf, MoneyGrid, Plot, widthOf } from './plot.tsx';
@@ -12,10 +12,10 @@ type Period = Pick<
   'period_label' | 'period_start_date' | 'period_end_date' | 'currency' | 'revenue' | 'ebitda'
 >;
 
-/** A period, or a month that there are no figures of. */
-type Place = Omit<Period, 'revenue'> & { revenue: Decimal | null };
+/** A period, or a month that there are no figures of; `left_out` is of so many months without figures that they have one place together. */
+type Place = Omit<Period, 'revenue'> & { revenue: Decimal | null; left_out?: number };
 
-/** The most months without figures that have a place one after the other. */
+/** The most months without figures that have a place each. */
 const mostMissing = 12;
 
 function monthAfter(day: Day): Day {
@@ -24,21 +24,40 @@ function monthAfter(day: Day): Day {
   return date.toISOString().slice(0, 10);
 }
 
-/** Months in their order, with a place for each between two of them that there are no figures of; what is no month as it is. */
+function monthsBetween(before: Day, after: Day): number {
+  const [from, to] = [new Date(before), new Date(after)];
+  return (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth() - 1;
+}
+
+/** Months in their order, with a place for each between two of them that there are no figures of, or for many together; what is no month as it is. */
 function withMissing(inOrder: readonly Period[]): readonly Place[] {
   if (!inOrder.every(isMonth)) return inOrder;
   return inOrder.flatMap((period, at): Place[] => {
     const before = inOrder[at - 1];
+    if (!before) return [period];
+    const without = { currency: period.currency, revenue: null, ebitda: null };
+    const count = monthsBetween(before.period_start_date, period.period_start_date);
+    let next = monthAfter(before.period_start_date);
+    if (count > mostMissing) {
+      const dates = { period_label: '…', period_start_date: next, period_end_date: period.period_start_date };
+      return [{ ...dates, ...without, left_out: count }, period];
+    }
     const missing: Place[] = [];
-    let next = before ? monthAfter(before.period_start_date) : period.period_start_date;
-    while (next.slice(0, 7) < period.period_start_date.slice(0, 7) && missing.length < mostMissing) {
+    while (missing.length < count) {
       const dates = { period_label: next.slice(0, 7), period_start_date: next, period_end_date: next };
-      missing.push({ ...dates, currency: period.currency, revenue: null, ebitda: null });
+      missing.push({ ...dates, ...without });
       next = monthAfter(next);
     }
     return [...missing, period];
   });
 }
+
+/** "Feb 24 – Aug 25 (19 months)" */
+const leftOutOf = ({ period_start_date: first, left_out: count = 0 }: Place): string => {
+  const last = new Date(first);
+  last.setUTCMonth(last.getUTCMonth() + count - 1);
+  return `${formatMonth(first)} – ${formatMonth(last.toISOString().slice(0, 10))} (${plural(count, 'month')})`;
+};
 
 interface MonthlyChartProps {
   /** In any order; all in one currency. */
@@ -102,6 +121,20 @@ function drawn(periods: readonly Place[], labels: readonly string[], currency: s
             </text>
           ) : null,
         )}
+        {periods.map(
+          (period, place) =>
+            period.left_out && (
+              <line
+                key={place}
+                x1={middle(place)}
+                x2={middle(place)}
+                y1={edge.top}
+                y2={floor}
+                stroke="var(--edge)"
+                strokeDasharray="3 4"
+              />
+            ),
+        )}
         {revenues.map((value, place) => (
           <rect
             key={place}
@@ -139,15 +172,16 @@ function drawn(periods: readonly Place[], labels: readonly string[], currency: s
 export function MonthlyChart({ periods, title = 'Revenue and EBITDA by month' }: MonthlyChartProps) {
   const inOrder = withMissing(periods.toSorted((a, b) => a.period_start_date.localeCompare(b.period_start_date)));
   const currency = inOrder[0]?.currency ?? 'USD';
+  const leftOut = inOrder.filter((place) => place.left_out).map(leftOutOf);
   const labels = inOrder.map((period) =>
-    isMonth(period) ? formatMonth(period.period_start_date) : period.period_label,
+    !period.left_out && isMonth(period) ? formatMonth(period.period_start_date) : period.period_label,
   );
   const tipOf = (place: number) => {
     const period = inOrder[place];
     if (!period) return null;
     return (
       <Tip
-        title={labels[place]}
+        title={period.left_out ? leftOutOf(period) : labels[place]}
         rows={[
           { label: 'Revenue', value: amountOf(period.revenue, currency), color: '--chart-1' },
           { label: 'EBITDA', value: amountOf(period.ebitda, currency), color: '--chart-2' },
@@ -158,6 +192,7 @@ export function MonthlyChart({ periods, title = 'Revenue and EBITDA by month' }:
   return (
     <ChartFrame
       title={title}
+      description={leftOut.length > 0 && `The axis is broken where many months have no figures: ${leftOut.join(', ')}.`}
       height={height}
       legend={[
         { label: 'Revenue', color: '--chart-1' },
@@ -165,7 +200,7 @@ export function MonthlyChart({ periods, title = 'Revenue and EBITDA by month' }:
       ]}
       columns={[{ header: 'Period' }, { header: 'Revenue', align: 'end' }, { header: 'EBITDA', align: 'end' }]}
       rows={inOrder.map((period) => [
-        period.period_label,
+        period.left_out ? leftOutOf(period) : period.period_label,
         amountOf(period.revenue, currency),
         amountOf(period.ebitda, currency),
       ])}
