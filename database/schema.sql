@@ -6337,7 +6337,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_for_next_webhook() TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid, tool text DEFAULT NULL::text, subject text DEFAULT NULL::text, on_deal uuid DEFAULT NULL::uuid, address inet DEFAULT NULL::inet, request_id text DEFAULT NULL::text, tells text DEFAULT NULL::text, most_uploads integer DEFAULT NULL::integer, most_adjustments integer DEFAULT NULL::integer)
+CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid, tool text DEFAULT NULL::text, subject text DEFAULT NULL::text, on_deal uuid DEFAULT NULL::uuid, address inet DEFAULT NULL::inet, request_id text DEFAULT NULL::text, tells text DEFAULT NULL::text, most_uploads integer DEFAULT NULL::integer, most_adjustments integer DEFAULT NULL::integer, held text[] DEFAULT NULL::text[])
  RETURNS TABLE(user_id uuid, client_id uuid, client_name text, family_id uuid, scopes text[], expires_at timestamp with time zone, user_name text, deal_role text, told json)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -6356,6 +6356,8 @@ declare
   advised_role text;
   side text;
   identity text;
+  settled text;
+  is_unheld boolean := false;
 begin
   -- The client works for the person as vault.working_clients has it, with the memberships that are read anyway.
   select f.user_id, f.client_id, c.name, f.id, t.scopes, t.expires_at, m.asking, s.secret,
@@ -6411,27 +6413,31 @@ begin
         coalesce(advised, participant), coalesce(advised_role, deal_role)) end);
     identity := concat(set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true));
   end if;
-  if tool is not null then
-    if asking <> '{}' then
-      perform app.check_second_factor();
+  if tool is not null and asking <> '{}' then
+    perform app.check_second_factor();
+  end if;
+  if tells is not null then
+    side := coalesce(side, case when tenant = any (administered) then '' end);
+    if side is not null and tells = 'offers' then
+      settled := vault.digest_of_books(deal, side in ('broker', 'seller') or deal = any (app.qoe_deals(false)), most_uploads, most_adjustments);
+      is_unheld := coalesce(settled <> all (held), false);
     end if;
+    told := case
+      when side is null then null
+      when is_unheld then 'null'
+      when tells = 'deal' then vault.deal_told(deal, side, coalesce(advised, participant))
+      when tells = 'offers' then json_build_array(vault.offers_told(deal, side, coalesce(advised, participant)), settled, now::text) end;
+  end if;
+  if tool is not null and not is_unheld then
     insert into public.audit_records (at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, subject_id, outcome)
     values (now, case when on_deal = deal then tenant end, on_deal, user_id, client_id, enter_with_access_token.address,
       enter_with_access_token.request_id, 'tool:' || tool, subject, 'ok');
     identity := set_config('synchronous_commit', 'off', true);
   end if;
-  if tells is not null then
-    side := coalesce(side, case when tenant = any (administered) then '' end);
-    told := case
-      when side is null then null
-      when tells = 'deal' then vault.deal_told(deal, side, coalesce(advised, participant))
-      when tells = 'offers' then json_build_array(vault.offers_told(deal, side, coalesce(advised, participant)), vault.digest_of_books(deal,
-        side in ('broker', 'seller') or deal = any (app.qoe_deals(false)), most_uploads, most_adjustments), now::text) end;
-  end if;
   return next;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text,text,uuid,text,text,uuid,inet,text,text,integer,integer) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text,text,uuid,text,text,uuid,inet,text,text,integer,integer,text[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.enter_with_api_key(presented bytea, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid)
  RETURNS TABLE(key_id uuid, brokerage_id uuid, scopes text[], ceiling integer)
@@ -13891,3 +13897,4 @@ $function$;
 -- f6650596330bf1165380cea4fe922516194ceed61254fc3e01269a397b8b32c7  176_closing_warnings_of_one_deal.sql
 -- 8177015105497ceb506c1a72890d0cfee76439d937539a3f4e87bb3c34e0e005  177_advisors_of_the_removed.sql
 -- 01cb040b026879f0f01634e075c48a99cb87e1b5cc4f4c016edc9f26c2f89977  178_offers_taken_apart_once.sql
+-- 7e1125fe533114e9545d620d6273023140dbbb27568dd8009dc9523bd2941324  179_one_record_a_call.sql

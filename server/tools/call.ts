@@ -49,7 +49,7 @@ function within({ deal_id, finding_id, source_id }: Input): Within | null {
   return source === null ? null : withinDealOf('financing_sources', source);
 }
 
-/** What the work of a tool that reads finds: told by the statement that enters, or else asked in a transaction with it, which leaves the record where nothing was told. */
+/** What the work of a tool that reads finds: told by the statement that enters, or else asked in a transaction with it. The record is left by the one that answers. */
 async function foundBy(
   exchange: Exchange,
   about: Within | null,
@@ -58,12 +58,13 @@ async function foundBy(
 ): Promise<readonly unknown[]> {
   const { database } = exchange.services;
   const [found] = told ? await database.together(exchange.enterToTell(about, read, told)) : [null];
-  return found ?? (await database.together(exchange.enterToCall(about, told ? null : read), ...statements)).slice(1);
+  return found ?? (await database.together(exchange.enterToCall(about, read), ...statements)).slice(1);
 }
 
 /**
  * The result of the work. Everything is one transaction and one round trip: the credential, what stands in front of a
- * writing tool, the work, and the record, which a tool that reads leaves as it enters; books that a node does not hold are a second. That the token carries mcp:read goes without saying: every token does.
+ * writing tool, the work, and the record, which a tool that reads leaves as it enters. Where the credential was to be told books that the
+ * node does not hold, a second transaction does all of it. That the token carries mcp:read goes without saying: every token does.
  */
 async function work(
   exchange: Exchange,
@@ -78,7 +79,6 @@ async function work(
     throw new ToolRefusal(missingScope(factsOf(exchange, tool, input)));
   const plan = tool.plan(given, exchange.from, config.baseUrl);
   const read = tool.scope === 'mcp:read' ? { tool: tool.name, ...subjectOf(input), from: exchange.from } : null;
-  const before = [exchange.enterToCall(within(input), read), ...(plan.gate ? [plan.gate] : [])];
   const answerOf = (found: readonly unknown[]): Record<string, unknown> => {
     const result = plan.answer(found.slice(0, plan.work.length), exchange.caller ?? null);
     if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);
@@ -88,6 +88,7 @@ async function work(
     const found = await foundBy(exchange, within(input), read, plan);
     return success(answerOf(found), exchange.takesLinks ? plan.links(found) : []);
   }
+  const before = [exchange.enterToCall(within(input), null), ...(plan.gate ? [plan.gate] : [])];
   const after = [...plan.work, record(exchange, tool, input, 'ok')];
   const key = keyIn(meta);
   if (key === null) return success(answerOf((await database.together(...before, ...after)).slice(before.length)));

@@ -68,7 +68,7 @@ export interface ToolDefinition<
   readonly denied?: RefusalBody;
   /** What is sent to the database, in one transaction with the credential in front of it. `origin` is for what leaves a record. */
   readonly work: (input: z.output<Input>, origin: Origin) => Work;
-  /** Of a tool that reads: what the statement that enters tells in the place of the work; null: the work has to be asked after all. */
+  /** Of a tool that reads: what the statement that enters tells in the place of the work; null: it left no record, and the work has to be asked after all. */
   readonly told?: (input: z.output<Input>) => Told<Results<Work> | null>;
   /** Of a tool that reads: the filters among its inputs whose values are words of the service, not of a schema. */
   readonly filters?: (input: z.output<Input>) => readonly Filter[];

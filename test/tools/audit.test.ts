@@ -213,6 +213,26 @@ test('neither trail nor log holds a token, a question or an amount', async () =>
   }
 });
 
+test('a call that asks for books that the node does not hold leaves one record: that of how it ended', async () => {
+  const own = await addFullDeal(service);
+  const { token } = own.people.broker;
+  const outcomes = async () => {
+    const records = await recordsOf(await call(token, 'svc_offers_list', { deal_id: own.deal }));
+    return records.map(({ outcome }) => outcome);
+  };
+  // Only the transaction that reads the books asks this.
+  await service.sql('alter function app.books_in_sight(uuid, integer, integer) rename to books_gone');
+  try {
+    expect(await outcomes()).toEqual(['internal_error']);
+  } finally {
+    await service.sql('alter function app.books_gone(uuid, integer, integer) rename to books_in_sight');
+  }
+  // Read, then held, then changed.
+  expect([await outcomes(), await outcomes()]).toEqual([['ok'], ['ok']]);
+  await service.sql(`update deals set currency = 'EUR' where id = $1`, [own.deal]);
+  expect([await outcomes(), await outcomes()]).toEqual([['ok'], ['ok']]);
+});
+
 test('a failure on our side is told in fixed words with the id under which the log has the rest', async () => {
   await service.sql('alter table public.offers rename column payload to payload_gone');
   try {

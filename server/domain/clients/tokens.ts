@@ -1,7 +1,7 @@
 /** Access and refresh tokens of the tool server: opaque, kept as digests, rotated in families (specification, section 3). */
 
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
-import { entering, mapped, row, type Statement } from '../../database/statement.ts';
+import { entering, mapped, row, type Statement, type Value } from '../../database/statement.ts';
 import type { Scope } from './connected-clients.ts';
 import type { Origin } from '../audit/audited.ts';
 import type { Within } from '../visibility/within.ts';
@@ -237,17 +237,18 @@ export interface Told<T> {
 
 /**
  * Declares what `what`, in SQL the parameters `tells` and those after it of app.enter_with_access_token(), tells about the one deal of a
- * call. `read` makes the answer of its JSON, which is null for who sees no such deal.
+ * call; it may name `value` as $10. `read` makes the answer of its JSON, which is null for who sees no such deal.
  */
-export function telling(name: string, what: string): <T>(read: (json: string | null) => T) => Told<T> {
+export function telling(name: string, what: string): <T>(read: (json: string | null) => T, value?: Value) => Told<T> {
   const enterToTell = row<TokenCaller & { told: string | null }>(
     `enter_to_tell_${name}`,
     `select ${callerFields}, told::text from app.enter_with_access_token($1, $2, $3, $4, $5, $6, $7, $8, $9, ${what})`,
   );
-  return (read) => ({
+  return (read, value) => ({
     enter: (digest, resource, within, { tool, subjectId, dealId, from }) => {
       const record = [tool, subjectId, dealId, from.address, from.requestId];
-      const entered = entering(digest, enterToTell(digest, resource, within?.table, within?.id, ...record));
+      const given = [...record, ...(value === undefined ? [] : [value])];
+      const entered = entering(digest, enterToTell(digest, resource, within?.table, within?.id, ...given));
       return mapped(entered, (found) => {
         if (found === null) return { caller: null, told: read(null) };
         const { told, ...caller } = found;

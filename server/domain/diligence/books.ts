@@ -155,9 +155,6 @@ export function holdings(dealId: string) {
   };
 }
 
-/** The books of a deal that the node holds under this digest; null: it holds none, and {@link booksOf} has to be asked. */
-export const heldBooks = (dealId: string, digest: string): Books | null => kept.of(dealId).get(digest) ?? null;
-
 /** What the caller sees of the books of the deal that the transaction is narrowed to: nothing for who is not in its QoE workspace. */
 export function booksOf(dealId: string): Statement<Books> {
   const { held, take } = holdings(dealId);

@@ -6,7 +6,7 @@ import { timestamp } from '../../database/types.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { telling, type Told } from '../clients/tokens.ts';
 import { knownPerson, type Mentioned } from '../deals/participants.ts';
-import { heldBooks, mostRows, noBooks, type Books } from '../diligence/books.ts';
+import { holdings, mostRows, noBooks, type Books } from '../diligence/books.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 /** What was offered: amounts are decimal strings; unknown keys are kept as they were submitted. */
@@ -101,32 +101,39 @@ export function offers(dealId: string): Statement<ListedOffer[]> {
 type ToldOffer = [string, string, number, boolean, string, payload: string, buyer: Mentioned | null];
 type ToldOffers = [offers: ToldOffer[] | null, digest: string | null, now: string];
 
-const enterToTell = telling('offers', `'offers', ${mostRows.uploads}, ${mostRows.adjustments}`);
+const enterToTell = telling('offers', `'offers', ${mostRows.uploads}, ${mostRows.adjustments}, $10`);
 
-/** The same and {@link booksOf} that deal, told by the statement that enters; null where the node does not hold the books. */
-export const offersTold = (dealId: string): Told<[ListedOffer[], Books] | null> =>
-  enterToTell((json) => {
-    if (json === null) return [[], noBooks];
-    const [told, digest, now] = JSON.parse(json) as ToldOffers;
-    const books = digest === null ? noBooks : heldBooks(dealId, digest);
-    if (books === null) return null;
-    const buyers = new Map((told ?? []).flatMap(([, buyer, , , , , person]) => (person ? [[buyer, person]] : [])));
-    const toldAt = timestamp(now);
-    const found = (told ?? []).map(([id, buyer_user_id, revision_number, is_current, submitted, text]): ListedOffer => {
-      const payload = exactly(text);
-      return {
-        id,
-        buyer_user_id,
-        revision_number,
-        is_current,
-        submitted_at: timestamp(submitted),
-        buyer_person: buyers.get(buyer_user_id) ?? null,
-        expired: hasPassed(payload.expires_at, toldAt),
-        payload,
-      };
-    });
-    return [found, books];
-  });
+/** The same and {@link booksOf} that deal, told by the statement that enters; null, and without a record of the call, where the node does not hold the books. */
+export function offersTold(dealId: string): Told<[ListedOffer[], Books] | null> {
+  const { held, take } = holdings(dealId);
+  return enterToTell(
+    (json) => {
+      if (json === null) return [[], noBooks];
+      const found = JSON.parse(json) as ToldOffers | null;
+      if (found === null) return null;
+      const [told, digest, now] = found;
+      const buyers = new Map((told ?? []).flatMap(([, buyer, , , , , person]) => (person ? [[buyer, person]] : [])));
+      const toldAt = timestamp(now);
+      const listed = (told ?? []).map(
+        ([id, buyer_user_id, revision_number, is_current, submitted, text]): ListedOffer => {
+          const payload = exactly(text);
+          return {
+            id,
+            buyer_user_id,
+            revision_number,
+            is_current,
+            submitted_at: timestamp(submitted),
+            buyer_person: buyers.get(buyer_user_id) ?? null,
+            expired: hasPassed(payload.expires_at, toldAt),
+            payload,
+          };
+        },
+      );
+      return [listed, take(digest === null ? null : { digest, books: null })];
+    },
+    [...held.keys()],
+  );
+}
 
 export interface DealOffer extends Offer {
   deal_id: string;
