@@ -94,7 +94,7 @@ function PartialYears({ earnings }: { earnings: readonly Earnings[] }) {
 function Seasons({ seasonality }: Pick<ComputedBooks, 'seasonality'>) {
   const inOrder = seasonality.toSorted((a, b) => compare(b.share, a.share));
   const [best, worst] = [inOrder[0], inOrder.at(-1)];
-  if (!best || !worst) return null;
+  if (!best || !worst || best.share === worst.share) return null;
   return (
     <p className="border-t border-line px-4 py-3 text-sm text-soft sm:px-5">
       Over whole years {formatMonthOfYear(best.month)} brings the most revenue ({formatShare(best.share)}) and{' '}
