@@ -69,6 +69,7 @@ describe('what is in the workspace', () => {
       items: [],
       largest: [],
       periods: [],
+      period_count: 0,
     });
     expect((await get('other_buyer', '/bridge')).body).toMatchObject({ period_label: null, adjustments: [] });
     for (const path of reads)
