@@ -250,11 +250,12 @@ test('where a report cannot be written the log tells where it failed, and nothin
   const { execPath } = process;
   try {
     const [program, preloaded] = ['node', 'fault.mjs'].map((name) => join(directory, name)) as [string, string];
-    // Its stack keeps the message that it was made with.
+    // Its stack keeps the message that it had when the stack was first read.
     await writeFile(
       preloaded,
       `Intl.Segmenter = function () {
-        throw Object.assign(new RangeError('Marlow Heights at 994807.91'), { message: 'told otherwise' });
+        const error = new RangeError('Marlow Heights at 994807.91');
+        throw error.stack && Object.assign(error, { message: 'told otherwise' });
       };`,
     );
     await writeFile(program, `#!/bin/sh\nexec '${execPath}' --import '${preloaded}' "$@"\n`, { mode: 0o755 });
