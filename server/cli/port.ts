@@ -32,7 +32,7 @@ const backlog = 4_096;
  * How many sockets listen. Node.js takes one connection of each in a turn of its event loop, and turns are long while more is asked
  * for than can be answered: connections, those of health checks too, would wait for seconds to be taken.
  */
-const sockets = 16;
+const sockets = 64;
 
 /** An open port. */
 export interface Port {
