@@ -80,7 +80,7 @@ async function work(
   const plan = tool.plan(given, exchange.from, config.baseUrl);
   const read = tool.scope === 'mcp:read' ? { tool: tool.name, ...subjectOf(input), from: exchange.from } : null;
   const answerOf = (found: readonly unknown[]): Record<string, unknown> => {
-    const result = plan.answer(found.slice(0, plan.work.length), exchange.caller ?? null);
+    const result = plan.answer(found, exchange.caller ?? null);
     if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);
     return result;
   };
@@ -91,12 +91,12 @@ async function work(
   const before = [exchange.enterToCall(within(input), null), ...(plan.gate ? [plan.gate] : [])];
   const after = [...plan.work, record(exchange, tool, input, 'ok')];
   const key = keyIn(meta);
-  if (key === null) return success(answerOf((await database.together(...before, ...after)).slice(before.length)));
+  if (key === null) return success(answerOf((await database.together(...before, ...after)).slice(before.length, -1)));
   const digest = digestOfRequest(plan.said);
   const first = {
     statements: [...before, claimToolCallKey(tool.name, key, digest), ...after],
     next: (found: readonly unknown[]) => {
-      const answer = answerOf(found.slice(before.length + 1));
+      const answer = answerOf(found.slice(before.length + 1, -1));
       return { answer, keep: rememberToolAnswer(tool.name, key, JSON.stringify(answer)) };
     },
   };

@@ -47,11 +47,18 @@ export const replaces: Annotations = {
   openWorldHint: false,
 };
 
-export interface ToolDefinition<
-  Input extends z.ZodObject,
-  Output extends z.ZodObject,
-  Work extends readonly Statement<unknown>[],
-> {
+/** Statements, or what the statement that enters tells in their place. */
+type AnyWork = readonly Statement<unknown>[] | Told<readonly unknown[]>;
+
+/** What the work finds. */
+type Found<Work extends AnyWork> =
+  Work extends Told<infer T extends readonly unknown[]>
+    ? T
+    : Work extends readonly Statement<unknown>[]
+      ? Results<Work>
+      : never;
+
+export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodObject, Work extends AnyWork> {
   readonly name: `svc_${string}`;
   readonly title: string;
   /** For the model that chooses among tools: what it answers, when to use it, what comes back, what an empty result means. */
@@ -66,22 +73,22 @@ export interface ToolDefinition<
   readonly gate?: (tool: string, input: z.output<Input>) => Statement<unknown>;
   /** Of a writing tool: the answer when row-level security does not let the caller write. */
   readonly denied?: RefusalBody;
-  /** What is sent to the database, in one transaction with the credential in front of it. `origin` is for what leaves a record. */
+  /** What is sent to the database, in one transaction with the credential in front of it, or told with it. `origin` is for what leaves a record. */
   readonly work: (input: z.output<Input>, origin: Origin) => Work;
-  /** Of a tool that reads: what the statement that enters tells in the place of the work; null: it left no record, and the work has to be asked after all. */
-  readonly told?: (input: z.output<Input>) => Told<Results<Work> | null>;
+  /** Of a tool that reads: what the statement that enters tells in the place of statements; null: it left no record, and they have to be asked after all. */
+  readonly told?: (input: z.output<Input>) => Told<Found<Work> | null>;
   /** Of a tool that reads: the filters among its inputs whose values are words of the service, not of a schema. */
   readonly filters?: (input: z.output<Input>) => readonly Filter[];
   /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
-  readonly answer: (...found: Results<Work>) => z.input<Output> | null;
+  readonly answer: (...found: Found<Work>) => z.input<Output> | null;
   /** Whether an answer that tells of the deal tells who calls, with their role on it. */
   readonly tellsCaller?: boolean;
   /** The page that shows a result: the pipeline, or a page of a deal. */
   readonly page: DealPage | 'deals';
   /** The deal of that page, where the input does not name it. */
-  readonly dealOf?: (...found: Results<Work>) => string | null | undefined;
+  readonly dealOf?: (...found: Found<Work>) => string | null | undefined;
   /** Of a tool that reads: links to the resources that a result names. */
-  readonly links?: (input: z.output<Input>, ...found: Results<Work>) => readonly ResourceLink[];
+  readonly links?: (input: z.output<Input>, ...found: Found<Work>) => readonly ResourceLink[];
   /** The view that hosts with MCP Apps show of a result. */
   readonly view?: ViewName;
 }
@@ -122,11 +129,9 @@ function linksTo(page: DealPage | 'deals', dealId: unknown, baseUrl: string): Re
 }
 
 /** The tool of a definition, with its schemas converted once and for all. */
-export function defineTool<
-  Input extends z.ZodObject,
-  Output extends z.ZodObject,
-  const Work extends readonly Statement<unknown>[],
->(definition: ToolDefinition<Input, Output, Work>): Tool {
+export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, const Work extends AnyWork>(
+  definition: ToolDefinition<Input, Output, Work>,
+): Tool {
   const {
     name,
     title,
@@ -164,19 +169,22 @@ export function defineTool<
       const given = leniently(schema, input, isReading);
       const parsed = schema.safeParse(given);
       if (!parsed.success) throw new ToolRefusal(invalidInput(inputFaults(schema, given, parsed.error)));
-      const statements = work(parsed.data, origin);
+      const done: AnyWork = work(parsed.data, origin);
+      const [statements, whole] = 'enter' in done ? [[], done] : [done, null];
       const asked = filters?.(parsed.data) ?? [];
-      const resultsIn = (found: readonly unknown[]) => found.slice(0, statements.length) as unknown as Results<Work>;
+      const known = asked.flatMap(knownOf);
+      const resultsIn = (found: readonly unknown[]) =>
+        found.slice(0, found.length - known.length) as unknown as Found<Work>;
       return {
         said: parsed.data,
         gate: gate?.(name, parsed.data) ?? null,
-        work: [...statements, ...asked.flatMap(knownOf)],
-        told: told?.(parsed.data) ?? null,
+        work: [...statements, ...known],
+        told: told?.(parsed.data) ?? whole,
         answer: (found, caller) => {
           const results = resultsIn(found);
           const answered = answer(...results);
           if (answered === null) return null;
-          const hint = hintOf(asked, answered, found.slice(statements.length));
+          const hint = hintOf(asked, answered, found.slice(found.length - known.length));
           const isSomething = tellsSomething(answered);
           const onDeal = tellsCaller && isSomething && caller ? callerOnDeal(caller) : undefined;
           const named = isNamed ? withPeople(answered, onDeal) : answered;

@@ -284,6 +284,7 @@ const forEarlierNodes: readonly string[] = [
   'client_is_by_document',
   'books_of',
   'brokerage_named',
+  'deal_in_sight',
 ];
 
 /** What the server's own code sends, as one text. */

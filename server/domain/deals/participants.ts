@@ -8,7 +8,7 @@ import type { NewLink } from '../accounts/secret-tokens.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import { mailedInvitation } from '../people/invitations.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
-import { sightColumns, type Deal, type Side } from './deals.ts';
+import type { Deal, Side } from './deals.ts';
 
 export interface Participant {
   /** Their account; until they have accepted, that of their invitation, which tells nothing of an account. */
@@ -107,25 +107,6 @@ export interface DealWithPeople {
 
 type Person = [userId: string, role: Participant['role'], status: Participant['status'], name: string];
 
-const dealInSight = row<Deal & { people: Person[] | null }, [id: string]>(
-  'deal_in_sight',
-  `select ${sightColumns('s')}, s.updated_at, s.people from app.deal_in_sight($1) s`,
-);
-
-const withPeople = ({ people, ...deal }: Deal & { people: Person[] | null }): DealWithPeople => ({
-  deal,
-  participants: (people ?? []).map(([user_id, role, status, name]) => ({
-    user_id,
-    role,
-    status,
-    user_person: [user_id, name, role] as const,
-  })),
-});
-
-/** The deal that the transaction is narrowed to, with its people; null when the caller sees no such deal. */
-export const dealWithPeople = (id: string): Statement<DealWithPeople | null> =>
-  mapped(dealInSight(id), (found) => found && withPeople(found));
-
 type Time = string | null;
 type ToldDeal = [
   string,
@@ -143,7 +124,7 @@ type ToldDeal = [
 
 const timeOf = (told: Time): Time => told && timestamp(told);
 
-/** The same, told by the statement that enters. */
+/** The deal that a call of a tool is about, with its people, told by the statement that enters; null when the caller sees no such deal. */
 export const dealTold: Told<[DealWithPeople | null]> = telling(
   'deal',
   `'deal'`,
@@ -152,21 +133,25 @@ export const dealTold: Told<[DealWithPeople | null]> = telling(
   const [id, title, state, organization_id, buyer, granted, ends, closed, created, updated, people] = JSON.parse(
     json,
   ) as ToldDeal;
-  return [
-    withPeople({
-      id,
-      title,
-      state,
-      organization_id,
-      exclusive_buyer_user_id: buyer,
-      exclusivity_granted_at: timeOf(granted),
-      exclusivity_expires_at: timeOf(ends),
-      closed_at: timeOf(closed),
-      created_at: timestamp(created),
-      updated_at: timestamp(updated),
-      people,
-    }),
-  ];
+  const deal = {
+    id,
+    title,
+    state,
+    organization_id,
+    exclusive_buyer_user_id: buyer,
+    exclusivity_granted_at: timeOf(granted),
+    exclusivity_expires_at: timeOf(ends),
+    closed_at: timeOf(closed),
+    created_at: timestamp(created),
+    updated_at: timestamp(updated),
+  };
+  const participants = (people ?? []).map(([user_id, role, status, name]) => ({
+    user_id,
+    role,
+    status,
+    user_person: [user_id, name, role] as const,
+  }));
+  return [{ deal, participants }];
 });
 
 export interface NewParticipant {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dealTold, dealWithPeople } from '../../domain/deals/participants.ts';
+import { dealTold } from '../../domain/deals/participants.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId } from '../inputs.ts';
 import * as records from '../records.ts';
@@ -18,8 +18,7 @@ export const svcDealsGet = defineTool({
     caller: records.caller,
     people: records.people,
   }),
-  work: ({ deal_id }) => [dealWithPeople(deal_id)],
-  told: () => dealTold,
+  work: () => dealTold,
   tellsCaller: true,
   answer: (found) => ({ deal: found?.deal ?? null, participants: found?.participants ?? [] }),
   page: 'deal',
