@@ -3,8 +3,8 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Database } from '../server/database/database.ts';
-import { mapped, row } from '../server/database/statement.ts';
-import { recordsOf } from '../server/domain/changed-records.ts';
+import { rows as several } from '../server/database/statement.ts';
+import { amongDealsOf, recordsOf } from '../server/domain/changed-records.ts';
 import { callingApiKey, enterWithApiKey } from '../server/domain/clients/api-keys.ts';
 import {
   callersDocument,
@@ -658,21 +658,29 @@ function expansions(database: Database, token: string | undefined): Job[] {
       async run() {
         if (changes === undefined) {
           const [, found] = await database.together(enter, changedOf(objectType));
-          changes = found.map((id) => ({ id, type: '', objectType, objectId: id, dealId: null, occurredAt: '' }));
+          changes = found.map(({ id, deal }) => ({
+            id,
+            type: '',
+            objectType,
+            objectId: id,
+            dealId: deal,
+            occurredAt: '',
+          }));
         }
-        const [, found] = await database.together(enter, ...recordsOf(changes, { findings: true, financing: true }));
+        const records = recordsOf(changes, { findings: true, financing: true });
+        const [, , found] = await database.together(enter, amongDealsOf(changes), ...records);
         return found?.length === 50 ? 'done' : `${found?.length ?? 0} of ${changes.length}`;
       },
     };
   });
 }
 
-const changed = row<{ ids: string[] }, [type: string]>(
+const changedOf = several<{ id: string; deal: string | null }, [type: string]>(
   'bench_changed',
-  `select array(select c.object_id from (select object_id, object_type from change_events where brokerage_id = app.identity_part(4)::uuid order by seq limit 20000) c
-     where c.object_type = $1 limit 50) as ids`,
+  `select c.object_id as id, c.about_deal as deal
+   from (select object_id, object_type, about_deal from change_events where brokerage_id = app.identity_part(4)::uuid order by seq limit 20000) c
+   where c.object_type = $1 limit 50`,
 );
-const changedOf = (objectType: string) => mapped(changed(objectType), (found) => found?.ids ?? []);
 
 /** Every scheduled job, what the workers do when something has happened, and what is done too seldom for a person to be measured. */
 export function jobsOf(

@@ -3983,6 +3983,10 @@ AS $function$
 #variable_conflict use_column
 declare
   brokerage constant uuid := app.identity_part(4)::uuid;
+  among constant text := coalesce(current_setting('dealkeep.among_deals', true), '');
+  -- PostgreSQL compares columns before it asks the policy, but not what is put together of them.
+  kinds constant text[] := (select array_agg(distinct split_part(one, '.', 1)) from unnest(types) one);
+  changes constant text[] := (select array_agg(distinct split_part(one, '.', 2)) from unnest(types) one);
   place bigint;
   last bigint;
   reach bigint;
@@ -3993,10 +3997,14 @@ begin
   for look in 1..20 loop
     exit when brokerage is null or room <= 0 or place >= last;
     -- Most often the first few are what is asked for.
-    reach := app.reach_of_look(place, case look when 1 then 4 * most else 10000 end, last);
+    reach := app.reach_of_look(place, case look when 1 then 4 * most when 2 then least(40 * most, 10000) else 10000 end, last);
+    if among = '' then
+      perform set_config('dealkeep.among_deals', app.deals_of_look(place, reach, kinds)::text, true);
+    end if;
     for seq, id, type, object_type, object_id, deal_id, at in
       select e.seq, e.id, e.object_type || '.' || e.change, e.object_type, e.object_id, e.about_deal, e.at from public.change_events e
       where e.brokerage_id = brokerage and e.seq > place and e.seq <= reach
+        and (kinds is null or e.object_type = any (kinds)) and (changes is null or e.change = any (changes))
         and (types is null or e.object_type || '.' || e.change = any (types))
       order by e.seq limit room
     loop
@@ -4008,6 +4016,7 @@ begin
       place := reach;
     end if;
   end loop;
+  perform set_config('dealkeep.among_deals', among, true);
   seq := place;
   at := app.now();
   more := place < last;
@@ -5530,16 +5539,35 @@ AS $function$
 declare
   deal constant text := split_part(identity, ',', 8);
   brokerage constant uuid := nullif(split_part(identity, ',', 4), '');
+  among constant uuid[] := nullif(current_setting('dealkeep.among_deals', true), '');
 begin
   if brokerage is null or not string_to_array(split_part(identity, ',', 5), ' ') && asked then
     return '{}';
   end if;
   if deal <> '' then
-    return array[deal::uuid];
+    return array(select deal::uuid where among is null or deal::uuid = any (among));
+  end if;
+  if among is not null then
+    return array(select one from unnest(among) one
+      where (select d.organization_id = brokerage and d.keys_admitted from public.deals d where d.id = one));
   end if;
   return array(select d.id from public.deals d where d.organization_id = brokerage and d.keys_admitted);
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.deals_of_look(after bigint, reach bigint, kinds text[])
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return array(select distinct e.about_deal from public.change_events e
+    where e.brokerage_id = app.identity_part(4)::uuid and e.seq > after and e.seq <= reach and e.about_deal is not null
+      and (kinds is null or e.object_type = any (kinds)));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.deals_of_look(bigint,bigint,text[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.deals_run_alone(by_brokerage uuid, by_member uuid)
  RETURNS TABLE(id uuid, title text)
@@ -13898,3 +13926,4 @@ $function$;
 -- 8177015105497ceb506c1a72890d0cfee76439d937539a3f4e87bb3c34e0e005  177_advisors_of_the_removed.sql
 -- 01cb040b026879f0f01634e075c48a99cb87e1b5cc4f4c016edc9f26c2f89977  178_offers_taken_apart_once.sql
 -- 7e1125fe533114e9545d620d6273023140dbbb27568dd8009dc9523bd2941324  179_one_record_a_call.sql
+-- 8d0701295590a11869eab8b1011ff2fb647ff7e587b9d79eb09be591f2afc9d6  183_deals_that_are_asked_for.sql

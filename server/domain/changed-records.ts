@@ -14,6 +14,7 @@ import { snapshotsByIds } from './diligence/snapshots.ts';
 import { documentsByIds } from './documents/documents.ts';
 import { sourcesByIds } from './offers/financing.ts';
 import { offersByIds } from './offers/offers.ts';
+import { amongDeals } from './visibility/within.ts';
 import type { ChangeEvent, ObjectType } from './events/changes.ts';
 import { told, toldOffer } from './events/told.ts';
 
@@ -60,6 +61,10 @@ interface Features {
 
 const hasPath = (type: ObjectType, { findings, financing }: Features): boolean =>
   type === 'finding' ? findings : type === 'financing_source' ? financing : true;
+
+/** Has what follows in a key's transaction look at the deals alone that these events are about. */
+export const amongDealsOf = (events: readonly ChangeEvent[]): Statement<unknown> =>
+  amongDeals([...new Set(events.flatMap(({ dealId }) => dealId ?? []))]);
 
 /** The records that events are about, by type and id, in one statement for each type. */
 export const recordsOf = (events: readonly ChangeEvent[], features: Features): ReturnType<Expansion>[] =>

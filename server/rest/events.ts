@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import type { Statement } from '../database/statement.ts';
 import { changesAfter, eventTypes, objectTypes, type ChangeEvent } from '../domain/events/changes.ts';
-import { recordsOf, withRecords, type ShownEvent } from '../domain/changed-records.ts';
+import { amongDealsOf, recordsOf, withRecords, type ShownEvent } from '../domain/changed-records.ts';
 import { Problem } from '../http/problem.ts';
 import type { Services } from '../services.ts';
 import type { Callers } from './caller.ts';
@@ -116,7 +116,7 @@ export function eventOperations(services: Services, callers: Callers): readonly 
 
   /** With their records, read in a transaction of their own: as they are now, whatever is changed meanwhile. */
   async function expanded(enter: Statement<unknown>, events: readonly ChangeEvent[]): Promise<ShownEvent[]> {
-    const [, ...found] = await database.together(enter, ...recordsOf(events, config.features));
+    const [, , ...found] = await database.together(enter, amongDealsOf(events), ...recordsOf(events, config.features));
     return withRecords(events, found);
   }
 

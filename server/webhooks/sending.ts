@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { Busy } from '../database/errors.ts';
-import { recordsOf, withRecords } from '../domain/changed-records.ts';
+import { amongDealsOf, recordsOf, withRecords } from '../domain/changed-records.ts';
 import type { ChangeEvent } from '../domain/events/changes.ts';
 import {
   enterForDeliveries,
@@ -154,8 +154,9 @@ export class Sending {
   async #bodiesOf(deliveries: readonly ClaimedDelivery[]): Promise<Map<string, string | null> | undefined> {
     const { database, config } = this.#sender.services;
     const changes = deliveries.filter(({ seq }) => seq !== null).map((one) => eventOf(one) as ChangeEvent);
-    const [isEntered, seen, ...records] = await database.together(
+    const [isEntered, , seen, ...records] = await database.together(
       enterForDeliveries(this.#lot),
+      amongDealsOf(changes),
       seesChanges(deliveries.flatMap(({ seq }) => seq ?? [])),
       ...recordsOf(changes, config.features),
     );

@@ -159,6 +159,62 @@ check('a key that looks at one deal sees of it what it sees anyway, and of other
   assert.deepEqual(await seen('01900000-0000-7000-8000-000000000000'), []);
 });
 
+check('a key that names deals sees of them what it sees anyway, and of others nothing', async (stage) => {
+  const { server, scene } = stage;
+  const naming = (deals: readonly string[], deal: string | null) => async () => {
+    await enterAsKey(stage, keyScopes, { deal });
+    await server.query(`select set_config('dealkeep.among_deals', $1::uuid[]::text, true)`, [deals]);
+  };
+  const nowhere = '01900000-0000-7000-8000-000000000000';
+  for (const deal of [null, scene.deal]) {
+    const all = (cell: Expectation) => expected(cell, keyScopes);
+    await compare(stage, 'named', naming([scene.idle, scene.deal, nowhere], deal), all);
+    await compare(stage, 'another is named', naming([scene.idle], deal), onNoDeal);
+    await compare(stage, 'none is named', naming([], deal), onNoDeal);
+  }
+  // Naming lets nobody in: not to deals that are closed to keys, nor to those of others.
+  await server.query('begin');
+  await naming([scene.idle, scene.records['deals/a deal of another brokerage']!], null)();
+  assert.equal((await server.query('select id from deals')).rowCount, 0);
+  await server.query('rollback');
+});
+
+check(
+  'a page of events tells what the key sees of the stream, and leaves what follows as wide as it was',
+  async (stage) => {
+    const { server } = stage;
+    // The first call says how far there is something, the second that all of it is committed.
+    for (const _ of [1, 2]) await server.query('select app.publish_changes()');
+    for (const scopes of [keyScopes, ...keyScopes.map((scope) => keyScopes.filter((one) => one !== scope))]) {
+      await server.query('begin');
+      await enterAsKey(stage, scopes, { deal: null });
+      const seen = async () =>
+        (
+          await server.query<{ id: string; type: string }>(
+            `select e.id, e.object_type || '.' || e.change as type from change_events e, app.change_stream() s where e.seq <= s.published order by e.seq`,
+          )
+        ).rows;
+      const all = await seen();
+      const told = async (types: readonly string[] | null) =>
+        (
+          await server.query<{ id: string; type: string }>(
+            'select id, type from app.changes_after(0, 1000, $1) where id is not null',
+            [types],
+          )
+        ).rows;
+      assert.deepEqual(await told(null), all);
+      for (const types of [['deal.updated'], ['contact.updated', 'deal.created'], ['offer.created', 'nda.created']])
+        assert.deepEqual(
+          await told(types),
+          all.filter(({ type }) => types.includes(type)),
+        );
+      assert.deepEqual(await seen(), all);
+      await server.query('rollback');
+      if (scopes === keyScopes) assert.ok(all.length > 10, `${all.length} events`);
+    }
+  },
+);
+
 check('a broker of the deal lets keys in, and nobody else; buyers are told nothing of it', async (stage) => {
   const { server, scene } = stage;
   await server.query('begin');

@@ -1,5 +1,7 @@
 /** What a transaction is about: with it in the call that enters, the database looks at nothing of the caller's other deals. */
 
+import { row, type Statement } from '../../database/statement.ts';
+
 /** Tables whose records belong to a deal, and deals themselves. */
 export const dealTables = [
   'deals',
@@ -37,3 +39,11 @@ export const withinDealOf = (table: string, id: string): Within | null => {
   const known = dealTables.find((one) => one === table);
   return known === undefined ? null : { table: known, id };
 };
+
+const among = row<unknown, [deals: readonly string[]]>(
+  'among_deals',
+  `select set_config('dealkeep.among_deals', $1::uuid[]::text, true)`,
+);
+
+/** For the rest of the transaction, the key that has entered reaches of its deals these at the most: nothing of others is looked at (183_deals_that_are_asked_for.sql). */
+export const amongDeals = (ids: readonly string[]): Statement<unknown> => among(ids);
