@@ -114,6 +114,8 @@ export interface Tool {
   readonly listed: ListedTool;
   readonly output: z.ZodObject;
   readonly view: ViewName | undefined;
+  /** Whether its results link to resources. */
+  readonly hasLinks: boolean;
   /** Throws a {@link ToolRefusal} that names every fault of the input. `baseUrl`: our public origin, for the links of the answer. */
   plan(input: unknown, origin: Origin, baseUrl: string): Plan;
 }
@@ -157,6 +159,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
     denied: definition.denied,
     output: definition.output.extend(linked),
     view: definition.view,
+    hasLinks: links !== undefined,
     listed: {
       name,
       title,

@@ -39,6 +39,13 @@ export function success(structured: Record<string, unknown>, links: readonly Res
   };
 }
 
+/** The members of a result without links as JSON, as the SDK writes them: what its text says already is not written anew. */
+export function resultText({ content: [said], isError }: CallToolResult): string {
+  if (said?.type !== 'text') throw new Error('A result begins with its text.');
+  const { text } = said;
+  return `"content":[{"type":"text","text":${JSON.stringify(text)}}],"structuredContent":${text}${isError ? ',"isError":true' : ''}`;
+}
+
 /** A success that was answered before, to a call with the same {@link idempotencyKeyName}. */
 export const replayed = (structured: Record<string, unknown>): CallToolResult => ({
   ...success(structured),

@@ -65,7 +65,7 @@ function isForTools(c: Context): boolean {
 export function toolServerRoutes(services: Services, isTaken: TakenDocuments): Hono {
   const { config, log } = services;
   const mayCall = originCheck(config.baseUrl, config.allowedOrigins);
-  const protocol = openProtocol(log, readViews(config.baseUrl), deploymentSealer(services));
+  const protocol = openProtocol(config.baseUrl, log, readViews(config.baseUrl), deploymentSealer(services));
   const holders = openHolders<Holder>();
 
   async function holderOf(exchange: Exchange, digest: Buffer, path: ResourcePath): Promise<Holder> {

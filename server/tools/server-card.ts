@@ -9,7 +9,7 @@ import { cors } from 'hono/cors';
 import { isIP } from 'node:net';
 import { canonicalResource, resourcePaths } from '../http/resource-metadata.ts';
 import { iconsOf, identity } from './identity.ts';
-import { protocolVersions } from './server.ts';
+import { protocolVersions } from './versions.ts';
 
 const types = { card: 'application/mcp-server-card+json', catalogue: 'application/ai-catalog+json' } as const;
 

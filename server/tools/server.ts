@@ -13,7 +13,7 @@ import {
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import { callTool } from './call.ts';
 import type { Config } from '../config.ts';
-import { catalog, listedWith } from './catalog/index.ts';
+import { catalog, listedWith, toolNamed } from './catalog/index.ts';
 import { askingPerson } from './elicitation.ts';
 import { isObject, type Exchange } from './exchange.ts';
 import type { Sealer } from '../http/sealed-cursor.ts';
@@ -22,20 +22,14 @@ import { shown } from './inputs.ts';
 import { instructions } from './instructions.ts';
 import { completeArgument, getPrompt, listPrompts } from './prompts.ts';
 import { documentTemplate, listResources, readResource } from './resources.ts';
+import { initializedVersions } from './versions.ts';
 import { extension, uriOf, type StaticResource } from './views.ts';
 
-// Everything that does not depend on who calls is made here, once.
-const byName = new Map(catalog.map((tool) => [tool.name, tool]));
 // The list is the same for everybody and changes with a release; who asks is still nobody else's business.
 const fiveMinutes = { ttlMs: 300_000, cacheScope: 'private' } as const;
-// Those that initialize agrees on, the newest first; 2026-07-28 has no initialize.
-const initialized = ['2025-11-25', '2025-06-18', '2025-03-26'];
-
-/** Every revision of the protocol that is spoken, the newest first. */
-export const protocolVersions: readonly string[] = ['2026-07-28', ...initialized];
 
 const options: ServerOptions = {
-  supportedProtocolVersions: initialized,
+  supportedProtocolVersions: [...initializedVersions],
   capabilities: {
     tools: { listChanged: false },
     resources: { listChanged: false, subscribe: false },
@@ -129,7 +123,7 @@ export function openServer(
       return { tools: showsNoViews(mcpReq.envelope) ? tools : drawn };
     });
     server.setRequestHandler('tools/call', async ({ params }, { mcpReq }) => {
-      const tool = byName.get(params.name);
+      const tool = toolNamed(params.name);
       if (!tool)
         throw new ProtocolError(
           ProtocolErrorCode.InvalidParams,

@@ -3,7 +3,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { instructions } from '../../server/tools/instructions.ts';
 import { openService, type TestService } from '../harness.ts';
-import { addPerson, addToken, send, type Access } from './scene.ts';
+import { catalog } from '../../server/tools/catalog/index.ts';
+import { addFullDeal, addPerson, addToken, send, type Access } from './scene.ts';
 
 let service: TestService;
 let access: Access;
@@ -348,5 +349,97 @@ describe('what a client sends and takes', () => {
     const answers = body as unknown as { id: number }[];
     expect(answers.map(({ id }) => id).toSorted()).toEqual([1, 2, 3]);
     expect((await send(service, access.token, [cancelled])).status).toBe(202);
+  });
+});
+
+describe('a call in the plainest form, which is answered without a server of the SDK', () => {
+  // Means nothing to anybody, and leaves a call to the SDK.
+  const unknownToAll = { 'io.modelcontextprotocol/unknown': 1 };
+  const reading = catalog.filter(({ scope }) => scope === 'mcp:read').map(({ name }) => name);
+
+  /** The whole answers to a call by clients of 2025 and of 2026, each as the SDK writes it and in the plainest form. */
+  async function bothWays(token: string, call: { name: string; arguments?: unknown }, id: string | number = 1) {
+    const asked = async (params: object, headers: Record<string, string> = {}) => {
+      const answered = await send(service, token, message('tools/call', { ...call, ...params }, id), { headers });
+      const told = Object.fromEntries(answered.headers);
+      for (const name of ['date', 'x-request-id', 'x-ratelimit-remaining']) delete told[name];
+      return [answered.status, told, answered.text];
+    };
+    const revision = { 'MCP-Protocol-Version': '2025-11-25' };
+    return {
+      older: [await asked({ _meta: unknownToAll }, revision), await asked({}, revision)],
+      newer: [
+        await asked({ _meta: { ...modern, ...unknownToAll } }, modernHeaders('tools/call', call.name)),
+        await asked({ _meta: modern }, modernHeaders('tools/call', call.name)),
+      ],
+    };
+  }
+
+  test.each(reading)('%s answers byte for byte what it answers through the SDK', async (name) => {
+    const { deal, people } = await addFullDeal(service);
+    const inputs = [{ deal_id: deal }, {}, undefined, null, [1], { deal_id: 'nonsense', '\u2028': 5 }];
+    for (const given of inputs) {
+      const { older, newer } = await bothWays(people.broker.token, { name, arguments: given });
+      expect(older[1]).toEqual(older[0]);
+      expect(newer[1]).toEqual(newer[0]);
+    }
+  });
+
+  test('its answer carries its id, whatever that is', async () => {
+    for (const id of ['', 'a"b\\\u2028', '1', 0, -1, Number.MAX_SAFE_INTEGER]) {
+      const { older, newer } = await bothWays(access.token, { name: 'svc_deals_list' }, id);
+      expect(older[1]).toEqual(older[0]);
+      expect(newer[1]).toEqual(newer[0]);
+      expect(JSON.parse(String(older[1]?.[2]))).toMatchObject({ id });
+    }
+  });
+
+  test('names of inputs that objects of JavaScript have are told like any other', async () => {
+    const call = (given: string) =>
+      `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"svc_deals_list","arguments":${given}}}`;
+    for (const [given, faults] of [
+      ['{"constructor":1}', 1],
+      // The SDK leaves it out.
+      ['{"__proto__":{"state":5}}', 0],
+      ['{"toString":1,"hasOwnProperty":2}', 2],
+    ] as const) {
+      const { status, body } = await send(service, access.token, call(given));
+      const { details = [] } = (body?.result.structuredContent ?? {}) as { details?: unknown[] };
+      expect([status, details.length]).toEqual([200, faults]);
+    }
+  });
+
+  test('an envelope that was good once vouches for no other', async () => {
+    const headers = modernHeaders('tools/call', 'svc_deals_list');
+    const call = (meta: object) =>
+      send(service, access.token, message('tools/call', { name: 'svc_deals_list', _meta: meta }), { headers });
+    const client = 'io.modelcontextprotocol/clientInfo';
+    const capabilitiesOf = 'io.modelcontextprotocol/clientCapabilities';
+    expect((await call(modern)).status).toBe(200);
+    expect((await call(modern)).status).toBe(200);
+    for (const wrong of [
+      { [client]: { name: 'test' } },
+      { [client]: 'test' },
+      { [capabilitiesOf]: [] },
+      { [capabilitiesOf]: undefined },
+      { [capabilitiesOf]: { elicitation: 5 } },
+      { 'io.modelcontextprotocol/logLevel': 'loud' },
+      { progressToken: {} },
+      { progressToken: 1.5 },
+    ]) {
+      const { status, body } = await call({ ...modern, ...wrong });
+      expect([JSON.stringify(wrong), status]).toEqual([JSON.stringify(wrong), 400]);
+      expect([-32_600, -32_602]).toContain(body?.error.code);
+    }
+  });
+
+  test('a message with anything else in it is not in that form', async () => {
+    for (const { body } of [
+      await send(service, access.token, { ...deals, id: 1.5 }),
+      await send(service, access.token, { ...deals, id: null }),
+      await send(service, access.token, { ...deals, more: true }),
+      await send(service, access.token, { ...deals, params: [] }),
+    ])
+      expect(body?.error.code).toBeLessThan(0);
   });
 });

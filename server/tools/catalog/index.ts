@@ -45,6 +45,11 @@ export const catalog: readonly Tool[] = [
   svcFinancingSourceUpdateStatus,
 ];
 
+const byName = new Map(catalog.map((tool) => [tool.name, tool]));
+
+/** The tool of that name. */
+export const toolNamed = (name: string): Tool | undefined => byName.get(name);
+
 /** The names of the tools that write, in the order of the catalog. */
 export const writingTools: readonly string[] = catalog
   .filter(({ scope }) => scope === 'mcp:write')

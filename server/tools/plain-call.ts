@@ -1,0 +1,111 @@
+/**
+ * Calls as nearly all of them come: one message that calls a tool that reads, in the plainest form that the protocol has. They are
+ * answered without a server of the SDK, which takes longer to make, connect and close, and to hold the message against one schema
+ * after the other, than the rest of the call takes. Whatever is written in any other way goes to the SDK. What is told apart here is
+ * only what that would take as it is, and the answer is the one that it would write: test/tools/messages.test.ts compares the two.
+ */
+
+import {
+  classifyInboundRequest,
+  CLIENT_CAPABILITIES_META_KEY,
+  CLIENT_INFO_META_KEY,
+  PROTOCOL_VERSION_META_KEY,
+  SERVER_INFO_META_KEY,
+  type CallToolResult,
+} from '@modelcontextprotocol/server';
+import type { ToolCall } from './call.ts';
+import { toolNamed } from './catalog/index.ts';
+import { isObject } from './exchange.ts';
+import { iconsOf, identity } from './identity.ts';
+import { resultText } from './results.ts';
+import { initializedVersions, newestVersion } from './versions.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A call that is answered here. */
+export interface PlainCall extends ToolCall {
+  readonly id: string | number;
+  /** Whether it came in the revision of the protocol that has no sessions. */
+  readonly isNewer: boolean;
+}
+
+const partsOfMessage = new Set(['jsonrpc', 'id', 'method', 'params']);
+const partsOfCall = new Set(['name', 'arguments', '_meta']);
+/** What the names in `_meta` begin with that mean something to the protocol. */
+const ofProtocol = 'io.modelcontextprotocol/';
+const envelopeNames = new Set([PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY]);
+
+const hasOnly = (value: Json, names: ReadonlySet<string>): boolean =>
+  Object.keys(value).every((name) => names.has(name));
+
+const isId = (value: unknown): value is string | number => typeof value === 'string' || Number.isSafeInteger(value);
+
+/** What `_meta` says of the protocol, as text; '' when it says nothing, null when it says what is not known here. */
+function envelopeIn(meta: Json): string | null {
+  if (meta['progressToken'] !== undefined && !isId(meta['progressToken'])) return null;
+  let text = '';
+  for (const name of Object.keys(meta)) {
+    if (name === '__proto__') return null;
+    if (!name.startsWith(ofProtocol)) continue;
+    if (!envelopeNames.has(name)) return null;
+    text += `${name} ${JSON.stringify(meta[name])}\n`;
+  }
+  return text;
+}
+
+/** The most envelopes that are remembered, and the longest. */
+const mostEnvelopes = 500;
+const longestEnvelope = 2_000;
+
+/** Tells plain calls apart: null for whatever is to be answered by the SDK. */
+export function plainCalls(): (headers: Headers, message: unknown) => PlainCall | null {
+  // Clients send the same with every message: each is looked at once, by the SDK.
+  const good = new Set<string>();
+
+  function isGood(envelope: string, body: unknown): boolean {
+    if (envelope.length > longestEnvelope) return false;
+    if (good.has(envelope)) return true;
+    if (classifyInboundRequest({ httpMethod: 'POST', protocolVersionHeader: newestVersion, body }).kind !== 'modern')
+      return false;
+    const [eldest] = good;
+    if (good.size >= mostEnvelopes && eldest !== undefined) good.delete(eldest);
+    good.add(envelope);
+    return true;
+  }
+
+  return (headers, message) => {
+    if (!isObject(message) || !hasOnly(message, partsOfMessage)) return null;
+    const { jsonrpc, id, method, params } = message;
+    if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return null;
+    const { name, arguments: given = {}, _meta: meta = {} } = params;
+    if (typeof name !== 'string' || !isObject(meta) || !hasOnly(params, partsOfCall)) return null;
+    const tool = toolNamed(name);
+    if (tool?.scope !== 'mcp:read' || tool.hasLinks) return null;
+    if (isObject(given) && Object.hasOwn(given, '__proto__')) return null;
+    const envelope = envelopeIn(meta);
+    if (envelope === null) return null;
+    const revision = headers.get('mcp-protocol-version');
+    if (envelope === '') {
+      const isOlder = revision === null || initializedVersions.includes(revision);
+      return isOlder ? { id, tool, given, meta, isNewer: false } : null;
+    }
+    const isNewer =
+      revision === newestVersion &&
+      meta[PROTOCOL_VERSION_META_KEY] === newestVersion &&
+      headers.get('mcp-method') === method &&
+      headers.get('mcp-name') === name &&
+      isGood(envelope, message);
+    return isNewer ? { id, tool, given, meta, isNewer } : null;
+  };
+}
+
+/** Writes answers to plain calls, of the server whose public origin is `baseUrl`. */
+export function plainAnswers(baseUrl: string): (call: PlainCall, result: CallToolResult) => Response {
+  const serverInfo = JSON.stringify({ [SERVER_INFO_META_KEY]: { ...identity, icons: iconsOf(baseUrl) } });
+  const complete = `,"resultType":"complete","_meta":${serverInfo}`;
+  return ({ id, isNewer }, result) =>
+    new Response(
+      `{"result":{${resultText(result)}${isNewer ? complete : ''}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`,
+      { headers: { 'Content-Type': 'application/json' } },
+    );
+}
