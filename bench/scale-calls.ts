@@ -310,6 +310,7 @@ const restSamples: RestSamples = {
       'type=company&sort=displayName',
       'email=somebody@example.com&archived=true',
       'search=miller%20maria',
+      'search=miller&sort=displayName',
       'search=zzzz&archived=true',
     ].map((query) => ({ path: `/api/v1/contacts?${query}` })),
     ...(cursor ? [{ path: `/api/v1/contacts?cursor=${cursor}` }] : []),

@@ -166,6 +166,7 @@ CREATE TABLE public.answer_readings (
     CONSTRAINT answer_readings_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT answer_readings_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id)
 );
+CREATE INDEX answer_readings_by_person ON public.answer_readings USING btree (user_id, deal_id) INCLUDE (read_until);
 ALTER TABLE public.answer_readings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.answer_readings FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.answer_readings TO CURRENT_USER
@@ -208,6 +209,8 @@ CREATE TABLE public.api_keys (
     CONSTRAINT api_keys_scopes_check CHECK (cardinality(scopes) > 0 AND scopes <@ '{contacts:read,contacts:write,deals:read,deals:write,participants:read,participants:write,offers:read,ndas:read,questions:read,documents:read,documents:content,documents:write,qoe:read,qoe:write,conditions:read,conditions:write,findings:read,financing:read,events:read,webhooks:read,webhooks:write}'::text[])
 );
 CREATE INDEX api_keys_by_brokerage ON public.api_keys USING btree (brokerage_id, created_at DESC, id DESC);
+CREATE INDEX api_keys_by_creator ON public.api_keys USING btree (created_by);
+CREATE INDEX api_keys_by_revoker ON public.api_keys USING btree (revoked_by) WHERE revoked_by IS NOT NULL;
 ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.api_keys FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.api_keys TO CURRENT_USER
@@ -626,6 +629,7 @@ CREATE TABLE public.deal_stages (
     CONSTRAINT deal_stages_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id) DEFERRABLE INITIALLY DEFERRED,
     CONSTRAINT deal_stages_state_check CHECK (state = ANY (ARRAY['exclusivity'::text, 'diligence'::text, 'closing'::text]))
 );
+CREATE INDEX deal_stages_changed ON public.deal_stages USING btree (brokerage_id, updated_at);
 ALTER TABLE public.deal_stages ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.deal_stages FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.deal_stages TO CURRENT_USER
@@ -693,6 +697,7 @@ CREATE TABLE public.deals (
 );
 CREATE INDEX deals_by_author ON public.deals USING btree (created_by);
 CREATE INDEX deals_by_brokerage ON public.deals USING btree (organization_id, created_at DESC, id DESC);
+CREATE INDEX deals_changed_for_keys ON public.deals USING btree (organization_id, updated_at) WHERE keys_admitted;
 CREATE INDEX deals_for_keys ON public.deals USING btree (organization_id, created_at DESC, id DESC) WHERE keys_admitted;
 CREATE INDEX deals_in_order ON public.deals USING btree (id) INCLUDE (created_at, state, organization_id);
 ALTER TABLE public.deals ENABLE ROW LEVEL SECURITY;
@@ -1798,6 +1803,7 @@ CREATE TABLE vault.api_key_digests (
     CONSTRAINT api_key_digests_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id),
     CONSTRAINT api_key_digests_digest_check CHECK (length(digest) = 32)
 );
+CREATE INDEX api_key_digests_by_issuer ON vault.api_key_digests USING btree (issued_by);
 CREATE INDEX api_key_digests_by_key ON vault.api_key_digests USING btree (key_id);
 ALTER TABLE vault.api_key_digests ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.api_key_digests FORCE ROW LEVEL SECURITY;
@@ -2046,6 +2052,7 @@ CREATE TABLE vault.invitations (
     CONSTRAINT invitations_check CHECK (num_nonnulls(brokerage_id, participant_id) = 1),
     CONSTRAINT invitations_digest_check CHECK (length(digest) = 32)
 );
+CREATE INDEX invitations_by_expiry ON vault.invitations USING btree (expires_at);
 CREATE INDEX invitations_by_participant ON vault.invitations USING btree (participant_id) WHERE participant_id IS NOT NULL;
 CREATE INDEX invitations_by_user ON vault.invitations USING btree (user_id);
 ALTER TABLE vault.invitations ENABLE ROW LEVEL SECURITY;
@@ -2054,6 +2061,17 @@ CREATE POLICY as_owner ON vault.invitations TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE TRIGGER count_invitation AFTER INSERT ON vault.invitations FOR EACH ROW WHEN (new.mailed) EXECUTE FUNCTION app.count_invitation();
+
+CREATE TABLE vault.job_places (
+    job text NOT NULL,
+    place uuid,
+    CONSTRAINT job_places_pkey PRIMARY KEY (job)
+);
+ALTER TABLE vault.job_places ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.job_places FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.job_places TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
 
 CREATE TABLE vault.known_devices (
     digest bytea NOT NULL,
@@ -2065,6 +2083,7 @@ CREATE TABLE vault.known_devices (
     CONSTRAINT known_devices_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
     CONSTRAINT known_devices_digest_check CHECK (length(digest) = 32)
 );
+CREATE INDEX known_devices_by_use ON vault.known_devices USING btree (used_at);
 CREATE INDEX known_devices_by_user ON vault.known_devices USING btree (user_id);
 ALTER TABLE vault.known_devices ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.known_devices FORCE ROW LEVEL SECURITY;
@@ -2220,8 +2239,10 @@ CREATE INDEX outbox_by_deal ON vault.outbox USING btree (deal_id);
 CREATE INDEX outbox_by_end ON vault.outbox USING btree (COALESCE(sent_at, given_up_at)) WHERE COALESCE(sent_at, given_up_at) IS NOT NULL;
 CREATE INDEX outbox_by_link ON vault.outbox USING btree (link) WHERE link IS NOT NULL;
 CREATE INDEX outbox_by_recipient ON vault.outbox USING btree (recipient_id);
+CREATE INDEX outbox_given_up ON vault.outbox USING btree (given_up_at) WHERE given_up_at IS NOT NULL;
 CREATE INDEX outbox_of_brokerage ON vault.outbox USING btree (brokerage_id) WHERE brokerage_id IS NOT NULL;
 CREATE INDEX outbox_waiting ON vault.outbox USING btree (urgent DESC, next_attempt_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
+CREATE INDEX outbox_waiting_since ON vault.outbox USING btree (created_at) WHERE sent_at IS NULL AND given_up_at IS NULL;
 ALTER TABLE vault.outbox ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.outbox FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.outbox TO CURRENT_USER
@@ -2456,6 +2477,8 @@ CREATE TABLE vault.token_families (
 CREATE INDEX token_families_by_client ON vault.token_families USING btree (client_id) WHERE revoked_at IS NULL;
 CREATE INDEX token_families_by_end ON vault.token_families USING btree (ends_at);
 CREATE INDEX token_families_by_user ON vault.token_families USING btree (user_id, client_id) WHERE revoked_at IS NULL;
+CREATE INDEX token_families_of_people ON vault.token_families USING btree (user_id);
+CREATE INDEX token_families_revoked ON vault.token_families USING btree (revoked_at) WHERE revoked_at IS NOT NULL;
 ALTER TABLE vault.token_families ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.token_families FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.token_families TO CURRENT_USER
@@ -2582,6 +2605,43 @@ CREATE VIEW vault.caller AS
          LIMIT 1) sealed
   WHERE identity <> ''::text AND current_setting('dealkeep.seal'::text, true) = app.seal_of(identity, secret)
  LIMIT 1;
+
+CREATE VIEW vault.deals_told AS
+ SELECT d.id,
+    d.title,
+    s.state,
+    d.organization_id,
+    d.industry,
+    d.location,
+    d.summary,
+    d.asking_price,
+    d.currency,
+    d.needs_nda,
+    x.buyer_user_id AS exclusive_buyer_user_id,
+    x.granted_at AS exclusivity_granted_at,
+    x.expires_at AS exclusivity_expires_at,
+    d.closed_at,
+    d.created_at,
+    s.updated_at,
+    d.keys_admitted
+   FROM public.deals d
+     LEFT JOIN LATERAL ( SELECT g_1.state,
+            g_1.updated_at
+           FROM public.deal_stages g_1
+          WHERE g_1.deal_id = d.id
+         LIMIT 1) g ON true
+     LEFT JOIN LATERAL ( SELECT e.buyer_user_id,
+            e.granted_at,
+            e.expires_at
+           FROM public.exclusivities e
+          WHERE e.deal_id = d.id AND e.ended_at IS NULL AND (e.expires_at > app.now() OR g.state <> 'exclusivity'::text OR d.state = 'closed'::text)
+         LIMIT 1) x ON true
+     CROSS JOIN LATERAL ( SELECT
+                CASE
+                    WHEN g.state = 'exclusivity'::text AND x.buyer_user_id IS NULL THEN 'listed'::text
+                    ELSE COALESCE(g.state, d.state)
+                END AS state,
+            GREATEST(d.updated_at, g.updated_at) AS updated_at) s;
 
 CREATE VIEW vault.live_sessions AS
  SELECT s.id,
@@ -4729,13 +4789,18 @@ declare
   picked constant text := concat_ws(' and ',
     case when of_email is not null then 'c.email is not null and lower(c.email) = lower($2)' end,
     (select string_agg(format('app.contact_text(c.display_name, c.email, c.phone) like %L', pattern), ' and ') from unnest(patterns) pattern));
+  narrowed constant text := concat(case when since is not null then ' and c.updated_at >= $3' end,
+    case when after_key is not null then format(' and (%s, c.id) %s ($5::%s, $6)', key, case direction when 'desc' then '<' else '>' end,
+      case when sort = 'displayName' then 'text' else 'timestamptz' end) end);
+  in_order constant text := format('order by %1$s %2$s, c.id %2$s', key, direction);
   -- Of what is picked out by address or words, few are left: they are sorted.
-  ordered constant text := format('select c.*, (%1$s)::text as place from %2$s c where c.brokerage_id = $1 and %%s %3$s order by %1$s %4$s, c.id %4$s limit $7',
-    key, case when picked = '' then 'public.contacts' else 'picked' end,
-    concat(case when since is not null then ' and c.updated_at >= $3' end,
-      case when after_key is not null then format(' and (%s, c.id) %s ($5::%s, $6)', key, case direction when 'desc' then '<' else '>' end,
-        case when sort = 'displayName' then 'text' else 'timestamptz' end) end),
-    direction);
+  ordered constant text := format('select c.*, (%s)::text as place from %s c where c.brokerage_id = $1 and %%s %s %s limit $7',
+    key, case when picked = '' then 'public.contacts' else 'picked' end, narrowed, in_order);
+  fields constant text := 'c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into, c.created_at::timestamptz, c.updated_at::timestamptz, c.place';
+  -- Words are looked for in the contacts of all brokerages at once, by index. Where a brokerage has few, they are read instead.
+  few constant boolean := cardinality(patterns) > 0
+    and (select count(*) from (select from public.contacts c where c.brokerage_id = brokerage and c.archived_at is null limit 5001) c) <= 5000
+    and (select count(*) from (select from public.contacts c where c.brokerage_id = brokerage and c.archived_at is not null limit 5001) c) <= 5000;
   parts text;
 begin
   if brokerage is null then
@@ -4748,13 +4813,27 @@ begin
      union all select null where of_type is null and (sort <> 'updatedAt' or picked <> '')
      union all select format('c.type = %L', one) from unnest('{company,person}'::text[]) one where of_type is null and sort = 'updatedAt' and picked = '') t
   where archived = any (a.of);
+  -- What is frequent is found among the first.
+  if cardinality(patterns) > 0 and not few and archived <> 'true' then
+    return query execute format(
+      'with first as materialized (
+         select c.*, (%s)::text as place from public.contacts c where c.brokerage_id = $1 and %s %s %s limit 1000),
+       near as materialized (select c.* from first c where %s %s limit $7)
+       select %s from near c where (select count(*) from near) >= $7 %s',
+      key, concat_ws(' and ', case archived when 'only' then 'c.archived_at is not null' else 'c.archived_at is null' end, case when of_type is not null then 'c.type = $4' end),
+      narrowed, in_order, picked, in_order, fields, in_order)
+      using brokerage, of_email, since, of_type, after_key, after_id, most;
+    if found then
+      return;
+    end if;
+  end if;
   return query execute format(
-    '%s select c.id, c.type, c.display_name, c.email, c.phone, c.external_id, c.archived_at::timestamptz, c.merged_into, c.created_at::timestamptz,
-       c.updated_at::timestamptz, c.place from (%s) c order by %s %s, c.id %s limit $7',
+    '%s select %s from (%s) c %s limit $7',
     case when picked <> '' then format('with picked as materialized (%s)', (
-      select string_agg(format('select c.* from public.contacts c where c.brokerage_id = $1 and c.archived_at is %s null and %s', a.is_not, picked), ' union all ')
+      select string_agg(format('select c.* from (select c.* from public.contacts c where c.brokerage_id = $1 and c.archived_at is %s null %s) c where %s',
+        a.is_not, case when few then 'offset 0' end, picked), ' union all ')
       from (values ('', '{false,true}'::text[]), ('not', '{only,true}')) a (is_not, of) where archived = any (a.of))) end,
-    parts, key, direction, direction)
+    fields, parts, in_order)
     using brokerage, of_email, since, of_type, after_key, after_id, most;
 end
 $function$;
@@ -5449,25 +5528,38 @@ declare
   brokerage constant uuid := app.key_brokerage('deals:read');
   last_at constant timestamptz := coalesce(after_at, 'infinity');
   last_id constant uuid := coalesce(after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+  changed uuid[];
 begin
-  -- A lapsed exclusivity leaves the deal listed, as app.state_now has it.
+  if updated_since is not null then
+    changed := array(
+      (select d.id from public.deals d where d.organization_id = brokerage and d.keys_admitted and d.updated_at >= updated_since limit 1001)
+      union
+      (select g.deal_id from public.deal_stages g where g.brokerage_id = brokerage and g.updated_at >= updated_since limit 1001));
+  end if;
+  if cardinality(changed) <= 1000 then
+    return query
+      select d.id, d.title, d.state, d.organization_id, d.industry, d.location, d.summary, d.asking_price, d.currency, d.needs_nda,
+        d.exclusive_buyer_user_id, d.exclusivity_granted_at, d.exclusivity_expires_at, d.closed_at, d.created_at, d.updated_at
+      from unnest(changed) one cross join lateral (select t.* from vault.deals_told t where t.id = one limit 1) d
+      where d.organization_id = brokerage and d.keys_admitted
+        and (d.created_at, d.id) < (last_at, last_id)
+        and (patterns is null or lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))
+        and (in_state is null or d.state = in_state)
+        and d.updated_at >= updated_since
+      order by d.created_at desc, d.id desc
+      limit most;
+    return;
+  end if;
+  -- Of many that have changed some are found soon in the order of the list.
   return query
-    select d.id, d.title, s.state, d.organization_id, d.industry, d.location, d.summary, d.asking_price, d.currency, d.needs_nda,
-      x.buyer_user_id, x.granted_at, x.expires_at, d.closed_at, d.created_at, s.updated_at
-    from public.deals d
-    left join lateral (select g.state, g.updated_at from public.deal_stages g where g.deal_id = d.id limit 1) g on true
-    left join lateral (
-      select e.buyer_user_id, e.granted_at, e.expires_at from public.exclusivities e
-      where e.deal_id = d.id and e.ended_at is null and (e.expires_at > app.now() or g.state <> 'exclusivity' or d.state = 'closed')
-      limit 1) x on true
-    cross join lateral (select
-      case when g.state = 'exclusivity' and x.buyer_user_id is null then 'listed' else coalesce(g.state, d.state) end as state,
-      greatest(d.updated_at, g.updated_at) as updated_at) s
+    select d.id, d.title, d.state, d.organization_id, d.industry, d.location, d.summary, d.asking_price, d.currency, d.needs_nda,
+      d.exclusive_buyer_user_id, d.exclusivity_granted_at, d.exclusivity_expires_at, d.closed_at, d.created_at, d.updated_at
+    from vault.deals_told d
     where d.organization_id = brokerage and d.keys_admitted
       and (d.created_at, d.id) < (last_at, last_id)
       and (patterns is null or lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))
-      and (in_state is null or s.state = in_state)
-      and (updated_since is null or s.updated_at >= updated_since)
+      and (in_state is null or d.state = in_state)
+      and (updated_since is null or d.updated_at >= updated_since)
     order by d.created_at desc, d.id desc
     limit most;
 end
@@ -8791,9 +8883,11 @@ CREATE OR REPLACE FUNCTION app.mail_counts()
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select count(*) filter (where o.given_up_at is null), count(*) filter (where o.given_up_at is not null),
-    coalesce(extract(epoch from app.now() - min(o.created_at) filter (where o.given_up_at is null)), 0)::float8
-  from vault.outbox o where o.sent_at is null
+  select w.waiting, (select count(*) from (select from vault.outbox o where o.given_up_at is not null limit 10000) u),
+    coalesce(extract(epoch from app.now() - w.oldest), 0)::float8
+  from (
+    select count(*) as waiting, min(o.created_at) as oldest
+    from (select o.created_at from vault.outbox o where o.sent_at is null and o.given_up_at is null order by o.created_at limit 10000) o) w
 $function$;
 GRANT EXECUTE ON FUNCTION app.mail_counts() TO dealkeep_server;
 
@@ -9615,10 +9709,9 @@ begin
   end if;
   for one in
     select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at from vault.notifications n
-    where n.user_id = me and (after_at is null or (n.at, n.id) < (after_at, after_id)) and (n.deal_id is null or exists (
-      select from vault.parts p join public.deals d on d.id = p.deal_id
-      where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer')
-        and d.organization_id <> all (barred)))
+    where n.user_id = me and (after_at is null or (n.at, n.id) < (after_at, after_id)) and (n.deal_id is null or (
+      select d.organization_id <> all (barred) from vault.parts p join public.deals d on d.id = p.deal_id
+      where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer') limit 1))
     order by n.at desc, n.id desc limit 200
   loop
     exit when told >= most;
@@ -10538,7 +10631,11 @@ begin
   total := total + gone;
   -- What a node was about to forget when it was stopped.
   perform app.forget_answers(60000);
-  delete from vault.token_families f where f.ends_at <= now or f.revoked_at <= now - interval '1 day';
+  -- Each by its index.
+  delete from vault.token_families f where f.ends_at <= now;
+  get diagnostics gone = row_count;
+  total := total + gone;
+  delete from vault.token_families f where f.revoked_at <= now - interval '1 day';
   get diagnostics gone = row_count;
   return total + gone;
 end
@@ -10552,21 +10649,33 @@ CREATE OR REPLACE FUNCTION app.purge_changes()
  SET search_path TO ''
 AS $function$
 declare
+  before constant timestamptz := app.now() - interval '31 days';
   of_brokerage uuid;
+  reached uuid;
+  seen int := 0;
   purged int := 0;
   part int;
 begin
+  select p.place into reached from vault.job_places p where p.job = 'purge_changes' for update skip locked;
+  if not found then
+    return 0;
+  end if;
   for of_brokerage in
-    select b.id from public.brokerages b
-    where (select f.at from public.change_events f where f.brokerage_id = b.id order by f.seq limit 1) < app.now() - interval '31 days'
+    select b.id from public.brokerages b where b.id > coalesce(reached, '00000000-0000-0000-0000-000000000000') order by b.id limit 1000
   loop
-    delete from public.change_events e
-      where e.brokerage_id = of_brokerage and e.at < app.now() - interval '31 days'
-        and e.seq <= (select max(o.seq) from (
-          select f.seq from public.change_events f where f.brokerage_id = of_brokerage order by f.seq limit 10000) o);
-    get diagnostics part = row_count;
-    purged := purged + part;
+    seen := seen + 1;
+    if (select f.at from public.change_events f where f.brokerage_id = of_brokerage order by f.seq limit 1) < before then
+      delete from public.change_events e
+        where e.brokerage_id = of_brokerage and e.at < before
+          and e.seq <= (select max(o.seq) from (
+            select f.seq from public.change_events f where f.brokerage_id = of_brokerage order by f.seq limit 100000) o);
+      get diagnostics part = row_count;
+      purged := purged + part;
+    end if;
+    reached := of_brokerage;
+    exit when purged >= 200000;
   end loop;
+  update vault.job_places p set place = case when seen = 1000 or purged >= 200000 then reached end where p.job = 'purge_changes';
   return purged;
 end
 $function$;
@@ -10645,12 +10754,20 @@ AS $function$
 declare
   purged int := 0;
   part int;
+  place uuid;
+  reach uuid;
 begin
-  delete from vault.sessions s
-    where s.ended_at < app.now() - interval '1 day' or s.created_at < app.now() - interval '31 days'
-      or s.last_seen_at < app.now() - interval '2 days';
-  get diagnostics part = row_count;
-  purged := purged + part;
+  select p.place into place from vault.job_places p where p.job = 'purge_sign_in' for update skip locked;
+  if found then
+    place := coalesce(place, '00000000-0000-0000-0000-000000000000');
+    reach := (select s.id from vault.sessions s where s.id > place order by s.id offset 4999 limit 1);
+    delete from vault.sessions s
+      where s.id > place and s.id <= coalesce(reach, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
+        and (s.ended_at < app.now() - interval '1 day' or s.created_at < app.now() - interval '31 days' or s.last_seen_at < app.now() - interval '2 days');
+    get diagnostics part = row_count;
+    purged := purged + part;
+    update vault.job_places p set place = reach where p.job = 'purge_sign_in';
+  end if;
   delete from vault.sign_in_steps s where s.expires_at <= app.now();
   get diagnostics part = row_count;
   purged := purged + part;
@@ -12220,10 +12337,11 @@ CREATE OR REPLACE FUNCTION app.service_state()
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select count(*), count(*) filter (where e.last_error is not null), min(e.at), max(b.last_success_at), max(b.last_failure_at)
-  from (select) one
+  select e.waiting, e.failing, e.oldest, b.last_success_at, b.last_failure_at
+  from (
+    select count(*) as waiting, count(*) filter (where e.last_error is not null) as failing, min(e.at) as oldest
+    from (select e.at, e.last_error from vault.events e order by e.id limit 10000) e) e
   left join app.job_runs b on b.job = 'backup'
-  left join vault.events e on true
 $function$;
 GRANT EXECUTE ON FUNCTION app.service_state() TO dealkeep_server;
 
@@ -13146,10 +13264,9 @@ begin
   for one in
     select l.* from (
       select n.deal_id, n.subject, n.subject_id from vault.notifications n
-      where n.user_id = me and n.read_at is null and (n.deal_id is null or exists (
-        select from vault.parts p join public.deals d on d.id = p.deal_id
-        where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer')
-          and d.organization_id <> all (barred)))
+      where n.user_id = me and n.read_at is null and (n.deal_id is null or (
+        select d.organization_id <> all (barred) from vault.parts p join public.deals d on d.id = p.deal_id
+        where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer') limit 1))
       order by n.at desc, n.id desc limit 100) l
     order by l.deal_id nulls first
   loop
@@ -13927,3 +14044,5 @@ $function$;
 -- 01cb040b026879f0f01634e075c48a99cb87e1b5cc4f4c016edc9f26c2f89977  178_offers_taken_apart_once.sql
 -- 7e1125fe533114e9545d620d6273023140dbbb27568dd8009dc9523bd2941324  179_one_record_a_call.sql
 -- 8d0701295590a11869eab8b1011ff2fb647ff7e587b9d79eb09be591f2afc9d6  183_deals_that_are_asked_for.sql
+-- 7d86e8bf214cd332d90d28e33caf3ef143c5d2de360aacf8460909338bea87b9  184_indexes_for_what_grew.sql
+-- 23c1873f5f81152b22a76f1567c1276ac27aca6fa65f91cf568f312c182cb09e  192_cost_of_what_is_asked.sql

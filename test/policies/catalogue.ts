@@ -125,6 +125,7 @@ const withoutTenant: Readonly<Record<string, string>> = {
   'vault.change_stream': 'of the installation',
   'vault.cursor_secret': 'of the installation',
   'vault.document_store': 'of the installation',
+  'vault.job_places': 'of the installation',
   'vault.legal_holds': 'of the operator: a person, a deal or a brokerage',
   'vault.seal': 'of the installation',
   'vault.set_up_links': 'of the installation, which has no brokerage yet',

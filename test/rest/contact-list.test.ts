@@ -29,11 +29,11 @@ afterAll(() => service.close());
 
 type Reply = Awaited<ReturnType<typeof get>>;
 
-async function walk(query: string, limit = 7): Promise<ContactRecord[]> {
+async function walk(query: string, limit = 7, ask = get): Promise<ContactRecord[]> {
   const seen: ContactRecord[] = [];
   let cursor: string | null = null;
   do {
-    const page: Reply = await get(
+    const page: Reply = await ask(
       'GET',
       `/contacts?limit=${limit}&${query}${cursor === null ? '' : `&cursor=${cursor}`}`,
     );
@@ -91,6 +91,55 @@ test.each([
   const whole = await walk(`${query}&expand=record`);
   expect(whole.map(({ externalId: _e, archivedAt: _a, mergedInto: _m, ...contact }) => contact)).toEqual(plain);
   if (whole.length > 0) expect(whole[0]!.externalId).toMatch(/^x-\d+$/);
+});
+
+test('of more contacts than are read for a word, those that have it are told as of few', async () => {
+  const large = await brokerage(service);
+  const ask = as(await large.key(), service.restUrl);
+  // Of the word "often" every third has it, of "seldom" every thousandth, and "late" the hundred that were made first.
+  await service.sql(
+    `insert into contacts (brokerage_id, type, display_name, email, created_at, updated_at, archived_at)
+     select $1, case when n % 7 = 0 then 'company' else 'person' end,
+       concat(lpad((n * 7919 % 5600)::text, 4, '0'), case when n % 3 = 0 then ' often' end, case when n % 1000 = 1 then ' seldom' end,
+         case when n <= 100 then ' late' end),
+       case when n % 3 = 0 then 'often@example.test' end, '2026-01-01'::timestamptz + n * interval '1 minute',
+       '2026-02-01'::timestamptz + (n * 37 % 5600) * interval '1 ms', case when n % 50 = 0 then '2026-03-01'::timestamptz end
+     from generate_series(1, 5600) n`,
+    [large.id],
+  );
+  const orders = {
+    '': 'created_at desc, id desc',
+    'sort=displayName': '"left"(lower(display_name), 100), id',
+    'sort=updatedAt': 'updated_at, id',
+  };
+  const archives = {
+    'archived=false': 'archived_at is null',
+    'archived=only': 'archived_at is not null',
+    'archived=true': 'true',
+  };
+  for (const [sort, order] of Object.entries(orders))
+    for (const [archived, condition] of Object.entries(archives))
+      for (const [more, also] of [
+        ['search=often', `display_name like '%often%'`],
+        ['search=often&type=company', `display_name like '%often%' and type = 'company'`],
+        ['search=seldom', `display_name like '%seldom%'`],
+        ['search=late', `display_name like '%late%'`],
+        ['search=often%20late', `display_name like '%often%late%'`],
+        ['search=never', 'false'],
+        ['email=often@example.test', `email is not null`],
+      ]) {
+        const expected = await service.sql<{ id: string }>(
+          `select id from contacts where brokerage_id = $1 and ${condition} and ${also} order by ${order} limit 450`,
+          [large.id],
+        );
+        const found = await walk(`${more}&${archived}&${sort}`, 200, ask);
+        expect([more, archived, sort, found.slice(0, 450).map(({ id }) => id)]).toEqual([
+          more,
+          archived,
+          sort,
+          expected.map(({ id }) => id),
+        ]);
+      }
 });
 
 test('what changes while one reads comes at the end, so that whoever syncs sees the last of everything', async () => {

@@ -145,3 +145,32 @@ test(
     expect(await counts(old)).toEqual([]);
   },
 );
+
+test('a job that looks at a part each time goes on where it stopped, and begins anew when it is through', async () => {
+  const { database, sql, clock } = service;
+  await sql(seeds['vault.sessions']!);
+  const [made] = await sql<{ id: string }>('select id from vault.sessions order by id limit 1');
+  clock.advance(366 * 86_400_000);
+  const run = async (name: string) => {
+    for (const { name: one, job } of scheduledJobs) if (one === name) await database.run(job());
+  };
+  const left = async (table: string) =>
+    (await sql<{ rows: number }>(`select count(*)::int as rows from ${table}`))[0]!.rows;
+  await sql(`update vault.job_places set place = $1`, [made!.id]);
+  await run('purge_sign_in');
+  expect(await left('vault.sessions')).toBe(1);
+  await run('purge_sign_in');
+  expect(await left('vault.sessions')).toBe(0);
+
+  const [brokerage] = await sql<{ id: string }>('select id from brokerages order by id desc limit 1');
+  await sql(
+    `insert into change_events (brokerage_id, object_type, object_id, change) select $1, 'contact', app.uuid_v7(), 'created' from generate_series(1, 3)`,
+    [brokerage!.id],
+  );
+  clock.advance(32 * 86_400_000);
+  await sql(`update vault.job_places set place = $1`, [brokerage!.id]);
+  await run('purge_changes');
+  expect(await left('change_events')).toBe(3);
+  await run('purge_changes');
+  expect(await left('change_events')).toBe(0);
+});

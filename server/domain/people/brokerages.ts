@@ -23,14 +23,18 @@ export interface BrokerageOfCaller {
   logo_at: string | null;
 }
 
-/** A brokerage of which the caller is an active member, or null. */
+/**
+ * A brokerage of which the caller is an active member, or null. The roles are those of all members: what a caller is not a member of is known by
+ * them before the policy puts together the brokerages of all their deals.
+ */
 export const brokerageOfCaller = row<BrokerageOfCaller, [id: string]>(
   'brokerage_of_caller',
   `select b.id, b.slug, b.name, b.created_at, b.requires_second_factor, b.admit_keys_by_default, m.role, d.due_at as deleted_at, d.asked_by as deletion_asked_by,
      l.updated_at as logo_at
    from brokerages b join members m on m.brokerage_id = b.id left join app.brokerage_deletion(b.id) d on true
      left join brokerage_logos l on l.brokerage_id = b.id
-   where b.id = $1 and m.user_id = (select app.user_id()) and m.status = 'active'`,
+   where b.id = $1 and b.id = any ((select app.brokerages_as('admin', 'broker', 'staff'))::uuid[])
+     and m.user_id = (select app.user_id()) and m.status = 'active'`,
 );
 
 const rename = row<{ id: string }>(
