@@ -5,10 +5,11 @@
  * keep coming, those that have waited too long are refused. A burst that is over by then is answered whole. Nothing of a request is
  * looked at before its turn but its first lines.
  *
- * Once somebody was refused, the line is kept short for two seconds: no more wait than are answered soon at the pace at which
- * answers end, so that whoever gets a place in it is answered about as soon as at other times; for whom there is none, they are
- * refused at once, which costs least before anything is made of their request. Then more are let wait for a moment: when they
- * find room, the line is as it was before, else it stays short.
+ * Once somebody was refused, the line is kept short for two seconds: half as many are answered at once, and no more wait than are
+ * answered soon at the pace at which answers end, so that whoever gets a place in it is answered about as soon as at other times; for
+ * whom there is none, they are refused at once, which costs least before anything is made of their request. Then more are let
+ * wait for a moment: when they find room, the line is as it was before, else those who are too many are refused at once and
+ * it stays short.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -62,7 +63,7 @@ const usualBurstMillis = 1_000;
 const calmMillis = 8_000;
 /** For how long the line is kept short after somebody was refused, and then for how long is looked if it has to stay so, in milliseconds. */
 const shortMillis = 2_000;
-const lookMillis = 20;
+const lookMillis = 200;
 const usualSoonMillis = 25;
 /** Over how long the pace is measured, in milliseconds. */
 const paceMillis = 100;
@@ -103,13 +104,13 @@ export function openLoadShedding(
   { atOnce, waitMillis, burstMillis = usualBurstMillis, soonMillis = usualSoonMillis }: LoadLimits,
   log: Logger,
 ): LoadShedding {
-  /** Of one credential: so that what others ask for is always being answered as well. */
-  const share = Math.max(1, Math.ceil(atOnce / 2));
   const answering = new Map<ServerResponse, { credential: string; request: IncomingMessage }>();
   const answeringFor = new Counts();
   const waitingFor = new Counts();
   /** More than this is many. */
   const many = 2 * atOnce;
+  /** How many are answered at once while the line is short: each then waits half as long for its turns of the event loop and of PostgreSQL. */
+  const fewAtOnce = Math.ceil(atOnce / 2);
   /** In the order in which they came. */
   let line: Waiting[] = [];
   let sweeping: NodeJS.Timeout | undefined;
@@ -155,13 +156,16 @@ export function openLoadShedding(
   }
 
   const turnsTaken = (): number => answering.size - Math.min(resting, answering.size);
-  const isFull = (): boolean => turnsTaken() >= atOnce;
-  const hasShare = (credential: string): boolean => answeringFor.of(credential) < share;
+  const turnsAt = (now: number): number => (now < shortUntil ? fewAtOnce : atOnce);
+  const isFull = (now: number): boolean => turnsTaken() >= turnsAt(now);
+  /** One credential has half of the turns at most, so that what others ask for is always being answered as well. */
+  const hasShare = (credential: string, now: number): boolean =>
+    answeringFor.of(credential) < Math.ceil(turnsAt(now) / 2);
 
   /** Whether one more can be answered now. */
   function mayBegin(credential: string, now: number): boolean {
-    if (isFull() || !hasShare(credential)) look(now);
-    return !isFull() && hasShare(credential);
+    if (isFull(now) || !hasShare(credential, now)) look(now);
+    return !isFull(now) && hasShare(credential, now);
   }
 
   // One function for all responses: an answer may stay open for long.
@@ -189,16 +193,17 @@ export function openLoadShedding(
   }
 
   /** Where in the line the next one stands whose credential has turns left, or -1. */
-  function nextAt(): number {
-    const may = ({ credential }: Waiting) => hasShare(credential);
-    return line.length > many ? line.findLastIndex(may) : line.findIndex(may);
+  function nextAt(now: number): number {
+    const may = ({ credential }: Waiting) => hasShare(credential, now);
+    const enough = now < shortUntil + lookMillis ? fewAtOnce : many;
+    return line.length > enough ? line.findLastIndex(may) : line.findIndex(may);
   }
 
   function next(): void {
     const now = performance.now();
-    if (line.length > 0 && isFull()) look(now);
-    while (line.length > 0 && !isFull()) {
-      const at = nextAt();
+    if (line.length > 0 && isFull(now)) look(now);
+    while (line.length > 0 && !isFull(now)) {
+      const at = nextAt(now);
       if (at < 0) return;
       const waiting = leave(at);
       // Gone meanwhile.
@@ -210,8 +215,8 @@ export function openLoadShedding(
   /** How many may wait while the line is short: as many as have their turn soon, but some in any case, so that no turn stays empty. */
   function fewPlaces(now: number): number {
     measurePace(now);
-    if (pace === null) return atOnce;
-    return Math.max(Math.ceil(atOnce / 8), Math.min(atOnce, Math.ceil(pace * soonMillis) - turnsTaken()));
+    if (pace === null) return fewAtOnce;
+    return Math.max(Math.ceil(atOnce / 8), Math.min(fewAtOnce, Math.ceil(pace * soonMillis) - turnsTaken()));
   }
 
   function keepShort(now: number): void {
@@ -232,12 +237,13 @@ export function openLoadShedding(
 
   /** One more has come: of those who have waited long, up to two go, so that a line that grows becomes short again. */
   function makeRoom(now: number): void {
-    const enough = Math.min(places(now), many);
+    const isShort = now < shortUntil;
+    const enough = isShort ? fewAtOnce : many;
     const isBurst = now - longSince < burstMillis && now - shortUntil > calmMillis;
     for (let gone = 0; gone < 2 && line.length > enough; gone += 1) {
-      const isLate = !isBurst && line[0] !== undefined && now - line[0].since >= hurriedMillis;
+      const isLate = !isBurst && line[0] !== undefined && (isShort || now - line[0].since >= hurriedMillis);
       if (!isLate && line.length <= mostWaiting) return;
-      keepShort(now);
+      if (!isShort) keepShort(now);
       leave(0).refuse();
     }
   }
