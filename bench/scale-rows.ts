@@ -396,6 +396,10 @@ export const dealRows: readonly string[] = [
   `insert into vault.own_activity (user_id, deal_id, at, record_id)
      select case k when 9 then ${broker} else bench.buyer_of(n, 1) end, ${id('deal', 'n')}, ${made('k * 24')}, ${id('record', 'n * 100 + k')}
      from generate_series($1::bigint, $2::bigint) n, generate_series(8, 9) k`,
+  `insert into vault.deals_of_people
+     select p.* from vault.deals_of_parts p where p.deal_id between ${id('deal', '$1::bigint')} and ${id('deal', '$2::bigint')}`,
+  `insert into vault.answers_of_people
+     select p.* from vault.answers_of_parts p where p.deal_id between ${id('deal', '$1::bigint')} and ${id('deal', '$2::bigint')}`,
   ...(['closing_conditions', 'exclusivities', 'ndas', 'offers'] as const).map(
     (table) => `insert into vault.reminders (subject, subject_id, deal_id, kind, remind_at, due_at)
      select '${table}', t.id, t.deal_id, r.kind, r.remind_at, r.due_at

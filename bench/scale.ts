@@ -273,7 +273,7 @@ const help = `npm run bench -- scale [--deals N] [--keep DIR] [--against FILE] [
   --against FILE  what an earlier run on a smaller platform wrote: tells what has grown
   --out FILE      where to write what is found, for --against (DIR/scale.json with --keep)
   --people a,b    whom to measure, or all (${usual.join(', ')})
-  --only text     only calls whose name has this text
+  --only text     only calls whose name has this text, or one of these where it is given more than once
   --no-plans      leave out the search for plans that scan a table of the platform
   --no-times      search for such plans alone
 `;
@@ -288,7 +288,7 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
       against: { type: 'string' },
       out: { type: 'string' },
       people: { type: 'string' },
-      only: { type: 'string' },
+      only: { type: 'string', multiple: true },
       'no-plans': { type: 'boolean', default: false },
       'no-times': { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
@@ -323,7 +323,8 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     const routes = await routesOf({ ...env, DATABASE_URL: databaseUrl, RATE_LIMIT_STORE: 'memory' }, platform);
     const chosen = values.people === undefined ? usual : values.people.split(',');
     const people = platform.people.filter(({ name }) => values.people === 'all' || chosen.includes(name));
-    const only = ({ name }: { name: string }) => values.only === undefined || name.includes(values.only);
+    const only = ({ name }: { name: string }) =>
+      values.only === undefined || values.only.some((text) => name.includes(text));
     const database = openDatabase({ connection: platform.postgres.server, poolSize: 1 });
     const asked = (await plans(platform, routes, people, database)).map(({ who, calls }) => ({
       who,

@@ -167,6 +167,7 @@ CREATE TABLE public.answer_readings (
     CONSTRAINT answer_readings_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id)
 );
 CREATE INDEX answer_readings_by_person ON public.answer_readings USING btree (user_id, deal_id) INCLUDE (read_until);
+CREATE INDEX answer_readings_by_user ON public.answer_readings USING btree (user_id, deal_id) INCLUDE (read_until);
 ALTER TABLE public.answer_readings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.answer_readings FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.answer_readings TO CURRENT_USER
@@ -640,6 +641,7 @@ CREATE POLICY all_but_other_buyers_see_it ON public.deal_stages FOR SELECT TO de
    FROM public.deals d
   WHERE d.id = deal_stages.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_stages FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'deal_id');
+CREATE TRIGGER change_deals_of_people AFTER INSERT OR DELETE OR UPDATE ON public.deal_stages FOR EACH ROW EXECUTE FUNCTION app.change_deals_of_people();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.deal_stages REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
 CREATE TRIGGER note_new AFTER INSERT ON public.deal_stages REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
 CREATE TRIGGER note_removed AFTER DELETE ON public.deal_stages REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
@@ -712,6 +714,7 @@ CREATE POLICY brokers_change_it ON public.deals FOR UPDATE TO dealkeep_server
 CREATE TRIGGER a_keep_closed BEFORE UPDATE ON public.deals FOR EACH ROW WHEN (old.state = 'closed'::text AND old.keys_admitted = new.keys_admitted) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE ON public.deals FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'id');
 CREATE TRIGGER announce_update AFTER UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.* AND old.keys_admitted = new.keys_admitted) EXECUTE FUNCTION app.announce('deal', 'id');
+CREATE TRIGGER change_deals_of_people AFTER UPDATE ON public.deals FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.*) EXECUTE FUNCTION app.change_deals_of_people('id');
 CREATE TRIGGER end_exclusivity AFTER UPDATE OF state ON public.deals FOR EACH ROW EXECUTE FUNCTION app.end_exclusivity_with_deal();
 CREATE TRIGGER keep_tenant BEFORE UPDATE OF organization_id ON public.deals FOR EACH ROW WHEN (new.organization_id <> old.organization_id) EXECUTE FUNCTION app.keep_tenant();
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.deals FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('100', 'deals');
@@ -852,6 +855,7 @@ CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.exclusivities FOR EA
 CREATE TRIGGER accept_offer AFTER INSERT ON public.exclusivities FOR EACH ROW WHEN (new.offer_id IS NOT NULL) EXECUTE FUNCTION app.accept_offer_with_exclusivity();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.announce('deal', 'id');
 CREATE TRIGGER begin_it BEFORE INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.begin_exclusivity();
+CREATE TRIGGER change_deals_of_people AFTER INSERT OR DELETE OR UPDATE ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.change_deals_of_people('lock');
 CREATE TRIGGER check_offer BEFORE INSERT ON public.exclusivities FOR EACH ROW WHEN (new.offer_id IS NOT NULL) EXECUTE FUNCTION app.check_accepted_offer();
 CREATE TRIGGER keep BEFORE UPDATE ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_exclusivity();
 CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
@@ -1306,6 +1310,8 @@ CREATE TRIGGER check_acceptance BEFORE UPDATE OF status ON public.participants F
 CREATE TRIGGER check_advised BEFORE INSERT OR UPDATE OF advises ON public.participants FOR EACH ROW WHEN (new.advises IS NOT NULL) EXECUTE FUNCTION app.check_advised();
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.check_move('participant', 'status');
 CREATE TRIGGER forget_visits AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.forget_visits();
+CREATE TRIGGER keep_answers_of_people AFTER INSERT OR DELETE OR UPDATE OF user_id, deal_id, status, advises ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_answers_of_people();
+CREATE TRIGGER keep_deals_of_people AFTER INSERT OR DELETE OR UPDATE OF user_id, deal_id, status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_deals_of_people();
 CREATE TRIGGER leave_workspace AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.leave_workspace();
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('1000', 'people on deals');
 CREATE TRIGGER narrow_again AFTER INSERT OR UPDATE ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.narrow_again();
@@ -1583,6 +1589,8 @@ CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.questio
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.announce('questions', 'id');
 CREATE TRIGGER check_a_move BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_move('question', 'status');
 CREATE TRIGGER check_b_mover BEFORE UPDATE ON public.questions FOR EACH ROW EXECUTE FUNCTION app.check_question_mover();
+CREATE TRIGGER note_answer AFTER INSERT ON public.questions FOR EACH ROW WHEN (new.status = 'distributed'::text) EXECUTE FUNCTION app.note_answer();
+CREATE TRIGGER note_answer_later AFTER UPDATE OF status, distributed_at, participant_id ON public.questions FOR EACH ROW WHEN (new.status = 'distributed'::text) EXECUTE FUNCTION app.note_answer();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.questions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('question');
 CREATE TRIGGER note_new AFTER INSERT ON public.questions REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('question');
 CREATE TRIGGER note_removed AFTER DELETE ON public.questions REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('question');
@@ -1791,6 +1799,18 @@ CREATE POLICY as_owner ON vault.address_changes TO CURRENT_USER
     WITH CHECK (true);
 CREATE TRIGGER count_address_change AFTER INSERT OR UPDATE ON vault.address_changes FOR EACH ROW EXECUTE FUNCTION app.count_address_change();
 
+CREATE TABLE vault.answers_of_people (
+    user_id uuid NOT NULL,
+    deal_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT answers_of_people_pkey PRIMARY KEY (user_id, deal_id) INCLUDE (at)
+);
+ALTER TABLE vault.answers_of_people ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.answers_of_people FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.answers_of_people TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.api_key_digests (
     digest bytea NOT NULL,
     key_id uuid NOT NULL,
@@ -1979,6 +1999,32 @@ CREATE POLICY as_owner ON vault.deal_notification_choices TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON vault.deal_notification_choices FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
+
+CREATE TABLE vault.deals_of_people (
+    user_id uuid NOT NULL,
+    deal_id uuid NOT NULL,
+    organization_id uuid NOT NULL,
+    title text NOT NULL,
+    industry text,
+    location text,
+    asking_price numeric(20,4),
+    state text NOT NULL,
+    closed_at timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    updated_at timestamp with time zone NOT NULL,
+    stage text,
+    stage_updated_at timestamp with time zone,
+    holder_id uuid,
+    buyer_user_id uuid,
+    granted_at timestamp with time zone,
+    expires_at timestamp with time zone,
+    CONSTRAINT deals_of_people_pkey PRIMARY KEY (user_id, deal_id) INCLUDE (organization_id, title, industry, location, asking_price, state, closed_at, created_at, updated_at, stage, stage_updated_at, holder_id, buyer_user_id, granted_at, expires_at)
+);
+ALTER TABLE vault.deals_of_people ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.deals_of_people FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.deals_of_people TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
 
 CREATE TABLE vault.document_store (
     only_one boolean DEFAULT true NOT NULL,
@@ -2594,6 +2640,15 @@ CREATE VIEW vault.active_ndas AS
    FROM public.ndas n
   WHERE status = 'active'::text AND (expires_at IS NULL OR expires_at > app.now());
 
+CREATE VIEW vault.answers_of_parts AS
+ SELECT p.user_id,
+    p.deal_id,
+    max(COALESCE(q.distributed_at, '-infinity'::timestamp with time zone)) AS at
+   FROM public.participants p
+     JOIN public.questions q ON q.participant_id = COALESCE(p.advises, p.id) AND q.status = 'distributed'::text
+  WHERE p.status = 'active'::text
+  GROUP BY p.user_id, p.deal_id;
+
 CREATE VIEW vault.caller AS
  SELECT NULLIF(split_part(identity, ','::text, 1), ''::text)::uuid AS user_id,
     app.barred_in(identity) AS barred,
@@ -2605,6 +2660,30 @@ CREATE VIEW vault.caller AS
          LIMIT 1) sealed
   WHERE identity <> ''::text AND current_setting('dealkeep.seal'::text, true) = app.seal_of(identity, secret)
  LIMIT 1;
+
+CREATE VIEW vault.deals_of_parts AS
+ SELECT p.user_id,
+    p.deal_id,
+    d.organization_id,
+    d.title,
+    d.industry,
+    d.location,
+    d.asking_price,
+    d.state,
+    d.closed_at,
+    d.created_at,
+    d.updated_at,
+    g.state AS stage,
+    g.updated_at AS stage_updated_at,
+    x.participant_id AS holder_id,
+    x.buyer_user_id,
+    x.granted_at,
+    x.expires_at
+   FROM public.participants p
+     JOIN public.deals d ON d.id = p.deal_id
+     LEFT JOIN public.deal_stages g ON g.deal_id = d.id
+     LEFT JOIN public.exclusivities x ON x.deal_id = d.id AND x.ended_at IS NULL
+  WHERE p.status = 'active'::text;
 
 CREATE VIEW vault.deals_told AS
  SELECT d.id,
@@ -3827,16 +3906,20 @@ CREATE OR REPLACE FUNCTION app.brokerages_of_deals()
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET enable_nestloop TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
-  deals uuid[];
+  me constant uuid := app.user_id();
+  barred constant uuid[] := app.barred_in(app.identity());
+  narrowed constant uuid := app.narrowed_to();
 begin
   if current_setting('dealkeep.identity', true) like ',%' then
     return array_remove(array[nullif(split_part(app.identity(), ',', 4), '')::uuid], null);
   end if;
-  deals := array(select p.deal_id from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer'));
-  return array(select distinct d.organization_id from public.deals d where d.id = any (deals));
+  return array(
+    select distinct d.organization_id from app.own_parts(me, barred, narrowed) p
+    join (select d.deal_id, d.organization_id from vault.deals_of_people d where d.user_id = me) d on d.deal_id = p.deal_id);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.brokerages_of_deals() TO dealkeep_server;
@@ -3957,6 +4040,35 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.change_address(bytea,bytea,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.change_deals_of_people()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  deal uuid;
+begin
+  if tg_argv[0] = 'id' then
+    deal := new.id;
+  elsif tg_op = 'DELETE' then
+    deal := old.deal_id;
+  else
+    deal := new.deal_id;
+  end if;
+  if tg_argv[0] = 'lock' then
+    perform from public.deals d where d.id = deal for no key update;
+  end if;
+  update vault.deals_of_people o
+    set title = p.title, industry = p.industry, location = p.location, asking_price = p.asking_price, state = p.state, closed_at = p.closed_at,
+      created_at = p.created_at, updated_at = p.updated_at, stage = p.stage, stage_updated_at = p.stage_updated_at,
+      holder_id = p.holder_id, buyer_user_id = p.buyer_user_id, granted_at = p.granted_at, expires_at = p.expires_at
+    from vault.deals_of_parts p
+    where p.deal_id = deal and o.user_id = p.user_id and o.deal_id = deal and o.* is distinct from p.*;
+  return null;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.change_password(session bytea, old_phc text, new_phc text, token bytea, address inet, request_id text)
  RETURNS text
@@ -5146,17 +5258,17 @@ declare
   deals uuid[];
   principals uuid[];
   sides text[];
-  bought uuid[];
+  -- Of buyers only that with the exclusivity is told when it ends, and of conditions.
+  informed uuid[];
 begin
   if me is null or app.client_id() is not null then
     return;
   end if;
-  select array_agg(p.deal_id), array_agg(p.principal_id), array_agg(p.side), array_agg(p.deal_id) filter (where p.side = 'buyer')
-    into deals, principals, sides, bought
+  select array_agg(p.deal_id), array_agg(p.principal_id), array_agg(p.side), 
+      array_agg(p.deal_id) filter (where p.side <> 'buyer' or d.holder_id = p.principal_id)
+    into deals, principals, sides, informed
     from app.own_parts(me, barred, narrowed) p
-    join (select d.id from public.deals d
-      where d.id = any (array(select o.deal_id from public.participants o where o.user_id = me and o.status = 'active'))
-        and d.state not in ('closed', 'withdrawn')) d on d.id = p.deal_id;
+    join (select d.deal_id, d.holder_id from vault.deals_of_people d where d.user_id = me and d.state not in ('closed', 'withdrawn')) d on d.deal_id = p.deal_id;
   return query
     -- `participant_id`: whose side it concerns, where the others on the buyers' side do not see it.
     with due (subject, subject_id, deal_id, participant_id, due_at, due_on, owner_user_id, begun_at, changed_at) as (
@@ -5169,7 +5281,7 @@ begin
       union all
       select 'exclusivities', x.id, x.deal_id, x.participant_id, x.expires_at, null, null, x.granted_at, coalesce(x.changed_at, x.granted_at)
         from public.exclusivities x
-        where x.deal_id = any (deals) and x.ended_at is null and x.expires_at > now and x.expires_at <= until
+        where x.deal_id = any (informed) and x.ended_at is null and x.expires_at > now and x.expires_at <= until
       union all
       select 'ndas', n.id, n.deal_id, n.participant_id, n.expires_at, null, null, n.signed_at, n.signed_at
         from public.ndas n
@@ -5177,9 +5289,9 @@ begin
       union all
       select 'closing_conditions', c.id, c.deal_id, b.participant_id, app.end_of(c.deadline), c.deadline, c.owner_user_id, c.created_at, c.updated_at
         from (select c.* from public.closing_conditions c
-          where c.deal_id = any (deals) and c.status in ('open', 'in_progress')
+          where c.deal_id = any (informed) and c.status in ('open', 'in_progress')
             and c.deadline between (now - interval '60 days')::date and until::date) c
-        left join (select s.* from vault.selected_buyers s where s.deal_id = any (bought)) b on b.deal_id = c.deal_id),
+        left join (select s.* from vault.selected_buyers s where s.deal_id = any (informed)) b on b.deal_id = c.deal_id),
     first as (
       select w.*, case w.subject when 'closing_conditions' then w.owner_user_id is not distinct from me else w.participant_id = o.principal_id end as own
       from due w join unnest(deals, principals, sides) o (deal_id, principal_id, side) on o.deal_id = w.deal_id
@@ -5593,32 +5705,67 @@ AS $function$
 #variable_conflict use_column
 declare
   me constant uuid := app.user_id();
+  barred constant uuid[] := app.barred_in(app.identity());
+  narrowed constant uuid := app.narrowed_to();
   administered constant uuid[] := app.brokerages_as('admin');
-  own_deals uuid[];
-  own_roles text[];
-  principals uuid[];
-  sides text[];
-  seen uuid[];
+  now constant timestamptz := app.now();
 begin
-  select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.principal_role)
-    into own_deals, own_roles, principals, sides
-    from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer');
-  if patterns is not null then
-    seen := array(
-      select d.id from public.deals d
-      where d.id = any (own_deals) and lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns)
-      union
-      select d.id from public.deals d
-      where d.organization_id = any (administered) and lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns));
-  elsif administered <> '{}' then
-    seen := array(select unnest(own_deals) union select d.id from public.deals d where d.organization_id = any (administered));
-  else
-    seen := own_deals;
-  end if;
   return query
-    select k.id, k.organization_id, k.title, k.industry, k.location, k.asking_price, k.state, k.acts_as, k.caller_role, k.side, k.exclusive_buyer_user_id,
-      k.exclusivity_granted_at, k.exclusivity_expires_at, k.closed_at, k.created_at, k.updated_at, k.active_at
-    from app.deals_as_known(me, administered, own_deals, own_roles, principals, sides, seen, dated) k;
+    with own as materialized (
+      select p.deal_id, p.role, p.principal_id, p.side from app.own_parts(me, barred, narrowed) p),
+    seen as materialized (
+      select o.role, o.principal_id, o.side, d.*
+      from own o
+      join (select t.* from vault.deals_of_people t
+        where t.user_id = me and (patterns is null or lower(concat_ws(' ', t.title, t.industry, t.location)) like all (patterns))) d on d.deal_id = o.deal_id),
+    -- The others of the brokerages that the caller administers.
+    others as materialized (
+      select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at from public.deals d
+      where d.organization_id = any (administered) and (patterns is null or lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))
+        and not exists (select from own where own.deal_id = d.id)),
+    known as (
+      select s.deal_id as id, s.organization_id, s.title, s.industry, s.location, s.asking_price, s.state, s.closed_at, s.created_at, s.updated_at, s.role, s.principal_id,
+        s.side, s.stage, s.stage_updated_at, s.holder_id, s.buyer_user_id, s.granted_at, s.expires_at
+      from seen s
+      union all
+      select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at, null, null,
+        null, g.state, g.updated_at, x.participant_id, x.buyer_user_id, x.granted_at, x.expires_at
+      from others d
+      left join (select s.* from public.deal_stages s where s.deal_id = any (array(select o.id from others o))) g on g.deal_id = d.id
+      left join (select e.* from public.exclusivities e where e.deal_id = any (array(select o.id from others o)) and e.ended_at is null) x on x.deal_id = d.id)
+    select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price,
+      case when k.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when k.knows_stage then coalesce(d.stage, d.state) else d.state end,
+      d.role,
+      case
+        when d.role = 'broker' then 'broker_assigned'
+        when k.shows_exclusivity and d.buyer_user_id = me and k.runs then 'exclusive_buyer'
+        when d.role in ('seller', 'buyer', 'advisor') then 'participant'
+        else 'viewer'
+      end,
+      case when d.side in ('broker', 'seller', 'buyer') then d.side else 'viewer' end,
+      case when k.shows_exclusivity then d.buyer_user_id end, case when k.shows_exclusivity then d.granted_at end,
+      case when k.shows_exclusivity then d.expires_at end, d.closed_at, d.created_at,
+      greatest(d.updated_at, case when k.knows_stage then d.stage_updated_at end),
+      case when dated then greatest(d.updated_at, case when k.knows_stage then d.stage_updated_at end, 
+        case when d.role = 'broker' or d.organization_id = any (administered) then of_all.at else of_own.at end) end
+    from known d
+    -- Who runs a deal is told when something was last done on it, everybody else when they did; nothing is read where nobody asks.
+    left join (select a.deal_id, a.at from vault.deal_activity a
+      where a.deal_id = any (case when dated then array(
+        select s.deal_id from seen s where s.role = 'broker' or s.organization_id = any (administered) union all select o.id from others o) end)) of_all
+      on of_all.deal_id = d.id
+    left join (select a.deal_id, a.at from vault.own_activity a where a.user_id = case when dated then me end) of_own
+      on of_own.deal_id = d.id
+    cross join lateral (select
+      d.side in ('broker', 'seller', 'viewer') or d.organization_id = any (administered) as of_the_deal,
+      coalesce(d.holder_id = d.principal_id, false) as of_the_exclusive_buyer,
+      coalesce(d.expires_at > now, false) as runs) w
+    cross join lateral (select coalesce(w.of_the_deal, false)
+        or (d.side = 'buyer' and w.of_the_exclusive_buyer and (w.runs or d.stage is distinct from 'exclusivity')) as knows_stage,
+      d.stage is not null and d.stage = 'exclusivity' and not w.runs as lapsed) s
+    cross join lateral (select s.knows_stage, s.lapsed, w.runs,
+      (coalesce(w.of_the_deal, false) or w.of_the_exclusive_buyer)
+        and (w.runs or (s.knows_stage and d.stage is not null and d.stage <> 'exclusivity') or d.state = 'closed') as shows_exclusivity) k;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_in_sight(text[],boolean) TO dealkeep_server;
@@ -7450,10 +7597,10 @@ begin
   return query
     with mine as materialized (
       select p.deal_id as id, t.state, p.role, p.principal_id, p.side, t.state not in ('closed', 'withdrawn') as goes_on,
-        t.state not in ('draft', 'listed', 'withdrawn', 'closed') as is_sold, t.organization_id = any (administered) as by_brokerage
+        t.state not in ('draft', 'listed', 'withdrawn', 'closed') as is_sold, t.organization_id = any (administered) as by_brokerage,
+        t.stage, t.holder_id, t.granted_at, t.expires_at
       from app.own_parts(me, barred, narrowed) p
-      join (select t.id, t.state, t.organization_id from public.deals t
-        where t.id = any (array(select o.deal_id from public.participants o where o.user_id = me and o.status = 'active'))) t on t.id = p.deal_id),
+      join (select t.* from vault.deals_of_people t where t.user_id = me) t on t.deal_id = p.deal_id),
     administered_only as materialized (
       select t.id, t.state, t.state not in ('draft', 'listed', 'withdrawn', 'closed') as is_sold from public.deals t
       where t.organization_id = any (administered) and not exists (select from mine where mine.id = t.id)),
@@ -7461,26 +7608,35 @@ begin
     lists as materialized (
       select array_agg(m.id) filter (where m.role = 'broker' and m.goes_on) as run,
         array_agg(m.id) filter (where m.role = 'seller' and m.goes_on) as sells,
-        array_agg(m.id) filter (where m.side = 'buyer' and m.goes_on) as bought,
-        array_agg(m.principal_id) filter (where m.side = 'buyer' and m.goes_on) as principals,
         array_agg(m.principal_id) filter (where m.role = 'buyer' and m.goes_on) as signers,
         array_agg(m.id) filter (where m.state = 'listed' and m.role in ('broker', 'seller')) as listed,
         array_agg(m.id) filter (where m.role = 'broker') as brokered,
         array_agg(m.id) filter (where m.role <> 'broker') as taken_part
       from mine m),
     -- Deals before an offer was accepted have neither a stage nor an exclusivity that has not ended.
-    sold_ids as materialized (
-      select array(select m.id from mine m where m.is_sold union all select b.id from administered_only b where b.is_sold) as deals),
     sold as materialized (
-      select d.*, g.state as stage, x.participant_id as holder, x.granted_at, x.expires_at, coalesce(x.expires_at > now, false) as runs
-      from (select m.id, m.state, m.role, m.principal_id, m.side, true as mine, m.by_brokerage from mine m where m.is_sold
-        union all select b.id, b.state, null, null, null, false, true from administered_only b where b.is_sold) d
-      left join (select s.deal_id, s.state from public.deal_stages s where s.deal_id = any ((select sold_ids.deals from sold_ids)::uuid[])) g
-        on g.deal_id = d.id
+      select m.id, m.state, m.role, m.principal_id, m.side, true as mine, m.by_brokerage, m.stage, m.holder_id as holder, m.granted_at, m.expires_at,
+        coalesce(m.expires_at > now, false) as runs
+      from mine m where m.is_sold
+      union all
+      select b.id, b.state, null, null, null, false, true, g.state, x.participant_id, x.granted_at, x.expires_at, coalesce(x.expires_at > now, false)
+      from administered_only b
+      left join (select s.deal_id, s.state from public.deal_stages s where s.deal_id = any (array(select b.id from administered_only b where b.is_sold))) g
+        on g.deal_id = b.id
       left join (select e.deal_id, e.participant_id, e.granted_at, e.expires_at from public.exclusivities e
-        where e.deal_id = any ((select sold_ids.deals from sold_ids)::uuid[]) and e.ended_at is null) x on x.deal_id = d.id),
+        where e.deal_id = any (array(select b.id from administered_only b where b.is_sold)) and e.ended_at is null) x on x.deal_id = b.id
+      where b.is_sold),
     -- Of these the caller may know who holds the exclusivity, and what was offered and decided.
-    held as materialized (select array(select s.id from sold s where s.mine and s.holder is not null) as deals),
+    held as materialized (select array(
+      select s.id from sold s where s.mine and (s.role in ('broker', 'seller') or s.holder = s.principal_id) and s.holder is not null) as deals),
+    -- What somebody has read, and where there may be more.
+    readings as materialized (select r.deal_id, r.read_until from public.answer_readings r where r.user_id = me),
+    unread as materialized (
+      select array(
+        select m.principal_id from mine m
+        join (select a.deal_id, a.at from vault.answers_of_people a where a.user_id = me) a on a.deal_id = m.id
+        left join readings r on r.deal_id = m.id
+        where m.side = 'buyer' and m.goes_on and (r.read_until is null or r.read_until < a.at)) as principals),
     waiting (kind, deal_id, count, due_at, since) as (
       select case t.status when 'pending_broker_review' then 'questions_to_review' else 'answers_to_distribute' end, t.deal_id, count(*),
           null::timestamptz, min(case t.status when 'answered' then t.updated_at else t.asked_at end)
@@ -7494,9 +7650,8 @@ begin
       union all
       select 'answers_to_read', t.deal_id, count(*), null, min(t.distributed_at)
         from public.questions t
-        left join (select r.deal_id, r.read_until from public.answer_readings r
-          where r.deal_id = any ((select l.bought from lists l)::uuid[]) and r.user_id = me) r on r.deal_id = t.deal_id
-        where t.status = 'distributed' and t.participant_id = any ((select l.principals from lists l)::uuid[])
+        left join readings r on r.deal_id = t.deal_id
+        where t.status = 'distributed' and t.participant_id = any ((select u.principals from unread u)::uuid[])
           and (r.read_until is null or r.read_until < coalesce(t.distributed_at, '-infinity'))
         group by t.deal_id
       union all
@@ -8142,6 +8297,26 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.keep_answers_of_people()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op <> 'INSERT' then
+    delete from vault.answers_of_people o where o.user_id = old.user_id and o.deal_id = old.deal_id;
+  end if;
+  if tg_op <> 'DELETE' and new.status = 'active' then
+    -- Whoever distributes an answer meanwhile is waited for, or waits and finds the part.
+    perform from public.deals d where d.id = new.deal_id for no key update;
+    insert into vault.answers_of_people
+      select p.* from vault.answers_of_parts p where p.user_id = new.user_id and p.deal_id = new.deal_id;
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.keep_audit_months()
  RETURNS integer
  LANGUAGE plpgsql
@@ -8255,6 +8430,25 @@ begin
     perform app.refuse_if_closed(c.deal_id) from (select deal_id from changed union select deal_id from before) c;
   else
     perform app.refuse_if_closed(c.deal_id) from (select distinct deal_id from changed) c;
+  end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.keep_deals_of_people()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op <> 'INSERT' and old.status = 'active' then
+    delete from vault.deals_of_people o where o.user_id = old.user_id and o.deal_id = old.deal_id;
+  end if;
+  if tg_op <> 'DELETE' and new.status = 'active' then
+    -- Whoever changes the deal meanwhile is waited for, or waits and finds the row.
+    perform from public.deals d where d.id = new.deal_id for no key update;
+    insert into vault.deals_of_people select p.* from vault.deals_of_parts p where p.user_id = new.user_id and p.deal_id = new.deal_id;
   end if;
   return null;
 end
@@ -8566,6 +8760,8 @@ AS $function$
 #variable_conflict use_column
 declare
   me constant uuid := app.user_id();
+  barred constant uuid[] := app.barred_in(app.identity());
+  narrowed constant uuid := app.narrowed_to();
   administered constant uuid[] := app.brokerages_as('admin');
   -- A stage that not everybody may know stands beside this state; a state may also be shown because that stage is over.
   states constant text[] := array[in_state, 'under_offer', 'exclusivity'];
@@ -8580,13 +8776,17 @@ declare
   told int := 0;
   more int;
 begin
-  select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.principal_role)
+  select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.side)
     into own_deals, own_roles, principals, sides
-    from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer');
+    from app.own_parts(me, barred, narrowed) p;
   candidates := array(
     select c.id from (
-      select d.id, d.created_at from public.deals d
-      where d.id = any (own_deals) and (in_state is null or d.state = any (states)) and (brokerage is null or d.organization_id = of_brokerage)
+      -- Of a buyer's deals in these states only those whose stage they may know, or that are listed again because it is over.
+      select o.id, d.created_at from unnest(own_deals, principals, sides) o (id, principal_id, side)
+      join (select t.* from vault.deals_of_people t where t.user_id = me) d on d.deal_id = o.id
+      where (brokerage is null or d.organization_id = of_brokerage)
+        and (in_state is null or d.state = in_state or (d.state = any (states) and (o.side <> 'buyer' or d.holder_id = o.principal_id
+          or d.organization_id = any (administered) or (in_state = 'listed' and d.stage = 'exclusivity'))))
       union
       select d.id, d.created_at from unnest(administered) b (id) cross join lateral (
         select d.id, d.created_at from public.deals d
@@ -9290,6 +9490,22 @@ begin
     end if;
   end loop;
   return true;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.note_answer()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform from public.deals d where d.id = new.deal_id for no key update;
+  insert into vault.answers_of_people as known (user_id, deal_id, at)
+    select p.user_id, p.deal_id, coalesce(new.distributed_at, '-infinity') from public.participants p
+    where p.deal_id = new.deal_id and p.status = 'active' and coalesce(p.advises, p.id) = new.participant_id
+    on conflict (user_id, deal_id) do update set at = excluded.at where known.at < excluded.at;
+  return null;
 end
 $function$;
 
@@ -14043,6 +14259,9 @@ $function$;
 -- 8177015105497ceb506c1a72890d0cfee76439d937539a3f4e87bb3c34e0e005  177_advisors_of_the_removed.sql
 -- 01cb040b026879f0f01634e075c48a99cb87e1b5cc4f4c016edc9f26c2f89977  178_offers_taken_apart_once.sql
 -- 7e1125fe533114e9545d620d6273023140dbbb27568dd8009dc9523bd2941324  179_one_record_a_call.sql
+-- f07ab54447faf272364f3e4d2ca451b65025c510a2706d8cbbe606acc63400a7  180_deals_of_people.sql
+-- f719bcee7e6098576b6e57ee3c14356bb96e3c260a01225c8afe7b087eb8fa24  181_readings_by_person.sql
+-- dfccaa42aba2ebd487c08ecec94471ccc569fe0caed167899ab2097c11db915d  182_answers_of_people.sql
 -- 8d0701295590a11869eab8b1011ff2fb647ff7e587b9d79eb09be591f2afc9d6  183_deals_that_are_asked_for.sql
 -- 7d86e8bf214cd332d90d28e33caf3ef143c5d2de360aacf8460909338bea87b9  184_indexes_for_what_grew.sql
 -- 23c1873f5f81152b22a76f1567c1276ac27aca6fa65f91cf568f312c182cb09e  192_cost_of_what_is_asked.sql

@@ -1,13 +1,17 @@
 import type pg from 'pg';
 
-/** Switches the triggers of these tables off, for rows that only time or many requests bring about. That which writes whose brokerage a row is stays on: none is without. */
+/**
+ * Switches the triggers of these tables off, for rows that only time or many requests bring about. Those stay on without which rows contradict each other: that which writes whose
+ * brokerage a row is, and those which keep what lists are read from.
+ */
 export async function withoutTriggers(owner: pg.ClientBase, tables: readonly string[]): Promise<void> {
   for (const table of tables) {
     await owner.query(`alter table ${table} disable trigger user`);
-    const { rows } = await owner.query(
-      `select from pg_trigger where tgrelid = $1::regclass and tgname = 'set_tenant'`,
+    const { rows } = await owner.query<{ tgname: string }>(
+      `select tgname from pg_trigger where tgrelid = $1::regclass
+         and tgname in ('set_tenant', 'keep_deals_of_people', 'change_deals_of_people', 'keep_answers_of_people', 'note_answer', 'note_answer_later')`,
       [table],
     );
-    if (rows.length > 0) await owner.query(`alter table ${table} enable trigger set_tenant`);
+    for (const { tgname } of rows) await owner.query(`alter table ${table} enable trigger ${tgname}`);
   }
 }

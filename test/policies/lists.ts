@@ -153,6 +153,48 @@ check(
 const withTheirBuyer = `(select array[u.id::text, u.name, p.role] from participants p join users u on u.id = p.user_id
    where p.deal_id = d.id and p.user_id = x.buyer_user_id and p.joined_at is not null)`;
 
+/** Changes of what lists are made of, by the owner, one after the other. */
+const changesOfDeals: readonly string[] = [
+  `update deals set title = 'Another title', industry = null, location = 'Elsewhere', asking_price = 7 where state <> 'closed'`,
+  `update deals set summary = 'Changed' where state <> 'closed'`,
+  `update deal_stages set state = 'closing', updated_at = app.now() + interval '1 minute'`,
+  `update exclusivities set expires_at = expires_at + interval '1 day' where ended_at is null`,
+  `update exclusivities set ended_at = app.now() where ended_at is null`,
+  `delete from deal_stages`,
+  `insert into participants (deal_id, user_id, role, status)
+     select d.id, u.id, 'viewer', 'active' from deals d, (select id from users order by id limit 3) u where d.state <> 'closed' on conflict (deal_id, user_id) do nothing`,
+  `insert into participants (deal_id, user_id, role, status)
+     select d.id, u.id, 'viewer', 'invited' from deals d, (select id from users order by id desc limit 3) u where d.state <> 'closed' on conflict (deal_id, user_id) do nothing`,
+  `update participants set status = 'active' where status = 'invited'`,
+  `update questions set distributed_at = app.now() + interval '1 minute' where status = 'distributed'`,
+  `update participants set status = 'removed' where role in ('seller', 'advisor') and status = 'active'`,
+  `update deals set state = 'withdrawn' where state not in ('closed', 'withdrawn')`,
+];
+
+listChecks.push({
+  title: 'what lists are read from is what participants, deals, stages and exclusivities say, after each change',
+  run: async ({ owner }) => {
+    // Of answers it is enough that none is missed.
+    const wrong = `select 'kept' as what, k.user_id, k.deal_id from (table vault.deals_of_people except table vault.deals_of_parts) k
+      union all select 'there', t.user_id, t.deal_id from (table vault.deals_of_parts except table vault.deals_of_people) t
+      union all select 'answers', t.user_id, t.deal_id from vault.answers_of_parts t left join vault.answers_of_people k using (user_id, deal_id)
+        where k.at is null or k.at < t.at
+      union all select 'of nobody', k.user_id, k.deal_id from vault.answers_of_people k
+        where not exists (select from participants p where p.user_id = k.user_id and p.deal_id = k.deal_id and p.status = 'active')`;
+    await owner.query('begin');
+    try {
+      assert.deepEqual((await owner.query(wrong)).rows, [], 'as it is');
+      for (const change of changesOfDeals) {
+        const { rowCount } = await owner.query(change);
+        assert.ok(rowCount, change);
+        assert.deepEqual((await owner.query(wrong)).rows, [], change);
+      }
+    } finally {
+      await owner.query('rollback');
+    }
+  },
+});
+
 for (const state of [null, 'listed', 'under_offer', 'exclusivity', 'diligence'])
   check(
     `app.latest_deals lists the latest deals that row-level security shows${state === null ? '' : ` as ${state}`}`,
