@@ -197,14 +197,6 @@ export async function violationsOn(page: Pick<Page, 'evaluate'>, rules: 'all' | 
     violations.map(({ id, nodes }) => id + ': ' + nodes[0]?.html))`);
 }
 
-/** To be evaluated in a page: colours change at once with the theme from here on, or as they usually do. */
-const changingAtOnce = (atOnce: boolean) => `(() => {
-  const sheet = (window.atOnce ??= new CSSStyleSheet());
-  sheet.replaceSync('*, ::before, ::after { transition: none !important }');
-  const others = document.adoptedStyleSheets.filter((one) => one !== sheet);
-  document.adoptedStyleSheets = ${atOnce} ? [...others, sheet] : others;
-})()`;
-
 /**
  * Fails with what axe finds wrong with the page as it is, in the light and in the dark. In the second it is asked for what
  * colours decide, unless there is something else on the page than in the first. The page is left in the second, with
@@ -215,7 +207,6 @@ export async function expectAccessible(page: Page): Promise<void> {
   const isDark = await page.evaluate<boolean>(`document.documentElement.dataset.theme === 'dark'`);
   // What moves when somebody comes with what they did before has come to its end.
   await page.evaluate(settled);
-  await page.evaluate(changingAtOnce(true));
   for (const colorScheme of isDark ? (['dark', 'light'] as const) : (['light', 'dark'] as const)) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.locator(`html[data-theme=${colorScheme}]`).waitFor();
@@ -225,5 +216,4 @@ export async function expectAccessible(page: Page): Promise<void> {
     expect(violations, `${new URL(page.url()).pathname} (${colorScheme})`).toEqual([]);
     shownBefore = shown;
   }
-  await page.evaluate(changingAtOnce(false));
 }
