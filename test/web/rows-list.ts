@@ -16,6 +16,8 @@ export interface List {
   readonly differs?: string;
   /** The most rows that the tool gives of these, the first of the page's. */
   readonly most?: number;
+  /** Whether of its rows only those in sight are drawn. */
+  readonly long?: boolean;
   /** What of docs/visibility.md decides who sees which rows: tables, or records as "table/record". */
   readonly decidedBy: readonly string[];
   /** How many different lists there are among the callers. */

@@ -26,6 +26,7 @@ import { complete, linesOf } from './rows-read.ts';
 export const deals = list<ListedDeal>({
   what: 'deals',
   tool: 'svc_deals_list',
+  long: true,
   decidedBy: ['deals', 'deal_stages'],
   kinds: 11,
   shown: async (page) => {
@@ -108,6 +109,7 @@ const people = list<Participant>({
 const documents = list<DocumentMetadata>({
   what: 'documents of both sources',
   tool: 'svc_documents_list',
+  long: true,
   decidedBy: ['documents', 'production_documents'],
   kinds: 4,
   shown: async (page) => {

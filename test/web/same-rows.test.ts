@@ -3,7 +3,7 @@
  * read in the browser, the tools asked through a connected client of theirs; rows-pages.ts says which belong together.
  */
 
-import type { Browser } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openBrowser, openDesk } from '../browser.ts';
 import { readExpectations } from '../policies/expectations.ts';
@@ -20,9 +20,10 @@ import { openRichScene, type RichScene } from './rows-scene.ts';
 const callers = allCallers.filter((caller) => caller !== 'API key' && caller !== 'nobody');
 const lists: readonly List[] = [deals, ...dealPages.flatMap((page) => page.lists)];
 
+/** So tall that every row of every list stands in sight, and so exists. */
+const tall = { width: 1280, height: 6_500 };
+
 const reader = {
-  // So tall that every row of every list stands in sight, and so exists.
-  viewport: { width: 1280, height: 6_500 },
   reducedMotion: 'reduce',
   // Amounts are compared as they are written here.
   locale: new Intl.DateTimeFormat().resolvedOptions().locale,
@@ -51,6 +52,16 @@ afterAll(async () => {
   await web?.close();
 });
 
+/** What a list shows, in a window that holds all of it; every page in such a window would be drawn to its full height. */
+async function shownOn(page: Page, { long, shown }: List): Promise<Lines[]> {
+  const usual = page.viewportSize();
+  if (!long || !usual) return shown(page);
+  await page.setViewportSize(tall);
+  const lines = await shown(page);
+  await page.setViewportSize(usual);
+  return lines;
+}
+
 /** Goes through all pages as a caller, and asks the tools beside each. */
 async function walk(caller: string): Promise<Map<List, Beside>> {
   const { cookie } = await web.as(caller);
@@ -59,13 +70,13 @@ async function walk(caller: string): Promise<Map<List, Beside>> {
   const { page } = desk;
   const found = new Map<List, Beside>();
   await desk.go('/deals');
-  found.set(deals, { shown: await deals.shown(page), told: await deals.told(person), tab: true, nothing: false });
+  found.set(deals, { shown: await shownOn(page, deals), told: await deals.told(person), tab: true, nothing: false });
   for (const { path, title, lists: here } of dealPages) {
     const address = `/deals/${web.scene.deal}${path}`;
     const tab = await goWithin(page, address, title === '' ? 'Corner bakery' : `${title} · Corner bakery`);
     const nothing = await saysNothing(page);
     for (const list of here)
-      found.set(list, { shown: await list.shown(page), told: await list.told(person), tab, nothing });
+      found.set(list, { shown: await shownOn(page, list), told: await list.told(person), tab, nothing });
   }
   expect(desk.complaints).toEqual([]);
   await desk.close();
@@ -105,7 +116,7 @@ describe.each(['broker', 'other buyer'])('%s filters alike', (caller) => {
     const { cookie } = await web.as(caller);
     const [person, desk] = [
       await connectPerson(web, caller),
-      await openDesk(browser, web.service.origin, { cookie, ...reader }),
+      await openDesk(browser, web.service.origin, { cookie, viewport: tall, ...reader }),
     ];
     await desk.go(filter.page === '/deals' ? '/deals' : `/deals/${web.scene.deal}${filter.page}`);
     const all = (await list.told(person)).length;
