@@ -19,10 +19,32 @@ const args = [
   '--js-flags=--single-threaded',
 ];
 
-/** Starts Chromium; `close` it in afterAll. */
-export async function openBrowser(): Promise<Browser> {
+/** Starts Chromium, of which nobody else knows; `close` it. */
+export async function startBrowser(): Promise<Browser> {
   const executablePath = await onDisk(() => chromium.executablePath());
-  return playwright.launch({ executablePath, args, headless: true });
+  return playwright.launch({ executablePath, args, headless: true, handleSIGTERM: false });
+}
+
+async function startShared(): Promise<Browser> {
+  const browser = await startBrowser();
+  browser.close = () => leave(browser);
+  // So vitest ends a process. What Playwright does at the end of one is end the browser, and take its files away.
+  process.once('SIGTERM', () => {
+    process.emit('exit', 143);
+    process.kill(process.pid, 'SIGTERM');
+  });
+  return browser;
+}
+
+let shared: Promise<Browser> | undefined;
+
+/**
+ * Opens Chromium; `close` it in afterAll. It is the same for all test files of a process: closing it closes what a file has
+ * opened in it, and keeps the pages that the next can have as new.
+ */
+export function openBrowser(): Promise<Browser> {
+  shared = (shared ?? startShared()).then((before) => (before.isConnected() ? before : startShared()), startShared);
+  return shared;
 }
 
 /** A browser of somebody's own, at one page. */
@@ -47,8 +69,29 @@ interface DeskOptions extends BrowserContextOptions {
   readonly alone?: boolean;
 }
 
-/** Pages of each browser that were closed, by what their contexts were opened with. */
-const closed = new WeakMap<Browser, Map<string, Page[]>>();
+/** The desks that are open in a browser, and pages that were closed, the last at the end, with what their contexts were opened with. */
+interface Pages {
+  readonly open: Set<Desk>;
+  readonly closed: { readonly page: Page; readonly key: string }[];
+}
+
+const pagesOf = new WeakMap<Browser, Pages>();
+/** As many as a test has open at once: each keeps a process of its own. */
+const mostClosed = 6;
+
+function pagesIn(browser: Browser): Pages {
+  const pages = pagesOf.get(browser) ?? { open: new Set(), closed: [] };
+  pagesOf.set(browser, pages);
+  return pages;
+}
+
+/** Closes whatever is open in a browser but the pages that are kept. */
+async function leave(browser: Browser): Promise<void> {
+  const { open, closed } = pagesIn(browser);
+  await Promise.all([...open].map((desk) => desk.close()));
+  const kept = new Set(closed.map(({ page }) => page.context()));
+  await Promise.all(browser.contexts().map((context) => kept.has(context) || context.close()));
+}
 
 // Not `close` and `crash`: Playwright itself listens for these.
 const heard = ['console', 'dialog', 'download', 'pageerror', 'popup', 'request', 'requestfailed', 'response'] as const;
@@ -61,8 +104,8 @@ async function wipe(page: Page, origin: string): Promise<void> {
   await page.unrouteAll();
   await context.unrouteAll();
   await context.setOffline(false);
-  // Where no script of ours runs, which could store something once more.
-  await page.goto(`${origin}/icon.svg`);
+  // Where no script of ours runs, which could store something once more, and next to nothing is drawn.
+  await page.goto(`${origin}/healthz`);
   await page.evaluate('sessionStorage.clear()');
   await page.mouse.move(0, 0);
   const devtools = await context.newCDPSession(page);
@@ -82,9 +125,9 @@ export async function openDesk(browser: Browser, origin: string, options: DeskOp
   // Nothing that is clicked is waited for until it stands still.
   const kept = { colorScheme: 'light', reducedMotion: 'reduce', ...rest } as const;
   const key = JSON.stringify(kept);
-  const pages = closed.get(browser) ?? new Map<string, Page[]>();
-  closed.set(browser, pages);
-  const used = alone ? undefined : pages.get(key)?.pop();
+  const { open, closed } = pagesIn(browser);
+  const place = alone ? -1 : closed.findLastIndex((one) => one.key === key);
+  const used = place === -1 ? undefined : closed.splice(place, 1)[0]!.page;
   const page = used ?? (await (await browser.newContext({ viewport, ...kept })).newPage());
   const context = page.context();
   if (used) {
@@ -103,14 +146,14 @@ export async function openDesk(browser: Browser, origin: string, options: DeskOp
     await page.goto(origin + path);
     await loaded(page);
   };
-  return {
+  const desk: Desk = {
     page,
     complaints,
     go,
     async visit(path) {
       if (page.url() !== origin + path) {
-        const open = page.url().startsWith(`${origin}/`) && (await page.locator('h1').count()) > 0;
-        if (!open) return go(path);
+        const isOpen = page.url().startsWith(`${origin}/`) && (await page.locator('h1').count()) > 0;
+        if (!isOpen) return go(path);
         // The page that comes gives the document its title.
         await page.evaluate(`document.title = ''; history.pushState(null, '', ${JSON.stringify(path)})`);
         await expect.poll(() => page.title(), { timeout: 15_000, message: path }).not.toBe('');
@@ -118,15 +161,19 @@ export async function openDesk(browser: Browser, origin: string, options: DeskOp
       await loaded(page);
     },
     async close() {
+      if (!open.delete(desk)) return;
       if (alone) return context.close();
       try {
         await wipe(page, origin);
-        pages.set(key, [...(pages.get(key) ?? []), page]);
+        closed.push({ page, key });
+        if (closed.length > mostClosed) await closed.shift()!.page.context().close();
       } catch {
         await context.close();
       }
     },
   };
+  open.add(desk);
+  return desk;
 }
 
 /** Waits until the page has its heading and nothing in it is still on its way. */

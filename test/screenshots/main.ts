@@ -3,7 +3,7 @@
 import { mkdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { openBrowser, settled } from '../browser.ts';
+import { settled, startBrowser } from '../browser.ts';
 import { signIn, type DemoPerson } from '../conformance/person.ts';
 import { cleanUp, dealkeep, newDataDir } from '../runtime/program.ts';
 
@@ -149,7 +149,7 @@ try {
   });
   await program.ready;
   const demo = JSON.parse(await readFile(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
-  browser = await openBrowser();
+  browser = await startBrowser();
   if (wanted.length === 0) await rm(directory, { recursive: true, force: true });
   await mkdir(directory, { recursive: true });
   await signedOut(browser, demo.mcp_url);
