@@ -7016,8 +7016,14 @@ CREATE OR REPLACE FUNCTION app.export_rows(query text, brokerage uuid, deals uui
  STABLE
  SET search_path TO ''
 AS $function$
+declare
+  sorts constant text := current_setting('enable_sort');
 begin
+  if starts_with(query, '/* in order */') then
+    perform set_config('enable_sort', 'off', true);
+  end if;
   return query execute export_rows.query using brokerage, deals, after, most;
+  perform set_config('enable_sort', sorts, true);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.export_rows(text,uuid,uuid[],text[],integer) TO dealkeep_server;
@@ -7029,11 +7035,21 @@ CREATE OR REPLACE FUNCTION app.export_tables()
  SET search_path TO ''
 AS $function$
   select t.name, c.columns, c.texts, strpos(r.condition, '$1') = 0,
-    format('select to_jsonb(r)::text, array[%s], array[%s] from public.%I t cross join lateral (select %s) r
+    format('%sselect to_jsonb(r)::text, array[%s], array[%s] from %s t cross join lateral (select %s) r
       where (%s) and ($3 is null or (%s) > (%s)) order by %s limit $4',
-      c.cells, k.place, t.name, c.taken, r.condition, k.key, k.beyond, k.key)
+      case when o.key is not null then '/* in order */ ' end, c.cells, k.place, coalesce(o.source, format('public.%I', t.name)), c.taken,
+      case when o.key is not null then 't.brokerage_id = $1' else r.condition end, k.key, k.beyond, k.key)
   from app.rows_of_brokerage('any ($2)', false) r
     cross join lateral (select split_part(r.name, '.', 2) as name, case when r.name like 'public.%' then r.name::regclass end as id) t
+    -- Of what a brokerage may have very much, in the order of an index that begins with the brokerage: by their primary key it would be read through those of all.
+    left join (values
+      ('audit_records', null, '{at,id}'::name[]),
+      -- Those that are archived have an index of their own.
+      ('contacts', (
+        select format('(%s)', string_agg(format('(select c.* from public.contacts c where c.brokerage_id = $1 and c.archived_at is %s null
+          and ($3 is null or (c.created_at, c.id) > ($3[1]::timestamptz(3), $3[2]::uuid)) order by c.created_at, c.id limit $4)', isnt), ' union all '))
+        from unnest('{"",not}'::text[]) isnt), '{created_at,id}')
+      ) o (name, source, key) on o.name = t.name
     cross join lateral (
       select array_agg(a.attname::text order by a.attnum) as columns, array_agg(y.typcategory in ('S', 'U', 'A') order by a.attnum) as texts,
         string_agg(format('r.%I::text', a.attname), ', ' order by a.attnum) as cells,
@@ -7049,12 +7065,17 @@ AS $function$
       where a.attrelid = t.id and a.attnum > 0 and not a.attisdropped and a.attname not in ('storage_key', 'body_cleared_at', 'picture')
         and not (a.attname = 'user_id' and t.name in ('members', 'participants')) and has_column_privilege(a.attrelid, a.attnum, 'select')) c
     cross join lateral (
-      select string_agg(format('t.%I', a.attname), ', ' order by p.place) as key,
-        string_agg(format('t.%I::text', a.attname), ', ' order by p.place) as place,
-        string_agg(format('$3[%s]::%s', p.place, format_type(a.atttypid, a.atttypmod)), ', ' order by p.place) as beyond
-      from pg_catalog.pg_index i cross join lateral unnest(i.indkey) with ordinality p (attnum, place)
-        join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = p.attnum
-      where i.indrelid = t.id and i.indisprimary) k
+      select string_agg(format('t.%I', p.attname), ', ' order by p.place) as key,
+        string_agg(format('t.%I::text', p.attname), ', ' order by p.place) as place,
+        string_agg(format('$3[%s]::%s', p.place, format_type(p.atttypid, p.atttypmod)), ', ' order by p.place) as beyond
+      from (
+        select a.attname, a.atttypid, a.atttypmod, p.place
+        from pg_catalog.pg_index i cross join lateral unnest(i.indkey) with ordinality p (attnum, place)
+          join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = p.attnum
+        where i.indrelid = t.id and i.indisprimary and o.key is null
+        union all
+        select a.attname, a.atttypid, a.atttypmod, p.place
+        from unnest(o.key) with ordinality p (name, place) join pg_catalog.pg_attribute a on a.attrelid = t.id and a.attname = p.name) p) k
   where t.id is not null and c.columns is not null
   order by 1
 $function$;
@@ -14265,3 +14286,4 @@ $function$;
 -- 8d0701295590a11869eab8b1011ff2fb647ff7e587b9d79eb09be591f2afc9d6  183_deals_that_are_asked_for.sql
 -- 7d86e8bf214cd332d90d28e33caf3ef143c5d2de360aacf8460909338bea87b9  184_indexes_for_what_grew.sql
 -- 23c1873f5f81152b22a76f1567c1276ac27aca6fa65f91cf568f312c182cb09e  192_cost_of_what_is_asked.sql
+-- 66991b1f02fc38028346ef98377b0c22396c24db891eb4e52ffa9baa3ec83423  193_export_in_order.sql
