@@ -74,7 +74,7 @@ const entered = [Buffer.alloc(32), '', null, read] as const;
 function script({ tool, told, statement, parameters = [] }: ToolCase, baseUrl: string): string {
   const token = `sha256(bench.secret_of('dka_', :t)::bytea)`;
   const enter = told ? told.enter(...entered) : enterToRead(...entered);
-  const record = [`'${tool}'`, 'null', dealOf, `'127.0.0.1'::inet`, `'bench'`];
+  const record = [`'${tool}'`, 'null', dealOf, `'127.0.0.1'::inet`, `'bench'`, 'app.uuid_v7()'];
   return [
     `\\set t random(1, ${deals})`,
     '\\startpipeline',

@@ -6604,7 +6604,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_for_next_webhook() TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid, tool text DEFAULT NULL::text, subject text DEFAULT NULL::text, on_deal uuid DEFAULT NULL::uuid, address inet DEFAULT NULL::inet, request_id text DEFAULT NULL::text, tells text DEFAULT NULL::text, most_uploads integer DEFAULT NULL::integer, most_adjustments integer DEFAULT NULL::integer, held text[] DEFAULT NULL::text[])
+CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid, tool text DEFAULT NULL::text, subject text DEFAULT NULL::text, on_deal uuid DEFAULT NULL::uuid, address inet DEFAULT NULL::inet, request_id text DEFAULT NULL::text, tells text DEFAULT NULL::text, most_uploads integer DEFAULT NULL::integer, most_adjustments integer DEFAULT NULL::integer, held text[] DEFAULT NULL::text[], record_id uuid DEFAULT app.uuid_v7())
  RETURNS TABLE(user_id uuid, client_id uuid, client_name text, family_id uuid, scopes text[], expires_at timestamp with time zone, user_name text, deal_role text, told json)
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -6626,11 +6626,14 @@ declare
   settled text;
   is_unheld boolean := false;
 begin
-  -- The client works for the person as vault.working_clients has it, with the memberships that are read anyway.
-  select f.user_id, f.client_id, c.name, f.id, t.scopes, t.expires_at, m.asking, s.secret,
-    d.organization_id, p.id, p.role, p.advises, u.name
-  into user_id, client_id, client_name, family_id, scopes, expires_at, asking, secret,
-    tenant, participant, deal_role, advised, user_name
+  -- The client works for the person as vault.working_clients has it, with the memberships that are read anyway. An answer to a call that reads does not
+  -- wait for the disk.
+  select f.user_id, f.client_id, c.name, f.id, t.scopes, t.expires_at, u.name,
+    array(select k.brokerage_id from public.members k where k.user_id = f.user_id and k.status = 'active'
+      and (select b.requires_second_factor from public.brokerages b where b.id = k.brokerage_id)),
+    (select k.organization_id from public.deals k where k.id = deal), p.id, p.role, p.advises,
+    case when tool is not null then set_config('synchronous_commit', 'off', true) end
+  into user_id, client_id, client_name, family_id, scopes, expires_at, user_name, asking, tenant, participant, deal_role, advised, identity
   from (select k.family_id, k.scopes, k.expires_at from vault.access_tokens k
     where k.digest = presented and k.expires_at > now and k.revoked_at is null offset 0) t
   cross join lateral (select y.id, y.user_id, y.client_id from vault.token_families y
@@ -6638,106 +6641,104 @@ begin
   cross join lateral (select k.name, k.brokerage_id, k.created_by from public.connected_clients k
     where k.id = f.client_id and k.deleted_at is null and not k.disabled offset 0) c
   cross join lateral (select k.name from public.users k where k.id = f.user_id and k.suspended_at is null offset 0) u
-  cross join vault.seal s
-  cross join lateral (select
-      array(select k.brokerage_id from public.members k where k.user_id = f.user_id and k.status = 'active') as joined,
-      array(select k.brokerage_id from public.members k
-        cross join lateral (select from public.brokerages b where b.id = k.brokerage_id and b.requires_second_factor offset 0) b
-        where k.user_id = f.user_id and k.status = 'active') as asking offset 0) m
-  left join lateral (select k.organization_id from public.deals k where k.id = deal offset 0) d on true
   left join lateral (select k.id, k.role, k.advises from public.participants k
     where k.user_id = f.user_id and k.deal_id = deal and k.status = 'active' offset 0) p on true
-  where c.brokerage_id is null and c.created_by = f.user_id or c.brokerage_id = any (m.joined);
+  where case when c.brokerage_id is null then c.created_by = f.user_id
+    else exists (select from public.members k where k.brokerage_id = c.brokerage_id and k.user_id = f.user_id and k.status = 'active') end;
   if not found then
     return;
   end if;
-  if advised is not null then
-    -- An advisor has a part while those whom they advise have.
-    select p.role into advised_role from public.participants p where p.id = advised and p.status = 'active';
-    if advised_role is null then
-      participant := null;
-      advised := null;
+  if advised is not null or asking <> '{}' then
+    if advised is not null then
+      -- An advisor has a part while those whom they advise have.
+      select p.role into advised_role from public.participants p where p.id = advised and p.status = 'active';
+      if advised_role is null then
+        participant := null;
+        advised := null;
+      end if;
     end if;
-  end if;
-  if asking <> '{}' then
     -- A client shows no second factor: it is enough that the person has one.
-    if app.has_second_factor(user_id) then
+    if asking <> '{}' and app.has_second_factor(user_id) then
       asking := '{}';
     end if;
   end if;
   -- What app.standing_of makes of a part.
-  if tells is not null and participant is not null and tenant <> all (asking) then
-    side := coalesce(advised_role, deal_role);
-  end if;
-  if side is null or asking <> '{}' or side not in ('broker', 'seller') then
+  side := case when tells is not null and participant is not null and tenant <> all (asking) then coalesce(advised_role, deal_role) end;
+  if asking <> '{}' or side is null or side not in ('broker', 'seller') then
     if participant is null and of_table is not null then
       -- The same work whether there is such a deal or not.
       administered := array(select m.brokerage_id from public.members m where m.user_id = enter_with_access_token.user_id
         and m.status = 'active' and m.role = 'admin' and m.brokerage_id <> all (asking));
     end if;
+    select s.secret into secret from vault.seal s;
     identity := concat(user_id, ',', client_id, ',,,', array_to_string(scopes, ' '), ',,', array_to_string(asking, ' '),
       case when of_table is not null then ',' || app.standing_of(deal, tenant, asking, administered, participant, deal_role,
         coalesce(advised, participant), coalesce(advised_role, deal_role)) end);
     identity := concat(set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true));
-  end if;
-  if tool is not null and asking <> '{}' then
-    perform app.check_second_factor();
-  end if;
-  if tells is not null then
-    side := coalesce(side, case when tenant = any (administered) then '' end);
-    if side is not null and tells = 'offers' then
-      settled := vault.digest_of_books(deal, side in ('broker', 'seller') or deal = any (app.qoe_deals(false)), most_uploads, most_adjustments);
-      is_unheld := coalesce(settled <> all (held), false);
+    if tool is not null and asking <> '{}' then
+      perform app.check_second_factor();
     end if;
-    told := case
-      when side is null then null
-      when is_unheld then 'null'
-      when tells = 'deal' then vault.deal_told(deal, side, coalesce(advised, participant))
-      when tells = 'offers' then json_build_array(vault.offers_told(deal, side, coalesce(advised, participant)), settled, now::text) end;
+    if tells is not null then
+      side := coalesce(side, case when tenant = any (administered) then '' end);
+    end if;
+  end if;
+  if tells = 'deal' then
+    told := vault.deal_told(deal, side, coalesce(advised, participant));
+  elsif tells = 'offers' and side is not null then
+    settled := vault.digest_of_books(deal, side in ('broker', 'seller') or deal = any (app.qoe_deals(false)), most_uploads, most_adjustments);
+    is_unheld := coalesce(settled <> all (held), false);
+    told := case when is_unheld then 'null'
+      else json_build_array(vault.offers_told(deal, side, coalesce(advised, participant)), settled, now::text) end;
   end if;
   if tool is not null and not is_unheld then
-    insert into public.audit_records (at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, subject_id, outcome)
-    values (now, case when on_deal = deal then tenant end, on_deal, user_id, client_id, enter_with_access_token.address,
+    insert into public.audit_records (id, at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, subject_id, outcome)
+    values (record_id, now, case when on_deal = deal then tenant end, on_deal, user_id, client_id, enter_with_access_token.address,
       enter_with_access_token.request_id, 'tool:' || tool, subject, 'ok');
-    identity := set_config('synchronous_commit', 'off', true);
   end if;
   return next;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text,text,uuid,text,text,uuid,inet,text,text,integer,integer,text[]) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text,text,uuid,text,text,uuid,inet,text,text,integer,integer,text[],uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.enter_with_api_key(presented bytea, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid)
  RETURNS TABLE(key_id uuid, brokerage_id uuid, scopes text[], ceiling integer)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET enable_seqscan TO 'off'
 AS $function$
 declare
   now constant timestamptz := app.now();
-  key record;
+  asks boolean;
+  issuer uuid;
+  secret bytea;
+  identity text;
 begin
   -- Without its sandbox a test key works on nothing.
-  select k.id, case k.environment when 'test' then s.id else b.id end as brokerage_id, k.scopes, k.ceiling into key
-  from vault.api_key_digests d
-  join public.api_keys k on k.id = d.key_id
-  join public.users u on u.id = d.issued_by
-  join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by
-  join public.brokerages b on b.id = k.brokerage_id
-  left join public.brokerages s on s.sandbox_of = b.id and k.environment = 'test'
-  where d.digest = presented
-    and (d.valid_until is null or d.valid_until > now)
-    and k.revoked_at is null
-    and (k.expires_at is null or k.expires_at > now)
-    and u.suspended_at is null
-    and m.status = 'active'
-    and (not b.requires_second_factor or app.has_second_factor(d.issued_by));
-  if key.brokerage_id is null then
+  select k.id, case k.environment when 'test' then (select s.id from public.brokerages s where s.sandbox_of = k.brokerage_id) else k.brokerage_id end,
+    k.scopes, k.ceiling, b.requires_second_factor, d.issued_by, (select s.secret from vault.seal s)
+  into key_id, brokerage_id, scopes, ceiling, asks, issuer, secret
+  from (select g.key_id, g.issued_by from vault.api_key_digests g
+    where g.digest = presented and (g.valid_until is null or g.valid_until > now) offset 0) d
+  cross join lateral (select g.id, g.brokerage_id, g.environment, g.scopes, g.ceiling from public.api_keys g
+    where g.id = d.key_id and g.revoked_at is null and (g.expires_at is null or g.expires_at > now) offset 0) k
+  cross join lateral (select from public.users g where g.id = d.issued_by and g.suspended_at is null offset 0) u
+  cross join lateral (select from public.members g
+    where g.brokerage_id = k.brokerage_id and g.user_id = d.issued_by and g.status = 'active' offset 0) m
+  cross join lateral (select g.requires_second_factor from public.brokerages g where g.id = k.brokerage_id offset 0) b;
+  if brokerage_id is null then
     return;
   end if;
-  perform app.seal(concat_ws(',', '', '', key.id, key.brokerage_id, array_to_string(key.scopes, ' '), '', '',
+  if asks then
+    if not app.has_second_factor(issuer) then
+      return;
+    end if;
+  end if;
+  identity := concat(',,', key_id, ',', brokerage_id, ',', array_to_string(scopes, ' '), ',,',
     case when of_table is not null then
-      app.standing_of_key(key.brokerage_id, key.scopes, case of_table when 'deals' then record else app.deal_of(of_table, record) end) end));
-  return query select key.id, key.brokerage_id, key.scopes, key.ceiling;
+      ',' || app.standing_of_key(brokerage_id, scopes, case of_table when 'deals' then record else app.deal_of(of_table, record) end) end);
+  identity := concat(set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true));
+  return next;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_with_api_key(bytea,text,uuid) TO dealkeep_server;
@@ -14022,7 +14023,7 @@ declare
   granted_at timestamptz;
   ends_at timestamptz;
 begin
-  if side is null or not (knows_all or side = 'buyer') then
+  if knows_all is not true and side is distinct from 'buyer' then
     return null;
   end if;
   select d.title, d.state, d.organization_id, d.closed_at, d.created_at, d.updated_at, not d.needs_nda,
@@ -14040,20 +14041,22 @@ begin
     knows_all := tenant = any (app.brokerages_as('admin'));
     knows_seller := knows_seller or exists (select from vault.active_ndas n where n.participant_id = principal);
   end if;
-  is_selected := coalesce(selected = principal, false);
-  runs := coalesce(ends_at > app.now(), false);
-  knows_stage := knows_all or is_selected and (runs or stage is distinct from 'exclusivity');
-  if not ((knows_all or is_selected) and (runs or state = 'closed' or coalesce(knows_stage and stage <> 'exclusivity', false))) then
-    buyer := null;
-    granted_at := null;
-    ends_at := null;
-  end if;
-  if knows_stage then
-    state := coalesce(stage, state);
-    updated_at := greatest(updated_at, staged_at);
-  end if;
-  if stage = 'exclusivity' and not runs and state in ('under_offer', 'exclusivity') then
-    state := 'listed';
+  if stage is not null or selected is not null then
+    is_selected := coalesce(selected = principal, false);
+    runs := coalesce(ends_at > app.now(), false);
+    knows_stage := knows_all or is_selected and (runs or stage is distinct from 'exclusivity');
+    if not ((knows_all or is_selected) and (runs or state = 'closed' or coalesce(knows_stage and stage <> 'exclusivity', false))) then
+      buyer := null;
+      granted_at := null;
+      ends_at := null;
+    end if;
+    if knows_stage then
+      state := coalesce(stage, state);
+      updated_at := greatest(updated_at, staged_at);
+    end if;
+    if stage = 'exclusivity' and not runs and state in ('under_offer', 'exclusivity') then
+      state := 'listed';
+    end if;
   end if;
   -- One table after the other, each by its index, however few rows there are.
   return json_build_array(deal, title, state, tenant, buyer, granted_at::text, ends_at::text, closed_at::text, created_at::text, updated_at::text, (
@@ -14285,5 +14288,6 @@ $function$;
 -- dfccaa42aba2ebd487c08ecec94471ccc569fe0caed167899ab2097c11db915d  182_answers_of_people.sql
 -- 8d0701295590a11869eab8b1011ff2fb647ff7e587b9d79eb09be591f2afc9d6  183_deals_that_are_asked_for.sql
 -- 7d86e8bf214cd332d90d28e33caf3ef143c5d2de360aacf8460909338bea87b9  184_indexes_for_what_grew.sql
+-- cf264a8761e1374243c10ca757e4fbc15593f0fa4f9f2730a456be8f777b4f93  185_record_with_less_work.sql
 -- 23c1873f5f81152b22a76f1567c1276ac27aca6fa65f91cf568f312c182cb09e  192_cost_of_what_is_asked.sql
 -- 66991b1f02fc38028346ef98377b0c22396c24db891eb4e52ffa9baa3ec83423  193_export_in_order.sql

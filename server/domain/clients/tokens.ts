@@ -2,6 +2,7 @@
 
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import { entering, mapped, row, type Statement, type Value } from '../../database/statement.ts';
+import { uuidV7 } from '../../database/uuid.ts';
 import type { Scope } from './connected-clients.ts';
 import type { Origin } from '../audit/audited.ts';
 import type { Within } from '../visibility/within.ts';
@@ -187,7 +188,7 @@ export const enterWithAccessToken = (
 
 const enterForReading = row<TokenCaller>(
   'enter_to_read',
-  `select ${callerFields} from app.enter_with_access_token($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+  `select ${callerFields} from app.enter_with_access_token($1, $2, $3, $4, $5, $6, $7, $8, $9, record_id => $10)`,
 );
 
 /** A call of a tool that reads, for the audit trail. */
@@ -198,6 +199,16 @@ export interface ToolRead {
   readonly dealId: string | null;
   readonly from: Origin;
 }
+
+/** The record of a call, as the parameters from $5 on. Its id is made here, where that costs least. */
+const recordOf = ({ tool, subjectId, dealId, from }: ToolRead): Value[] => [
+  tool,
+  subjectId,
+  dealId,
+  from.address,
+  from.requestId,
+  uuidV7(),
+];
 
 /**
  * The same in front of the work of a tool that writes: refused with `second_factor_required` while the caller owes a
@@ -217,12 +228,9 @@ export const enterToRead = (
   digest: Buffer,
   resource: string,
   within: Within | null,
-  { tool, subjectId, dealId, from }: ToolRead,
+  read: ToolRead,
 ): Statement<TokenCaller | null> =>
-  entering(
-    digest,
-    enterForReading(digest, resource, within?.table, within?.id, tool, subjectId, dealId, from.address, from.requestId),
-  );
+  entering(digest, enterForReading(digest, resource, within?.table, within?.id, ...recordOf(read)));
 
 /** A call of a tool that reads, entered and answered by one statement. */
 export interface Told<T> {
@@ -237,17 +245,16 @@ export interface Told<T> {
 
 /**
  * Declares what `what`, in SQL the parameters `tells` and those after it of app.enter_with_access_token(), tells about the one deal of a
- * call; it may name `value` as $10. `read` makes the answer of its JSON, which is null for who sees no such deal.
+ * call; it may name `value` as $11. `read` makes the answer of its JSON, which is null for who sees no such deal.
  */
 export function telling(name: string, what: string): <T>(read: (json: string | null) => T, value?: Value) => Told<T> {
   const enterToTell = row<TokenCaller & { told: string | null }>(
     `enter_to_tell_${name}`,
-    `select ${callerFields}, told::text from app.enter_with_access_token($1, $2, $3, $4, $5, $6, $7, $8, $9, ${what})`,
+    `select ${callerFields}, told::text from app.enter_with_access_token($1, $2, $3, $4, $5, $6, $7, $8, $9, ${what}, record_id => $10)`,
   );
   return (read, value) => ({
-    enter: (digest, resource, within, { tool, subjectId, dealId, from }) => {
-      const record = [tool, subjectId, dealId, from.address, from.requestId];
-      const given = [...record, ...(value === undefined ? [] : [value])];
+    enter: (digest, resource, within, called) => {
+      const given = [...recordOf(called), ...(value === undefined ? [] : [value])];
       const entered = entering(digest, enterToTell(digest, resource, within?.table, within?.id, ...given));
       return mapped(entered, (found) => {
         if (found === null) return { caller: null, told: read(null) };

@@ -101,7 +101,7 @@ export function offers(dealId: string): Statement<ListedOffer[]> {
 type ToldOffer = [string, string, number, boolean, string, payload: string, buyer: Mentioned | null];
 type ToldOffers = [offers: ToldOffer[] | null, digest: string | null, now: string];
 
-const enterToTell = telling('offers', `'offers', ${mostRows.uploads}, ${mostRows.adjustments}, $10`);
+const enterToTell = telling('offers', `'offers', ${mostRows.uploads}, ${mostRows.adjustments}, $11`);
 
 /** The same and {@link booksOf} that deal, told by the statement that enters; null, and without a record of the call, where the node does not hold the books. */
 export function offersTold(dealId: string): Told<[ListedOffer[], Books] | null> {
