@@ -474,7 +474,6 @@ CREATE TABLE public.contacts (
     CONSTRAINT contacts_pkey PRIMARY KEY (id),
     CONSTRAINT contacts_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT contacts_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
-    CONSTRAINT contacts_created_by_key_fkey FOREIGN KEY (created_by_key) REFERENCES public.api_keys(id),
     CONSTRAINT contacts_display_name_check CHECK (length(display_name) <= 65536 AND display_name ~ '\S'::text),
     CONSTRAINT contacts_email_check CHECK (app.is_email_address(email)),
     CONSTRAINT contacts_external_id_check CHECK (external_id ~ '^[\x21-\x7e]{1,255}$'::text AND (external_id <> ALL (ARRAY['.'::text, '..'::text]))),
@@ -507,9 +506,8 @@ CREATE POLICY members_and_keys_add_them ON public.contacts FOR INSERT TO dealkee
     WITH CHECK (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:write'::text) AS brokerages_for))::uuid[]));
 CREATE POLICY members_and_keys_change_them ON public.contacts FOR UPDATE TO dealkeep_server
     USING (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:write'::text) AS brokerages_for))::uuid[]));
-CREATE TRIGGER limit_sandbox AFTER INSERT ON public.contacts FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('5000', 'contacts');
 CREATE TRIGGER note_changed AFTER UPDATE ON public.contacts REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
-CREATE TRIGGER note_new AFTER INSERT ON public.contacts REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
+CREATE TRIGGER note_new AFTER INSERT ON public.contacts REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts('5000');
 CREATE TRIGGER note_removed AFTER DELETE ON public.contacts REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
 CREATE TRIGGER touch BEFORE UPDATE ON public.contacts FOR EACH ROW EXECUTE FUNCTION app.touch();
 CREATE TRIGGER track_contact BEFORE UPDATE ON public.contacts FOR EACH ROW EXECUTE FUNCTION app.track_contact();
@@ -4424,6 +4422,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.check_room_of_sandbox(sandbox uuid, of_table text, most integer, what text, bytes bigint)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  held int;
+  size numeric;
+begin
+  case of_table
+    when 'contacts' then select count(*) into held from public.contacts c where c.brokerage_id = sandbox;
+    when 'deals' then select count(*) into held from public.deals d where d.organization_id = sandbox;
+    else execute format('select count(*), %s from public.deals d join public.%I t on t.deal_id = d.id where d.organization_id = $1',
+      case when bytes is null then 'null' else 'sum(t.size_bytes)' end, of_table) into held, size using sandbox;
+  end case;
+  if held > most or size > bytes then
+    perform app.refuse('sandbox_full', format('The sandbox has no more room: at most %s %s%s. Reset it.', to_char(most, 'FM999,999'), what,
+      case when size > bytes then format(' of %s MB together', bytes / 1000000) end));
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.check_second_factor()
  RETURNS void
  LANGUAGE plpgsql
@@ -5165,19 +5185,17 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.create_api_key(uuid,text,text,text[],integer,timestamp with time zone,bytea,text,inet,text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.create_contact(type text, display_name text, email text, phone text, idempotency_key text, body_digest bytea, address inet, request_id text)
+CREATE OR REPLACE FUNCTION app.create_contact(type text, display_name text, email text, phone text, idempotency_key text, body_digest bytea, address inet, request_id text, made uuid DEFAULT app.uuid_v7(), record_id uuid DEFAULT app.uuid_v7())
  RETURNS TABLE(id uuid, created_at timestamp with time zone, repeated boolean)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
 declare
-  identity constant text := app.identity();
-  caller constant uuid := nullif(split_part(identity, ',', 3), '');
-  brokerage constant uuid := case when 'contacts:write' = any (string_to_array(split_part(identity, ',', 5), ' '))
-    then nullif(split_part(identity, ',', 4), '') end;
+  part constant text[] := string_to_array(app.identity(), ',');
+  caller constant uuid := nullif(part[3], '');
+  brokerage constant uuid := case when 'contacts:write' = any (string_to_array(part[5], ' ')) then nullif(part[4], '') end;
   now constant timestamptz(3) := app.now();
-  made constant uuid := app.uuid_v7();
   earlier vault.idempotency_keys;
 begin
   if brokerage is null or caller is null then
@@ -5208,8 +5226,8 @@ begin
   insert into public.contacts (id, brokerage_id, type, display_name, email, phone, created_by, created_by_key, created_at, updated_at)
   values (made, brokerage, create_contact.type, create_contact.display_name, create_contact.email,
     create_contact.phone, null, caller, now, now);
-  insert into public.audit_records (brokerage_id, key_id, address, request_id, action, subject_id, outcome, details)
-  values (brokerage, caller, create_contact.address, create_contact.request_id, 'contact.create', made::text, 'done',
+  insert into public.audit_records (id, brokerage_id, key_id, address, request_id, action, subject_id, outcome, details)
+  values (record_id, brokerage, caller, create_contact.address, create_contact.request_id, 'contact.create', made::text, 'done',
     jsonb_build_object('type', create_contact.type));
   id := made;
   created_at := now;
@@ -5217,7 +5235,7 @@ begin
   return next;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.create_contact(text,text,text,text,text,bytea,inet,text) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.create_contact(text,text,text,text,text,bytea,inet,text,uuid,uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.cursor_secret()
  RETURNS bytea
@@ -8950,23 +8968,9 @@ AS $function$
 declare
   -- Of a key's identity its brokerage; of a person's nothing. It is only held back by it.
   brokerage constant uuid := nullif(split_part(current_setting('dealkeep.identity', true), ',', 4), '');
-  most constant int := tg_argv[0];
-  bytes constant bigint := tg_argv[2];
-  held int;
-  size numeric;
 begin
-  if brokerage is null or not app.is_sandbox(brokerage) then
-    return null;
-  end if;
-  case tg_table_name
-    when 'contacts' then select count(*) into held from public.contacts c where c.brokerage_id = brokerage;
-    when 'deals' then select count(*) into held from public.deals d where d.organization_id = brokerage;
-    else execute format('select count(*), %s from public.deals d join public.%I t on t.deal_id = d.id where d.organization_id = $1',
-      case when bytes is null then 'null' else 'sum(t.size_bytes)' end, tg_table_name) into held, size using brokerage;
-  end case;
-  if held > most or size > bytes then
-    perform app.refuse('sandbox_full', format('The sandbox has no more room: at most %s %s%s. Reset it.', to_char(most, 'FM999,999'), tg_argv[1],
-      case when size > bytes then format(' of %s MB together', bytes / 1000000) end));
+  if brokerage is not null and exists (select from public.brokerages b where b.id = brokerage and b.sandbox_of is not null) then
+    perform app.check_room_of_sandbox(brokerage, tg_table_name, tg_argv[0]::int, tg_argv[1], tg_argv[2]::bigint);
   end if;
   return null;
 end
@@ -9584,8 +9588,17 @@ CREATE OR REPLACE FUNCTION app.note_contacts()
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  brokerage uuid;
 begin
-  if tg_op = 'DELETE' and current_setting('dealkeep.deleting', true) = 'on' then
+  if tg_op = 'INSERT' then
+    insert into public.change_events (brokerage_id, object_type, object_id, change) select n.brokerage_id, 'contact', n.id, 'created' from changed n;
+    brokerage := nullif(split_part(current_setting('dealkeep.identity', true), ',', 4), '');
+    if brokerage is not null and exists (select from public.brokerages b where b.id = brokerage and b.sandbox_of is not null) then
+      perform app.check_room_of_sandbox(brokerage, 'contacts', tg_argv[0]::int, 'contacts', null);
+    end if;
+    return null;
+  elsif tg_op = 'DELETE' and current_setting('dealkeep.deleting', true) = 'on' then
     return null;
   elsif tg_op = 'UPDATE' then
     insert into public.change_events (brokerage_id, object_type, object_id, change)
@@ -9593,8 +9606,7 @@ begin
           when n.archived_at is null then 'restored' else 'archived' end
       from changed n join before o on o.id = n.id;
   else
-    insert into public.change_events (brokerage_id, object_type, object_id, change)
-      select n.brokerage_id, 'contact', n.id, case tg_op when 'INSERT' then 'created' else 'removed' end from changed n;
+    insert into public.change_events (brokerage_id, object_type, object_id, change) select n.brokerage_id, 'contact', n.id, 'removed' from changed n;
   end if;
   return null;
 end
@@ -14289,5 +14301,6 @@ $function$;
 -- 8d0701295590a11869eab8b1011ff2fb647ff7e587b9d79eb09be591f2afc9d6  183_deals_that_are_asked_for.sql
 -- 7d86e8bf214cd332d90d28e33caf3ef143c5d2de360aacf8460909338bea87b9  184_indexes_for_what_grew.sql
 -- cf264a8761e1374243c10ca757e4fbc15593f0fa4f9f2730a456be8f777b4f93  185_record_with_less_work.sql
+-- ae6249f6455cd75303a60053f2bb8f0553e8b1da9838c1f293de71fc918906a2  186_contacts_with_less_work.sql
 -- 23c1873f5f81152b22a76f1567c1276ac27aca6fa65f91cf568f312c182cb09e  192_cost_of_what_is_asked.sql
 -- 66991b1f02fc38028346ef98377b0c22396c24db891eb4e52ffa9baa3ec83423  193_export_in_order.sql

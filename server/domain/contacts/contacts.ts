@@ -3,6 +3,7 @@
 import { hash } from 'node:crypto';
 import { anywhere, paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { uuidV7 } from '../../database/uuid.ts';
 import { auditedOf, from, type Origin } from '../audit/audited.ts';
 
 export type ContactType = 'person' | 'company';
@@ -60,7 +61,7 @@ export interface CreatedContact {
 
 const create = row<CreatedContact>(
   'create_contact',
-  'select id, created_at, repeated from app.create_contact($1, $2, $3, $4, $5, $6, $7, $8)',
+  'select id, created_at, repeated from app.create_contact($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)',
 );
 
 /**
@@ -74,7 +75,8 @@ export function createContact(
 ): Statement<CreatedContact | null> {
   const { type, displayName, email, phone } = contact;
   const digest = idempotencyKey === null ? null : canonicalDigest({ type, displayName, email, phone });
-  return create(type, displayName, email, phone, idempotencyKey, digest, origin.address, origin.requestId);
+  const ids = [uuidV7(), uuidV7()];
+  return create(type, displayName, email, phone, idempotencyKey, digest, origin.address, origin.requestId, ...ids);
 }
 
 export interface ListedContact {
