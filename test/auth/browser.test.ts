@@ -1,9 +1,9 @@
 /** Signing in with passkeys at the application's pages, and these pages as such, in a real browser. */
 
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
-import { loaded, openBrowser, violationsOn } from '../browser.ts';
+import { expectAccessible, loaded, openBrowser } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addBrokerage } from '../oauth/scene.ts';
 import { addDevice, openDoor, type Door } from '../passkeys.ts';
@@ -201,75 +201,71 @@ it('an answer of a passkey is taken once, and for its own challenge', slow, asyn
   });
 });
 
-describe('the pages', () => {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    it(`have no fault that axe finds, and nothing wider than a phone, in ${colorScheme}`, slow, async () => {
-      const account = await openAccount(service, { name: 'Anna Miller' });
-      const [brokerage] = await service.sql<{ id: string }>(
-        `insert into brokerages (slug, name) values ($1, 'Harbor Brokers') returning id`,
-        [`harbor-${colorScheme}`],
-      );
-      await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
-        brokerage?.id,
-        account.id,
-      ]);
-      await service.sql(
-        `insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name)
-         values ($1, $2, '\\x00', 0, '{internal}', 'Laptop')`,
-        [account.id, `credential-${colorScheme}`],
-      );
-      const reset = mintToken();
-      await service.sql('insert into vault.password_resets (digest, user_id) values ($1, $2)', [
-        tokenDigest(reset),
-        account.id,
-      ]);
-      const invitation = mintToken();
-      const [guest] = await service.sql<{ id: string }>(
-        `insert into users (email, name) values ($1, 'Gina') returning id`,
-        [`gina-${colorScheme}@example.com`],
-      );
-      await service.sql(
-        `insert into members (brokerage_id, user_id, role, status) values ($1, $2, 'broker', 'invited')`,
-        [brokerage?.id, guest?.id],
-      );
-      await service.sql(
-        'insert into vault.invitations (digest, user_id, brokerage_id, mailed) values ($1, $2, $3, false)',
-        [tokenDigest(invitation), guest?.id, brokerage?.id],
-      );
+it('the pages have no fault that axe finds, and nothing wider than a phone', slow, async () => {
+  const account = await openAccount(service, { name: 'Anna Miller' });
+  const [brokerage] = await service.sql<{ id: string }>(
+    `insert into brokerages (slug, name) values ($1, 'Harbor Brokers') returning id`,
+    ['harbor'],
+  );
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    brokerage?.id,
+    account.id,
+  ]);
+  await service.sql(
+    `insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name)
+     values ($1, $2, '\\x00', 0, '{internal}', 'Laptop')`,
+    [account.id, 'credential'],
+  );
+  const reset = mintToken();
+  await service.sql('insert into vault.password_resets (digest, user_id) values ($1, $2)', [
+    tokenDigest(reset),
+    account.id,
+  ]);
+  const invitation = mintToken();
+  const [guest] = await service.sql<{ id: string }>(
+    `insert into users (email, name) values ($1, 'Gina') returning id`,
+    ['gina@example.com'],
+  );
+  await service.sql(`insert into members (brokerage_id, user_id, role, status) values ($1, $2, 'broker', 'invited')`, [
+    brokerage?.id,
+    guest?.id,
+  ]);
+  await service.sql(
+    'insert into vault.invitations (digest, user_id, brokerage_id, mailed) values ($1, $2, $3, false)',
+    [tokenDigest(invitation), guest?.id, brokerage?.id],
+  );
 
-      // bypassCSP lets axe in; what the policy forbids is tested elsewhere.
-      await inContext({ colorScheme, bypassCSP: true, viewport: { width: 390, height: 800 } }, async (page) => {
-        const check = async (path: string) => {
-          await page.goto(path);
-          await loaded(page);
-          expect([path, await violationsOn(page)]).toEqual([path, []]);
-          const width = await page.evaluate('document.documentElement.scrollWidth');
-          expect([path, width]).toEqual([path, 390]);
-        };
-        for (const path of [
-          '/sign-in',
-          '/reset',
-          `/reset/new#token=${reset}`,
-          `/accept-invitation#token=${invitation}`,
-          '/accept-invitation#token=none',
-          '/set-up#token=none',
-          '/nowhere',
-        ]) {
-          await check(path);
-        }
-        await page.goto('/sign-in?return_to=/settings/security');
-        await signIn(page, account);
-        await isAtSecurity(page);
-        for (const path of ['/settings/security', '/sign-out', '/re-authenticate', `/confirm-address#token=${reset}`])
-          await check(path);
-        await page.goto('/settings/security');
-        await page.getByRole('button', { name: 'Set up an authenticator' }).click();
-        const picture = page.getByRole('img', { name: 'QR code of the key below' });
-        await picture.waitFor();
-        await expect
-          .poll(() => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth))
-          .toBeGreaterThan(0);
-      });
-    });
-  }
+  // bypassCSP lets axe in; what the policy forbids is tested elsewhere.
+  await inContext({ bypassCSP: true, viewport: { width: 390, height: 800 } }, async (page) => {
+    const check = async (path: string) => {
+      await page.goto(path);
+      await loaded(page);
+      await expectAccessible(page);
+      const width = await page.evaluate('document.documentElement.scrollWidth');
+      expect([path, width]).toEqual([path, 390]);
+    };
+    for (const path of [
+      '/sign-in',
+      '/reset',
+      `/reset/new#token=${reset}`,
+      `/accept-invitation#token=${invitation}`,
+      '/accept-invitation#token=none',
+      '/set-up#token=none',
+      '/nowhere',
+    ]) {
+      await check(path);
+    }
+    await page.goto('/sign-in?return_to=/settings/security');
+    await signIn(page, account);
+    await isAtSecurity(page);
+    for (const path of ['/settings/security', '/sign-out', '/re-authenticate', `/confirm-address#token=${reset}`])
+      await check(path);
+    await page.goto('/settings/security');
+    await page.getByRole('button', { name: 'Set up an authenticator' }).click();
+    const picture = page.getByRole('img', { name: 'QR code of the key below' });
+    await picture.waitFor();
+    await expect
+      .poll(() => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth))
+      .toBeGreaterThan(0);
+  });
 });
