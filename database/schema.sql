@@ -166,7 +166,6 @@ CREATE TABLE public.answer_readings (
     CONSTRAINT answer_readings_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT answer_readings_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id)
 );
-CREATE INDEX answer_readings_by_person ON public.answer_readings USING btree (user_id, deal_id) INCLUDE (read_until);
 CREATE INDEX answer_readings_by_user ON public.answer_readings USING btree (user_id, deal_id) INCLUDE (read_until);
 ALTER TABLE public.answer_readings ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.answer_readings FORCE ROW LEVEL SECURITY;
@@ -12339,9 +12338,9 @@ CREATE OR REPLACE FUNCTION app.rows_of_brokerage(deals text, parts boolean)
  SET search_path TO ''
 AS $function$
 declare
-  -- By its name in the catalogue: not everybody who asks may look a name of the vault up.
-  deletions constant oid := (select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = 'vault' and c.relname = 'brokerage_deletions');
+  -- By their names in the catalogue: not everybody who asks may look a name of the vault up.
+  left_out constant oid[] := array(select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
+    where n.nspname = 'vault' and c.relname in ('brokerage_deletions', 'deals_of_people', 'answers_of_people'));
   conditions jsonb := '{}';
   found record;
   added int;
@@ -12352,7 +12351,7 @@ begin
     from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
       join pg_catalog.pg_attribute a on a.attrelid = c.oid and not a.attisdropped and a.atttypid = 'uuid'::regtype
         and a.attname in ('brokerage_id', 'organization_id', 'deal_id') and not (a.attname = 'brokerage_id' and app.has_tenant_by_trigger(c.oid))
-    where n.nspname in ('public', 'vault') and c.relpersistence = 'p' and c.oid <> deletions
+    where n.nspname in ('public', 'vault') and c.relpersistence = 'p' and c.oid <> all (left_out)
       and (c.relkind = 'r' and (parts or not c.relispartition) or c.relkind = 'p' and not parts)
     group by c.oid
   loop
@@ -12370,7 +12369,7 @@ begin
         join pg_catalog.pg_attribute f on f.attrelid = k.confrelid and f.attnum = k.confkey[1]
       where k.contype = 'f' and array_length(k.conkey, 1) = 1 and k.conrelid <> k.confrelid
         and conditions ? k.confrelid::text and not k.confrelid in ('public.brokerages'::regclass, 'public.deals'::regclass)
-        and k.conrelid <> deletions and strpos(coalesce(conditions ->> k.conrelid::text, ''), ' in (select ') = 0
+        and k.conrelid <> all (left_out) and strpos(coalesce(conditions ->> k.conrelid::text, ''), ' in (select ') = 0
         and not exists (select from pg_catalog.pg_attribute o where o.attrelid = k.conrelid and not o.attisdropped
           and (o.attname in ('deal_id', 'organization_id') or (o.attname = 'brokerage_id' and o.attnotnull and not app.has_tenant_by_trigger(k.conrelid))))
       group by k.conrelid
@@ -14304,3 +14303,4 @@ $function$;
 -- ae6249f6455cd75303a60053f2bb8f0553e8b1da9838c1f293de71fc918906a2  186_contacts_with_less_work.sql
 -- 23c1873f5f81152b22a76f1567c1276ac27aca6fa65f91cf568f312c182cb09e  192_cost_of_what_is_asked.sql
 -- 66991b1f02fc38028346ef98377b0c22396c24db891eb4e52ffa9baa3ec83423  193_export_in_order.sql
+-- a04e0af35cdb6d965a6b11c404d03c2d93431df6e268188ed64e1374a66f52b3  194_rows_that_go_with_parts.sql
