@@ -37,6 +37,8 @@ export interface ServiceOptions {
 export interface TestClock {
   now(): Date;
   advance(millis: number): void;
+  /** Goes on to where the next minute begins: what is counted for a minute then does not go over into another by chance. */
+  startMinute(): void;
   set(date: Date): void;
   /** Puts it to a time at which it stands until it is moved. */
   stand(date: Date): void;
@@ -81,6 +83,7 @@ function createClock(): TestClock {
   return {
     now: () => new Date(real() + offset),
     advance: (millis) => void (offset += millis),
+    startMinute: () => void (offset += 60_000 - ((real() + offset) % 60_000)),
     set: (date) => void (offset = date.getTime() - real()),
     stand: (date) => {
       real = () => 0;

@@ -269,7 +269,7 @@ export async function beginRefreshes(
 ): Promise<BegunRefresh[]> {
   // Each is counted for its address before its body is read; a minute that begins now counts nothing else. The nodes
   // count for themselves in these tests, so that no other process stands between the counting and the reading.
-  service.clock.set(new Date(Math.ceil(service.clock.now().getTime() / 60_000) * 60_000));
+  service.clock.startMinute();
   const body = new URLSearchParams({
     grant_type: 'refresh_token',
     client_id: clientId,

@@ -202,7 +202,7 @@ describe('limits', () => {
   afterAll(() => service?.close());
 
   test('114. a client over its limit gets 429 with Retry-After in OAuth JSON, and others go on', async () => {
-    service.clock.advance(60_000);
+    service.clock.startMinute();
     let { refresh: token } = await connect(service, ada, clientId);
     for (let count = 1; count < 5; count += 1)
       token = (await refresh(service, clientId, token)).body.refresh_token ?? '';
@@ -224,7 +224,7 @@ describe('limits', () => {
   test.each(garbage)(
     '114. %s that come to nothing are counted apart, and leave the client what it may do',
     async (_, ask, first) => {
-      service.clock.set(new Date(Math.ceil(service.clock.now().getTime() / 60_000) * 60_000));
+      service.clock.startMinute();
       const grants = [await connect(service, ada, clientId), await connect(service, ada, clientId)];
       const fields = await openConsent(service, ada, {
         client_id: clientId,
@@ -253,7 +253,7 @@ describe('limits', () => {
   );
 
   test('114. an address over its limit, whatever it sends', async () => {
-    service.clock.advance(60_000);
+    service.clock.startMinute();
     const statuses = [];
     for (let count = 0; count < 16; count += 1)
       statuses.push((await post(service, '/api/mcp/token', { grant_type: 'x' })).status);
@@ -261,7 +261,7 @@ describe('limits', () => {
   });
 
   test('114. the authorize endpoint: a page for people, JSON for programs', async () => {
-    service.clock.advance(60_000);
+    service.clock.startMinute();
     for (let count = 0; count < 8; count += 1) await visit(authorizeUrl(service, { client_id: clientId }), ada);
     const person = await visit(authorizeUrl(service, { client_id: clientId }), ada);
     expect([person.status, person.headers.get('content-type')]).toEqual([429, 'text/html; charset=UTF-8']);

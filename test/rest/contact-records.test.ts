@@ -417,7 +417,7 @@ describe('batches', () => {
       contact: person(`${n}${'x'.repeat(60_000)}`),
     }));
     expect(codeOf(await call('POST', '/contacts/batch', { items: large }))).toEqual([413, 'validation_error']);
-    service.clock.advance(60_000 - (service.clock.now().getTime() % 60_000));
+    service.clock.startMinute();
     const key = await ours.key({ ceiling: 250 });
     const limited = as(key, service.restUrl);
     const items = Array.from({ length: 200 }, (_, n) => ({

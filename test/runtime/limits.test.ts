@@ -44,8 +44,7 @@ const open = async (kind: Kind): Promise<RateLimits> => openOn(await storeOf(kin
 
 let subjects = 0;
 const someone = () => `subject ${(subjects += 1)}`;
-/** A minute starts now, so that no test crosses into the next by chance. */
-const startMinute = () => service.clock.set(new Date(Math.ceil(service.clock.now().getTime() / 60_000) * 60_000));
+const startMinute = () => service.clock.startMinute();
 
 const shared = ['postgres', 'redis'] as const;
 
