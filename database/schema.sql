@@ -4055,7 +4055,7 @@ begin
     deal := new.deal_id;
   end if;
   if tg_argv[0] = 'lock' then
-    perform from public.deals d where d.id = deal for no key update;
+    perform from public.deals d where d.id = deal for share;
   end if;
   update vault.deals_of_people o
     set title = p.title, industry = p.industry, location = p.location, asking_price = p.asking_price, state = p.state, closed_at = p.closed_at,
@@ -8343,12 +8343,14 @@ CREATE OR REPLACE FUNCTION app.keep_answers_of_people()
  SET search_path TO ''
 AS $function$
 begin
+  if tg_op <> 'DELETE' and new.status = 'active' then
+    -- Whoever distributes an answer meanwhile is waited for, or waits and finds the part.
+    perform from public.deals d where d.id = new.deal_id for no key update;
+  end if;
   if tg_op <> 'INSERT' then
     delete from vault.answers_of_people o where o.user_id = old.user_id and o.deal_id = old.deal_id;
   end if;
   if tg_op <> 'DELETE' and new.status = 'active' then
-    -- Whoever distributes an answer meanwhile is waited for, or waits and finds the part.
-    perform from public.deals d where d.id = new.deal_id for no key update;
     insert into vault.answers_of_people
       select p.* from vault.answers_of_parts p where p.user_id = new.user_id and p.deal_id = new.deal_id;
   end if;
@@ -8481,12 +8483,14 @@ CREATE OR REPLACE FUNCTION app.keep_deals_of_people()
  SET search_path TO ''
 AS $function$
 begin
-  if tg_op <> 'INSERT' and old.status = 'active' then
-    delete from vault.deals_of_people o where o.user_id = old.user_id and o.deal_id = old.deal_id;
-  end if;
   if tg_op <> 'DELETE' and new.status = 'active' then
     -- Whoever changes the deal meanwhile is waited for, or waits and finds the row.
     perform from public.deals d where d.id = new.deal_id for no key update;
+  end if;
+  if tg_op <> 'INSERT' then
+    delete from vault.deals_of_people o where o.user_id = old.user_id and o.deal_id = old.deal_id;
+  end if;
+  if tg_op <> 'DELETE' and new.status = 'active' then
     insert into vault.deals_of_people select p.* from vault.deals_of_parts p where p.user_id = new.user_id and p.deal_id = new.deal_id;
   end if;
   return null;
@@ -9525,10 +9529,11 @@ CREATE OR REPLACE FUNCTION app.note_answer()
  SET search_path TO ''
 AS $function$
 begin
-  perform from public.deals d where d.id = new.deal_id for no key update;
+  perform from public.deals d where d.id = new.deal_id for share;
   insert into vault.answers_of_people as known (user_id, deal_id, at)
     select p.user_id, p.deal_id, coalesce(new.distributed_at, '-infinity') from public.participants p
     where p.deal_id = new.deal_id and p.status = 'active' and coalesce(p.advises, p.id) = new.participant_id
+    order by p.user_id
     on conflict (user_id, deal_id) do update set at = excluded.at where known.at < excluded.at;
   return null;
 end
@@ -14304,3 +14309,4 @@ $function$;
 -- 23c1873f5f81152b22a76f1567c1276ac27aca6fa65f91cf568f312c182cb09e  192_cost_of_what_is_asked.sql
 -- 66991b1f02fc38028346ef98377b0c22396c24db891eb4e52ffa9baa3ec83423  193_export_in_order.sql
 -- a04e0af35cdb6d965a6b11c404d03c2d93431df6e268188ed64e1374a66f52b3  194_rows_that_go_with_parts.sql
+-- efb8518123171d6b102c4916340332d2c8905794337322fd7eb716bda1058cc7  195_locks_in_order.sql

@@ -47,6 +47,16 @@ const reason = async (attempt: Promise<unknown>): Promise<string> =>
     (error: pg.DatabaseError) => (error.code === 'DK001' ? (error.hint ?? '') : (error.code ?? String(error))),
   );
 
+/** Waits until so many wait for a lock of somebody else. */
+async function waitingFor(people: number): Promise<void> {
+  const waiting = () =>
+    service.sql<{ waiting: number }>(
+      `select count(distinct l.pid)::int as waiting from pg_locks l join pg_stat_activity a on a.pid = l.pid
+       where not l.granted and a.datname = current_database()`,
+    );
+  await expect.poll(waiting).toEqual([{ waiting: people }]);
+}
+
 async function listedDeal(): Promise<{ deal: string; buyer: string }> {
   const [{ id: deal } = { id: '' }] = await service.sql<{ id: string }>(
     `insert into deals (organization_id, title, state) values ($1, 'Mill', 'listed') returning id`,
@@ -260,6 +270,62 @@ describe('questions', () => {
       { distributed_response: 'The last three years are open.' },
     ]);
     expect(await reason(move('broker', id, 'distributed', 'Another answer.'))).toBe('question_closed');
+  });
+
+  test('two answers of a deal are distributed at once, and neither waits for the other', async () => {
+    const ids: unknown[] = [];
+    for (const asker of ['other buyer', 'exclusive buyer']) {
+      const [question] = await ask(asker);
+      const id = question!['id'];
+      await move('broker', id, 'with_seller');
+      await as(
+        'seller',
+        `insert into question_answers (question_id, deal_id, answer_text) values ($1, $2, 'The last three.')`,
+        [id, scene.deal],
+      );
+      await move('seller', id, 'answered');
+      ids.push(id);
+    }
+    const [first, second] = [
+      await connect(service.connections.server),
+      await connect(service.connections.server),
+    ] as const;
+    const distribute = async (server: pg.Client, id: unknown) => {
+      await server.query(`begin; set local lock_timeout = '5s'`);
+      await server.query('select app.enter_as($1)', [scene.people['broker']]);
+      await server.query(`update questions set status = 'distributed', distributed_response = 'Three.' where id = $1`, [
+        id,
+      ]);
+    };
+    try {
+      await distribute(first, ids[0]);
+      expect(await reason(distribute(second, ids[1]))).toBe('passed');
+      await second.query('commit');
+      await first.query('commit');
+    } finally {
+      await first.end();
+      await second.end();
+    }
+  });
+
+  test('an answer is distributed before or after its reader takes part in another way, who waits for nothing that it needs', async () => {
+    await owner.query('begin');
+    try {
+      await owner.query('select from deals where id = $1 for no key update', [scene.deal]);
+      const changing = service.sql('update participants set status = status where id = $1', [
+        scene.participants['other buyer'],
+      ]);
+      await waitingFor(1);
+      const { rowCount } = await owner.query(
+        `update questions set distributed_at = app.now() + interval '1 minute' where deal_id = $1 and status = 'distributed'`,
+        [scene.deal],
+      );
+      expect(rowCount).toBeGreaterThan(0);
+      await owner.query('commit');
+      await changing;
+    } finally {
+      await owner.query('rollback');
+    }
   });
 
   test('only the person who asked withdraws, and only while it is pending', async () => {
@@ -688,15 +754,7 @@ describe('a closed deal', () => {
       await closing.query('select app.enter_as($1)', [scene.people['broker']]);
       await closing.query(`update deals set state = 'closed' where id = $1`, [deal]);
       const late = reason(as('broker', `insert into closing_conditions (deal_id, name) values ($1, 'C')`, [deal]));
-      await expect
-        .poll(async () => {
-          const [{ waiting } = { waiting: 0 }] = await service.sql<{ waiting: number }>(
-            `select count(*)::int as waiting from pg_locks l join pg_stat_activity a on a.pid = l.pid
-             where not l.granted and a.datname = current_database()`,
-          );
-          return waiting;
-        })
-        .toBe(1);
+      await waitingFor(1);
       await closing.query('commit');
       expect(await late).toBe('deal_closed');
     } finally {
