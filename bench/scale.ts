@@ -273,7 +273,7 @@ const help = `npm run bench -- scale [--deals N] [--keep DIR] [--against FILE] [
   --against FILE  what an earlier run on a smaller platform wrote: tells what has grown
   --out FILE      where to write what is found, for --against (DIR/scale.json with --keep)
   --people a,b    whom to measure, or all (${usual.join(', ')})
-  --only text     only calls whose name has this text, or one of these where it is given more than once
+  --only text     only calls whose name has this text ($ is its end), or one of these where it is given more than once
   --no-plans      leave out the search for plans that scan a table of the platform
   --no-times      search for such plans alone
 `;
@@ -324,7 +324,7 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     const chosen = values.people === undefined ? usual : values.people.split(',');
     const people = platform.people.filter(({ name }) => values.people === 'all' || chosen.includes(name));
     const only = ({ name }: { name: string }) =>
-      values.only === undefined || values.only.some((text) => name.includes(text));
+      values.only === undefined || values.only.some((text) => `${name}$`.includes(text));
     const database = openDatabase({ connection: platform.postgres.server, poolSize: 1 });
     const asked = (await plans(platform, routes, people, database)).map(({ who, calls }) => ({
       who,
