@@ -6228,6 +6228,8 @@ AS $function$
 #variable_conflict use_column
 declare
   me constant uuid := app.user_id();
+  barred constant uuid[] := app.barred_in(app.identity());
+  narrowed constant uuid := app.narrowed_to();
   administered constant uuid[] := app.brokerages_as('admin');
   last_id constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
   own_deals uuid[];
@@ -6240,12 +6242,13 @@ declare
   told int := 0;
   more int;
 begin
-  select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.principal_role)
+  select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.side)
     into own_deals, own_roles, principals, sides
-    from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer');
+    from app.own_parts(me, barred, narrowed) p;
   candidates := array(
     select c.id from (
-      select d.id, d.created_at from public.deals d where d.id = any (own_deals)
+      select d.deal_id as id, d.created_at from unnest(own_deals) o (id)
+      join (select t.deal_id, t.created_at from vault.deals_of_people t where t.user_id = me) d on d.deal_id = o.id
       union
       select d.id, d.created_at from public.deals d where d.organization_id = any (administered)) c
     where (c.created_at, c.id) <= (coalesce(deal_place, 'infinity'), coalesce(deal, last_id))
@@ -14308,5 +14311,6 @@ $function$;
 -- ae6249f6455cd75303a60053f2bb8f0553e8b1da9838c1f293de71fc918906a2  186_contacts_with_less_work.sql
 -- 23c1873f5f81152b22a76f1567c1276ac27aca6fa65f91cf568f312c182cb09e  192_cost_of_what_is_asked.sql
 -- 66991b1f02fc38028346ef98377b0c22396c24db891eb4e52ffa9baa3ec83423  193_export_in_order.sql
+-- ec07f9e735daf3c55d6933d757a36255036fc9382d4dfa086040dce48f4bc9df  194_documents_by_deals_of_people.sql
 -- a04e0af35cdb6d965a6b11c404d03c2d93431df6e268188ed64e1374a66f52b3  194_rows_that_go_with_parts.sql
 -- efb8518123171d6b102c4916340332d2c8905794337322fd7eb716bda1058cc7  195_locks_in_order.sql
