@@ -121,23 +121,25 @@ function located({ name, text }: Migration, error: unknown): unknown {
 
 /** How long a statement of a migration may keep everybody waiting who needs the table that it waits for, in milliseconds. */
 const lockMillis = 3_000;
-/** The pauses between the attempts of a migration that did not get a lock in time. */
+/** The pauses between the attempts of a migration that did not get a lock. */
 const pauses = [500, 1_000, 2_000, 4_000, 8_000, 15_000, 30_000, 30_000, 30_000];
 
-const isLockTimeout = (error: unknown): boolean => error instanceof pg.DatabaseError && error.code === '55P03';
+/** It did not get a lock in time, or in a circle of those who waited for each other. */
+const lacksLock = (error: unknown): boolean =>
+  error instanceof pg.DatabaseError && (error.code === '55P03' || error.code === '40P01');
 
-/** Repeats `attempt` while it does not get a lock in time. */
+/** Repeats `attempt` while it does not get a lock. */
 async function untilLocked<T>(name: string, attempt: () => Promise<T>): Promise<T> {
   for (const millis of pauses) {
     try {
       return await attempt();
     } catch (error) {
-      if (!isLockTimeout(error)) throw error;
+      if (!lacksLock(error)) throw error;
       await pause(millis);
     }
   }
   return attempt().catch((error: unknown) => {
-    if (!isLockTimeout(error)) throw error;
+    if (!lacksLock(error)) throw error;
     throw new MigrationBlocked(
       `${name} did not get a lock on a table within ${lockMillis / 1000} s, ${pauses.length + 1} times: something else keeps the table. Look for a long transaction in pg_stat_activity, end it, and start again.`,
       { cause: error },

@@ -63,6 +63,26 @@ test('a migration that does not get its lock lets others through, and tries agai
   expect(await applied('900_column.sql')).toEqual([{ breaking: false }]);
 }, 60_000);
 
+test('a migration that PostgreSQL ends because others waited for it, and it for them, tries again', async () => {
+  await add(
+    '900_two_tables.sql',
+    // Whoever waits looks once for a circle, after a second: the other before there is one.
+    'lock table contacts; select pg_sleep(2); lock table deals; alter table contacts add column two int;\n',
+  );
+  await other.query('begin');
+  await other.query('select from deals limit 1');
+  const migrating = migrate(connection(), { directory });
+  const sleeping = () =>
+    owner.query(
+      `select from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep' and application_name = 'dealkeep migrate'`,
+    );
+  await expect.poll(async () => (await sleeping()).rowCount, { timeout: 20_000, interval: 20 }).toBe(1);
+  // It gets its turn when PostgreSQL has ended the migration.
+  await other.query('select from contacts limit 1');
+  await other.query('commit');
+  expect(await migrating).toEqual(['900_two_tables.sql']);
+}, 60_000);
+
 test('an index is built concurrently while others write; one that broke off is built anew', async () => {
   const index =
     '-- no transaction\n-- Why it is needed.\ncreate index concurrently if not exists more on public.contacts (phone);\n';
