@@ -176,6 +176,7 @@ async function overload(bench: Bench, service: Service, name: string, load: Load
   return [
     name,
     whole(of(({ capacity }) => capacity.rate)),
+    millis(of(({ capacity }) => capacity.p99)),
     millis(of(({ normal }) => normal.served.p99)),
     whole(of(({ over }) => over.served.rate)),
     percent(
@@ -195,6 +196,7 @@ async function overload(bench: Bench, service: Service, name: string, load: Load
 const heads = [
   '',
   'capacity /s',
+  'p99 ms',
   'at 80 %: p99 ms',
   `at ${times}×: served /s`,
   'of capacity',

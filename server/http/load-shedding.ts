@@ -5,11 +5,11 @@
  * keep coming, those that have waited too long are refused. A burst that is over by then is answered whole. Nothing of a request is
  * looked at before its turn but its first lines.
  *
- * Once somebody was refused, the line is kept short for two seconds: half as many are answered at once, and no more wait than are
- * answered soon at the pace at which answers end, so that whoever gets a place in it is answered about as soon as at other times; for
- * whom there is none, they are refused at once, which costs least before anything is made of their request. Then more are let
- * wait for a moment: when they find room, the line is as it was before, else those who are too many are refused at once and
- * it stays short.
+ * Once somebody was refused, the line is kept short: for two seconds, then for four as long as too many keep coming. Half as many
+ * are answered at once, and no more wait than are answered soon at the pace at which answers end, so that whoever gets a place in it
+ * is answered about as soon as at other times; for whom there is none, they are refused at once, which costs least before anything is
+ * made of their request. Then more are let wait for a moment: when they find room, the line is as it was before, else those who are
+ * too many are refused at once and it stays short.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -61,10 +61,11 @@ const hurriedMillis = 80;
 /** How long a burst may last; and how long after the line was last kept short what comes is no burst, in milliseconds. */
 const usualBurstMillis = 1_000;
 const calmMillis = 8_000;
-/** For how long the line is kept short after somebody was refused, and then for how long is looked if it has to stay so, in milliseconds. */
+/** For how long the line is kept short after somebody was refused, at first and at most, and then for how long is looked if it has to stay so, in milliseconds. */
 const shortMillis = 2_000;
+const longestShortMillis = 4_000;
 const lookMillis = 200;
-const usualSoonMillis = 25;
+const usualSoonMillis = 15;
 /** Over how long the pace is measured, in milliseconds. */
 const paceMillis = 100;
 /** How often those that have waited too long are looked for, in milliseconds. */
@@ -117,6 +118,8 @@ export function openLoadShedding(
   let resting = 0;
   let lookedAt = -Infinity;
   let shortUntil = -Infinity;
+  /** For how long the line is kept short the next time. */
+  let shortFor = shortMillis;
   /** Since when many wait. */
   let longSince = Infinity;
   /** How many turns end in a millisecond; null before any was measured. */
@@ -225,8 +228,10 @@ export function openLoadShedding(
       pace = null;
       ended = 0;
       countedSince = now;
+      shortFor = shortMillis;
     }
-    shortUntil = now + shortMillis;
+    shortUntil = now + shortFor;
+    shortFor = Math.min(2 * shortFor, longestShortMillis);
   }
 
   /** How many may wait at this moment. */
