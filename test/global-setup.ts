@@ -42,5 +42,6 @@ export default async function setUp(project: TestProject): Promise<(() => Promis
     throw build.reason;
   }
   provide(project, templates);
+  process.env['DEALKEEP_TEST_DIRECTORY'] = templates.directory;
   return () => templates.close();
 }

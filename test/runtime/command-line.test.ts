@@ -3,7 +3,7 @@ import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { runningOwner } from '../../server/database/embedded.ts';
-import { cleanUp, dealkeep, newDataDir, run, type Addresses } from './program.ts';
+import { cleanUp, dealkeep, migratedDataDir, newDataDir, run, type Addresses } from './program.ts';
 
 // Every command is a process of its own, on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 let env: { DATA_DIR: string };
 let addresses: Addresses;
 beforeAll(async () => {
-  env = { DATA_DIR: await newDataDir() };
+  env = { DATA_DIR: await migratedDataDir() };
   addresses = await dealkeep(['serve', '--json'], env).ready;
 });
 afterAll(cleanUp);
@@ -202,7 +202,7 @@ test('the demo is loaded once, and described in a file for our eyes alone', asyn
 });
 
 test('the demo is not poured into somebody’s own data', async () => {
-  const own = { DATA_DIR: await newDataDir() };
+  const own = { DATA_DIR: await migratedDataDir() };
   await run(['brokerages', 'create', '--name', 'Own', '--slug', 'own'], own);
   const { code, stderr } = await run(['demo'], own);
   expect(code).toBe(1);

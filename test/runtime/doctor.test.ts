@@ -13,14 +13,14 @@ import { freePort } from '../../bench/free-port.ts';
 import { versionFinding } from '../../server/cli/doctor/database.ts';
 import { findingsOf, type Finding } from '../../server/cli/doctor/finding.ts';
 import { runningConnections } from '../../server/database/embedded.ts';
-import { cleanUp, dealkeep, newDataDir, run } from './program.ts';
+import { cleanUp, dealkeep, migratedDataDir, run } from './program.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let DATA_DIR: string;
 let owner: pg.Client;
 beforeAll(async () => {
-  DATA_DIR = await newDataDir();
+  DATA_DIR = await migratedDataDir();
   await dealkeep(['demo', '--json'], { DATA_DIR }).ready;
   owner = new pg.Client((await runningConnections(DATA_DIR))?.owner ?? {});
   await owner.connect();

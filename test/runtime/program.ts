@@ -2,7 +2,8 @@
 
 import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -44,16 +45,27 @@ export async function newDataDir(): Promise<string> {
   return path.join(directory, 'data');
 }
 
+/** A DATA_DIR with a migrated database in it, made once for all files of a test run, which has a directory for that. */
+async function makeMigrated(): Promise<string> {
+  const ofRun = process.env['DEALKEEP_TEST_DIRECTORY'];
+  const kept = ofRun === undefined ? undefined : path.join(ofRun, 'migrated');
+  if (kept !== undefined && existsSync(kept)) return kept;
+  const directory = await newDataDir();
+  const { code, stderr } = await run(['migrate'], { DATA_DIR: directory });
+  if (code !== 0) throw new Error(stderr);
+  if (kept === undefined) return directory;
+  // Another file may have been quicker: one is as good as the other.
+  await rename(directory, kept).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOTEMPTY' && error.code !== 'EEXIST') throw error;
+  });
+  return kept;
+}
+
 let migrated: Promise<string> | undefined;
 
 /** A new DATA_DIR with a migrated database in it, for tests of what comes after that. Removed by {@link cleanUp}. */
 export async function migratedDataDir(): Promise<string> {
-  migrated ??= (async () => {
-    const directory = await newDataDir();
-    const { code, stderr } = await run(['migrate'], { DATA_DIR: directory });
-    if (code !== 0) throw new Error(stderr);
-    return directory;
-  })();
+  migrated ??= makeMigrated();
   const directory = await newDataDir();
   // With the owners of the files: PostgreSQL is run by another user when the tests are run by root.
   await promisify(execFile)('cp', ['-a', await migrated, directory]);
