@@ -162,7 +162,8 @@ async function overload(bench: Bench, service: Service, name: string, load: Load
     bench.say(`${name}, round ${nth} of ${bench.rounds}`);
     found.push(await round(bench, service, name, load, nth === 1));
   }
-  await setTimeout(10_000);
+  // V8 gives memory back when it has had nothing to do for a while.
+  await setTimeout(60_000);
   const of = (read: (one: Round) => number) => median(found.map(read));
   const lost = new Map<string, number>();
   for (const { over } of found)
