@@ -2,9 +2,9 @@
 
 import { Hono } from 'hono';
 import { problemHandler, writeProblemJson } from '../http/problem.ts';
+import { limitRequests } from '../http/request-limits.ts';
 import type { Services } from '../services.ts';
 import { accountRoutes } from './account.ts';
-import { limitRequests } from './attempts.ts';
 import { invitationRoutes } from './invitations.ts';
 import { passkeyRoutes } from './passkeys.ts';
 import { resetRoutes } from './reset.ts';
@@ -17,7 +17,8 @@ import { signInRoutes } from './sign-in.ts';
 export function authRoutes(services: Services) {
   const app = new Hono();
   app.onError(problemHandler(services.log, writeProblemJson));
-  app.use(limitRequests(services));
+  // Apart from what the session's pages ask for: whoever stole it and floods us here must not keep its owner from working.
+  app.use(limitRequests(services, (session) => `auth ${session.toString('base64url')}`));
   return app
     .route('/', signInRoutes(services))
     .route('/', sessionRoutes(services))

@@ -104,7 +104,7 @@ const headings: Readonly<Partial<Record<ContentfulStatusCode, string>>> = {
   404: 'There is nothing here for you',
   410: 'This link no longer works',
   413: 'That was too large',
-  429: 'Too many attempts',
+  429: 'Too many requests',
   500: 'Something failed on our side',
   503: 'Dealkeep is not ready just now',
 };

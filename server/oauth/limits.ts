@@ -9,25 +9,26 @@ import type { Services } from '../services.ts';
 import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
 import { retryAfter as tryAgainIn, type Problem } from '../http/problem.ts';
+import { tooMany } from '../http/request-limits.ts';
 import { oauthError } from './oauth-error.ts';
 
 /** What a caller over a limit is told; also the shape of the answer for programs at the authorize endpoint. */
-export const tooMany = ({ retryAfter }: Count): Problem =>
-  oauthError('temporarily_unavailable', `Too many requests: try again in ${retryAfter} seconds.`, {
+export const refused = (count: Count): Problem =>
+  oauthError('temporarily_unavailable', tooMany('requests', count), {
     status: 429,
-    ...tryAgainIn(retryAfter),
+    ...tryAgainIn(count.retryAfter),
   });
 
 /** Counts a request of this address at the token or revocation endpoint; throws when there were too many. */
 export async function limitAddress({ limits }: Services, c: Context): Promise<void> {
   const count = await limits.take('token_ip', clientAddress(c));
-  if (!count.allowed) throw tooMany(count);
+  if (!count.allowed) throw refused(count);
 }
 
 /** Throws when the client has achieved as much in this minute as it may. */
 export async function checkClient({ limits }: Services, clientId: string): Promise<void> {
   const count = await limits.peek('token_client', clientId);
-  if (!count.allowed) throw tooMany(count);
+  if (!count.allowed) throw refused(count);
 }
 
 /** Counts what a client has achieved. */
@@ -38,5 +39,5 @@ export async function countSuccess({ limits }: Services, clientId: string): Prom
 /** Counts a failure in the name of a client; throws when this address has had too many. */
 export async function countFailure({ limits }: Services, c: Context, clientId: string): Promise<void> {
   const count = await limits.take('token_failure', `${clientId} ${addressGroup(clientAddress(c))}`);
-  if (!count.allowed) throw tooMany(count);
+  if (!count.allowed) throw refused(count);
 }

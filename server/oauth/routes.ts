@@ -10,7 +10,7 @@ import { Problem, problemHandler, setHeaders } from '../http/problem.ts';
 import { showConsent } from './authorize/get.ts';
 import { takeDecision } from './authorize/post.ts';
 import { openClientDocuments } from './client-documents.ts';
-import { tooMany } from './limits.ts';
+import { refused } from './limits.ts';
 import { endpoints, serveMetadata } from './metadata.ts';
 import { invalidRequest, isKnown, writeOAuthError } from './oauth-error.ts';
 import { revocationEndpoint } from './revoke.ts';
@@ -57,11 +57,11 @@ function limitAuthorize({ limits }: Services): MiddlewareHandler {
   return async (c, next) => {
     const count = await limits.take('authorize_ip', clientAddress(c));
     if (count.allowed) return next();
-    const refused = tooMany(count);
-    if (!wantsPage(c)) return writeOAuthError(c, refused);
-    setHeaders(c, refused);
+    const told = refused(count);
+    if (!wantsPage(c)) return writeOAuthError(c, told);
+    setHeaders(c, told);
     const body = html`<h1>Too many requests</h1>
-      <p class="notice bad">${refused.message}</p>`;
+      <p class="notice bad">${told.message}</p>`;
     return page(c, { title: 'Too many requests', status: 429, body });
   };
 }

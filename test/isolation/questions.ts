@@ -108,10 +108,10 @@ export function idsOf(first: World, second: World, thorough: boolean): Ids {
   };
 }
 
-/** Every way to fill a pattern in; with ids that the caller sees, or with such as they do not. */
-/** Under which an answer to a contradiction may be. */
+/** The key of a contradiction that may have been answered. */
 const keyOfAnswer = 'a'.repeat(32);
 
+/** Every way to fill in a pattern: with ids that the caller sees, or with ids that they do not. */
 function paths(
   pattern: string,
   ids: Ids,

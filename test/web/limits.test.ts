@@ -45,7 +45,7 @@ test('a person has so many requests a minute in all sessions together, and nobod
   for (const { retryAfter, body } of refused) {
     expect(retryAfter).toBe('1');
     expect(body).toEqual({
-      error: { code: 'rate_limited', message: 'That was too much at once: try again in 1 second.' },
+      error: { code: 'rate_limited', message: 'Too many requests: try again in 1 second.' },
     });
   }
   expect((await from(seller, '203.0.113.1')()).status).toBe(200);
@@ -136,7 +136,7 @@ test('a page that is told to wait says so, waits, and goes on by itself', async 
   standInNewMinute();
   await desk.page.getByText('This page goes on by itself').waitFor({ state: 'detached' });
   await desk.page.getByRole('heading', { name: 'Contacts' }).waitFor();
-  await expect.poll(() => desk.page.getByText('too much at once').count(), { timeout: 15_000 }).toBe(0);
+  await expect.poll(() => desk.page.getByText('Too many requests').count(), { timeout: 15_000 }).toBe(0);
   expect(desk.complaints.filter((text) => !text.includes('429'))).toEqual([]);
   await desk.close();
 });

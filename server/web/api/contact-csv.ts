@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import type { ContactInput, ListedContact } from '../../domain/contacts/contacts.ts';
-import { othersFirst, parseCsv, unreadable, type RowError } from './csv.ts';
+import { parseCsv, unreadable, type RowError } from './csv.ts';
+import { inTurns } from './turns.ts';
 import { readCell } from '../../csv.ts';
 import { emailAddress, line, optional } from './input.ts';
 
@@ -72,8 +73,7 @@ export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; fa
   const rows: ReadRow[] = [];
   const faults: RowError[] = [];
   const rowOf = new Map<string, number>();
-  for (const [place, { row, cells }] of filled.entries()) {
-    if (place % 100 === 99) await othersFirst();
+  for await (const { row, cells } of inTurns(filled)) {
     const parsed = Row.safeParse(valuesOf(names, cells));
     if (parsed.success) {
       const email = parsed.data.email?.toLowerCase();

@@ -127,9 +127,6 @@ function delimiterOf(csv: string): string {
   return counts.reduce((best, one) => (one.count > best.count ? one : best)).mark;
 }
 
-/** Lets other requests have their turn: for work that takes long. */
-export const othersFirst = (): Promise<void> => setImmediate();
-
 const shortened = (text: string): string => (text.length > longestCell ? text.slice(0, longestCell) : text);
 
 /** So many bytes are taken apart between two turns of other requests. */
@@ -159,7 +156,7 @@ export async function parseCsv(csv: string): Promise<string[][]> {
   const bytes = Buffer.from(csv);
   for (let at = 0; at < bytes.length && !parser.destroyed; at += portion) {
     parser.write(bytes.subarray(at, at + portion));
-    await othersFirst();
+    await setImmediate();
   }
   parser.end();
   await ended.catch((error: unknown) => {

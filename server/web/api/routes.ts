@@ -21,7 +21,7 @@ import { dealRoutes } from './deals.ts';
 import { documentRoutes } from './documents.ts';
 import { eventRoutes } from './events.ts';
 import { homeRoutes } from './home.ts';
-import { limitRequests } from './limits.ts';
+import { limitPages } from './limits.ts';
 import { logoRoutes } from './logos.ts';
 import { keyRoutes } from './keys.ts';
 import { meRoutes } from './me.ts';
@@ -48,7 +48,7 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[], isTak
     await next();
     c.header('Cache-Control', 'no-store');
   });
-  routes.use(limitRequests(services));
+  routes.use(limitPages(services));
   // Who asks is known before the first byte of a body is read, whichever route it is for.
   routes.use(csrfGuardWith((c) => answerProblem(c, signedOut())));
 

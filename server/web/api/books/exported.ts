@@ -21,7 +21,8 @@ import {
   zero,
   type Decimal,
 } from '../../../domain/diligence/decimals.ts';
-import { othersFirst, unreadable, type RowError } from '../csv.ts';
+import { unreadable, type RowError } from '../csv.ts';
+import { inTurns } from '../turns.ts';
 import { exportColumns, type ExportColumns } from './exported-columns.ts';
 import { marksOf } from './marks.ts';
 import { amountFault, readAmount, type Marks } from './values.ts';
@@ -161,8 +162,7 @@ function entriesOf(rows: readonly (readonly string[])[], columns: ExportColumns,
 async function groupsOf(entries: readonly Entry[]): Promise<Group[]> {
   const open: number[] = [];
   const groups: Group[] = [];
-  for (const [place, entry] of entries.entries()) {
-    if (place % portion === portion - 1) await othersFirst();
+  for await (const [place, entry] of inTurns(entries.entries(), portion)) {
     const of = entry.kind === 'account' ? /^total (.+)$/.exec(entry.words)?.[1] : undefined;
     if (of !== undefined) {
       const bare = of.replace(/^for /, '');
@@ -210,8 +210,7 @@ type Computed = ReadonlyMap<number, Amounts>;
 
 async function computedOf(entries: readonly Entry[], { periods }: ExportColumns, marks: Marks): Promise<Computed> {
   const computed = new Map<number, Amounts>();
-  for (const [place, { kind, cells }] of entries.entries()) {
-    if (place % portion === portion - 1) await othersFirst();
+  for await (const [place, { kind, cells }] of inTurns(entries.entries(), portion)) {
     if (kind === 'total' || kind === 'result')
       computed.set(
         place,
@@ -242,8 +241,7 @@ async function accountsOf(
   const accounts = new Map<number, Account>();
   const closed = new Set(groups.map(({ from }) => from));
   let heading: Entry | null = null;
-  for (const [place, entry] of entries.entries()) {
-    if (place % portion === portion - 1) await othersFirst();
+  for await (const [place, entry] of inTurns(entries.entries(), portion)) {
     // A heading that no total closes reaches to the next one.
     if (entry.kind === 'heading' && !closed.has(place) && sectionOf(entry.words)) heading = entry;
     if (entry.kind === 'heading' && closed.has(place) && around(groups, place).length === 0) heading = null;
@@ -274,8 +272,7 @@ async function toldOf(
   computed: Computed,
 ): Promise<AccountsExport['told']> {
   const told: Partial<Record<ToldLine, Amounts>> = {};
-  for (const [place, entry] of entries.entries()) {
-    if (place % portion === portion - 1) await othersFirst();
+  for await (const [place, entry] of inTurns(entries.entries(), portion)) {
     const says = computed.get(place);
     if (says === undefined) continue;
     if (entry.kind === 'result') {
@@ -304,15 +301,13 @@ async function doubtsOf(
   // What the accounts up to each come to, so that a group in a group in a group takes no longer.
   const before: Decimal[][] = [columns.periods.map(() => zero)];
   const incomes = [0];
-  for (const account of accounts.values()) {
-    if (before.length % portion === 0) await othersFirst();
+  for await (const account of inTurns(accounts.values(), portion)) {
     before.push(account.amounts.map((amount, place) => add(before.at(-1)?.[place] ?? zero, amount)));
     incomes.push((incomes.at(-1) ?? 0) + (isIncome(account) ? 1 : 0));
   }
   let passed = 0;
   const count = entries.map((_, place) => (accounts.has(place) ? passed++ : passed));
-  for (const [nth, { from, to }] of groups.entries()) {
-    if (nth % portion === portion - 1) await othersFirst();
+  for await (const { from, to } of inTurns(groups, portion)) {
     const total = entries[to];
     const [first = 0, last = 0] = [count[from], count[to]];
     const income = (incomes[last] ?? 0) - (incomes[first] ?? 0);
@@ -330,8 +325,7 @@ async function doubtsOf(
   }
   const { total } = columns;
   if (total === null || columns.leftOut.length > 0) return doubts;
-  for (const [place, { row, amounts }] of accounts) {
-    if (place % portion === portion - 1) await othersFirst();
+  for await (const [place, { row, amounts }] of inTurns(accounts, portion)) {
     const says = decimalOrNull(readAmount(entries[place]?.cells[total.index] ?? '', marks));
     const come = sum(amounts);
     if (says === null || equals(says, come) || doubts.length >= limits.faults) continue;

@@ -1,6 +1,6 @@
 /** Where the amounts of a file have their decimals, by those of them that say so. */
 
-import { othersFirst } from '../csv.ts';
+import { inTurns } from '../turns.ts';
 import { marksIn, type Marks } from './values.ts';
 import type { Table } from './workbook-reader.ts';
 
@@ -12,10 +12,7 @@ export async function marksOf(
 ): Promise<Marks> {
   if (!written) return 'point';
   const said = new Set<Marks>();
-  let read = 0;
-  for (const { cells } of rows) {
-    read += 1;
-    if (read % 100 === 0) await othersFirst();
+  for await (const { cells } of inTurns(rows)) {
     for (const index of columns) {
       const marks = marksIn(cells[index] ?? '');
       if (marks) said.add(marks);

@@ -2,7 +2,8 @@
 
 import { isUtf8 } from 'node:buffer';
 import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
-import { othersFirst, parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
+import { parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
+import { inTurns } from '../turns.ts';
 import { readCell } from '../../../csv.ts';
 import type { Whose } from '../../../http/apart.ts';
 import {
@@ -241,8 +242,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
   const before = new Map<string, number>();
   const amounts = sheet.columns.flatMap((column, index) => (column && isAmount(column) ? [index] : []));
   const marks = await marksOf(sheet, sheet.rows, amounts);
-  for (const [place, { row, cells }] of sheet.rows.entries()) {
-    if (place % 100 === 99) await othersFirst();
+  for await (const { row, cells } of inTurns(sheet.rows)) {
     const faults: RowError[] = [];
     const blame = (column: string | null, message: string) =>
       faults.push({ row, column, message: several ? `Sheet “${sheet.name}”: ${message}` : message });
