@@ -22,7 +22,11 @@ import { attemptsOn, countExport } from './attempts.ts';
 import { asCaller, knowDevice } from './signed-in.ts';
 
 const linkExpired = () =>
-  new Problem(410, 'link_expired', 'This link is used up, too old, or for another account: ask for a new one.');
+  new Problem(
+    410,
+    'link_expired',
+    'This link has been used, has expired, or is for another account: ask for a new one.',
+  );
 
 async function setNewPassword(services: Services, c: Context, current: string, chosen: string) {
   const { database, config } = services;
@@ -45,7 +49,7 @@ async function setNewPassword(services: Services, c: Context, current: string, c
   if (outcome === null) throw notSignedIn();
   if (outcome === 'refused') {
     await attempts.failed();
-    throw new Problem(403, 'password_wrong', 'The current password is not right.');
+    throw new Problem(403, 'password_wrong', 'The current password is not correct.');
   }
   await attempts.succeeded();
   await knowDevice(services, c, token);
@@ -56,8 +60,7 @@ async function setNewPassword(services: Services, c: Context, current: string, c
 /** Erases who signed in, who typed their address to say that they mean it. */
 async function erase(services: Services, c: Context, confirmation: string) {
   const [{ email, name }] = await asCaller(services, c);
-  if (confirmation !== email)
-    throw new Problem(400, 'validation_error', 'Type your own e-mail address to say that you mean it.');
+  if (confirmation !== email) throw new Problem(400, 'validation_error', 'Type your own e-mail address to confirm.');
   const [, pseudonym] = await asCaller(services, c, eraseOneself(sessionDigest(c), originOf(c)));
   if (pseudonym === null) throw notSignedIn();
   clearTokenCookie(c, 'dealkeep');

@@ -69,7 +69,7 @@ export const fields = {
     .min(1, 'Enter a name.')
     .max(200, 'Enter a name of at most 200 characters.')
     .regex(oneLine, 'Enter a name without line breaks.')
-    .regex(keepsDirection, 'Enter a name without signs that turn the direction of writing.'),
+    .regex(keepsDirection, 'Enter a name without characters that change the direction of writing.'),
   token: text('The link is not complete: open it again from where you got it.').regex(
     /^[A-Za-z0-9_-]{43}$/,
     'The link is not complete: open it again from where you got it.',

@@ -21,9 +21,9 @@ import { hashedFor } from './attempts.ts';
 import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 
 const over = () =>
-  new Problem(410, 'link_expired', 'This invitation is used up, taken back or too old: ask for a new one.');
+  new Problem(410, 'link_expired', 'This invitation has been used or withdrawn, or has expired: ask for a new one.');
 
-const hasAccount = () => new Problem(409, 'has_account', 'You have an account already: sign in to accept.');
+const hasAccount = () => new Problem(409, 'has_account', 'You already have an account: sign in to accept.');
 
 /** What an invitation invites to, and accepting it: without an account, or as who is signed in. */
 export function invitationRoutes(services: Services) {

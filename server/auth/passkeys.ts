@@ -31,7 +31,7 @@ import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts
 // Loaded with the first passkey: it brings a quarter of all the modules that a start would load.
 const webAuthn = () => import('@simplewebauthn/server');
 
-const refused = () => new Problem(401, 'passkey_refused', 'This passkey is not known here. Sign in another way.');
+const refused = () => new Problem(401, 'passkey_refused', 'This passkey is not registered here. Sign in another way.');
 const notRegistered = () => new Problem(400, 'passkey_refused', 'The passkey could not be checked. Try again.');
 
 // A passkey holds for one host name, the public one.
@@ -103,7 +103,7 @@ async function checkRegistration(c: Context, response: RegistrationResponseJSON)
 }
 
 const passkeyName = fields.name.max(100, 'Enter a name of at most 100 characters.');
-const noPasskey = () => new Problem(404, 'not_found', 'There is no such passkey any more.');
+const noPasskey = () => new Problem(404, 'not_found', 'This passkey no longer exists.');
 
 /** The routes below passkey. */
 export function passkeyRoutes(services: Services) {

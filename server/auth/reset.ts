@@ -18,7 +18,8 @@ import { mintLink } from '../mail/secrets.ts';
 
 const sent =
   'If there is an account with this address, a mail with a link is on its way. The link works for 30 minutes.';
-const linkExpired = () => new Problem(410, 'link_expired', 'This link is used up or too old: ask for a new one.');
+const linkExpired = () =>
+  new Problem(410, 'link_expired', 'This link has been used or has expired: ask for a new one.');
 
 /** Asking for the link, and the new password. */
 export function resetRoutes(services: Services) {

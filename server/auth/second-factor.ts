@@ -37,7 +37,7 @@ async function confirm(services: Services, c: Context, typed: string) {
     throw new Problem(
       400,
       'code_refused',
-      'The code is not right. Check that the clock of your phone is, and enter the next one.',
+      'The code is not correct. Check that your phone’s clock is right, and enter the next code.',
     );
   }
   const codes = mintRecoveryCodes();

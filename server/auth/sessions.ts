@@ -39,7 +39,7 @@ export function sessionRoutes(services: Services) {
     async (c, { id }) => {
       const others = id === 'others';
       const [, ended] = await asCaller(services, c, endSession(sessionDigest(c), others ? null : id, originOf(c)));
-      if (!others && ended === 0) throw new Problem(404, 'not_found', 'This session is over already.');
+      if (!others && ended === 0) throw new Problem(404, 'not_found', 'This session has already ended.');
       return { ended };
     },
   );

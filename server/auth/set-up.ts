@@ -18,7 +18,7 @@ const used = () =>
   new Problem(
     410,
     'link_expired',
-    'This link is used up or too old. While nobody is here yet, starting the server again prints a new one.',
+    'This link has been used or has expired. While there is no account yet, restarting the server prints a new one.',
   );
 
 /** Setting up, and whether that is still to be done. */

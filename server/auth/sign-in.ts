@@ -21,9 +21,9 @@ import { action, fields, smallBody } from './action.ts';
 import { attemptsOn } from './attempts.ts';
 import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 
-const refused = () => new Problem(401, 'sign_in_refused', 'The e-mail address or the password is not right.');
+const refused = () => new Problem(401, 'sign_in_refused', 'The e-mail address or the password is not correct.');
 const codeRefused = () =>
-  new Problem(401, 'code_refused', 'The code is not right, or it was used before. Enter the next one.');
+  new Problem(401, 'code_refused', 'The code is not correct, or was used before. Enter the next one.');
 const stepExpired = () =>
   new Problem(401, 'sign_in_expired', 'This sign-in took too long or failed too often: start again.');
 

@@ -55,7 +55,7 @@ interface Waiting {
   readonly refuse: () => void;
 }
 
-const busy = (): Busy => new Busy('Too much is asked for at this moment: try again in a moment.');
+const busy = (): Busy => new Busy('The service is busy: try again in a moment.');
 
 /** Opens the line in front of so many connections. */
 export function openLine({ size, waitMillis, most }: LineOptions): Line {

@@ -12,7 +12,7 @@ let line: Promise<void> = Promise.resolve();
  * waits when the server stops is not done. Throws {@link Busy} when too much waits already.
  */
 export function afterAnswer({ log }: Services, what: string, work: () => Promise<unknown>): void {
-  if (waiting >= most) throw new Busy('Too much is asked for at this moment: try again in a moment.');
+  if (waiting >= most) throw new Busy('The service is busy: try again in a moment.');
   waiting += 1;
   line = line
     .then(() => new Promise((resolve) => setImmediate(resolve)))

@@ -18,7 +18,7 @@ const product = 'Dealkeep';
 const changes: Readonly<Record<SecurityChange, string>> = {
   password_changed: 'Your password was changed, and every other session was ended.',
   password_reset:
-    'Your password was set anew. Every session and every connected client was ended, and writing through tools is turned off.',
+    'Your password was reset. Every session and every connected client was ended, and writing through tools is turned off.',
   authenticator_added: 'An authenticator was set up for your account.',
   authenticator_removed: 'The authenticator was removed from your account.',
   passkey_added: 'A passkey was added to your account.',
@@ -88,12 +88,12 @@ const contents: Contents = {
   }),
   webhook_off: ({ name, brokerage, host, error }, { baseUrl }) => ({
     brand: brokerage,
-    subject: `A webhook to ${host} was switched off`,
+    subject: `A webhook to ${host} was turned off`,
     name,
     paragraphs: [
-      `For three days, ${host} has taken nothing of what ${product} sends it for ${brokerage}. Nothing more is sent until the webhook is switched on again.`,
-      ...(error === null ? [] : [`What went wrong last: ${error}`]),
-      'What changes meanwhile is kept for 30 days and is sent then.',
+      `For three days, ${host} has accepted nothing that ${product} sent it for ${brokerage}. Nothing more is sent until the webhook is turned on again.`,
+      ...(error === null ? [] : [`The last error: ${error}`]),
+      'Changes in the meantime are kept for 30 days and sent then.',
     ],
     action: { label: 'Look at the webhooks', url: `${baseUrl}${webhooksPath}` },
     footer: [`You get this mail because you are an admin of ${brokerage}. It cannot be turned off.`],

@@ -49,7 +49,7 @@ export function notificationLetter(
       first.deal_id === null && !daily
         ? 'You get this mail because it concerns your account.'
         : `You get this mail because you take part in ${deals.length > 1 ? 'these deals' : 'this deal'}.`,
-      { label: 'Choose what you hear of', url: `${baseUrl}${notificationChoicesPath}` },
+      { label: 'Choose your notifications', url: `${baseUrl}${notificationChoicesPath}` },
       { label: daily ? 'No more daily mails' : 'No more mails like this', url: unsubscribe },
     ],
     headers: { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },

@@ -54,7 +54,7 @@ const mostAMinute = 30;
 
 /** The same for a link that is none of ours, one that was taken back, and one of somebody who is suspended. */
 const nothing = (c: Context) =>
-  c.text('There is no such calendar. Make a new link in the settings of Dealkeep.\n', 404);
+  c.text('There is no such calendar. Create a new link in the settings of Dealkeep.\n', 404);
 
 export function calendarRoutes({ database, limits, config }: Services) {
   return new Hono().get(calendarPath, async (c) => {
@@ -65,7 +65,7 @@ export function calendarRoutes({ database, limits, config }: Services) {
       ...(digest === null ? [] : [limits.take('web_person', `calendar ${digest.toString('base64url')}`, mostAMinute)]),
     ];
     for (const { allowed, retryAfter } of await Promise.all(counts))
-      if (!allowed) return c.text('That was too often: try again later.\n', 429, { 'Retry-After': String(retryAfter) });
+      if (!allowed) return c.text('Too many requests: try again later.\n', 429, { 'Retry-After': String(retryAfter) });
     if (digest === null) return nothing(c);
     const [person, found] = await database.together(enterWithCalendarLink(digest), deadlines());
     if (person === null) return nothing(c);

@@ -9,7 +9,12 @@ import { unsubscribePath } from '../mail/notifications.ts';
 import type { Services } from '../services.ts';
 
 const noSuch = (c: Context) =>
-  problem(c, 404, 'not_found', 'This link is none of ours, or is incomplete. Choose what you hear of in the settings.');
+  problem(
+    c,
+    404,
+    'not_found',
+    'This link is none of ours, or is incomplete. Choose your notifications in the settings.',
+  );
 
 /** What is taken out, in words. */
 function named(kinds: readonly string[]) {
@@ -30,7 +35,7 @@ export function unsubscribeRoutes({ database }: Services) {
         title: 'No more mails like this',
         body: html`<div class="card alone">
           <h1>No more mails like this?</h1>
-          <p>You would hear of this in Dealkeep only:</p>
+          <p>You would be notified of this in Dealkeep only:</p>
           ${named(kinds)}
           <form method="post" action="${unsubscribePath}?${new URLSearchParams({ token }).toString()}">
             <button class="button" type="submit">Stop these mails</button>
@@ -45,8 +50,8 @@ export function unsubscribeRoutes({ database }: Services) {
         title: 'Mails are off',
         body: html`<div class="card alone">
           <h1>These mails are off</h1>
-          <p>From now on you hear of this in Dealkeep only. You can choose otherwise in the settings at any time.</p>
-          <a class="button" href="/settings/notifications">Choose what you hear of</a>
+          <p>From now on you are notified of this in Dealkeep only. You can change it in the settings at any time.</p>
+          <a class="button" href="/settings/notifications">Choose your notifications</a>
         </div>`,
       });
     });

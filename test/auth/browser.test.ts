@@ -127,7 +127,7 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
     await context.clearCookies({ name: 'dealkeep' });
     await page.goto('/sign-in');
     await usePasskey(page);
-    await page.getByText('This passkey is not known here').waitFor();
+    await page.getByText('This passkey is not registered here').waitFor();
     expect(faults).toEqual([]);
   });
 });
@@ -152,14 +152,14 @@ it(
         await route.fulfill({ response, json: { ...(await response.json()), userVerification: 'discouraged' } });
       });
       await usePasskey(page);
-      await page.getByText('This passkey is not known here').waitFor();
+      await page.getByText('This passkey is not registered here').waitFor();
       await page.unroute('**/api/auth/passkey/options');
       await page.reload();
       await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
 
       await service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
       await usePasskey(page);
-      await page.getByText('This passkey is not known here').waitFor();
+      await page.getByText('This passkey is not registered here').waitFor();
       expect((await context.cookies()).filter(({ name }) => name === 'dealkeep')).toEqual([]);
     });
   },

@@ -503,7 +503,7 @@ test('nothing is stored before it was looked at, or where an account was not spo
   const lines = linesOf((await preview(csv)).body.export.accounts);
   expect(await send('', csv, lines.slice(1))).toMatchObject({
     status: 400,
-    body: { error: { message: 'Say what “Coffee” (row 8) counts to, or that it counts to nothing.' } },
+    body: { error: { message: 'Choose what “Coffee” (row 8) counts as, or that it is not counted.' } },
   });
   for (const wrong of [
     '{',

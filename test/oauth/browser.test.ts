@@ -145,7 +145,7 @@ test('whoever lets a client write and signed in long ago shows on the way that i
   await page.getByText(ada.email).waitFor();
   await page.getByLabel('Password', { exact: true }).fill('something else');
   await page.getByRole('button', { name: 'Continue' }).click();
-  await page.getByText('The e-mail address or the password is not right.').waitFor();
+  await page.getByText('The e-mail address or the password is not correct.').waitFor();
   await page.getByLabel('Password', { exact: true }).fill(password);
   await page.getByRole('button', { name: 'Continue' }).click();
   await page.getByRole('button', { name: 'Allow' }).click();

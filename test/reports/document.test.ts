@@ -79,7 +79,7 @@ describe('each reader', () => {
     expect(basis.period).not.toBe('');
     pages.forEach((one, at) => {
       expect(one).toMatch(foot(at, pages));
-      expect(one).toContain('Computed from what was uploaded. It is no audit and no advice.');
+      expect(one).toContain('Computed from the uploaded financials. This is not an audit and not advice.');
     });
     expect(info).toMatchObject({ Language: 'en', Title: expect.stringContaining('Quality of earnings') });
     expect(width).toBe(612);

@@ -296,7 +296,7 @@ describe('in the settings', () => {
       scene.service.clock.advance(12 * hour);
     }
     await scene.service.deliver();
-    const told = scene.service.mails.slice(mails).filter(({ subject }) => subject.includes('was switched off'));
+    const told = scene.service.mails.slice(mails).filter(({ subject }) => subject.includes('was turned off'));
     expect(told).toHaveLength(2);
     for (const { text } of told) expect(text).toContain(`${scene.service.config.baseUrl}/settings/webhooks`);
     expect(told.filter(({ text }) => text?.includes('(sandbox)'))).toHaveLength(1);

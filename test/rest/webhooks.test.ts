@@ -140,7 +140,7 @@ describe('a receiver that fails', () => {
     expect([off.state, off.offReason]).toEqual(['off', 'failing']);
     expect((await log(id)).data[0]).toMatchObject({ state: 'failed' });
     await scene.service.deliver();
-    const mail = scene.service.mails.slice(mails).find(({ subject }) => subject.includes('was switched off'));
+    const mail = scene.service.mails.slice(mails).find(({ subject }) => subject.includes('was turned off'));
     expect(mail?.text).toContain('127.0.0.1');
 
     received.length = 0;

@@ -108,6 +108,6 @@ test('what cannot be done is said in words that help', async () => {
   expect((await run(['users', 'suspend', email], env)).code).toBe(0);
   expect(await run(['users', 'suspend', email], env)).toMatchObject({
     code: 1,
-    stderr: expect.stringContaining(`${email} is suspended already.`),
+    stderr: expect.stringContaining(`${email} is already suspended.`),
   });
 });

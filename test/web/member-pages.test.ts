@@ -107,7 +107,7 @@ test('a removal names the deals left without a broker, and hands them to a succe
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     const dialog = page.getByRole('dialog', { name: 'Remove broker?' });
     await dialog.getByText('Corner bakery').waitFor();
-    await dialog.getByLabel('Their broker from now on').selectOption('Suki Marsh');
+    await dialog.getByLabel('New broker').selectOption('Suki Marsh');
     await expectAccessible(page);
     await fits(desk);
     await dialog.getByRole('button', { name: size === 'phone' ? 'Cancel' : 'Remove' }).click();

@@ -101,7 +101,7 @@ test('the settings keep how loud each kind is, the hour, and what is quieter', {
   const { page } = desk;
   await desk.go(`/deals/${web.scene.deal}`);
   const kept = page.waitForResponse((response) => response.request().method() === 'PUT');
-  await page.getByLabel('What you hear of this deal').selectOption('off');
+  await page.getByLabel('What you are notified of on this deal').selectOption('off');
   await kept;
   await desk.go('/settings/notifications');
   expect(await page.getByLabel('Time zone').inputValue()).toBe('America/New_York');
@@ -119,7 +119,7 @@ test('the settings keep how loud each kind is, the hour, and what is quieter', {
       deals: [{ deal_title: 'Corner bakery', delivery: 'off' }],
     });
   expect(await page.getByLabel('Corner bakery').inputValue()).toBe('off');
-  await page.getByRole('button', { name: 'Make a link' }).click();
+  await page.getByRole('button', { name: 'Create a link' }).click();
   const link = await page.getByLabel('Your link').inputValue();
   expect((await fetch(link)).headers.get('content-type')).toContain('text/calendar');
   await expectAccessible(page);

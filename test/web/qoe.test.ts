@@ -443,7 +443,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
 
     const stray = { period_label: 'fy 2025', adjustment_category: 'other', adjustment_amount: '7' };
     const { id } = (await as('buyer').ask(`/deals/${deal}/qoe/normalizations`, stray)).body;
-    await page.getByText('Some adjustments count in no bridge').waitFor();
+    await page.getByText('Some adjustments are not in any bridge').waitFor();
     await page.getByText('There are no figures with an EBITDA of “fy 2025”.').waitFor();
     const marked = page
       .getByRole('region', { name: /^Add-backs and adjustments of / })
@@ -452,7 +452,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     expect(await marked.getAttribute('aria-label')).toBe('Add-backs and adjustments of fy 2025');
     await expectAccessible(page);
     expect((await as('buyer').ask(`/qoe/normalizations/${id}`, undefined, 'DELETE')).status).toBe(204);
-    await page.getByText('Some adjustments count in no bridge').waitFor({ state: 'detached' });
+    await page.getByText('Some adjustments are not in any bridge').waitFor({ state: 'detached' });
 
     await page.getByRole('button', { name: 'Add adjustment' }).click();
     await page.getByLabel('Period', { exact: true }).selectOption('TTM');
@@ -484,7 +484,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await choose(await readFile(new URL('../books/exports/quickbooks.csv', import.meta.url), 'utf8'));
     await page.getByText('An export of QuickBooks: on accrual basis').waitFor();
     await expectAccessible(page);
-    const comparison = page.getByRole('region', { name: 'Beside the export’s own totals' });
+    const comparison = page.getByRole('region', { name: 'Compared with the export’s own totals' });
     await expect.poll(() => comparison.getByRole('row', { name: /^Net income/ }).innerText()).toMatch(/None$/);
     await page.getByLabel('Rent', { exact: true }).focus();
     await page.keyboard.press('End');

@@ -90,7 +90,7 @@ test('a passkey is added, signs in by itself, is renamed and removed', { timeout
   // The same device has one already, and says so.
   await passkeys.getByRole('button', { name: 'Add a passkey' }).click();
   await at.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
-  await at.getByText('This device has a passkey of yours already.').waitFor();
+  await at.getByText('You already have a passkey on this device.').waitFor();
   await at.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
 
   await signOut(desk, account);
@@ -120,7 +120,7 @@ test('a passkey is added, signs in by itself, is renamed and removed', { timeout
 
   await signOut(desk, account);
   await at.getByRole('button', { name: 'Use a passkey' }).click();
-  await at.getByText('This passkey is not known here').waitFor();
+  await at.getByText('This passkey is not registered here').waitFor();
   expect(
     await service.sql(`select action from audit_records where user_id = $1 and action like 'passkey.%' order by id`, [
       account.id,
@@ -164,7 +164,7 @@ test(
     service.clock.advance(minute);
     await toSecondStep();
     await finish('000000');
-    await at.getByText(/The code is not right/).waitFor();
+    await at.getByText(/The code is not correct/).waitFor();
     await finish(await generate({ secret, epoch: now() }));
     await at.getByText('10 recovery codes left.').waitFor();
 
@@ -173,7 +173,7 @@ test(
     await at.getByText('9 recovery codes left.').waitFor();
     await toSecondStep();
     await finish(codes[0]!);
-    await at.getByText(/The code is not right, or it was used before/).waitFor();
+    await at.getByText(/The code is not correct, or was used before/).waitFor();
     await finish(codes[1]!);
     await at.getByText('8 recovery codes left.').waitFor();
 
@@ -270,7 +270,7 @@ test('on the page "Profile" people take their data along, and erase their accoun
   const erase = card(desk.page, 'Erase your account');
   await erase.getByRole('textbox').fill('somebody.else@example.com');
   await erase.getByRole('button', { name: 'Erase my account' }).click();
-  await erase.getByText('Type your own e-mail address to say that you mean it.').waitFor();
+  await erase.getByText('Type your own e-mail address to confirm.').waitFor();
   await erase.getByRole('textbox').fill(account.email);
   await erase.getByRole('button', { name: 'Erase my account' }).click();
   await desk.page.getByRole('heading', { name: 'Sign in' }).waitFor();

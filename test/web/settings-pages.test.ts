@@ -169,7 +169,7 @@ describe('an admin', { timeout: 180_000 }, () => {
     await admin.go('/settings/status');
     await page.getByRole('listitem').filter({ hasText: 'Clear old mails' }).getByText('Failed').waitFor();
     await page.getByRole('listitem').filter({ hasText: 'End what has expired' }).getByText('Succeeded').waitFor();
-    await page.getByText('Not by this service itself').waitFor();
+    await page.getByText('Not made by this service').waitFor();
     await expectAccessible(page);
     await service.sql(`select app.note_job_run('backup', false)`);
     await admin.go('/settings/status');
@@ -261,8 +261,8 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByRole('button', { name: 'opencode' }).click();
     await page.getByText('http://127.0.0.1/mcp/oauth/callback').waitFor();
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Make the client' }).click();
-    await page.getByText('The client is made.').waitFor();
+    await page.getByRole('button', { name: 'Register client' }).click();
+    await page.getByText('The client is registered.').waitFor();
     const [made] = await service.sql<{ id: string }>(`select id from connected_clients where name = 'opencode'`);
     expect(await page.locator('pre').first().textContent()).toContain(`"clientId": "${made?.id}"`);
     await expectAccessible(page);
@@ -301,7 +301,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await expectAccessible(page);
     await dialog.getByLabel('Code').fill('000000x');
     await dialog.getByRole('button', { name: 'Turn it on' }).click();
-    await dialog.getByText(/The code is not right/).waitFor();
+    await dialog.getByText(/The code is not correct/).waitFor();
     await dialog.getByLabel('Code').fill(await generate({ secret }));
     await dialog.getByRole('button', { name: 'Turn it on' }).click();
     await page.getByRole('dialog', { name: 'Your recovery codes' }).waitFor();
@@ -312,7 +312,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByLabel('Current password').fill('wrong one, surely');
     await page.getByLabel('New password').fill(`${password} and more`);
     await page.getByRole('button', { name: 'Change password' }).click();
-    await page.getByText('The current password is not right.').waitFor();
+    await page.getByText('The current password is not correct.').waitFor();
     await page.getByLabel('Current password').fill(password);
     await page.getByRole('button', { name: 'Change password' }).click();
     await page.getByText('Your password is changed').first().waitFor();

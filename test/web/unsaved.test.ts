@@ -358,7 +358,7 @@ describe('a session that ends', () => {
     await page.keyboard.press('Escape');
     await over.getByLabel('Password', { exact: true }).fill('not this one');
     await button(over, 'Sign in').click();
-    await over.getByText('is not right').waitFor();
+    await over.getByText('is not correct').waitFor();
     expect(await asks('Sent after signing in again')).toBe(0);
     await over.getByLabel('Password', { exact: true }).fill(password);
     await button(over, 'Sign in').click();

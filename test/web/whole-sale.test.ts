@@ -155,7 +155,7 @@ describe('a sale', { timeout: 60_000 }, () => {
   test('a buyer sees the brokers and themself, and nobody else before they sign an NDA', async () => {
     await tab('bea', '/people');
     for (const seen of [names.broker, names.bea]) await page('bea').getByRole('main').getByText(seen).first().waitFor();
-    await page('bea').getByText('Who sells is shown here once your NDA is active.').waitFor();
+    await page('bea').getByText('The seller is shown here once your NDA is active.').waitFor();
     for (const hidden of [names.seller, names.bob, names.advisor, names.admin])
       expect(await page('bea').getByText(hidden).count()).toBe(0);
     expect(

@@ -150,7 +150,7 @@ export async function suspendUser(client: pg.ClientBase, email: string, suspende
   );
   if (changed) return changed;
   if (await one(client, 'select 1 from public.users where email = $1', [address]))
-    throw new NotPossible(`${address} is ${suspended ? 'suspended already' : 'not suspended'}.`);
+    throw new NotPossible(`${address} is ${suspended ? 'already suspended' : 'not suspended'}.`);
   throw new NotPossible(`Nobody has the e-mail address "${address}".`);
 }
 

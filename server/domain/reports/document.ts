@@ -330,7 +330,7 @@ function tellOffers(pages: Pages, contents: ReportContents): void {
     offersTitle(contents),
     basis
       ? `Held against ${basis.period}: adjusted EBITDA ${basis.currency} ${money(basis.adjusted_ebitda)}, SDE ${money(basis.sde)}.`
-      : 'The parts of each price as shares, the surest first.',
+      : 'The parts of each price as shares, the most certain first.',
   );
   for (const some of beside(items, most.offers))
     pages.table(

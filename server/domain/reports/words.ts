@@ -67,7 +67,7 @@ export const sbaSentence =
   'What the rules for 7(a) loans say of each offer, from what was entered. The lender decides.';
 
 /** What every report says of itself. */
-export const computedFrom = 'Computed from what was uploaded. It is no audit and no advice.';
+export const computedFrom = 'Computed from the uploaded financials. This is not an audit and not advice.';
 
 /** Which customers are in nothing that is told; nothing where all are. */
 export function leftOutWords({

@@ -49,7 +49,7 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
     const { clientId, redirectUri } = asked;
     const state = parameters.one('state');
     if (error && client.kind === 'document' && !wasAgreedTo(client, redirectUri))
-      return refusalPage(c, 400, `Its request is faulty: ${error.description}`, new URL(clientId).hostname);
+      return refusalPage(c, 400, `Its request is not valid: ${error.description}`, new URL(clientId).hostname);
     if (error) return redirectWithError(c, { redirectUri, state, issuer: baseUrl }, error);
     const request: ConsentRequest = {
       clientId,

@@ -40,7 +40,7 @@ const Invite = z.strictObject({
   deliver: delivery,
 });
 const Renewal = z.strictObject({ deliver: delivery });
-const Required = z.strictObject({ required: z.boolean('Say true or false.') });
+const Required = z.strictObject({ required: z.boolean('Send true or false.') });
 const Admission = z.strictObject({ admitted: z.boolean() });
 const Deletion = z.strictObject({ confirmation: z.string().trim().max(64) });
 const Successor = z.object({ successor_id: optional(id) });
@@ -197,7 +197,7 @@ export function brokerageRoutes(services: Services) {
       const [before] = await asPerson(services, c, brokerageOfCaller(brokerageId));
       if (before?.role !== 'admin') throw unchanged(before);
       if (c.req.valid('json').confirmation !== before.slug)
-        throw new Problem(400, 'validation_error', `Type ${before.slug} to say that you mean it.`);
+        throw new Problem(400, 'validation_error', `Type ${before.slug} to confirm.`);
       const { brokerageDeletionDays } = services.config;
       const [due, brokerage] = await asPerson(
         services,

@@ -34,7 +34,7 @@ const Details = z.strictObject({
   }),
 });
 const Share = z.strictObject({ brokerage_id: id.nullable() });
-const Switch = z.strictObject({ disabled: z.boolean('Say true or false.') });
+const Switch = z.strictObject({ disabled: z.boolean('Send true or false.') });
 
 /** `isTaken`: which clients by their document are let in. */
 export function clientRoutes(services: Services, isTaken: TakenDocuments) {

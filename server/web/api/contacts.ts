@@ -30,7 +30,7 @@ const largestFile = 2_097_152;
 const List = z.object({
   brokerage_id: id,
   search: z.string().max(200, 'At most 200 characters.').default(''),
-  archived: z.enum(['true', 'false'], 'Say true or false.').default('false'),
+  archived: z.enum(['true', 'false'], 'Send true or false.').default('false'),
   sort: z.enum(contactSorts, `Choose among ${contactSorts.join(', ')}.`).default('-created_at'),
   cursor: z.string().max(2000).optional(),
   limit: pageSize,

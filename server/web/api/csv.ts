@@ -103,7 +103,7 @@ const longestCell = 1_000;
 
 /** 400: the file as a whole cannot be read. */
 export const unreadable = (message: string): Problem => invalid([{ path: '', message }]);
-const damaged = () => unreadable('This is no CSV file: a quoted text does not end, or it is something else.');
+const damaged = () => unreadable('This is not a CSV file, or a quoted text in it does not end.');
 
 function checkLines(csv: string): void {
   let lines = 1;

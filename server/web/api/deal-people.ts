@@ -87,7 +87,7 @@ export function dealPeopleRoutes(services: Services) {
         const person = participants.find((one) => one.id === participantId);
         if (!person) return nothingThere();
         if (person.status !== 'removed') return notAllowed();
-        return invalid([{ path: '', message: `${person.name} is removed already.` }]);
+        return invalid([{ path: '', message: `${person.name} has already been removed.` }]);
       };
       return changeDeal(services, c, dealId, change, otherwise);
     })

@@ -25,14 +25,14 @@ async function readBody<T extends z.ZodType>(
 ): Promise<z.output<T>> {
   if (bodyType(c).type !== 'application/json') throw new Problem(415, 'validation_error', 'Send JSON.');
   const sent = await boundedText(c, largestBody);
-  if (sent === 'too_large') throw new Problem(413, 'validation_error', 'This is too much at once.');
+  if (sent === 'too_large') throw new Problem(413, 'validation_error', 'This is too large.');
   if (sent === 'not_text') throw new Problem(400, 'validation_error', 'Send JSON in UTF-8.');
   if (isTooDeep(sent.text)) throw new Problem(400, 'validation_error', 'The body is nested too deeply.');
   let value: unknown;
   try {
     value = parse(sent.text);
   } catch {
-    throw new Problem(400, 'validation_error', 'The body is no JSON.');
+    throw new Problem(400, 'validation_error', 'The body is not JSON.');
   }
   const parsed = schema.safeParse(value);
   if (!parsed.success) throw invalid(errorsOf(parsed.error));

@@ -44,8 +44,8 @@ const longestOverlap = 30 * 86_400;
 const Rotation = z.strictObject({
   overlap_seconds: z
     .int('Write a whole number of seconds.')
-    .min(0, 'The old token may go on working for 0 to 30 days.')
-    .max(longestOverlap, 'The old token may go on working for 0 to 30 days.'),
+    .min(0, 'The old token can keep working for 0 to 30 days.')
+    .max(longestOverlap, 'The old token can keep working for 0 to 30 days.'),
 });
 
 const hintOf = (environment: string, lastFour: string | null) =>

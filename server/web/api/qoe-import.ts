@@ -138,7 +138,7 @@ export function qoeImportRoutes(services: Services) {
       const { snapshot_type, filename } = c.req.valid('query');
       const { books, chosen } = await read(c, dealId, snapshot_type);
       if (books.export && chosen === null)
-        throw unreadable('Look at the preview first, and say what each account of the export counts to.');
+        throw unreadable('Look at the preview first, and choose what each account of the export counts as.');
       const lines = books.export && linesToRemember([books.export.lines]);
       const within = withinDeal(dealId);
       const request = requestSnapshot(dealId, snapshot_type, filename, lines, originOf(c));

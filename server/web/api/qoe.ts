@@ -53,7 +53,7 @@ const Adjustment = z.strictObject({
 });
 const digest = z.string().regex(/^[0-9a-f]{32}$/, 'Reload the page.');
 const Answer = z.strictObject({
-  status: z.enum(answerStatuses, { error: 'Choose what you say to it.' }),
+  status: z.enum(answerStatuses, { error: 'Choose an answer.' }),
   why: text(2000),
   figures: digest,
 });

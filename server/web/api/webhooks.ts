@@ -39,8 +39,8 @@ const types = z
 const Rotation = z.strictObject({
   overlap_seconds: z
     .int('Write a whole number of seconds.')
-    .min(0, 'The old secret may go on signing for 0 to 7 days.')
-    .max(7 * 86_400, 'The old secret may go on signing for 0 to 7 days.'),
+    .min(0, 'The old secret can keep signing for 0 to 7 days.')
+    .max(7 * 86_400, 'The old secret can keep signing for 0 to 7 days.'),
 });
 const Range = z
   .strictObject({ since: instant, until: instant, failed_only: z.boolean().default(false) })

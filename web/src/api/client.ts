@@ -86,7 +86,7 @@ const offline = {
 };
 const broken = {
   code: 'internal_error',
-  message: 'Something went wrong on our side. Try again; if it stays, tell us the time it happened.',
+  message: 'Something went wrong on our side. Try again. If it happens again, tell us the time.',
 };
 
 function isErrorBody(value: unknown): value is ErrorBody {

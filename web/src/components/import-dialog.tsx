@@ -84,7 +84,7 @@ export function ImportDialog(props: ImportDialogProps) {
           {preview && faults.length > 0 && (
             <Notice tone="warn" title={`Nothing can be ${done} yet`}>
               {plural(new Set(faults.map(({ row }) => row)).size, 'row')} of {formatCount(preview.row_count)} cannot be
-              read. Mend the file and choose it again.
+              read. Fix the file and choose it again.
             </Notice>
           )}
           {preview && faults.length === 0 && !fault && summary}

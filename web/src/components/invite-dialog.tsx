@@ -40,7 +40,7 @@ export function InviteDialog<R extends string, I>(props: InviteDialogProps<R, I>
       required(values, {
         name: 'Enter the person’s name.',
         email: 'Enter the person’s e-mail address.',
-        ...(advises(values.role) && { advises: 'Choose whom they advise.' }),
+        ...(advises(values.role) && { advises: 'Choose who they advise.' }),
       }),
     about,
     submit: (values) => send({ ...values, name: values.name.trim(), email: values.email.trim() }),

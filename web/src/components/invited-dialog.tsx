@@ -24,7 +24,7 @@ export function InvitedDialog({ person: { name, email }, url, onLink, making, on
       description={
         url === null
           ? `A mail with the link is on its way to ${email}.`
-          : `Pass this link on to ${email}: no mail was sent.`
+          : `Send this link to ${email}: no mail was sent.`
       }
       footer={
         <>

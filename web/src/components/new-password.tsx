@@ -12,11 +12,7 @@ interface NewPasswordProps {
 /** A password to be chosen. Whether it is good enough the server says, in words; here only what it looks for. */
 export function NewPassword({ label = 'New password', error, ...input }: NewPasswordProps) {
   return (
-    <Field
-      label={label}
-      error={error}
-      hint="At least 8 characters, and none that is easily guessed. Several words make a good one."
-    >
+    <Field label={label} error={error} hint="At least 8 characters, and not easy to guess. Several words work well.">
       <PasswordInput {...input} autoComplete="new-password" minLength={8} />
     </Field>
   );

@@ -111,10 +111,10 @@ export function ErrorState({ error, onRetry, level }: ErrorStateProps) {
         }
       >
         {missing
-          ? 'It does not exist, or you are not on it. If you expected to see it, ask the person who sent you here.'
+          ? 'It does not exist, or you have no access to it. If you expected to see it, ask the person who sent you here.'
           : error instanceof ApiError
             ? error.message
-            : 'Something unexpected happened. Reload the page; if it stays, tell us what you did.'}
+            : 'Something unexpected happened. Reload the page. If it happens again, tell us what you were doing.'}
       </EmptyState>
     </div>
   );

@@ -8,12 +8,12 @@ type Change = EventType extends infer T ? (T extends `${string}.${infer Named}` 
 const subjects: Record<Subject, string> = {
   contact: 'Contacts',
   deal: 'Deals',
-  participant: 'People of deals',
+  participant: 'People on deals',
   nda: 'NDAs',
   offer: 'Offers',
   question: 'Questions',
   document: 'Documents',
-  production_document: 'Documents of the data room',
+  production_document: 'Data room documents',
   qoe_checklist_item: 'QoE checklist',
   accounting_snapshot: 'Accounting snapshots',
   normalization: 'Add-backs',
@@ -92,7 +92,7 @@ export function eventWords(type: string): string {
 
 /** What a webhook is sent, in words: each kind of record once. */
 export function chosenWords(chosen: readonly EventType[] | null): string {
-  if (chosen === null) return 'Everything that its key may read';
+  if (chosen === null) return 'Everything its key can read';
   return eventTypeGroups
     .map(({ group, types: those }) => ({
       group,

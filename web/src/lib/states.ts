@@ -241,11 +241,11 @@ export const keyScopes: Record<T.KeyScope, string> = {
   'webhooks:write': 'Change webhooks',
 };
 
-/** On, switched off by somebody, or switched off because nothing was taken for three days. */
+/** On, turned off by somebody, or turned off because nothing was taken for three days. */
 export const webhookStates: Record<'on' | NonNullable<T.Webhook['off_reason']>, Look> = {
   on: look('On', 'good'),
   asked: look('Off'),
-  failing: look('Switched off: not answering', 'bad'),
+  failing: look('Turned off: not answering', 'bad'),
 };
 
 export const webhookDeliveryStates: Record<T.WebhookDelivery['state'], Look> = {
@@ -265,7 +265,7 @@ export const auditSubjects = {
   any: 'Everything',
   'deal.': 'Deals',
   'exclusivity.': 'Exclusivity',
-  'participant.': 'People of deals',
+  'participant.': 'People on deals',
   'invitation.': 'Answers to invitations',
   'nda.': 'NDAs',
   'document.': 'Documents',
@@ -282,7 +282,7 @@ export const auditSubjects = {
   'webhook.': 'Webhooks',
   'client.': 'Connected clients',
   'consent.': 'Consent',
-  'tokens.': 'Access of clients',
+  'tokens.': 'Client access',
   'tool_grant.': 'Tool permissions',
   'deal_opt_in.': 'Assistants on deals',
   'tool:': 'Tool calls',

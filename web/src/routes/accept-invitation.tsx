@@ -152,7 +152,7 @@ function DeadLink() {
   return (
     <Card>
       <EmptyState level={1} icon={MailX} title="This invitation no longer works">
-        It was used already, taken back, or is too old. Ask the person who invited you for a new link.
+        It has been used or withdrawn, or it has expired. Ask the person who invited you for a new link.
       </EmptyState>
     </Card>
   );

@@ -78,7 +78,7 @@ function SecondFactorStep({ onBack, onDone }: { onBack: () => void; onDone: () =
   return (
     <>
       <EntranceTitle title="Second step">
-        Your password is right. One more thing, to be sure that it is you.
+        Your password is correct. One more step, to make sure it is you.
       </EntranceTitle>
       <Card>
         <FormFields form={form}>

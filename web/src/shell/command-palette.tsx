@@ -131,7 +131,7 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
               />
             </div>
             <Command.List className="max-h-[min(26rem,60dvh)] overflow-y-auto p-2">
-              <Command.Empty className="px-3 py-8 text-center text-faint">Nothing fits “{typed}”.</Command.Empty>
+              <Command.Empty className="px-3 py-8 text-center text-faint">No results for “{typed}”.</Command.Empty>
               {search === '' && places}
               {found.length > 0 && (
                 <Command.Group heading={search === '' ? 'Latest deals' : 'Deals'} className={group}>

@@ -18,9 +18,9 @@ export function SecondFactorBanner() {
         <>
           <strong className="font-medium text-ink">{names}</strong>{' '}
           {owed.length === 1
-            ? 'asks its members for a second factor, and is'
-            : 'ask their members for a second factor, and are'}{' '}
-          closed to you until you have shown one.{' '}
+            ? 'requires a second factor from its members, and is'
+            : 'require a second factor from their members, and are'}{' '}
+          closed to you until you use one.{' '}
           {hasOne
             ? 'Sign out, and sign in with your authenticator or passkey.'
             : 'Set up an authenticator or a passkey: it takes a minute.'}

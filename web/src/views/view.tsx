@@ -91,6 +91,6 @@ class Guard extends Component<{ children: ReactNode }, { failed: boolean }> {
     return { failed: true };
   }
   override render(): ReactNode {
-    return this.state.failed ? <Quiet>This result cannot be drawn.</Quiet> : this.props.children;
+    return this.state.failed ? <Quiet>This result cannot be shown.</Quiet> : this.props.children;
   }
 }

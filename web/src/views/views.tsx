@@ -239,7 +239,7 @@ export const views: Readonly<Record<ViewName, View>> = {
       const period = first && last ? `${formatDay(first)} – ${formatDay(last)}` : null;
       return customers.length > 0 ? <Customers customers={customers} period={period} /> : null;
     },
-    empty: 'There is no revenue by customer to draw.',
+    empty: 'There is no revenue by customer to show.',
   },
   offers: {
     title: 'Offers',

@@ -17,7 +17,7 @@ export function contradictionsSheet({ computed: { contradictions } }: ReportCont
     rows: [
       ...titled(
         'To clear up',
-        'Where the uploaded figures contradict themselves, what to ask, and what a broker says to it.',
+        'Where the uploaded figures contradict themselves, what to ask, and the broker’s answer.',
         [head('What contradicts itself', false), head('What to ask', false), head('Answer', false)],
       ),
       ...items.map(({ sentence, ask, answer }) => [

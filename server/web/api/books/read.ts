@@ -167,7 +167,7 @@ function lineOf(
 ): Pick<ExportSeen['accounts'][number], 'line' | 'by'> {
   const choice = chosen?.get(account.key);
   if (chosen && choice === undefined)
-    throw unreadable(`Say what “${account.name}” (row ${account.row}) counts to, or that it counts to nothing.`);
+    throw unreadable(`Choose what “${account.name}” (row ${account.row}) counts as, or that it is not counted.`);
   if (choice !== undefined) return { line: choice, by: 'choice' };
   const memory = remembered.get(account.key);
   return memory === undefined ? { line: proposedLine(account), by: 'name' } : { line: memory, by: 'memory' };

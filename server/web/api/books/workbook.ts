@@ -13,7 +13,7 @@ export class Unreadable extends Error {
   override readonly name = 'Unreadable';
 }
 
-const damaged = () => new Unreadable('This is no XLSX workbook, or it is damaged: save it again as XLSX or CSV.');
+const damaged = () => new Unreadable('This is not an XLSX workbook, or it is damaged: save it again as XLSX or CSV.');
 const tooLarge = () => new Unreadable('This workbook holds too much: keep the sheet with the figures alone.');
 
 /** Of a person, and of all. */

@@ -70,7 +70,7 @@ function DealDialog({ initial, draft, choosesBrokerage = false, submit, onDone, 
       <Field
         label="Title"
         error={form.errors.title}
-        hint="Buyers see it: leave the company's name out until the NDA is signed."
+        hint="Buyers see it: leave out the company’s name until the NDA is signed."
       >
         <Input {...form.text('title')} maxLength={200} placeholder="Regional HVAC service company" />
       </Field>
@@ -100,7 +100,7 @@ function DealDialog({ initial, draft, choosesBrokerage = false, submit, onDone, 
         checked={form.values.needs_nda}
         onChange={(needs) => form.set('needs_nda', needs)}
         label="Buyers need an NDA to learn who sells"
-        hint="Until theirs is active they see no one of the seller’s side. Without this they see the seller at once; documents under an NDA still wait for it."
+        hint="Until their NDA is active, they see no one on the seller’s side. If this is off, they see the seller at once; documents under NDA still need one."
       />
     </FormDialog>
   );
@@ -113,7 +113,7 @@ export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClo
   return (
     <DealDialog
       title="New deal"
-      description="It starts as a draft that only you and those you invite see."
+      description="It starts as a draft that only you and the people you invite can see."
       action="Open deal"
       draft="deal/new"
       choosesBrokerage

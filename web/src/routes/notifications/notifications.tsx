@@ -101,7 +101,7 @@ export default function NotificationsPage() {
               kind="quiet"
               icon={<SlidersHorizontal className="size-4" aria-hidden />}
             >
-              Choose what you hear of
+              Choose your notifications
             </ButtonLink>
             <Button disabled={count === 0} pending={read.isPending} onClick={() => read.mutate(undefined)}>
               Mark all as read

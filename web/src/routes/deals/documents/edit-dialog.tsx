@@ -31,7 +31,7 @@ export function EditDialog({ document, onClose }: { document: DealDocument; onCl
   });
   return (
     <FormDialog form={form} onClose={onClose} title="Edit the document" action="Save">
-      <Field label="Name" hint="The ending stays: it says what the file is." error={form.errors.filename}>
+      <Field label="Name" hint="The file extension stays the same." error={form.errors.filename}>
         <Input {...form.text('filename')} maxLength={255} />
       </Field>
       <Field label="Category" error={form.errors.category}>

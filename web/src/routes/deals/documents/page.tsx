@@ -103,9 +103,9 @@ export default function DocumentsTab() {
       title="Documents"
       description={
         mayUpload
-          ? 'Who may open each is up to you: everyone, buyers under an NDA, or the selected buyer.'
+          ? 'You choose who may open each one: everyone, buyers under an NDA, or the selected buyer.'
           : capacities.can_sign_nda
-            ? 'What the brokers and sellers share with you. Sign the NDA to open what is under it.'
+            ? 'What the brokers and sellers share with you. Sign the NDA to open the documents under NDA.'
             : 'What the brokers and sellers share with you.'
       }
       actions={!bare && upload}

@@ -22,7 +22,7 @@ export function UploadDrawer({ uploads, onClose }: UploadDrawerProps) {
     <Drawer
       onClose={onClose}
       title="Upload documents"
-      description="What you choose here holds for the files you drop next."
+      description="These settings apply to the files you add next."
       footer={
         <>
           {over && <Button onClick={uploads.clear}>Clear finished</Button>}

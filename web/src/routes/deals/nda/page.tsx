@@ -81,7 +81,11 @@ function DealSide({ ndas, without, onSend }: DealSideProps) {
   return (
     <>
       {capacities.can_send_nda && without.length > 0 && (
-        <Card title="Without an NDA" description="They see public documents only, and cannot ask questions." flush>
+        <Card
+          title="Without an NDA"
+          description="They can open only documents for all participants, and cannot ask questions."
+          flush
+        >
           <ul className="divide-y divide-line border-t border-line">
             {without.map((buyer) => (
               <li key={buyer.id} className="flex items-center gap-3.5 px-4 py-3 sm:px-5">

@@ -37,8 +37,7 @@ export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
   const form = useForm<Values>({
     initial: { participant_id: buyer.id, terms: '', expires_at: inTwoYears },
     draft: `nda/${buyer.id}`,
-    check: (values) =>
-      required(values, { participant_id: 'Choose a buyer.', terms: 'Write what the buyer is to sign.' }),
+    check: (values) => required(values, { participant_id: 'Choose a buyer.', terms: 'Enter the terms.' }),
     submit: ({ expires_at, ...nda }) => send.mutateAsync({ ...nda, expires_at: orNull(expires_at) }),
     onDone: () => {
       toast('The NDA is sent.');

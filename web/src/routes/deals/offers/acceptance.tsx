@@ -23,8 +23,8 @@ const fields: readonly {
 }[] = [
   { name: 'rate', label: 'Loan: rate', hint: 'Percent a year, like 10.25.', mode: 'decimal' },
   { name: 'years', label: 'Loan: years', hint: 'At most 40.', mode: 'numeric' },
-  { name: 'note_rate', label: 'Seller note: rate', hint: 'As the loan if empty.', mode: 'decimal' },
-  { name: 'note_years', label: 'Seller note: years', hint: 'As the loan if empty.', mode: 'numeric' },
+  { name: 'note_rate', label: 'Seller note: rate', hint: 'Same as the loan if left empty.', mode: 'decimal' },
+  { name: 'note_years', label: 'Seller note: years', hint: 'Same as the loan if left empty.', mode: 'numeric' },
   { name: 'note_standby', label: 'Seller note: years on standby', hint: 'Years without a payment.', mode: 'numeric' },
 ];
 
@@ -77,7 +77,7 @@ function TermsForm({ typed, onTyped, currency }: TermsFormProps) {
           Compute coverage by year
         </Button>
         <p className="text-sm text-faint">
-          What you type is kept in this page’s address alone: a link to it shows the same.
+          What you enter is kept only in this page’s address, so a link to the page shows the same result.
         </p>
       </div>
     </form>
@@ -175,7 +175,7 @@ export function SbaCard({
     <Card
       flush
       title="Rules of the SBA for 7(a) loans"
-      description={`${name}, by what was entered. The lender decides; this is no advice.`}
+      description={`${name}, based on what was entered. The lender decides; this is not advice.`}
     >
       <ul className="divide-y divide-line border-t border-line">
         {worth.sba.map(({ id, answer }) => {

@@ -87,7 +87,7 @@ function Revision({ offer, before, onClose }: { offer: Offer; before: Offer | un
           );
         })}
       </dl>
-      {dropped.length > 0 && <p className="mt-2 text-sm text-faint">No longer named: {dropped.join(', ')}</p>}
+      {dropped.length > 0 && <p className="mt-2 text-sm text-faint">No longer included: {dropped.join(', ')}</p>}
       {before && (
         <p className="mt-2 text-sm">
           <Link

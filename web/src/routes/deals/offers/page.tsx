@@ -75,7 +75,7 @@ interface NotAllProps {
 function NotAll({ count, pending, onMore }: NotAllProps) {
   return (
     <Notice title={`These are the ${plural(count, 'offer')} submitted last`}>
-      There are more, and a higher one may be among them.{' '}
+      There are more, and one of them may be higher.{' '}
       <Button size="sm" pending={pending} onClick={onMore}>
         Show more offers
       </Button>
@@ -122,7 +122,7 @@ export default function OffersTab() {
               {side === 'buyer'
                 ? capacities.can_submit_offer
                   ? 'Say what you offer and on which terms. You can revise it as long as the sale is open.'
-                  : 'The offer of your side shows here once it is submitted.'
+                  : 'Your side’s offer shows here once it is submitted.'
                 : 'Offers of buyers show here side by side as they come, with every revision.'}
             </EmptyState>
           </Card>

@@ -103,7 +103,7 @@ export function OffersWorth({
             <Money amount={basis.sde} currency={basis.currency} />.
           </>
         ) : (
-          'The parts of each price as shares, the surest first.'
+          'The parts of each price as shares, the most certain first.'
         )
       }
       actions={

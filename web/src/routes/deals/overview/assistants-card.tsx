@@ -66,7 +66,7 @@ function Controls({ tools }: { tools: DealTools }) {
       {capacities.can_shut_off_tools && (
         <Switch
           label="Turned off for everyone"
-          hint="No assistant writes on this deal, whoever allowed it."
+          hint="No assistant can write on this deal, no matter who allowed it."
           checked={tools.shut_off !== null}
           onChange={(off) => shutOff.mutate(off)}
         />

@@ -7,7 +7,7 @@ import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
 
 const choices: readonly { value: DealDelivery | 'as_chosen'; label: string }[] = [
-  { value: 'as_chosen', label: 'As chosen in the settings' },
+  { value: 'as_chosen', label: 'As in your settings' },
   { value: 'daily', label: 'At most a daily mail' },
   { value: 'app', label: 'In Dealkeep only' },
   { value: 'off', label: 'Off' },
@@ -20,7 +20,7 @@ export function NotificationsCard({ dealId }: { dealId: Id }) {
   return (
     <Card title="Notifications">
       <Field
-        label="What you hear of this deal"
+        label="What you are notified of on this deal"
         hint={
           <Link to="/settings/notifications" className="underline underline-offset-3">
             Choose for every kind

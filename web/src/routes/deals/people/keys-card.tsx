@@ -48,16 +48,16 @@ function Admission({ of: { admitted, keys: all } }: { of: DealKeys }) {
     <div className="flex flex-col gap-4">
       {capacities.can_admit_keys ? (
         <Switch
-          label="Let API keys in"
-          hint="Programs of the brokerage then see this deal as its broker does, as far as each key’s permissions go."
+          label="Open to API keys"
+          hint="The brokerage’s programs can then see this deal as its broker does, within each key’s permissions."
           checked={admitted}
           onChange={(to) => admit.mutate(to)}
         />
       ) : (
         <p>
           {admitted
-            ? 'A broker of the deal has let API keys of the brokerage in.'
-            : 'API keys of the brokerage do not reach this deal. A broker of the deal can let them in.'}
+            ? 'A broker of the deal has opened it to the brokerage’s API keys.'
+            : 'The brokerage’s API keys cannot reach this deal. A broker of the deal can open it to them.'}
         </p>
       )}
       {all.length === 0 ? (

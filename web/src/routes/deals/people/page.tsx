@@ -158,7 +158,7 @@ export default function PeopleTab() {
           </EmptyState>
         </Card>
       )}
-      {sellerHidden && <Notice>Who sells is shown here once your NDA is active.</Notice>}
+      {sellerHidden && <Notice>The seller is shown here once your NDA is active.</Notice>}
       {shown.map(({ side, title, people }) => (
         <Card key={side} title={title} flush>
           <ul className="divide-y divide-line border-t border-line">

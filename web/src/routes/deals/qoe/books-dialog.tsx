@@ -139,7 +139,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
           tone={differs ? 'warn' : 'good'}
           title={`${plural(count, preview?.export ? 'period' : 'row')} can be saved`}
         >
-          {differs && 'But what is counted is not what the export adds up to: see below.'}
+          {differs && 'But the totals differ from the export’s own: see below.'}
         </Notice>
       }
       onClose={onClose}

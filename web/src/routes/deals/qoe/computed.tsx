@@ -16,7 +16,7 @@ import { plLines } from '../../../lib/states.ts';
 import { wholeNumber } from '../../../lib/whole-number.ts';
 
 const cell = 'px-2 py-1.5 text-right whitespace-nowrap first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5';
-const computedFrom = 'Computed from what was uploaded. It is no audit and no advice.';
+const computedFrom = 'Computed from the uploaded financials. This is not an audit and not advice.';
 
 const Share = ({ of, signed = false }: { of: Decimal | null; signed?: boolean }) =>
   of === null ? (

@@ -215,7 +215,7 @@ export function ContradictionsCards({ dealId }: { dealId: Id }) {
         description={
           all
             ? 'Where the uploaded figures contradict themselves, and what to ask. Brokers and sellers of the deal see it; buyers see what a broker releases.'
-            : 'Where the uploaded figures contradict themselves, and what the broker says to it.'
+            : 'Where the uploaded figures contradict themselves, and the broker’s answer.'
         }
         found={open}
         {...rest}

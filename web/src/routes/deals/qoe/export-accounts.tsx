@@ -19,14 +19,14 @@ function Comparison({ comparison }: Pick<ExportPreview, 'comparison'>) {
   const differing = comparison.filter(({ periods }) => periods.length > 0);
   if (comparison.length === 0)
     return (
-      <Notice tone="warn" title="The export tells no totals of its own">
+      <Notice tone="warn" title="The export has no totals of its own">
         Compare what will be saved with the books yourself.
       </Notice>
     );
   return (
     <section aria-labelledby={id}>
       <h3 id={id} className="mb-2 font-medium">
-        Beside the export’s own totals
+        Compared with the export’s own totals
       </h3>
       <Scrolled label="Totals of all periods" className="rounded-lg border border-line">
         <table className="w-full text-sm">
@@ -170,7 +170,7 @@ export function ExportAccounts({ seen, choice, onChange }: ExportAccountsProps) 
       )}
       <section aria-labelledby={id}>
         <h3 id={id} className="font-medium">
-          What each account counts to
+          What each account counts as
         </h3>
         <p className="mt-0.5 mb-2 text-sm text-faint">Proposed again for the next upload of this deal.</p>
         <ul className="divide-y divide-line rounded-lg border border-line">

@@ -42,9 +42,9 @@ export function PeriodsCard({ dealId }: { dealId: Id }) {
 function Unmatched({ labels }: { labels: readonly string[] }) {
   if (labels.length === 0) return null;
   return (
-    <Notice tone="warn" title="Some adjustments count in no bridge">
+    <Notice tone="warn" title="Some adjustments are not in any bridge">
       There are no figures with an EBITDA of {labels.map((label) => `“${label}”`).join(', ')}. Upload them, or add the
-      adjustments again for a period that there are figures of.
+      adjustments again for a period that has figures.
     </Notice>
   );
 }
@@ -82,7 +82,7 @@ export function BridgeCard({ dealId }: { dealId: Id }) {
               />
               {bridge.period_count === 0 && (
                 <Notice tone="warn">
-                  No figures with an EBITDA for {bridge.period_label} have been uploaded: the bridge starts at nothing.
+                  No figures with an EBITDA for {bridge.period_label} have been uploaded: the bridge starts at zero.
                 </Notice>
               )}
             </div>

@@ -31,8 +31,8 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
       {
         title: 'Remove this adjustment?',
         body: unmatched.includes(one.period_label)
-          ? 'It counts in no bridge. To have it again, add it again.'
-          : `The adjusted EBITDA of ${one.period_label} changes at once. To have it again, add it again.`,
+          ? 'It does not count in any bridge. To restore it, add it again.'
+          : `The adjusted EBITDA of ${one.period_label} changes at once. To restore it, add it again.`,
         action: 'Remove',
         danger: true,
         done: 'Adjustment removed',

@@ -154,7 +154,7 @@ export function DistributeDialog({ question, onClose }: QuestionDialogProps) {
       name="distributed_response"
       initial={question.answer_text ?? ''}
       maxLength={8000}
-      missing="Write what they are to read."
+      missing="Write the answer."
       action="Send"
       done="The answer is sent"
       about={question.id}

@@ -54,7 +54,7 @@ export default function QuestionsTab() {
                   : side === 'buyer'
                     ? sign
                       ? 'Sign the NDA of this deal to ask questions.'
-                      : 'Who has signed an NDA can ask while the sale is open. A broker of the deal sends it.'
+                      : 'Buyers who have signed an NDA can ask while the sale is open. A broker of the deal sends the NDA.'
                     : side === 'seller'
                       ? 'Questions show here once a broker has released them to you.'
                       : 'Questions of buyers under an NDA show here.'}

@@ -49,7 +49,7 @@ function Host({ preset, address }: { preset: Preset; address: string }) {
     return (
       <Card
         title={`Connect ${preset.name}`}
-        description="It identifies itself by a document of its own: nothing needs to be registered."
+        description="It identifies itself by its own document, so nothing needs to be registered."
         actions={
           <Button size="sm" onClick={() => setByHand(true)}>
             It asks for a client ID
@@ -64,7 +64,7 @@ function Host({ preset, address }: { preset: Preset; address: string }) {
     return (
       <Card
         title={`Connect ${preset.name}`}
-        description="First a client is made for it here, with the addresses that it answers to. Then you get the lines to paste over there."
+        description="First a client is registered for it here, with its redirect URIs. Then you get the lines to paste there."
       >
         <ul className="text-sm text-soft">
           {preset.redirect_uris.map((uri) => (
@@ -75,7 +75,7 @@ function Host({ preset, address }: { preset: Preset; address: string }) {
         </ul>
         <div className="mt-4">
           <Button kind="primary" onClick={make} pending={register.isPending}>
-            Make the client
+            Register client
           </Button>
         </div>
       </Card>
@@ -84,7 +84,7 @@ function Host({ preset, address }: { preset: Preset; address: string }) {
   return (
     <Card
       title={`Connect ${preset.name}`}
-      description="The client is made. You find it under Connected clients from now on."
+      description="The client is registered. You can find it under Connected clients."
     >
       <Steps preset={preset} address={address} clientId={made} />
     </Card>
@@ -123,8 +123,7 @@ export default function AssistantsSettings() {
       title="Connect an assistant"
       description={
         <>
-          Assistants and editors look at your deals for you, and see what you see. Those that you have connected are
-          under{' '}
+          Assistants and editors look at your deals for you, and see what you see. Those you have connected are under{' '}
           <Link to="/settings/clients" className="text-accent-ink underline underline-offset-3 hover:text-ink">
             Connected clients
           </Link>

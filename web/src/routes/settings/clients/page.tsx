@@ -39,8 +39,8 @@ function ClientRow({ client, onEdit }: ClientMenuProps) {
       </div>
       {client.refused && (
         <p className="mt-2 text-sm text-soft">
-          Whoever runs this service does not let this client in now. It goes on, as you agreed to it, when they do
-          again.
+          The operator of this service has blocked this client. Your consent is kept: it works again once the operator
+          unblocks it.
         </p>
       )}
       <Field label="client_id" className="mt-3 max-w-lg">
@@ -68,7 +68,7 @@ function ClientRow({ client, onEdit }: ClientMenuProps) {
       </Facts>
       <p className="mt-3 text-sm text-faint">
         {client.metadata_url === null
-          ? `Registered by ${client.mine ? 'you' : (client.registered_by_name ?? 'someone who is no longer here')} on `
+          ? `Registered by ${client.mine ? 'you' : (client.registered_by_name ?? 'someone who has left')} on `
           : 'Identified by its own document; you first agreed to it on '}
         <Time at={client.created_at} as="date" />.{' '}
         <Link

@@ -111,7 +111,7 @@ export function RotateDialog({ apiKey, brokerageId, onClose, onMade }: MakerProp
   return (
     <RenewDialog
       title={`Rotate ${apiKey.name}`}
-      description="The key gets a new token and stays what it is otherwise."
+      description="The key gets a new token. Everything else about it stays the same."
       action="Rotate"
       current="The current token"
       does="Works"
@@ -128,7 +128,7 @@ export function TokenDialog({ made, onClose }: { made: ApiKeyCreated; onClose: (
   return (
     <SecretDialog
       title={`The token of ${made.key.name}`}
-      description="Copy it now: it is not shown again, and no one here can find it out."
+      description="Copy it now: it is not shown again, and no one here can look it up."
       label="Token"
       secret={made.token}
       onClose={onClose}

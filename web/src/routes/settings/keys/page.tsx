@@ -75,7 +75,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
         <Fact label="May" wide>
           {apiKey.scopes.map((scope) => keyScopes[scope]).join(', ')}
         </Fact>
-        <Fact label="Requests a minute">{ceiling === null ? 'The usual limit' : formatCount(ceiling)}</Fact>
+        <Fact label="Requests a minute">{ceiling === null ? 'The default' : formatCount(ceiling)}</Fact>
         <Fact label="Last used">{last_used_at === null ? 'Never' : <Time at={last_used_at} />}</Fact>
         <Fact label={state === 'revoked' ? 'Revoked' : state === 'expired' ? 'Expired' : 'Expires'}>
           {state === 'revoked' && apiKey.revoked_at !== null ? (
@@ -88,8 +88,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
         </Fact>
       </Facts>
       <p className="mt-3 text-sm text-faint">
-        Created by {apiKey.created_by_name ?? 'someone who is no longer here'} on{' '}
-        <Time at={apiKey.created_at} as="date" />
+        Created by {apiKey.created_by_name ?? 'someone who has left'} on <Time at={apiKey.created_at} as="date" />
         {state === 'active' && previous_hint !== null && previous_valid_until !== null && (
           <>
             . The token before, <code>{previous_hint}</code>, works until <Time at={previous_valid_until} as="time" />
@@ -110,7 +109,7 @@ function NewDeals({ brokerageId }: { brokerageId: Id }) {
         {({ admit_keys_by_default: admitted }) => (
           <Switch
             label="Open new deals to API keys"
-            hint="Deals that are there stay as they are. The broker of each deal can open it to keys, or close it, on its page under People."
+            hint="Existing deals stay as they are. The broker of each deal can open it to keys, or close it, on its page under People."
             checked={admitByDefault.isPending ? admitByDefault.variables : admitted}
             onChange={(to) => admitByDefault.mutate(to, { onError: toastError })}
           />
@@ -129,7 +128,7 @@ function Sandbox({ brokerageId }: { brokerageId: Id }) {
     confirm(
       {
         title: 'Reset the sandbox?',
-        body: 'Everything that test keys have added or changed is gone, and the demo data are as they were made. Your contacts and deals are not touched.',
+        body: 'Everything that test keys added or changed is deleted, and the demo data is restored. Your contacts and deals are not affected.',
         action: 'Reset sandbox',
         danger: true,
         done: 'The sandbox is reset',
@@ -142,10 +141,9 @@ function Sandbox({ brokerageId }: { brokerageId: Id }) {
         {({ sandbox }) => (
           <div className="flex flex-wrap items-center justify-between gap-3">
             <p className="min-w-0 basis-80 grow text-soft">
-              Test keys work on demo data with people who are made up, never on your contacts and deals. Nobody is
-              mailed.{' '}
+              Test keys work on demo data with fictional people, never on your contacts and deals. No mail is sent.{' '}
               {sandbox === null ? (
-                'It is made with the first test key.'
+                'It is created with the first test key.'
               ) : (
                 <>
                   Last reset <Time at={sandbox.reset_at} />.
@@ -177,11 +175,11 @@ function Keys({ brokerageId }: { brokerageId: Id }) {
       title="API keys"
       description={
         <>
-          With a key a program reaches contacts, and deals whose broker has let keys in, through the{' '}
+          With a key, a program can reach contacts, and deals that their broker has opened to keys, through the{' '}
           <a href="/api/v1/docs" className="text-accent-ink underline underline-offset-3 hover:text-ink">
             REST API
           </a>
-          . It stops working when who created it leaves the brokerage.
+          . A key stops working when the person who created it leaves the brokerage.
         </>
       }
       actions={create}
@@ -191,7 +189,7 @@ function Keys({ brokerageId }: { brokerageId: Id }) {
           {({ items }) =>
             items.length === 0 ? (
               <EmptyState icon={KeyRound} title="No keys yet" action={create}>
-                Create one for each program, so that you can end it without the others.
+                Create one for each program, so that you can revoke it without affecting the others.
               </EmptyState>
             ) : (
               <ul className="divide-y divide-line">

@@ -113,8 +113,8 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: RemoveMembe
       onClose={onClose}
     >
       <p className="text-soft">
-        They lose the contacts, settings and deals of the brokerage at once, in connected clients too. API keys that
-        they made stop working. Where they buy or sell themselves, they stay.
+        They lose access to the brokerage’s contacts, settings and deals at once, in connected clients too. API keys
+        they created stop working. They stay on deals where they are a buyer or seller themselves.
       </p>
       <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
         {({ items }) =>
@@ -133,7 +133,7 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: RemoveMembe
                 </ul>
               </div>
               <Field
-                label="Their broker from now on"
+                label="New broker"
                 error={form.errors.successor_id}
                 hint={
                   successor === ''

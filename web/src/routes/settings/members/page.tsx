@@ -57,7 +57,7 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
     confirm(
       {
         title: `Withdraw ${member.name}’s invitation?`,
-        body: 'The link that they were given stops working.',
+        body: 'Their link stops working.',
         action: 'Withdraw',
         danger: true,
         done: 'Invitation withdrawn',

@@ -53,7 +53,7 @@ export function UndeliveredMails({ brokerageId }: { brokerageId: Id }) {
     <Card
       className="mt-6"
       flush
-      title="Mail that has not arrived"
+      title="Undelivered mail"
       description="Each mail is tried again for a day, then given up."
     >
       <ul className="divide-y divide-line">

@@ -23,12 +23,12 @@ export function CalendarCard() {
   return (
     <Card
       title="Calendar"
-      description="Your deadlines in your own calendar program: offers that expire, exclusivity and NDAs that end, closing conditions that are due. It names the deal and what to do, nothing more."
+      description="Your deadlines in your own calendar program: offers that expire, exclusivity and NDAs that end, closing conditions that are due. It shows the deal and what to do, nothing more."
       actions={
         data !== undefined &&
         (madeAt === null ? (
           <Button onClick={() => void makeOne()} pending={make.isPending}>
-            Make a link
+            Create a link
           </Button>
         ) : (
           <>
@@ -36,22 +36,22 @@ export function CalendarCard() {
               onClick={() =>
                 confirm(
                   {
-                    title: 'Make a new link?',
-                    body: 'The one that you have stops working: calendars that use it must be given the new one.',
-                    action: 'Make a new link',
+                    title: 'Create a new link?',
+                    body: 'Your current link stops working. Calendars that use it need the new one.',
+                    action: 'Create a new link',
                   },
                   makeOne,
                 )
               }
             >
-              Make a new link
+              Create a new link
             </Button>
             <Button
               onClick={() =>
                 confirm(
                   {
                     title: 'Remove the link?',
-                    body: 'Calendars that use it get nothing any more.',
+                    body: 'Calendars that use it are no longer updated.',
                     action: 'Remove link',
                     danger: true,
                     done: 'The link is removed',
@@ -69,13 +69,13 @@ export function CalendarCard() {
       {url !== null ? (
         <Field
           label="Your link"
-          hint="Subscribe to it in your calendar program (“From URL”). It is shown this once: whoever has it sees your deadlines."
+          hint="Subscribe to it in your calendar program (“From URL”). It is shown only once. Anyone who has it sees your deadlines."
         >
           <CopyField value={url} />
         </Field>
       ) : madeAt !== null ? (
         <p className="text-soft">
-          Your link was made <Time at={madeAt} />. Whoever has it sees your deadlines.
+          Your link was created <Time at={madeAt} />. Anyone who has it sees your deadlines.
         </p>
       ) : (
         <p className="text-soft">You have no link.</p>

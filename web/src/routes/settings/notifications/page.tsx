@@ -49,7 +49,7 @@ function DailyMail({ settings }: { settings: NotificationChoices['settings'] }) 
   return (
     <Card
       title="Daily mail"
-      description="One mail with what came since the last one. Days on which nothing came have none."
+      description="One mail with everything since the last one. Nothing is sent on days without news."
     >
       <div className="grid max-w-lg gap-4 sm:grid-cols-[minmax(0,1fr)_9rem]">
         <Field label="Time zone">
@@ -97,7 +97,7 @@ function Deals({ deals }: Pick<NotificationChoices, 'deals'>) {
   return (
     <Card
       title="Quieter deals"
-      description="Here are the deals that you made quieter, on their overview. What you chose above holds at most as loud as here."
+      description="Deals for which you chose fewer notifications on their overview. They never send more than this, whatever you chose above."
       flush
     >
       <ul className="divide-y divide-line border-t border-line">
@@ -125,7 +125,7 @@ export default function NotificationSettings() {
   return (
     <SettingsPage
       title="Notifications"
-      description="You hear of what concerns you on your deals, and never of what you could not open."
+      description="You are notified of what concerns you on your deals, and only of what you can open."
     >
       <Loaded query={query} skeleton={<SkeletonCard rows={8} />}>
         {({ kinds, deals, settings }) => (

@@ -31,7 +31,7 @@ function NameCard() {
   return (
     <Card title="Your name">
       <FormFields form={form} className="max-w-md">
-        <Field label="Name" error={form.errors.name} hint="Everyone on your deals reads it.">
+        <Field label="Name" error={form.errors.name} hint="Everyone on your deals sees it.">
           <Input {...form.text('name')} autoComplete="name" maxLength={200} />
         </Field>
         <div>
@@ -95,7 +95,7 @@ function DataCard() {
   return (
     <Card
       title="Your data"
-      description="Your account, what you wrote and did on deals, and the record of your own acts, as one file (JSON)."
+      description="Your account, what you wrote and did on deals, and your own audit trail, as one JSON file."
     >
       <Button pending={takeAlong.isPending} onClick={() => void download()}>
         Download my data
@@ -112,7 +112,7 @@ function EraseCard() {
       title="Erase your account"
       description="Your name, address, sign-in and connected clients are erased at once and for good, and you leave every deal and brokerage. What you did on deals stays there under a pseudonym."
       word={user.email}
-      wrong="Type your own e-mail address to say that you mean it."
+      wrong="Type your own e-mail address to confirm."
       action="Erase my account"
       submit={(confirmation) => erase.mutateAsync(confirmation)}
       onDone={() => {
@@ -133,7 +133,7 @@ const themes = [
 function ThemeCard() {
   const chosen = useTheme();
   return (
-    <Card title="Appearance" description="On this device alone.">
+    <Card title="Appearance" description="On this device only.">
       <div role="radiogroup" aria-label="Appearance" className="flex flex-wrap gap-2">
         {themes.map(({ value, label, icon: Icon }) => (
           <label

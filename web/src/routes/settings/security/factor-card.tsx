@@ -78,7 +78,7 @@ function CodesDialog({ codes, onClose }: { codes: readonly string[]; onClose: ()
       shownOnce
       onClose={onClose}
       title="Your recovery codes"
-      description="Keep them where you find them without your phone. Each signs you in once. They are not shown again."
+      description="Keep them where you can find them without your phone. Each signs you in once. They are not shown again."
       footer={
         <Button kind="primary" onClick={onClose}>
           I have saved them

@@ -21,8 +21,8 @@ function inWords(error: unknown): never {
   if (error instanceof ApiError) throw error;
   const message =
     (error as Error).name === 'InvalidStateError'
-      ? 'This device has a passkey of yours already.'
-      : 'No passkey was made. Try again, and confirm on your device when it asks.';
+      ? 'You already have a passkey on this device.'
+      : 'No passkey was created. Try again, and confirm on your device when it asks.';
   throw new ApiError(0, { code: 'no_passkey', message });
 }
 
@@ -48,7 +48,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
       description="Your browser asks you to confirm with this device, or with another one."
       action="Continue"
     >
-      <Field label="Name" error={form.errors.name} hint="So that you know it again in the list.">
+      <Field label="Name" error={form.errors.name} hint="So that you can tell it apart in the list.">
         <Input {...form.text('name')} maxLength={100} autoComplete="off" />
       </Field>
     </FormDialog>
@@ -104,7 +104,7 @@ function PasskeyRow({ passkey }: { passkey: OwnPasskey }) {
           confirm(
             {
               title: `Remove ${passkey.name}?`,
-              body: 'It does not sign you in any more. What your device keeps of it you can delete there.',
+              body: 'You can no longer sign in with it. Delete it on your device, too.',
               action: 'Remove passkey',
               danger: true,
               done: 'The passkey is removed',

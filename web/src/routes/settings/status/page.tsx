@@ -21,12 +21,12 @@ const jobLabels: Readonly<Record<JobName, string>> = {
   purge_sign_in: 'Clear ended sessions and used links',
   purge_authorization: 'Clear expired tokens of clients',
   purge_mails: 'Clear old mails',
-  fail_abandoned_snapshots: 'Give up imports that broke off',
+  fail_abandoned_snapshots: 'Mark interrupted imports as failed',
   keep_audit_months: 'Keep the audit trail by month',
-  purge_limits: 'Clear counts of requests',
-  purge_idempotency_keys: 'Clear keys of repeated requests',
-  delete_brokerages: 'Delete brokerages whose day has come',
-  clear_store: 'Clear documents taken out long ago',
+  purge_limits: 'Clear old counts of requests',
+  purge_idempotency_keys: 'Clear old idempotency keys',
+  delete_brokerages: 'Delete brokerages that are due',
+  clear_store: 'Clear documents removed long ago',
 };
 
 /** A job of another release on the same database is shown by its name. */
@@ -86,7 +86,7 @@ function Backups({ backup: { every_seconds, last_success_at, last_failure_at } }
       <Facts>
         <Fact label="Last made">{last_success_at ? <Time at={last_success_at} /> : 'Never'}</Fact>
         <Fact label="Made">
-          {every_seconds === null ? 'Not by this service itself' : `Every ${hours(every_seconds)}`}
+          {every_seconds === null ? 'Not made by this service' : `Every ${hours(every_seconds)}`}
         </Fact>
         {failed && (
           <Fact label="Last attempt">
@@ -104,7 +104,7 @@ export default function StatusSettings() {
   const id = brokerage?.role === 'admin' ? brokerage.brokerage_id : null;
   const query = useQuery({ ...statusQuery(id ?? ''), enabled: id !== null });
   return (
-    <SettingsPage title="Status" description="How the service that your brokerage works with is doing.">
+    <SettingsPage title="Status" description="How the service that your brokerage uses is running.">
       {brokerage === null && <NoBrokerage />}
       {brokerage !== null && id === null && (
         <Card>
@@ -139,7 +139,7 @@ export default function StatusSettings() {
               <Card title="Webhooks of the brokerage">
                 <Facts>
                   <QueueFacts queue={webhooks} />
-                  <Fact label="Switched off for not answering">
+                  <Fact label="Turned off: not answering">
                     {webhooks.switched_off}
                     {webhooks.switched_off + webhooks.failing > 0 && (
                       <>
@@ -155,7 +155,7 @@ export default function StatusSettings() {
               <Backups backup={backup} />
               <Card
                 title="Scheduled work"
-                description="What the service does by itself, and when it last did."
+                description="What the service does by itself, and when it last ran."
                 flush={jobs.length > 0}
               >
                 {jobs.length === 0 ? (

@@ -100,7 +100,7 @@ function Grants({ settings }: { settings: ToolSettings }) {
             </ButtonLink>
           }
         >
-          Tools are allowed for each client by itself. Register the one that you want to connect first.
+          Tools are allowed separately for each client. First register the one you want to connect.
         </EmptyState>
       </Card>
     );
@@ -115,12 +115,12 @@ function Grants({ settings }: { settings: ToolSettings }) {
           />
         </Field>
         {!chosen.connected && (
-          <Notice>{chosen.name} is not connected yet. What you allow here counts as soon as you authorize it.</Notice>
+          <Notice>{chosen.name} is not connected yet. What you allow here takes effect once you authorize it.</Notice>
         )}
         {chosen.connected && !chosen.may_write && (
           <Notice tone="warn">
-            You authorized {chosen.name} for reading alone. Connect it again and agree to writing, or none of this
-            counts.
+            You authorized {chosen.name} for reading only. Connect it again and agree to writing for this to take
+            effect.
           </Notice>
         )}
       </div>
@@ -165,7 +165,7 @@ function OptInRow({ optIn }: { optIn: OptIn }) {
           >
             {optIn.deal_title}
           </Link>
-          {optIn.shut_off && <Badge tone="bad">Shut off by {optIn.shut_off_by_name ?? 'a broker'}</Badge>}
+          {optIn.shut_off && <Badge tone="bad">Turned off by {optIn.shut_off_by_name ?? 'a broker'}</Badge>}
         </p>
         <p className="text-sm text-faint">
           Allowed by you <Time at={optIn.granted_at} />
@@ -192,7 +192,7 @@ export default function ToolsSettings() {
   return (
     <SettingsPage
       title="Tools"
-      description="An assistant writes in your name only where three things agree: you authorized it for writing, you allowed the tool here, and you let assistants write on that deal."
+      description="An assistant can write in your name only if you authorized it for writing, allowed the tool here, and let assistants write on that deal."
     >
       <Loaded query={query} skeleton={<SkeletonCard rows={7} height="h-16" />}>
         {(settings) => (

@@ -47,7 +47,7 @@ function Details({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDel
         )}
         {delivery.state === 'dropped' && (
           <Fact label="Why" wide>
-            The key could not read the record any more.
+            The key could no longer read the record.
           </Fact>
         )}
         {sent_to !== null && (
@@ -146,7 +146,7 @@ export function DeliveriesDrawer({ webhook, onClose }: { webhook: Webhook; onClo
     <Drawer
       onClose={onClose}
       title={`Deliveries to ${nameOf(webhook)}`}
-      description="What was sent in the last 30 days. What the records said is not kept."
+      description="What was sent in the last 30 days. The contents of records are not kept."
     >
       <div className="mb-3 flex flex-wrap items-end justify-between gap-3">
         <Field label="State" className="w-44">

@@ -33,8 +33,8 @@ function Types({ all, types, error, onAll, onTypes }: TypesProps) {
   return (
     <FieldGroup legend="What is sent" error={error}>
       <Checkbox
-        label="Everything that the key may read"
-        hint="Also kinds of changes that are added later."
+        label="Everything the key can read"
+        hint="Including kinds of changes that are added later."
         checked={all}
         onChange={onAll}
       />
@@ -83,7 +83,7 @@ interface FieldsProps {
 function Fields({ form: { values, set, errors, text }, children }: FieldsProps) {
   return (
     <>
-      <Field label="Address" error={errors.url} hint="Begins with https:// and can be reached from the Internet.">
+      <Field label="Address" error={errors.url} hint="It must begin with https:// and be reachable from the Internet.">
         <Input {...text('url')} type="url" maxLength={2000} autoComplete="off" placeholder="https://" />
       </Field>
       <Field label="Description" optional error={errors.description} hint="What people here call it.">
@@ -214,7 +214,7 @@ export function NewSecretDialog({ made, onClose }: DialogProps & { made: Webhook
   return (
     <SecretDialog
       title={`The secret of ${nameOf(made.webhook)}`}
-      description="Whoever receives it checks each delivery with it. Copy it now: it is not shown again."
+      description="The receiver checks each delivery with it. Copy it now: it is not shown again."
       label="Secret"
       secret={made.secret}
       onClose={onClose}
@@ -248,7 +248,7 @@ export function AgainDialog({
       size="sm"
       onClose={onClose}
       title="Send several again"
-      description="Deliveries of a time that have ended, 10,000 at most, in the order of the changes."
+      description="Finished deliveries of a period, at most 10,000, in the order of the changes."
       action="Send again"
     >
       <div className="grid gap-4 sm:grid-cols-2">

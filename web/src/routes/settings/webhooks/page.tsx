@@ -38,7 +38,7 @@ function WebhookMenu({ webhook, onOpen }: RowProps) {
   const { id, state } = webhook;
   const name = nameOf(webhook);
   const switchOn = () =>
-    change.mutate({ id, state: 'on' }, { onError: toastError, onSuccess: () => toast(`${name} is switched on`) });
+    change.mutate({ id, state: 'on' }, { onError: toastError, onSuccess: () => toast(`${name} is turned on`) });
   return (
     <Menu trigger={<IconButton size="sm" label={`Actions for ${name}`} icon={<Ellipsis className="size-4.5" />} />}>
       <MenuItem
@@ -69,17 +69,17 @@ function WebhookMenu({ webhook, onOpen }: RowProps) {
             ? switchOn()
             : confirm(
                 {
-                  title: `Switch off ${name}?`,
-                  body: 'Nothing is sent until it is on again. What changes meanwhile is kept for 30 days and is sent then.',
-                  action: 'Switch off',
+                  title: `Turn off ${name}?`,
+                  body: 'Nothing is sent until it is on again. Changes in the meantime are kept for 30 days and sent then.',
+                  action: 'Turn off',
                   danger: true,
-                  done: `${name} is switched off`,
+                  done: `${name} is turned off`,
                 },
                 () => change.mutateAsync({ id, state: 'off' }),
               )
         }
       >
-        {state === 'off' ? 'Switch on' : 'Switch off'}
+        {state === 'off' ? 'Turn on' : 'Turn off'}
       </MenuItem>
       <MenuSeparator />
       <MenuItem
@@ -89,7 +89,7 @@ function WebhookMenu({ webhook, onOpen }: RowProps) {
           confirm(
             {
               title: `Delete ${name}?`,
-              body: 'Nothing is sent there any more, and the log of its deliveries is deleted. This cannot be undone.',
+              body: 'Nothing more is sent there, and the log of its deliveries is deleted. This cannot be undone.',
               action: 'Delete webhook',
               danger: true,
               done: `${name} is deleted`,
@@ -144,13 +144,13 @@ function WebhookRow({ webhook, onOpen }: RowProps) {
       </Facts>
       {!webhook.is_key_in_force && (
         <p className="mt-3 text-sm text-bad">
-          Nothing is sent: its key has ended. Add the webhook anew with a key that is in force.
+          Nothing is sent: its key has ended. Add the webhook again with an active key.
         </p>
       )}
       {off_reason === 'failing' && off_since !== null && (
         <p className="mt-3 text-sm text-bad">
-          Nothing was taken for three days, so it was switched off <Time at={off_since} />. Switched on again, it goes
-          on where it stopped.
+          Nothing was taken for three days, so it was turned off <Time at={off_since} />. Turned on again, it goes on
+          where it stopped.
         </p>
       )}
       <div className="mt-3">
@@ -181,11 +181,11 @@ function Webhooks({ brokerageId }: { brokerageId: Id }) {
       title="Webhooks"
       description={
         <>
-          Other systems hear at once what changes, with the rights of an{' '}
+          Other systems are told at once what changes, with the permissions of an{' '}
           <Link to={paths.keys} className="text-accent-ink underline underline-offset-3 hover:text-ink">
             API key
           </Link>
-          . How a receiver checks what it gets stands in the{' '}
+          . How a receiver checks deliveries is in the{' '}
           <a href="/api/v1/docs" className="text-accent-ink underline underline-offset-3 hover:text-ink">
             reference
           </a>
