@@ -305,13 +305,13 @@ describe('importing', () => {
       return `${status} ${body.error.message}`;
     };
     expect(await faultOf('first,last\na,b')).toMatch(/^400 The first line must name the columns/);
-    expect(await faultOf('name\n"open')).toMatch(/^400 This is no CSV file/);
+    expect(await faultOf('name\n"open')).toMatch(/^400 This is not a CSV file/);
     expect(await faultOf('')).toMatch(/^400 The first line/);
     expect(await faultOf('name\n')).toMatch(/^400 .*no rows/);
     expect(await faultOf(`name\n${'x\n'.repeat(5001)}`)).toMatch(/^400 At most 5,?000 rows/);
     // What takes long to take apart is not.
     expect(await faultOf(`name\n${'\n'.repeat(1_000_000)}`)).toMatch(/^400 At most 20000 lines/);
-    expect(await faultOf(`name\n${'x,'.repeat(100_000)}`)).toMatch(/^400 This is no CSV file/);
+    expect(await faultOf(`name\n${'x,'.repeat(100_000)}`)).toMatch(/^400 This is not a CSV file/);
     expect(await faultOf(new Uint8Array([0x6e, 0xff, 0xfe]))).toMatch(/^400 Save the file as CSV in UTF-8/);
     expect(await faultOf(`name\n${'x'.repeat(2_200_000)}`)).toMatch(/^413/);
   });

@@ -1,19 +1,9 @@
 /** The tabs of a deal: which there are for this person, where they lead, and what waits behind each. */
 import type { DealPage, Me } from '../../api/shapes.ts';
+import type { PagePath } from '../../paths.ts';
 
 export interface DealTab {
-  to:
-    | '/deals/$dealId'
-    | '/deals/$dealId/nda'
-    | '/deals/$dealId/documents'
-    | '/deals/$dealId/questions'
-    | '/deals/$dealId/qoe'
-    | '/deals/$dealId/offers'
-    | '/deals/$dealId/closing'
-    | '/deals/$dealId/findings'
-    | '/deals/$dealId/financing'
-    | '/deals/$dealId/people'
-    | '/deals/$dealId/activity';
+  to: Extract<PagePath, '/deals/$dealId' | `/deals/$dealId/${string}`>;
   label: string;
   count?: number | undefined;
   /** What the number counts. */
