@@ -75,7 +75,7 @@ test('an admin who has just signed in and types its short name has it deleted; e
   expect((await take(broker)).status).toBe(403);
   expect(await ask(admin, brokerage.name)).toMatchObject({
     status: 400,
-    body: { error: { message: `Type ${brokerage.slug} to say that you mean it.` } },
+    body: { error: { message: `Type ${brokerage.slug} to confirm.` } },
   });
   service.clock.advance(11 * 60_000);
   expect(await ask(admin)).toMatchObject({ body: { error: { code: 'recent_sign_in_required' } } });

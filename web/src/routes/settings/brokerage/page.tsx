@@ -179,7 +179,7 @@ function DeletionCard({ brokerage }: { brokerage: Brokerage }) {
       title="Delete the brokerage"
       description="Its deals with everything in them, documents, contacts, keys and members are deleted for good, after some weeks in which any admin can take it back. Every admin is told by mail. People who are with another brokerage keep their account; the accounts of all others are emptied."
       word={brokerage.slug}
-      wrong={`Type ${brokerage.slug} to say that you mean it.`}
+      wrong={`Type ${brokerage.slug} to confirm.`}
       action="Delete the brokerage"
       submit={(confirmation) => askDeletion.mutateAsync(confirmation)}
       onDone={() => toast('The admins are told by mail')}
