@@ -11,13 +11,16 @@ import {
 } from '../../server/domain/deals/deals.ts';
 import { listedCounts } from '../../server/domain/deals/page.ts';
 import { callers, type Check, type Stage } from './scene.ts';
-import { enter, enterAsKey, enterWithin } from './stage.ts';
+import { enter, enterAsKey } from './stage.ts';
 
 /** Each rejects when a list has a row or a value more, or less, than the caller could select. */
 export const listChecks: Check[] = [];
 
+/** Moments of a sale, and the changes that make them. */
+type Moments = Readonly<Record<string, readonly string[]>>;
+
 /** The scene as it is, and moments of the sale that it does not show: changes made as the owner, in the same transaction. */
-const moments: Record<string, readonly string[]> = {
+const moments: Moments = {
   'as it is': [],
   'with exclusivities that have lapsed': [
     `update deal_stages set state = 'exclusivity'`,
@@ -42,7 +45,7 @@ const moments: Record<string, readonly string[]> = {
 };
 
 /** One more moment, for what is shown of it. */
-const acted: Readonly<Record<string, readonly string[]>> = {
+const acted: Moments = {
   'when others have just asked, uploaded and found': [
     ['question.ask', 'questions'],
     ['document.upload', 'documents'],
@@ -53,24 +56,37 @@ const acted: Readonly<Record<string, readonly string[]>> = {
   ),
 };
 
-/** Compares, for every caller and moment, what a function lists with what the caller selects, each time once for each of the places. */
-function compare(
-  title: string,
-  listed: string,
-  selected: string,
-  places: (stage: Stage) => Promise<readonly Place[]>,
-  more: Readonly<Record<string, readonly string[]>>,
-): void {
+/** A function, what the caller selects of the same, and moments of their own. */
+interface Asked {
+  readonly title: string;
+  readonly listed: string;
+  readonly selected: string;
+  readonly more: Moments;
+}
+
+/** How a caller enters, whoever was there before, and the parameters of the statements. */
+interface Place {
+  readonly enters: (caller: string) => Promise<unknown>;
+  readonly values: readonly unknown[];
+}
+
+const rowsOf = (statement: string): string => `array(select to_jsonb(t)::text from (${statement}) t)`;
+
+/** Compares, for every caller and moment, what functions list with what the caller selects, each time once for each of the places. */
+function compare(title: string, asked: readonly Asked[], places: (stage: Stage) => Promise<readonly Place[]>): void {
   // Planned once: most of the time would go into that.
-  const asked = {
-    name: `list ${listChecks.length}`,
+  const statements = asked.map(({ listed, selected, ...one }, at) => ({
+    ...one,
+    name: `list ${listChecks.length} ${at}`,
     text: `select ${rowsOf(listed)} as one, ${rowsOf(selected)} as other`,
-  };
+  }));
+  const every: Moments = Object.assign({}, moments, ...asked.map(({ more }) => more));
   const run = async (stage: Stage): Promise<void> => {
     const { server } = stage;
-    let found = 0;
+    const found = new Map(asked.map((one) => [one.title, 0]));
     const everywhere = await places(stage);
-    for (const [moment, changes] of Object.entries({ ...moments, ...more })) {
+    for (const [moment, changes] of Object.entries(every)) {
+      const its = statements.filter(({ more }) => moment in moments || moment in more);
       await server.query('begin');
       try {
         // One that a rule of the deal forbids fails here: the moment would not be the one that its name says.
@@ -79,13 +95,16 @@ function compare(
           // Each finds what the moment made, and nothing that was left by the callers before.
           await server.query('savepoint caller');
           for (const { enters, values } of everywhere) {
-            await server.query(
-              `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public', true)`,
-            );
             await enters(caller);
-            const { rows } = await server.query<{ one: string[]; other: string[] }>({ ...asked, values: [...values] });
-            assert.deepEqual(rows[0]!.one, rows[0]!.other, `${caller}, ${moment}`);
-            found += rows[0]!.one.length;
+            for (const { title: what, name, text } of its) {
+              const { rows } = await server.query<{ one: string[]; other: string[] }>({
+                name,
+                text,
+                values: [...values],
+              });
+              assert.deepEqual(rows[0]!.one, rows[0]!.other, `${what}: ${caller}`);
+              found.set(what, found.get(what)! + rows[0]!.one.length);
+            }
           }
           await server.query('rollback to caller');
         }
@@ -95,18 +114,13 @@ function compare(
         await server.query('rollback');
       }
     }
-    assert.ok(found > 0, 'nothing was listed for anybody');
+    for (const [what, rows] of found) assert.ok(rows > 0, `${what}: nothing was listed for anybody`);
   };
   listChecks.push({ title, run });
 }
 
-/** How a caller enters, and the parameters of the statements. */
-interface Place {
-  readonly enters: (caller: string) => Promise<void>;
-  readonly values: readonly unknown[];
-}
-
-const rowsOf = (statement: string): string => `array(select to_jsonb(t)::text from (${statement}) t)`;
+/** What a caller before has entered as is left behind. */
+const leaves = `set_config('dealkeep.identity', '', true), set_config('search_path', 'public', true)`;
 
 /** Compares what a function lists of all that the caller sees. */
 function check(
@@ -114,30 +128,24 @@ function check(
   listed: string,
   selected: string,
   values: (stage: Stage) => unknown[] = () => [],
-  more: Readonly<Record<string, readonly string[]>> = {},
+  more: Moments = {},
 ): void {
-  // Of the lists only that of contacts is for keys.
-  const enters = (stage: Stage) => (caller: string) =>
-    caller === 'API key' ? enterAsKey(stage, ['contacts:read']) : enter(stage, caller);
-  const everywhere = async (stage: Stage) => [{ enters: enters(stage), values: values(stage) }];
-  compare(title, listed, selected, everywhere, more);
+  const enters = (stage: Stage) => async (caller: string) => {
+    await stage.server.query(`select ${leaves}`);
+    // Of the lists only that of contacts is for keys.
+    await (caller === 'API key' ? enterAsKey(stage, ['contacts:read']) : enter(stage, caller));
+  };
+  compare(title, [{ title, listed, selected, more }], async (stage) => [
+    { enters: enters(stage), values: values(stage) },
+  ]);
 }
 
+/** What people are told of a deal by functions that are given it, once they are narrowed to it. */
+const narrowed: Asked[] = [];
+
 /** Compares what a function tells people of the deal that it is given, narrowed to each deal in turn. */
-function checkNarrowed(
-  title: string,
-  listed: string,
-  selected: string,
-  more: Readonly<Record<string, readonly string[]>>,
-): void {
-  const everywhere = async (stage: Stage) =>
-    (await stage.owner.query<{ id: string }>('select id from deals order by id')).rows.map(({ id }) => ({
-      enters: async (caller: string) => {
-        if (caller !== 'API key' && caller !== 'nobody') await enterWithin(stage, caller, id);
-      },
-      values: [id],
-    }));
-  compare(title, listed, selected, everywhere, more);
+function checkNarrowed(title: string, listed: string, selected: string, more: Moments): void {
+  narrowed.push({ title, listed, selected, more });
 }
 
 const isActivity = `a.outcome = 'done' and a.action not like 'tool:%'`;
@@ -495,7 +503,7 @@ check(
   ({ scene }) => [scene.deal, Object.values(scene.people)],
 );
 
-const narrowedMoments: typeof moments = {
+const narrowedMoments: Moments = {
   'when what needed an NDA needs none': ['update deals set needs_nda = not needs_nda'],
   'when deals are closed after their exclusivity has lapsed': [
     `update deal_stages set state = 'closing'`,
@@ -601,10 +609,9 @@ checkNarrowed(
   },
 );
 
-/** Of the statement that enters with a token of the caller's. */
-const told = (what: string): string => `(select t.told from (select app.user_id() as id offset 0) me
-   cross join lateral (select case when me.id is not null then app.token_of(me.id) end as digest offset 0) k
-   cross join lateral app.enter_with_access_token(k.digest, 'https://tools.example', 'deals', $1, null, null, null, null, null, ${what}) t
+/** Of the statement that enters with the token of the caller, who has entered by it from then on. */
+const told = (what: string): string => `(select t.told from app.enter_with_access_token(
+     decode(nullif(current_setting('dealkeep.token', true), ''), 'hex'), 'https://tools.example', 'deals', $1, null, null, null, null, null, ${what}) t
    where t.told is not null)`;
 
 checkNarrowed(
@@ -623,4 +630,33 @@ checkNarrowed(
        case when s.is_current then s.buyer end) order by s.submitted_at desc, s.id desc) from app.offers_in_sight($1) s), 'null') as offers, b.digest
    from app.books_in_sight($1, 3, 2) b`,
   narrowedMoments,
+);
+
+// All of them of each deal, as most of the time would go into entering there.
+compare(
+  'narrowed to each deal, what functions tell of it is what row-level security shows',
+  narrowed,
+  async (stage) => {
+    const { server, scene } = stage;
+    const isPerson = (caller: string) => caller !== 'API key' && caller !== 'nobody';
+    const { rows } = await stage.owner.query<{ id: string }>('select id from deals order by id');
+    return rows.map(({ id }, at) => ({
+      enters: async (caller: string) => {
+        if (!isPerson(caller)) return server.query(`select ${leaves}`);
+        const values = [scene.people[caller], id];
+        await server.query({
+          name: 'enter within',
+          text: `select ${leaves}, app.enter_within($1, $2)`,
+          values,
+        });
+        // One token for all deals.
+        if (at > 0) return;
+        await server.query(
+          `select set_config('dealkeep.token', encode(app.token_of($1), 'hex'), true)`,
+          values.slice(0, 1),
+        );
+      },
+      values: [id],
+    }));
+  },
 );
