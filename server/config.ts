@@ -367,7 +367,7 @@ function tracing(values: Values): TracingConfig | undefined {
 }
 
 /** The origin under which `host` and `port` are reached from this machine. */
-export function localOrigin(host: string, port: number): string {
+function localOrigin(host: string, port: number): string {
   const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
   return `http://${isIP(reached) === 6 ? `[${reached}]` : reached}:${port}`;
 }

@@ -1,5 +1,6 @@
 /** How many there are by name: a name takes up room only while it has some. */
 
+/** Numbers by name. */
 export class Counts {
   readonly #counts = new Map<string, number>();
 

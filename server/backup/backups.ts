@@ -20,7 +20,7 @@ import { wholeLines } from './rows.ts';
 import { Damaged, keyIdIn, opened, sealed, type BackupKey } from './sealing.ts';
 
 /** There is no such backup; the message says where it was looked for. */
-export class NoBackup extends Error {
+class NoBackup extends Error {
   override readonly name = 'NoBackup';
 }
 
@@ -52,6 +52,7 @@ export type Written = z.infer<typeof file>;
 
 const shape = /^backup-(\d{8}T\d{6}Z)-([0-9a-f]{8})$/;
 
+/** The name of a backup made at that moment; names sort by time. */
 export const backupName = (at: Date, series: string): string =>
   `backup-${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${series}`;
 
@@ -66,6 +67,7 @@ export function madeAt(name: string): Date {
 
 /** The folder of the bodies that are encrypted with this key, or with none. */
 export const bodiesFolder = (key: BackupKey | null): string => (key ? `documents-${key.id}` : 'documents');
+/** The name under which a backup keeps the body of a document. */
 export const bodyName = (key: BackupKey | null, storageKey: string): string =>
   `${bodiesFolder(key)}/${checkedKey(storageKey).slice(-2)}/${storageKey}`;
 
@@ -148,6 +150,7 @@ export async function* through(
   await done;
 }
 
+/** The bytes, compressed. */
 export const compressed = (body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
   through(body, createZstdCompress());
 
@@ -168,8 +171,10 @@ export async function* decompressed(body: AsyncIterable<Uint8Array>, name: strin
   }
 }
 
+/** Where the manifest of a backup is. */
 export const manifestName = (backup: string): string => `${backup}/manifest`;
 
+/** Writes the manifest of a backup, which makes it complete. */
 export async function writeManifest(place: Place, manifest: Manifest, key: BackupKey | null): Promise<void> {
   async function* text(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(`${JSON.stringify(manifest)}\n`);

@@ -27,7 +27,7 @@ import { copied, partsOf, quoted, rowsOf, sequencesOf, tablesOf, textSettings, t
 import { Damaged, sealedSize, type BackupKey } from './sealing.ts';
 
 /** It cannot be made as asked; the message says why. */
-export class NoBackupMade extends Error {
+class NoBackupMade extends Error {
   override readonly name = 'NoBackupMade';
 }
 
@@ -54,7 +54,7 @@ export interface Made {
 }
 
 /** Which database this is: the same for ever, also after it was restored. */
-export async function seriesIn(client: pg.ClientBase): Promise<string> {
+async function seriesIn(client: pg.ClientBase): Promise<string> {
   const { rows } = await client.query<{ first: string }>(
     `select min(extract(epoch from applied_at))::text as first from app.migrations`,
   );

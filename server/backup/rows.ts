@@ -31,7 +31,7 @@ export interface Part {
 }
 
 /** Rows would be missing: a policy keeps them from the owner. The message says of which table. */
-export class HiddenRows extends Error {
+class HiddenRows extends Error {
   override readonly name = 'HiddenRows';
 }
 
@@ -99,7 +99,7 @@ export async function sequencesOf(client: pg.ClientBase): Promise<Sequence[]> {
 }
 
 /** Adds up the digests of rows, so that their order is of no account. */
-export class RowDigest {
+class RowDigest {
   #rows = 0;
   readonly #sums = new Uint32Array(8);
 

@@ -22,7 +22,7 @@ export interface PlaceOptions {
 }
 
 /** The options cannot be used; the message says what to change. */
-export class UnusableOption extends Error {
+class UnusableOption extends Error {
   override readonly name = 'UnusableOption';
 }
 
@@ -54,6 +54,7 @@ export async function atPlace<T>(
   return work({ config, place, key }).finally(() => place.close());
 }
 
+/** Writes a line to standard output. */
 export const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 /** The owner's connection to the database as it is: one that runs, or one that is started for this; nothing is migrated. */

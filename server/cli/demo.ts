@@ -24,7 +24,7 @@ const isEmpty = (owner: pg.ClientConfig): Promise<boolean> =>
   });
 
 /** The database holds data that is not the demo's. */
-export class NotADemo extends Error {
+class NotADemo extends Error {
   override readonly name = 'NotADemo';
 }
 

@@ -8,6 +8,7 @@ import { restoreBackup, type Restored } from '../backup/restore.ts';
 import { startEmbedded } from '../database/embedded.ts';
 import { atPlace, say, type PlaceOptions } from './backup-place.ts';
 
+/** Whether every table came back as it was backed up, and no body was missing. */
 export const isSame = ({ manifest, tables }: Restored): boolean =>
   tables.every((table) => table.isSame) && manifest.documents.missing.length === 0;
 

@@ -16,7 +16,7 @@ import type { Observation } from './observation.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
 
 /** Workers cannot be started, or do not stay; the message says why. */
-export class WorkersFailed extends Error {
+class WorkersFailed extends Error {
   override readonly name = 'WorkersFailed';
 }
 

@@ -37,7 +37,7 @@ export class SchemaMismatch extends Error {
 }
 
 /** A migration did not get its locks; the message says what to do. */
-export class MigrationBlocked extends Error {
+class MigrationBlocked extends Error {
   override readonly name = 'MigrationBlocked';
 }
 

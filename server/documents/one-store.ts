@@ -11,7 +11,7 @@ import { documentStore, documentStoreMarked } from '../domain/documents/store.ts
 import type { Storage } from '../storage/storage.ts';
 
 /** The store of this node is not the one in which this database keeps its documents; the message says what to do. */
-export class OtherStore extends Error {
+class OtherStore extends Error {
   override readonly name = 'OtherStore';
 }
 

@@ -7,7 +7,7 @@
 import { crc32 } from 'node:zlib';
 import { NotTaken } from './kinds.ts';
 
-export const pictureTypes = ['image/png', 'image/jpeg', 'image/webp'] as const;
+const pictureTypes = ['image/png', 'image/jpeg', 'image/webp'] as const;
 
 export interface Picture {
   readonly mediaType: (typeof pictureTypes)[number];

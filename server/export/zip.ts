@@ -25,7 +25,7 @@ export interface FileToArchive {
 }
 
 /** The archive cannot hold this; the message says what. */
-export class TooLargeToArchive extends Error {
+class TooLargeToArchive extends Error {
   override readonly name = 'TooLargeToArchive';
 }
 

@@ -6,7 +6,7 @@ export const resourcePaths = ['/api/mcp', '/mcp', ''] as const;
 export type ResourcePath = (typeof resourcePaths)[number];
 
 /** The scopes that clients are told to ask for: all of them, because nothing later makes a client ask for more. */
-export const challengedScopes = 'mcp:read mcp:write';
+const challengedScopes = 'mcp:read mcp:write';
 
 /** The canonical identifier of the tool server: what every access token is issued for. */
 export function canonicalResource(baseUrl: string): string {
@@ -26,7 +26,7 @@ export function resourceOf(baseUrl: string, presented: string): string | null {
 }
 
 /** Where the metadata of the resource at `path` is found: the well-known name comes before the path (RFC 9728, section 3.1). */
-export function metadataUrl(baseUrl: string, path: ResourcePath): string {
+function metadataUrl(baseUrl: string, path: ResourcePath): string {
   return `${baseUrl}/.well-known/oauth-protected-resource${path}`;
 }
 

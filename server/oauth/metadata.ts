@@ -14,7 +14,7 @@ export const endpoints = {
 } as const;
 
 /** The metadata of the authorization server; every URL is built on the configured origin. */
-export function authorizationServerMetadata(issuer: string, takesDocuments: boolean) {
+function authorizationServerMetadata(issuer: string, takesDocuments: boolean) {
   return {
     issuer,
     authorization_endpoint: issuer + endpoints.authorize,
@@ -34,7 +34,7 @@ export function authorizationServerMetadata(issuer: string, takesDocuments: bool
 }
 
 /** The metadata of the tool server under one of its paths. */
-export function protectedResourceMetadata(issuer: string, path: ResourcePath) {
+function protectedResourceMetadata(issuer: string, path: ResourcePath) {
   return {
     resource: issuer + path,
     resource_name: 'Dealkeep',

@@ -20,6 +20,7 @@ export const oauthError = (
   { status, ...options }: ProblemOptions & { status?: Problem['status'] } = {},
 ): Problem => new Problem(status ?? (code === 'invalid_client' ? 401 : 400), code, description, options);
 
+/** The error `invalid_request` (RFC 6749). */
 export const invalidRequest = (description: string, status: Problem['status'] = 400): Problem =>
   oauthError('invalid_request', description, { status });
 
@@ -32,6 +33,7 @@ const descriptions: Record<GrantFault, string> = {
   invalid_target: 'The resource is not this tool server: use the one in its metadata, or leave it out.',
 };
 
+/** The error of a grant that cannot be redeemed. */
 export const grantError = (fault: GrantFault): Problem => oauthError(fault, descriptions[fault]);
 
 /** What the codes that others use are to an OAuth client. */

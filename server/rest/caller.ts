@@ -105,6 +105,7 @@ function tellLimit(c: Context, count: Count | null): void {
 /** The most addresses whose keys have ceilings above the general one that are remembered, for a minute. */
 const mostRaised = 20_000;
 
+/** Lets in who calls the API: counts, limits, and the key's part in each transaction. */
 export function openCallers({ database, limits, config, clock }: Services): Callers {
   const holders = openHolders<Holder>();
   let raisedIn = 0;

@@ -50,7 +50,7 @@ export const event = z
     ],
   });
 
-export const eventList = z.object({ data: z.array(event), pagination }).meta({ id: 'EventList' });
+const eventList = z.object({ data: z.array(event), pagination }).meta({ id: 'EventList' });
 
 const limit = limitOf('events');
 

@@ -85,6 +85,7 @@ export interface Pages {
   ): Promise<Response>;
 }
 
+/** Answers lists, page by page. */
 export function openPages({ database, secrets }: Services, callers: Callers): Pages {
   const sealerOf = deploymentSealer({ database, secrets });
   return {

@@ -157,7 +157,7 @@ export const contactBatchItem = z
   .meta({ id: 'ContactBatchItem' });
 
 /** The most changes of a batch. */
-export const mostOfBatch = 200;
+const mostOfBatch = 200;
 
 const batchOf = (item: z.ZodType) =>
   z.strictObject(
@@ -176,7 +176,7 @@ export const contactBatch = batchOf(contactBatchItem).meta({ id: 'ContactBatch' 
 /** A batch whose items are looked at one by one. */
 export const contactBatchOfAnything = batchOf(z.unknown());
 
-export const contactType = z.enum(['person', 'company']);
+const contactType = z.enum(['person', 'company']);
 
 const ownOfContact = {
   id,

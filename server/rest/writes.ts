@@ -128,6 +128,7 @@ export const recordFailure =
     });
   };
 
+/** Carries out changes, once for each `Idempotency-Key`. */
 export function openWrites(services: Services, callers: Callers): Writes {
   const { database, secrets } = services;
 

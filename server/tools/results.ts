@@ -55,6 +55,7 @@ export const replayed = (structured: Record<string, unknown>): CallToolResult =>
 /** Under this name in `_meta` a call of a tool that writes can carry a key that makes it safe to repeat. */
 export const idempotencyKeyName = 'com.dealkeep/idempotency-key';
 
+/** The result of a call that was refused. */
 export function refusal(body: RefusalBody): CallToolResult {
   return { ...success(body), isError: true };
 }

@@ -27,6 +27,7 @@ export interface StaticResource {
   readonly text: string;
 }
 
+/** The address of a view as a resource. */
 export const uriOf = (view: ViewName): string => `ui://dealkeep/${view}`;
 
 const built = path.join(import.meta.dirname, '../../web/dist/views');

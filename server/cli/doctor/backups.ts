@@ -17,6 +17,7 @@ function span(millis: number): string {
   return `${Math.round(millis / Number(size))} ${unit}`;
 }
 
+/** Whether backups are made, and when the last one was. */
 export async function checkBackups(server: pg.Client, config: Config, findings: Findings): Promise<void> {
   const { to, everyMillis } = config.backup;
   if (to === undefined) {

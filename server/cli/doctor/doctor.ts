@@ -133,7 +133,7 @@ async function databaseFindings(config: Config, options: DoctorOptions): Promise
 }
 
 /** Everything that is found. */
-export async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
+async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
   let config: Config;
   const configuration = findingsOf('configuration');
   try {

@@ -22,6 +22,7 @@ export interface Findings {
   readonly list: readonly Finding[];
 }
 
+/** What one check of the doctor finds. */
 export function findingsOf(check: string): Findings {
   const list: Finding[] = [];
   return {
@@ -35,6 +36,7 @@ export function findingsOf(check: string): Findings {
 /** How long one check may take, in milliseconds; looking at every byte of every document takes what it takes. */
 export const longest = 30_000;
 
+/** Why something failed, in one sentence. */
 export const reasonOf = (error: unknown): string => {
   const { message, code } = error as { message?: string; code?: string };
   return message || code || String(error);

@@ -5,6 +5,7 @@ import type { Config } from '../../config.ts';
 import { openSecrets, UnknownKey } from '../../secrets.ts';
 import type { Findings } from './finding.ts';
 
+/** Whether the keys of the secrets in the database are configured. */
 export async function checkSecrets(server: pg.Client, { secretsKeys }: Config, findings: Findings): Promise<void> {
   const { keyIds, firstKey } = openSecrets(secretsKeys);
   const { rows } = await server.query<{ ids: string[] }>('select app.keys_of_secrets() as ids');

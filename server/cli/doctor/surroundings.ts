@@ -39,6 +39,7 @@ async function greet(url: URL): Promise<boolean> {
   }
 }
 
+/** Whether mail can be sent. */
 export async function checkMail({ smtpUrl, mailFrom, dataDir }: Config, findings: Findings): Promise<void> {
   if (smtpUrl === undefined) {
     findings.warning(
@@ -77,6 +78,7 @@ function existing(directory: string): string {
   return existsSync(directory) || path.dirname(directory) === directory ? directory : existing(path.dirname(directory));
 }
 
+/** Whether DATA_DIR can be written to and has room. */
 export async function checkDisk({ dataDir }: Config, findings: Findings): Promise<void> {
   const directory = existing(dataDir);
   try {
@@ -96,6 +98,7 @@ export async function checkDisk({ dataDir }: Config, findings: Findings): Promis
   else findings.ok(`DATA_DIR has ${gigabytes(room)} of room left.`);
 }
 
+/** Whether the store of the rate limits can be reached. */
 export async function checkLimits({ rateLimitStore, redisUrl }: Config, findings: Findings): Promise<void> {
   if (redisUrl === undefined) {
     findings.ok(

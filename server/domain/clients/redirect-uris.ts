@@ -3,7 +3,7 @@
 /** The most URIs that one client may have, and the most characters of one. */
 export const redirectUriLimits = { count: 20, length: 1000 } as const;
 
-export const loopbackHosts: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
+const loopbackHosts: readonly string[] = ['localhost', '127.0.0.1', '[::1]'];
 
 /** Whether what is sent to this URI goes to a program on the person's own machine. */
 export function isLoopback(uri: string): boolean {

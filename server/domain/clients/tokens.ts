@@ -38,6 +38,7 @@ export function mint(kind: Kind): MintedToken {
   return { token, digest: digestOf(token) };
 }
 
+/** A new pair of access and refresh token, with their digests. */
 export function mintTokens(): MintedTokens {
   return { access: mint('access'), refresh: mint('refresh') };
 }
@@ -54,7 +55,7 @@ function sealingKey(presented: string): Buffer {
 }
 
 /** Seals the tokens so that only who holds the presented refresh token can open them: AES-256-GCM, HKDF of that token. */
-export function sealAnswer(presented: string, { access, refresh }: MintedTokens): Buffer {
+function sealAnswer(presented: string, { access, refresh }: MintedTokens): Buffer {
   const nonce = randomBytes(12);
   const cipher = createCipheriv('aes-256-gcm', sealingKey(presented), nonce);
   const sealed = Buffer.concat([cipher.update(`${access.token} ${refresh.token}`), cipher.final()]);

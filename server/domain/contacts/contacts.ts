@@ -188,6 +188,7 @@ const restore = row<ListedContact>(
 
 /** Takes a contact out of the lists, and back again; null when there is none that the caller may change. */
 export const archiveContact = (id: string, origin: Origin) => withoutBrokerage(archive(...from(origin), id));
+/** Restores an archived contact. */
 export const restoreContact = (id: string, origin: Origin) => withoutBrokerage(restore(...from(origin), id));
 
 const sameAddress = rows<{ email: string; id: string }>(
@@ -228,7 +229,7 @@ function withoutBrokerage(statement: Statement<ListedContact | null>): Statement
 }
 
 /** The SHA-256 digest (32 bytes) of what `body` says, whatever the order of its properties. */
-export function canonicalDigest(body: Readonly<Record<string, string | null>>): Buffer {
+function canonicalDigest(body: Readonly<Record<string, string | null>>): Buffer {
   const said = Object.entries(body).toSorted(([a], [b]) => (a < b ? -1 : 1));
   return hash('sha256', JSON.stringify(said), 'buffer');
 }

@@ -155,14 +155,14 @@ export interface FullDeal extends Deal {
 }
 
 /** When a deal `d` {@link withStage}, or anything on it, changed last, as far as the caller may know. */
-export const dealActiveAt = `greatest(${dealUpdatedAt}, ${lastActivityAt})`;
+const dealActiveAt = `greatest(${dealUpdatedAt}, ${lastActivityAt})`;
 
 /** The columns of {@link FullDeal}, from {@link fullDealTables}. */
-export const fullDealFields = `${dealColumns}, ${dealActiveAt} as updated_at, b.name as organization_name,
+const fullDealFields = `${dealColumns}, ${dealActiveAt} as updated_at, b.name as organization_name,
   (select l.updated_at from brokerage_logos l where l.brokerage_id = d.organization_id) as organization_logo_at, d.industry, d.location, d.summary,
   trim_scale(d.asking_price) as asking_price, d.currency, d.needs_nda`;
 
-export const fullDealTables = `${dealTables} join brokerages b on b.id = d.organization_id`;
+const fullDealTables = `${dealTables} join brokerages b on b.id = d.organization_id`;
 
 /** The caller's side of deal `d`. */
 export const callerSide = `case

@@ -61,7 +61,7 @@ export const ndaStatusNow = `case when n.status in ('sent', 'active') and n.expi
 
 /** Of participant `p`, a person `u`: the account's name, or what was typed while they have not accepted. */
 export const participantName = 'case when p.joined_at is null then p.invited_name else u.name end';
-export const participantEmail = 'case when p.joined_at is null then p.invited_email else u.email end';
+const participantEmail = 'case when p.joined_at is null then p.invited_email else u.email end';
 
 const personFields = `p.id, p.person_id as user_id, ${participantName} as name, ${participantEmail} as email, p.role, p.status,
   case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises,

@@ -39,7 +39,7 @@ export interface Pipeline {
 }
 
 /** The most deals that are told one by one. */
-export const mostDeals = 10;
+const mostDeals = 10;
 /** The most rows of profit and loss that are computed with, of the latest uploads: twenty years by month. */
 const mostPeriods = 240;
 

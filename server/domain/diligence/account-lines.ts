@@ -57,7 +57,7 @@ export interface ExportedPeriod {
 }
 
 /** Lines that an export may sum up by itself. */
-export const toldLines = ['revenue', 'cost_of_goods_sold', 'gross_profit', 'net_income'] as const;
+const toldLines = ['revenue', 'cost_of_goods_sold', 'gross_profit', 'net_income'] as const;
 export type ToldLine = (typeof toldLines)[number];
 
 export interface AccountsExport {

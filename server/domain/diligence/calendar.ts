@@ -6,9 +6,12 @@ export type Month = string;
 /** For sorting texts in the order of their characters, as days and months follow each other. */
 export const byText = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
+/** The month of a day. */
 export const monthOf = (day: Day): Month => day.slice(0, 7);
+/** The year of a day. */
 export const yearOf = (day: Day): string => day.slice(0, 4);
 
+/** The first day of a month. */
 export const firstDayOf = (month: Month): Day => `${month}-01`;
 
 /** The month that comes `count` after this one, or before it where `count` is negative. */
@@ -31,6 +34,7 @@ export function monthsBetween(first: Month, last: Month): bigint {
   return place(last) - place(first) + 1n;
 }
 
+/** The day after this one. */
 export function dayAfter(day: Day): Day {
   const date = new Date(`${day}T00:00:00Z`);
   date.setUTCDate(date.getUTCDate() + 1);

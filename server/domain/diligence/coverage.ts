@@ -144,7 +144,7 @@ const percentage = (share: Fraction, places: bigint, rounding: 'nearest' | 'down
 const yearsOf = (years: bigint): string => `${years} ${years === 1n ? 'year' : 'years'}`;
 
 /** What terms cost in words: "10 years at 10% cost 15.86%". */
-export const termsInWords = (terms: Terms): string =>
+const termsInWords = (terms: Terms): string =>
   `${yearsOf(terms.years)} at ${written(terms.rate)}% cost ${percentage(annualCost(terms), 2n, 'nearest')}%`;
 
 /** "Debt of USD 2,900,000 is covered 1.15 times if it costs at most 25.2% of itself a year (10 years at 10% cost 15.86%)." */

@@ -41,13 +41,16 @@ const unitsAt = (value: Decimal, scale: bigint): bigint =>
 
 const commonScale = (a: Decimal, b: Decimal): bigint => (a.scale > b.scale ? a.scale : b.scale);
 
+/** The exact sum. */
 export function add(a: Decimal, b: Decimal): Decimal {
   const scale = commonScale(a, b);
   return { units: unitsAt(a, scale) + unitsAt(b, scale), scale };
 }
 
+/** The value with the other sign. */
 export const negate = (value: Decimal): Decimal => ({ units: -value.units, scale: value.scale });
 
+/** The exact difference. */
 export function subtract(a: Decimal, b: Decimal): Decimal {
   const scale = commonScale(a, b);
   return { units: unitsAt(a, scale) - unitsAt(b, scale), scale };
@@ -100,6 +103,7 @@ export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
   return first < second ? -1 : first > second ? 1 : 0;
 }
 
+/** Whether two decimals are the same number, whatever their scale. */
 export const equals = (a: Decimal, b: Decimal): boolean => compare(a, b) === 0;
 export const isZero = (value: Decimal): boolean => value.units === 0n;
 export const isNegative = (value: Decimal): boolean => value.units < 0n;
@@ -115,6 +119,7 @@ export function written(value: Decimal): string {
   return `${value.units < 0n ? '-' : ''}${size / point}${fraction === '' ? '' : `.${fraction}`}`;
 }
 
+/** As {@link written}; null stays null. */
 export const writtenOrNull = (value: Decimal | null): string | null => (value === null ? null : written(value));
 
 /** As a sentence says it: "1,250.50", with two digits behind the point or all where there are more, none where it is whole. */

@@ -8,13 +8,17 @@ export interface Fraction {
   readonly under: bigint;
 }
 
+/** The fraction that a decimal is. */
 export const fraction = ({ units, scale }: Decimal): Fraction => ({ over: units, under: 10n ** scale });
+/** The fraction that a whole number is. */
 export const wholeFraction = (units: bigint): Fraction => ({ over: units, under: 1n });
 
+/** The exact product. */
 export const timesFraction = (a: Fraction, b: Fraction): Fraction => ({
   over: a.over * b.over,
   under: a.under * b.under,
 });
+/** The exact sum. */
 export const plusFraction = (a: Fraction, b: Fraction): Fraction => ({
   over: a.over * b.under + b.over * a.under,
   under: a.under * b.under,

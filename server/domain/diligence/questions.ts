@@ -126,12 +126,15 @@ const answered = move('answered_question', 'question.answer', `status = 'answere
 /** Lets the seller see a question. False: the caller may change none such. Refused with the reason of the move. */
 export const releaseQuestion = (id: string, origin: Origin) => tookPlace(release(...from(origin), id));
 
+/** Rejects a question, with the reason that the asker reads. */
 export const rejectQuestion = (id: string, reason: string | null, origin: Origin) =>
   tookPlace(reject(...from(origin), id, reason));
 
+/** Sends the answer to the asker, in the broker's words. */
 export const distributeQuestion = (id: string, response: string, origin: Origin) =>
   tookPlace(distribute(...from(origin), id, response));
 
+/** Withdraws a question of one's own. */
 export const withdrawQuestion = (id: string, origin: Origin) => tookPlace(withdraw(...from(origin), id));
 
 const write = row<unknown, [id: string, text: string]>(

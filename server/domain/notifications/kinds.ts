@@ -233,4 +233,5 @@ const removedOneself = 'You no longer take part in a deal.';
 export const sentenceOf = (kind: NotificationKind, count: number, ofDeal: boolean): string =>
   kind === 'removed' && !ofDeal ? removedOneself : notificationKinds[kind].says(count);
 
+/** Whether there is a kind of that name. */
 export const isNotificationKind = (kind: string): kind is NotificationKind => Object.hasOwn(notificationKinds, kind);

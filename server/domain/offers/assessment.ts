@@ -122,7 +122,7 @@ export function comparedWith(periods: readonly Earnings[], label: string | null)
 /** The most add-backs that are told one by one, the largest; the others are told together. */
 const mostAddBacks = 50;
 /** Under this id the smaller add-backs are told together. */
-export const otherAddBacks = 'others';
+const otherAddBacks = 'others';
 
 function basisFor(period: Earnings): EarningsBasis {
   const largestFirst = period.adjustments.toSorted(
@@ -513,7 +513,7 @@ export interface Summary {
 }
 
 /** The most offers that are summarized. */
-export const mostSummarized = 5;
+const mostSummarized = 5;
 
 /** The summary of the current offers of a deal, held against what the same caller sees of its books; null where there are none. */
 export const summaryOf = oncePerBoth((books: Books, given: readonly AssessedOffer[]): Summary | null => {

@@ -60,7 +60,7 @@ export function isVast(value: unknown): boolean {
 }
 
 /** How many bytes a payload may take as it is stored; the database measures it again, with every number written out. */
-export const mostPayloadBytes = 32_768;
+const mostPayloadBytes = 32_768;
 
 /** Whether a payload is too large before it is stored already. */
 export const isTooLarge = (payload: unknown): boolean => Buffer.byteLength(JSON.stringify(payload)) > mostPayloadBytes;

@@ -26,7 +26,7 @@ import { redirectWithError, signInAndReturn } from './redirect.ts';
 export const noSuchClient =
   'There is no client with this client_id that works for you. Register it under "Connected clients", or ask whoever registered it to have it shared with your brokerage.';
 
-export const otherRedirectUri =
+const otherRedirectUri =
   'The redirect_uri is not registered for this client: it must be the registered one, character for character.';
 
 const turnedOff = 'You have turned this client off. Turn it on again under "Connected clients" to connect it.';

@@ -43,12 +43,12 @@ const said = {
   deadline: day.nullable(),
 };
 
-export const conditionCreate = z
+const conditionCreate = z
   .strictObject(said)
   .partial({ ownerUserId: true, deadline: true })
   .meta({ id: 'ClosingConditionCreate' });
 
-export const conditionChange = z
+const conditionChange = z
   .strictObject({ ...said, status: oneOf(conditionStatuses) })
   .partial()
   .meta({

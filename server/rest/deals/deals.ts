@@ -74,7 +74,7 @@ const said = {
   needsNda: z.boolean({ error: absent('Send true or false.') }),
 };
 
-export const dealCreate = z
+const dealCreate = z
   .strictObject({ ...said, currency: currency.default('USD'), needsNda: said.needsNda.default(true) })
   .partial({ industry: true, location: true, summary: true, askingPrice: true })
   .meta({ id: 'DealCreate' });
@@ -84,7 +84,7 @@ export const dealChange = z
   .partial()
   .meta({ id: 'DealChange', description: 'What is left out stays as it is; null takes a value away.' });
 
-export const dealMove = z
+const dealMove = z
   .strictObject({
     to: oneOf(dealStates),
     confirm: z

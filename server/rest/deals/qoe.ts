@@ -19,7 +19,7 @@ import { idempotencyKey, openWrites } from '../writes.ts';
 import { asked, dealInPath, dealResources, notFound, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
 
-export const checklistItem = z
+const checklistItem = z
   .object({
     id,
     category: z.string().meta({ examples: ['revenue'] }),
@@ -49,7 +49,7 @@ export const snapshot = z
   })
   .meta({ id: 'AccountingSnapshot', description: 'The books of the business as they were delivered at one time.' });
 
-export const plPeriod = z
+const plPeriod = z
   .object({
     id,
     snapshotId: id,
@@ -70,7 +70,7 @@ export const plPeriod = z
   })
   .meta({ id: 'PlPeriod', description: 'Profit and loss of one period, as a snapshot has it.' });
 
-export const customerRevenue = z
+const customerRevenue = z
   .object({
     id,
     snapshotId: id,
@@ -106,7 +106,7 @@ export const normalization = z
   .meta({ id: 'Normalization', description: 'An adjustment that makes the earnings of the business comparable.' });
 
 /** The most bytes of the books that are delivered at once, and the most rows. */
-export const largestBooks = 1_048_576;
+const largestBooks = 1_048_576;
 const mostRows = 5_000;
 
 const inPeriod = {
@@ -173,7 +173,7 @@ const rowsOf = <T extends z.ZodType>(row: T) =>
     .max(mostRows, { error: `At most ${mostRows} rows at once.` })
     .default([]);
 
-export const snapshotCreate = z
+const snapshotCreate = z
   .strictObject({
     sourceName: textUpTo(255)
       .nullable()

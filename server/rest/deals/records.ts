@@ -27,6 +27,7 @@ const missing = {
 
 export type Missing = keyof typeof missing;
 
+/** 404 with the code of that kind of record. */
 export const notFound = (code: Missing): Problem => new Problem(404, code, missing[code]);
 
 /** The id of a record in the path. Throws the problem of a record that is not there. */
@@ -88,6 +89,7 @@ export interface DealResources {
   ): Promise<Response>;
 }
 
+/** How operations read the records of one deal. */
 export function dealResources(services: Services, callers: Callers): DealResources {
   const pages = openPages(services, callers);
   return {

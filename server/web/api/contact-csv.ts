@@ -89,6 +89,7 @@ export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; fa
 
 /** The heading of a CSV file of contacts that {@link readContactCsv} reads again, and the cells of one. */
 export const contactHeading: readonly string[] = ['type', 'name', 'email', 'phone', 'created'];
+/** A contact as a row of the export. */
 export const contactCells = ({ type, display_name, email, phone, created_at }: ListedContact) => [
   type,
   display_name,

@@ -28,6 +28,7 @@ export const sessionQuery = queryOptions({
   gcTime: 0,
 });
 
+/** The invitation behind a link. */
 export const invitationQuery = (token: string) =>
   queryOptions({
     queryKey: ['invitation', token],
@@ -44,6 +45,7 @@ async function step<A extends { outcome: 'signed_in'; csrf_token: string } | { o
   return answer;
 }
 
+/** Signs in by password; the answer says whether a second step follows. */
 export const signIn = (email: string, password: string): Promise<SignInAnswer> =>
   step(api.post('/auth/sign-in', { json: { email, password } }));
 
@@ -63,6 +65,7 @@ export async function signInWithPasskey(): Promise<SignInAnswer> {
 export const proveOneself = (password: string): Promise<SignInAnswer> =>
   step(api.post('/auth/re-authenticate', { json: { password } }));
 
+/** Ends the session. */
 export async function signOut(): Promise<void> {
   await api.post('/auth/sign-out');
   keepCsrf(null);
@@ -71,6 +74,7 @@ export async function signOut(): Promise<void> {
 /** Has a reset link mailed, when somebody has this address; the answer is the same when nobody has. */
 export const askReset = (email: string) => api.post('/auth/reset', { json: { email } });
 
+/** Sets a new password with the token of a mailed link. */
 export const resetPassword = (token: string, password: string) =>
   api.post('/auth/reset/confirm', { json: { token, password } });
 

@@ -95,7 +95,7 @@ function isErrorBody(value: unknown): value is ErrorBody {
 }
 
 /** The error of a request that nobody answered. */
-export function noAnswer(method: string): ApiError {
+function noAnswer(method: string): ApiError {
   return new ApiError(0, method !== 'GET' && !navigator.onLine ? offline : unreachable);
 }
 

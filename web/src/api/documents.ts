@@ -31,6 +31,7 @@ export const openingsQuery = (dealId: Id, document: DealDocument) =>
 /** Where the browser downloads the document, and where it shows it in place. */
 export const contentOf = (document: DealDocument): string =>
   address('/web/documents/:source/:id/content', named(document));
+/** The address of a document's preview. */
 export const previewOf = (document: DealDocument): string =>
   address('/web/documents/:source/:id/preview', named(document));
 

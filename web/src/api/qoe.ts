@@ -174,5 +174,6 @@ export const reportAddresses = (dealId: Id) => ({
   workbook: address('/web/deals/:id/report.xlsx', { param: { id: dealId } }),
 });
 
+/** The address of the template for an upload of this type. */
 export const booksTemplate = (type: Exclude<SnapshotType, 'full'>): string =>
   address('/web/qoe/template', { query: { snapshot_type: type } });

@@ -38,6 +38,7 @@ function tell(news: Partial<Told>): void {
   for (const follow of followers) follow();
 }
 
+/** Whether a value of a message is an object. */
 export const isObject = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const objectOf = (value: unknown): Message => (isObject(value) ? value : {});

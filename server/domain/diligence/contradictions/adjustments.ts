@@ -12,6 +12,7 @@ type Row = BookedPeriod;
 
 const unique = <T>(values: readonly T[]): T[] => [...new Set(values)];
 
+/** Add-backs of the owner's pay that are not what was recorded as the owner's pay. */
 export function ownerPayOff({ earned, rows, books }: View): Found[] {
   const pays = new Map<string, Decimal | null>([
     ...rows.map((row): [string, Decimal | null] => [bridgeLabel(row), row.amounts.owner_compensation]),
@@ -47,6 +48,7 @@ function datesByLabel({ earned, rows, otherCurrency }: View): Map<string, Pick<R
   ]);
 }
 
+/** “One-time” adjustments that come again. */
 export function oneTimeAgain(view: View): Found[] {
   const dates = datesByLabel(view);
   const its = view.books.adjustments.filter(({ category, amount }) => category === 'one_time' && !isZero(amount));
@@ -94,6 +96,7 @@ function labelsWithoutGaps({ rows, otherCurrency, earned }: View): string[] {
   return [...missing.map((year) => `FY${year}`), ...(!hasTtm && monthsBetween(first, last) >= 12n ? ['TTM'] : [])];
 }
 
+/** Adjustments of periods for which no figures were uploaded. */
 export function periodsUnmatched(view: View): Found[] {
   const known = new Set([...datesByLabel(view).keys(), ...labelsWithoutGaps(view)]);
   const lost = Map.groupBy(

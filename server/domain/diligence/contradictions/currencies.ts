@@ -7,6 +7,7 @@ import type { Found } from './contradiction.ts';
 import type { View } from './view.ts';
 import { labelOf, listed } from './words.ts';
 
+/** Periods in another currency than the latest one. */
 export function currenciesOff({ rows, otherCurrency }: View): Found[] {
   const currency = rows[0]?.currency ?? '';
   const others = Map.groupBy(otherCurrency, (row) => row.currency);

@@ -9,6 +9,7 @@ import { differs } from './rounded.ts';
 import { partsOf, type View } from './view.ts';
 import { counted, listed, sayDifference } from './words.ts';
 
+/** Customers whose revenue does not add up to that of the same dates. */
 export function customersOff({ byDates, months, pieces, mended, listings }: View): Found[] {
   return listings.flatMap((listing): Found[] => {
     const [one] = listing;

@@ -11,6 +11,7 @@ import { labelOf, listed } from './words.ts';
 
 type Row = BookedPeriod;
 
+/** Months without figures between others. */
 export function monthsMissing({ rows, otherCurrency }: View): Found[] {
   const all = [...rows, ...otherCurrency];
   const there = new Set(all.filter(isMonthRow).map(({ first }) => monthOf(first)));
@@ -46,6 +47,7 @@ const overlap = (a: Row, b: Row): boolean => a.first <= b.last && b.first <= a.l
 const isShort = ({ first, last }: Row): boolean =>
   last <= `${monthAfter(monthOf(first), 1n)}-15` && (wholeMonths(first, last) ?? 0n) < 2n;
 
+/** Days that two periods cover. */
 export function monthsTwice({ rows }: View): Found[] {
   const short = rows.filter(isShort).toSorted((a, b) => byText(a.first, b.first) || byText(a.last, b.last));
   return short.flatMap((row, place): Found[] => {
@@ -61,6 +63,7 @@ export function monthsTwice({ rows }: View): Found[] {
   });
 }
 
+/** Months that are equal in every line. */
 export function monthsAlike({ months }: View): Found[] {
   const its = [...months.values()].filter(({ amounts }) => {
     const told = plAmounts.filter((name) => amounts[name] && !isZero(amounts[name]));

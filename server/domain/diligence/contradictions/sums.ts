@@ -14,6 +14,7 @@ type Row = BookedPeriod;
 
 const isLong = ({ first, last }: Pick<Row, 'first' | 'last'>): boolean => (wholeMonths(first, last) ?? 0n) > 1n;
 
+/** Periods that are not the sum of the shorter ones in them. */
 export function yearUnlikeMonths({ rows, months, pieces, mended }: View): Found[] {
   return rows.filter(isLong).flatMap((row) => {
     const parts = partsOf(row.first, row.last, { months, pieces });
@@ -74,6 +75,7 @@ const identities: readonly Identity[] = [
   },
 ];
 
+/** Totals of a period that do not follow from its other lines. */
 export function totalsOff({ rows, mended }: View): Found[] {
   return identities.flatMap(({ kind, total, of, words, parts, ask }) =>
     rows.flatMap((row): Found[] => {

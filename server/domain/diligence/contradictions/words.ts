@@ -28,7 +28,9 @@ export const lineNames: Readonly<Record<PlAmount, string>> = {
   ebitda: 'EBITDA',
 };
 
+/** What a period is called in a sentence. */
 export const labelOf = (row: BookedPeriod): string => (isMonthRow(row) ? monthOf(row.first) : row.label);
 
+/** A difference as a sentence says it. */
 export const sayDifference = (difference: Decimal): string =>
   `${spoken(absolute(difference))} ${isNegative(difference) ? 'less' : 'more'}`;
