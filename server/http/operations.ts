@@ -118,7 +118,7 @@ function measureService({ database, config, clock }: Services, registers: Regist
   );
   gauge(
     'dealkeep_webhooks',
-    'Webhooks that are on, and those that were switched off because nothing was taken.',
+    'Webhooks that are on, and those that were turned off because nothing was accepted.',
     (of, { deliveries }) => {
       of.set({ state: 'on' }, deliveries?.webhooks_on ?? 0);
       of.set({ state: 'failed' }, deliveries?.webhooks_failed ?? 0);

@@ -29,7 +29,7 @@ const archived = archivedOf(
 );
 
 /** `archived` of one contact. */
-export const archivedToo = archivedOf(['false', 'true'], 'Whether the contact is answered also when it is archived.');
+export const archivedToo = archivedOf(['false', 'true'], 'Whether an archived contact is returned, too.');
 
 /** `expand=record`: a contact with `externalId`, `archivedAt` and `mergedInto`. */
 export const expand = oneOfParameter('expand', ['record'], 'record: with externalId, archivedAt and mergedInto.');
@@ -39,7 +39,7 @@ const type = oneOfParameter('type', ['person', 'company'], 'Contacts of this typ
 const email = queryParameter(
   'email',
   {
-    description: 'Contacts with this address, in any case of letters.',
+    description: 'Contacts with this address, ignoring case.',
     schema: { type: 'string', format: 'email', maxLength: longestEmailAddress },
     message: 'It is not an e-mail address.',
   },
@@ -50,8 +50,7 @@ const email = queryParameter(
 const search = queryParameter(
   'search',
   {
-    description:
-      'Contacts in whose name, e-mail address or phone number each of these words occurs, in any case of letters.',
+    description: 'Contacts whose name, e-mail address or phone number contains each of these words, ignoring case.',
     schema: { type: 'string', minLength: 1, maxLength: 200 },
     message: 'Send 1 to 8 words of at most 200 characters together.',
   },
@@ -79,7 +78,7 @@ function timeIn(value: string): string | undefined {
 const updatedSince = queryParameter(
   'updatedSince',
   {
-    description: 'Contacts that were changed at this time or later, those changed first at the beginning.',
+    description: 'Contacts that were changed at this time or later, the earliest change first.',
     schema: { type: 'string', format: 'date-time' },
     message: 'Send a time of RFC 3339 from 1970 to 9999, such as 2026-11-22T13:00:00Z (a + is written %2B).',
   },
@@ -91,7 +90,7 @@ const sortMessage = 'With updatedSince the order is updatedAt: leave sort out.';
 const sort = oneOfParameter(
   'sort',
   recordSorts,
-  'Newest first, by name, or those changed first at the beginning. With updatedSince it is updatedAt, otherwise -createdAt.',
+  'Newest first, by name, or the earliest change first. With updatedSince it is updatedAt, otherwise -createdAt.',
 );
 
 /** What a list of contacts can be asked for beside `cursor` and `limit`. */

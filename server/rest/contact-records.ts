@@ -41,8 +41,7 @@ export const contactNotFound = (): Problem => new Problem(404, 'contact_not_foun
 const ifMatch = headerParameter(
   'If-Match',
   {
-    description:
-      'Changes the contact only if this is its entity tag: what somebody else has changed meanwhile is not overwritten.',
+    description: "Changes the contact only if this is its entity tag, so that nobody's newer change is overwritten.",
     schema: { type: 'string' },
     message: 'Send entity tags in their quotes, or *.',
   },
@@ -229,7 +228,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       path: '/contacts/{contactId}',
       id: 'updateContact',
       summary: 'Change a contact',
-      description: `A merge patch (RFC 7396): what is left out stays, null clears. ${needsBoth}`,
+      description: `A merge patch (RFC 7396): what is left out stays as it is, null clears. ${needsBoth}`,
       parameters: [idempotencyKey, ifMatch],
       body: contactPatch,
       bodyTypes: ['application/merge-patch+json', 'application/json'],
@@ -243,10 +242,10 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       path: '/contacts/batch',
       id: 'batchContacts',
       summary: 'Change many contacts',
-      description: `Up to 200 changes in their order, each as if it came alone: one that is refused leaves the others be. Counts as many requests as it has items. ${needsBoth}`,
+      description: `Up to 200 changes in their order, each as if it were sent alone: a refused one does not affect the others. Counts as many requests as it has items. ${needsBoth}`,
       parameters: [idempotencyKey],
       body: contactBatch,
-      answers: { 200: { description: 'What came of each.', schema: contactBatchResult, headers: replayed } },
+      answers: { 200: { description: 'The outcome of each change.', schema: contactBatchResult, headers: replayed } },
       handle: batch,
     },
     {
@@ -271,7 +270,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       pathParameters,
       id: 'putContactByExternalId',
       summary: 'Create or replace a contact by the id that another system has for it',
-      description: `What is left out is emptied. ${needsBoth}`,
+      description: `What is left out is cleared. ${needsBoth}`,
       parameters: [idempotencyKey, ifMatch],
       body: contactCreate,
       answers: {
@@ -291,7 +290,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       path: `/contacts/${act}/{contactId}`,
       id: `${act}Contact`,
       summary: act === 'archive' ? 'Archive a contact' : 'Restore an archived contact',
-      description: `${act === 'archive' ? 'It is listed no more unless archived contacts are asked for.' : 'Of one that was merged, the merging is forgotten.'} Done already, it is answered the same. ${needsBoth}`,
+      description: `${act === 'archive' ? 'It is no longer listed unless archived contacts are asked for.' : 'A contact that was merged into another one stands by itself again.'} If that was already done, the answer is the same. ${needsBoth}`,
       parameters: [idempotencyKey, ifMatch],
       answers: { 200: { ...record, headers: { ...entityTag, ...replayed } } },
       errors: ['contact_not_found', 'precondition_failed'],

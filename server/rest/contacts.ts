@@ -72,7 +72,7 @@ export function contactOperations(services: Services, callers: Callers): readonl
       tag: 'Contacts',
       summary: 'List contacts',
       description:
-        'Newest first unless sort says otherwise. Needs the scope contacts:read. Rows that are added meanwhile shift nothing.',
+        'Newest first unless sort says otherwise. Needs the scope contacts:read. Rows added in the meantime do not shift the pages.',
       scope: 'contacts:read',
       parameters: [cursor, limit, ...listParameters],
       answers: { 200: { description: 'A page of contacts.', schema: contactList } },

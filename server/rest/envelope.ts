@@ -36,7 +36,7 @@ export const operationErrors = {
     'ConditionNotFound',
     'There is no such closing condition, or the key does not see it',
   ),
-  conflict: error(409, 'Conflict', 'It clashes with what is there, or a rule stands against it'),
+  conflict: error(409, 'Conflict', 'It conflicts with another record, or a rule forbids it'),
   webhook_not_found: error(404, 'WebhookNotFound', 'There is no such webhook, or it is not of this key'),
   delivery_not_found: error(404, 'DeliveryNotFound', 'There is no such delivery, or it is not of this key'),
   cursor_expired: error(410, 'CursorExpired', 'The cursor is older than 30 days, or from before a restore'),

@@ -219,7 +219,7 @@ export function openApiDocument(
       title: 'Dealkeep REST API',
       version: '1.0.0',
       description:
-        'What a brokerage has, for its other programs. The API key alone decides which brokerage that is and what the key may do. ' +
+        'The records of a brokerage, for its other programs. The API key alone decides which brokerage that is and what the key may do. ' +
         `The guide is at ${baseUrl}/api/v1/docs.`,
       contact: { name: 'Dealkeep', url: baseUrl },
     },

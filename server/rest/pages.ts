@@ -19,7 +19,7 @@ export const limitOf = (things: string): Parameter<number> =>
   queryParameter(
     'limit',
     {
-      description: `How many ${things} a page holds.`,
+      description: `How many ${things} a page has.`,
       schema: { type: 'integer', minimum: 1, maximum: 200, default: 50 },
       message: 'Send one whole number from 1 to 200.',
     },

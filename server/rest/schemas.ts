@@ -92,7 +92,7 @@ const externalId = z
 
 const orNull = 'Send a text, or null to clear it.';
 
-/** A merge patch (RFC 7396): what is left out stays, null clears. */
+/** A merge patch (RFC 7396): what is left out stays as it is, null clears. */
 export const contactPatch = z
   .strictObject(
     {
@@ -106,7 +106,7 @@ export const contactPatch = z
   )
   .meta({
     id: 'ContactPatch',
-    description: 'A merge patch (RFC 7396): what is left out stays, null clears.',
+    description: 'A merge patch (RFC 7396): what is left out stays as it is, null clears.',
     examples: [{ email: 'ron.halvorsen@kestrelcreek.example', phone: null, externalId: 'crm-20917' }],
   });
 
@@ -204,7 +204,7 @@ const ofRecord = {
     .string()
     .nullable()
     .meta({ description: 'Its id in another system.', examples: ['crm-20917'] }),
-  archivedAt: time.nullable().meta({ description: 'Since when it is archived.', examples: [null] }),
+  archivedAt: time.nullable().meta({ description: 'When it was archived.', examples: [null] }),
   mergedInto: id.nullable().meta({ description: 'The contact that this duplicate was merged into.', examples: [null] }),
 };
 
@@ -277,8 +277,8 @@ export const contactBatchResult = z
         z
           .object({
             status: z.int().meta({ description: 'The status that the change would have had alone.', examples: [200] }),
-            contact: contactRecord.optional().meta({ description: 'The contact, of a status of 2xx.' }),
-            error: batchError.optional().meta({ description: 'What is wrong, of any other.' }),
+            contact: contactRecord.optional().meta({ description: 'The contact, with a status of 2xx.' }),
+            error: batchError.optional().meta({ description: 'The error, with any other status.' }),
           })
           .meta({
             id: 'ContactBatchItemResult',

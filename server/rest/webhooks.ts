@@ -100,7 +100,7 @@ const shared = {
     .enum(['on', 'off'])
     .meta({ description: 'off: nothing is sent; what changes meanwhile is sent when it is on again.' }),
   offReason: z.enum(['asked', 'failing']).nullable().meta({
-    description: 'failing: it was switched off because nothing was taken for three days.',
+    description: 'failing: it was turned off because nothing was accepted for three days.',
   }),
   offSince: time.nullable(),
   createdAt: time,
@@ -108,7 +108,7 @@ const shared = {
 };
 const webhook = z
   .object(shared)
-  .meta({ id: 'Webhook', description: 'Where what changes is sent to, with the rights of the key that made it.' });
+  .meta({ id: 'Webhook', description: 'Where changes are sent, with the rights of the key that created it.' });
 const webhookWithSecret = z
   .object({
     ...shared,
@@ -130,7 +130,7 @@ const delivery = z
     dealId: id.nullable(),
     isAgain: z.boolean().meta({ description: 'It was sent before, and asked for again.' }),
     state: z.enum(['waiting', 'delivered', 'failed', 'dropped']).meta({
-      description: 'dropped: when it was to be sent, the key did not see the record any more.',
+      description: 'dropped: when it was to be sent, the key could no longer see the record.',
     }),
     attempts: z.int().meta({ examples: [1] }),
     nextAttemptAt: time.nullable().meta({ description: 'Null too while an earlier one of the same record waits.' }),
@@ -183,7 +183,7 @@ const rotation = z
       .optional()
       .meta({
         default: 86_400,
-        description: 'How long the secret before signs too. An older one ends at once.',
+        description: 'How long the previous secret also signs. An older one stops at once.',
         examples: [86_400],
       }),
   })
@@ -297,7 +297,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
         state: z
           .enum(['on', 'off'], { error: 'Say "on" or "off".' })
           .optional()
-          .meta({ description: 'Switched on again, it goes on where it stopped.' }),
+          .meta({ description: 'Turned on again, it continues where it stopped.' }),
       },
       { error: (issue) => (issue.code === 'invalid_type' ? 'Send a JSON object with what to change.' : undefined) },
     )
@@ -335,7 +335,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       tag: 'Webhooks',
       summary: 'Add a webhook',
       description:
-        'It is told what changes from now on, as far as this key sees it: 20 a key at most. Needs the scopes webhooks:write and webhooks:read.',
+        'It receives changes from now on, as far as this key sees them. At most 20 for each key. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
       body: create,
@@ -390,7 +390,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       tag: 'Webhooks',
       summary: 'Change a webhook',
       description:
-        'A merge patch: what is left out stays, null takes out. Needs the scopes webhooks:write and webhooks:read.',
+        'A merge patch: what is left out stays as it is, null clears. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
       body: change,
@@ -415,10 +415,10 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       path: '/webhooks/{webhookId}',
       id: 'deleteWebhook',
       tag: 'Webhooks',
-      summary: 'Take out a webhook',
+      summary: 'Delete a webhook',
       description: 'With the log of its deliveries. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
-      answers: { 204: { description: 'It is gone.' } },
+      answers: { 204: { description: 'The webhook is deleted.' } },
       errors: ['webhook_not_found'],
       async handle(c) {
         await callers
@@ -446,7 +446,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       tag: 'Webhooks',
       summary: 'Renew the secret of a webhook',
       description:
-        'The secret before signs beside the new one for a while, a day if nothing is said: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read.',
+        'The previous secret signs beside the new one for a while, a day by default: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
       body: rotation,
@@ -556,7 +556,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       path: '/webhooks/{webhookId}/redeliver',
       id: 'redeliverWebhook',
       tag: 'Webhooks',
-      summary: 'Send the deliveries of a time again',
+      summary: 'Send the deliveries of a period again',
       description:
         'Those that have ended, 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,

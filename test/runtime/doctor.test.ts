@@ -199,7 +199,7 @@ test('finds a transaction that holds changes back, deliveries that wait, and web
         /^queues: For 12\d minutes other systems have been told of no change: a transaction that began before them is still under way\.$/,
       ),
       'queues: 1 deliveries of webhooks wait, 1 of which have failed so far; the oldest has waited for 180 minutes.',
-      'queues: 1 webhooks were switched off because nothing was taken for three days.',
+      'queues: 1 webhooks were turned off because nothing was accepted for three days.',
     ]);
   } finally {
     await open.query('rollback');

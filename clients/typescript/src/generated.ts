@@ -27,7 +27,7 @@ export type AccountingSnapshotList = {
   pagination: Pagination;
 };
 
-/** What is to be looked at in the books. */
+/** What is to be verified in the books. */
 export type ChecklistItem = {
   id: string;
   category: string;
@@ -111,7 +111,7 @@ export type Contact = {
 export type ContactAsAsked = Contact & {
   /** Its id in another system. */
   externalId?: string | null | undefined;
-  /** Since when it is archived. */
+  /** When it was archived. */
   archivedAt?: string | null | undefined;
   /** The contact that this duplicate was merged into. */
   mergedInto?: string | null | undefined;
@@ -132,9 +132,9 @@ export type ContactBatchItem = ContactBatchCreate | ContactBatchUpdate | Contact
 export type ContactBatchItemResult = {
   /** The status that the change would have had alone. */
   status: number;
-  /** The contact, of a status of 2xx. */
+  /** The contact, with a status of 2xx. */
   contact?: ContactRecord | undefined;
-  /** What is wrong, of any other. */
+  /** The error, with any other status. */
   error?:
     | {
         code: 'validation_error' | 'contact_not_found' | 'conflict' | 'precondition_failed';
@@ -209,7 +209,7 @@ export type ContactNotFoundError = ErrorEnvelope & {
   };
 };
 
-/** A merge patch (RFC 7396): what is left out stays, null clears. */
+/** A merge patch (RFC 7396): what is left out stays as it is, null clears. */
 export type ContactPatch = {
   /** Whether this is a person or a company. */
   type?: 'person' | 'company' | undefined;
@@ -229,7 +229,7 @@ export type ContactRecord = {
   phone: string | null;
   /** Its id in another system. */
   externalId: string | null;
-  /** Since when it is archived. */
+  /** When it was archived. */
   archivedAt: string | null;
   /** The contact that this duplicate was merged into. */
   mergedInto: string | null;
@@ -328,7 +328,7 @@ export type DealList = {
 
 export type DealMove = {
   to: 'draft' | 'listed' | 'under_offer' | 'exclusivity' | 'diligence' | 'closing' | 'closed' | 'withdrawn';
-  /** Closes the deal also when something is missing for a closing. */
+  /** Closes the deal even when something is missing for a closing. */
   confirm?: boolean | undefined;
 };
 
@@ -489,7 +489,7 @@ export type Fault = {
   message: string;
 };
 
-/** A source of the money for a purchase. */
+/** A source of financing for the purchase. */
 export type FinancingSource = {
   id: string;
   dealId: string;
@@ -520,7 +520,7 @@ export type FinancingSourceList = {
   pagination: Pagination;
 };
 
-/** What diligence has found. */
+/** Something that diligence turned up. */
 export type Finding = {
   id: string;
   dealId: string;
@@ -674,7 +674,7 @@ export type OfferNotFoundError = {
   };
 };
 
-/** What is offered. Null: nothing was said of it. */
+/** What is offered. Null: not specified. */
 export type OfferPayload = {
   currency: string | null;
   purchasePrice: string | null;
@@ -792,10 +792,10 @@ export type Question = {
   questionText: string;
   /** Null to a key without participants:read. */
   askedByName: string | null;
-  /** The seller's words, which the broker reviews. */
+  /** The seller's answer, which the broker reviews. */
   answerText: string | null;
   answeredAt: string | null;
-  /** What the asker was told. */
+  /** The answer that the asker received. */
   distributedResponse: string | null;
   distributedAt: string | null;
   rejectionReason: string | null;
@@ -833,7 +833,7 @@ export type ValidationError = ErrorEnvelope & {
   };
 };
 
-/** Where what changes is sent to, with the rights of the key that made it. */
+/** Where changes are sent, with the rights of the key that created it. */
 export type Webhook = {
   id: string;
   url: string;
@@ -842,7 +842,7 @@ export type Webhook = {
   types: string[] | null;
   /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
   state: 'on' | 'off';
-  /** failing: it was switched off because nothing was taken for three days. */
+  /** failing: it was turned off because nothing was accepted for three days. */
   offReason: ('asked' | 'failing') | null;
   offSince: string | null;
   createdAt: string;
@@ -894,7 +894,7 @@ export type WebhookChange = {
       )[]
     | null
     | undefined;
-  /** Switched on again, it goes on where it stopped. */
+  /** Turned on again, it continues where it stopped. */
   state?: 'on' | 'off' | undefined;
 };
 
@@ -957,7 +957,7 @@ export type WebhookDelivery = {
   dealId: string | null;
   /** It was sent before, and asked for again. */
   isAgain: boolean;
-  /** dropped: when it was to be sent, the key did not see the record any more. */
+  /** dropped: when it was to be sent, the key could no longer see the record. */
   state: 'waiting' | 'delivered' | 'failed' | 'dropped';
   attempts: number;
   /** Null too while an earlier one of the same record waits. */
@@ -1019,7 +1019,7 @@ export type WebhookRedelivery = {
 };
 
 export type WebhookSecretRotation = {
-  /** How long the secret before signs too. An older one ends at once. */
+  /** How long the previous secret also signs. An older one stops at once. */
   overlapSeconds?: number | undefined;
 };
 
@@ -1035,7 +1035,7 @@ export type WebhookWithSecret = {
   types: string[] | null;
   /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
   state: 'on' | 'off';
-  /** failing: it was switched off because nothing was taken for three days. */
+  /** failing: it was turned off because nothing was accepted for three days. */
   offReason: ('asked' | 'failing') | null;
   offSince: string | null;
   createdAt: string;
@@ -1058,19 +1058,19 @@ export interface Operations {
     input: {
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many contacts a page holds. */
+      /** How many contacts a page has. */
       limit?: number | undefined;
       /** Whether archived contacts are listed: not, they alone, or with the others. */
       archived?: 'false' | 'only' | 'true' | undefined;
       /** Contacts of this type. */
       type?: 'person' | 'company' | undefined;
-      /** Contacts with this address, in any case of letters. */
+      /** Contacts with this address, ignoring case. */
       email?: string | undefined;
-      /** Contacts in whose name, e-mail address or phone number each of these words occurs, in any case of letters. */
+      /** Contacts whose name, e-mail address or phone number contains each of these words, ignoring case. */
       search?: string | undefined;
-      /** Contacts that were changed at this time or later, those changed first at the beginning. */
+      /** Contacts that were changed at this time or later, the earliest change first. */
       updatedSince?: string | undefined;
-      /** Newest first, by name, or those changed first at the beginning. With updatedSince it is updatedAt, otherwise -createdAt. */
+      /** Newest first, by name, or the earliest change first. With updatedSince it is updatedAt, otherwise -createdAt. */
       sort?: '-createdAt' | 'displayName' | 'updatedAt' | undefined;
       /** record: with externalId, archivedAt and mergedInto. */
       expand?: 'record' | undefined;
@@ -1089,7 +1089,7 @@ export interface Operations {
     input: {
       /** The id of the contact. */
       contactId: string;
-      /** Whether the contact is answered also when it is archived. */
+      /** Whether an archived contact is returned, too. */
       archived?: 'false' | 'true' | undefined;
       /** record: with externalId, archivedAt and mergedInto. */
       expand?: 'record' | undefined;
@@ -1102,7 +1102,7 @@ export interface Operations {
       contactId: string;
       /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
       idempotencyKey?: string | undefined;
-      /** Changes the contact only if this is its entity tag: what somebody else has changed meanwhile is not overwritten. */
+      /** Changes the contact only if this is its entity tag, so that nobody's newer change is overwritten. */
       ifMatch?: string | undefined;
       body: ContactPatch;
     };
@@ -1120,7 +1120,7 @@ export interface Operations {
     input: {
       /** The id of the external. */
       externalId: string;
-      /** Whether the contact is answered also when it is archived. */
+      /** Whether an archived contact is returned, too. */
       archived?: 'false' | 'true' | undefined;
     };
     output: ContactRecord;
@@ -1131,7 +1131,7 @@ export interface Operations {
       externalId: string;
       /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
       idempotencyKey?: string | undefined;
-      /** Changes the contact only if this is its entity tag: what somebody else has changed meanwhile is not overwritten. */
+      /** Changes the contact only if this is its entity tag, so that nobody's newer change is overwritten. */
       ifMatch?: string | undefined;
       body: ContactCreate;
     };
@@ -1143,7 +1143,7 @@ export interface Operations {
       contactId: string;
       /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
       idempotencyKey?: string | undefined;
-      /** Changes the contact only if this is its entity tag: what somebody else has changed meanwhile is not overwritten. */
+      /** Changes the contact only if this is its entity tag, so that nobody's newer change is overwritten. */
       ifMatch?: string | undefined;
     };
     output: ContactRecord;
@@ -1154,7 +1154,7 @@ export interface Operations {
       contactId: string;
       /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
       idempotencyKey?: string | undefined;
-      /** Changes the contact only if this is its entity tag: what somebody else has changed meanwhile is not overwritten. */
+      /** Changes the contact only if this is its entity tag, so that nobody's newer change is overwritten. */
       ifMatch?: string | undefined;
     };
     output: ContactRecord;
@@ -1165,7 +1165,7 @@ export interface Operations {
       contactId: string;
       /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
       idempotencyKey?: string | undefined;
-      /** Changes the contact only if this is its entity tag: what somebody else has changed meanwhile is not overwritten. */
+      /** Changes the contact only if this is its entity tag, so that nobody's newer change is overwritten. */
       ifMatch?: string | undefined;
       body: ContactMerge;
     };
@@ -1190,7 +1190,7 @@ export interface Operations {
       search?: string | undefined;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many deals a page holds. */
+      /** How many deals a page has. */
       limit?: number | undefined;
     };
     output: DealList;
@@ -1236,7 +1236,7 @@ export interface Operations {
       dealId: string;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many participants a page holds. */
+      /** How many participants a page has. */
       limit?: number | undefined;
     };
     output: ParticipantList;
@@ -1257,7 +1257,7 @@ export interface Operations {
       dealId: string;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many offers a page holds. */
+      /** How many offers a page has. */
       limit?: number | undefined;
     };
     output: OfferList;
@@ -1279,7 +1279,7 @@ export interface Operations {
       offerId: string;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many offers a page holds. */
+      /** How many offers a page has. */
       limit?: number | undefined;
     };
     output: OfferList;
@@ -1293,7 +1293,7 @@ export interface Operations {
         'pending_broker_review' | 'with_seller' | 'answered' | 'distributed' | 'rejected' | 'withdrawn' | undefined;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many questions a page holds. */
+      /** How many questions a page has. */
       limit?: number | undefined;
     };
     output: QuestionList;
@@ -1304,7 +1304,7 @@ export interface Operations {
       dealId: string;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many NDAs a page holds. */
+      /** How many NDAs a page has. */
       limit?: number | undefined;
     };
     output: NdaList;
@@ -1321,7 +1321,7 @@ export interface Operations {
       status?: 'open' | 'mitigated' | 'accepted' | 'resolved' | undefined;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many findings a page holds. */
+      /** How many findings a page has. */
       limit?: number | undefined;
     };
     output: FindingList;
@@ -1332,7 +1332,7 @@ export interface Operations {
       dealId: string;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many sources of financing a page holds. */
+      /** How many sources of financing a page has. */
       limit?: number | undefined;
     };
     output: FinancingSourceList;
@@ -1347,7 +1347,7 @@ export interface Operations {
       confidentiality?: 'public' | 'nda_gated' | 'selected_buyer_only' | undefined;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many documents a page holds. */
+      /** How many documents a page has. */
       limit?: number | undefined;
     };
     output: DocumentList;
@@ -1356,7 +1356,7 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** What the file is called, with the ending that says what it is. */
+      /** The name of the file, with its extension. */
       filename: string;
       /** What kind of document it is, as the data room is sorted. */
       category: string;
@@ -1394,7 +1394,7 @@ export interface Operations {
       category?: string | undefined;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many rows of the checklist a page holds. */
+      /** How many rows of the checklist a page has. */
       limit?: number | undefined;
     };
     output: ChecklistItemList;
@@ -1405,7 +1405,7 @@ export interface Operations {
       dealId: string;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many snapshots a page holds. */
+      /** How many snapshots a page has. */
       limit?: number | undefined;
     };
     output: AccountingSnapshotList;
@@ -1432,7 +1432,7 @@ export interface Operations {
       endDate?: string | undefined;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many periods a page holds. */
+      /** How many periods a page has. */
       limit?: number | undefined;
     };
     output: PlPeriodList;
@@ -1447,7 +1447,7 @@ export interface Operations {
       asOf?: string | undefined;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many customers a page holds. */
+      /** How many customers a page has. */
       limit?: number | undefined;
     };
     output: CustomerRevenueList;
@@ -1458,7 +1458,7 @@ export interface Operations {
       dealId: string;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many adjustments a page holds. */
+      /** How many adjustments a page has. */
       limit?: number | undefined;
     };
     output: NormalizationList;
@@ -1471,7 +1471,7 @@ export interface Operations {
       status?: 'open' | 'in_progress' | 'satisfied' | 'waived' | undefined;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many conditions a page holds. */
+      /** How many conditions a page has. */
       limit?: number | undefined;
     };
     output: ClosingConditionList;
@@ -1502,7 +1502,7 @@ export interface Operations {
     input: {
       /** nextCursor of an earlier answer, from which to go on. Without it, the list begins with the oldest event that is kept; with "latest", behind the newest. */
       after?: string | undefined;
-      /** How many events a page holds. */
+      /** How many events a page has. */
       limit?: number | undefined;
       /** Only events of these types, with commas between them. */
       types?: string | undefined;
@@ -1515,7 +1515,7 @@ export interface Operations {
     input: {
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many webhooks a page holds. */
+      /** How many webhooks a page has. */
       limit?: number | undefined;
     };
     output: WebhookList;
@@ -1579,7 +1579,7 @@ export interface Operations {
       state?: 'waiting' | 'delivered' | 'failed' | 'dropped' | undefined;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
-      /** How many deliveries a page holds. */
+      /** How many deliveries a page has. */
       limit?: number | undefined;
     };
     output: WebhookDeliveryList;
@@ -1992,7 +1992,7 @@ export abstract class Calls {
     return this.call('resetSandbox', input, options);
   }
 
-  /** List contacts. Newest first unless sort says otherwise. Needs the scope contacts:read. Rows that are added meanwhile shift nothing. */
+  /** List contacts. Newest first unless sort says otherwise. Needs the scope contacts:read. Rows added in the meantime do not shift the pages. */
   listContacts(
     input: Operations['listContacts']['input'] = {},
     options?: CallOptions,
@@ -2016,7 +2016,7 @@ export abstract class Calls {
     return this.call('getContact', input, options);
   }
 
-  /** Change a contact. A merge patch (RFC 7396): what is left out stays, null clears. Needs the scopes contacts:write and contacts:read. */
+  /** Change a contact. A merge patch (RFC 7396): what is left out stays as it is, null clears. Needs the scopes contacts:write and contacts:read. */
   updateContact(
     input: Operations['updateContact']['input'],
     options?: CallOptions,
@@ -2024,7 +2024,7 @@ export abstract class Calls {
     return this.call('updateContact', input, options);
   }
 
-  /** Change many contacts. Up to 200 changes in their order, each as if it came alone: one that is refused leaves the others be. Counts as many requests as it has items. Needs the scopes contacts:write and contacts:read. */
+  /** Change many contacts. Up to 200 changes in their order, each as if it were sent alone: a refused one does not affect the others. Counts as many requests as it has items. Needs the scopes contacts:write and contacts:read. */
   batchContacts(
     input: Operations['batchContacts']['input'],
     options?: CallOptions,
@@ -2040,7 +2040,7 @@ export abstract class Calls {
     return this.call('getContactByExternalId', input, options);
   }
 
-  /** Create or replace a contact by the id that another system has for it. What is left out is emptied. Needs the scopes contacts:write and contacts:read. */
+  /** Create or replace a contact by the id that another system has for it. What is left out is cleared. Needs the scopes contacts:write and contacts:read. */
   putContactByExternalId(
     input: Operations['putContactByExternalId']['input'],
     options?: CallOptions,
@@ -2048,7 +2048,7 @@ export abstract class Calls {
     return this.call('putContactByExternalId', input, options);
   }
 
-  /** Archive a contact. It is listed no more unless archived contacts are asked for. Done already, it is answered the same. Needs the scopes contacts:write and contacts:read. */
+  /** Archive a contact. It is no longer listed unless archived contacts are asked for. If that was already done, the answer is the same. Needs the scopes contacts:write and contacts:read. */
   archiveContact(
     input: Operations['archiveContact']['input'],
     options?: CallOptions,
@@ -2056,7 +2056,7 @@ export abstract class Calls {
     return this.call('archiveContact', input, options);
   }
 
-  /** Restore an archived contact. Of one that was merged, the merging is forgotten. Done already, it is answered the same. Needs the scopes contacts:write and contacts:read. */
+  /** Restore an archived contact. A contact that was merged into another one stands by itself again. If that was already done, the answer is the same. Needs the scopes contacts:write and contacts:read. */
   restoreContact(
     input: Operations['restoreContact']['input'],
     options?: CallOptions,
@@ -2072,7 +2072,7 @@ export abstract class Calls {
     return this.call('mergeContact', input, options);
   }
 
-  /** List deals. Those that are open to the brokerage's keys, newest first. Needs the scope deals:read. */
+  /** List deals. The deals that are open to the brokerage's keys, newest first. Needs the scope deals:read. */
   listDeals(
     input: Operations['listDeals']['input'] = {},
     options?: CallOptions,
@@ -2093,7 +2093,7 @@ export abstract class Calls {
     return this.call('getDeal', input, options);
   }
 
-  /** Change what a deal says. Needs the scopes deals:write and deals:read. */
+  /** Edit a deal. Needs the scopes deals:write and deals:read. */
   updateDeal(
     input: Operations['updateDeal']['input'],
     options?: CallOptions,
@@ -2220,7 +2220,7 @@ export abstract class Calls {
     return this.call('listSnapshots', input, options);
   }
 
-  /** Deliver an accounting snapshot. The books as they are now, from another system: kept whole, with all of its rows, or not at all. At most 1048576 bytes. Needs the scopes qoe:write and qoe:read. */
+  /** Deliver an accounting snapshot. The books as they are now, from another system. They are stored as a whole, with all rows, or not at all. At most 1048576 bytes. Needs the scopes qoe:write and qoe:read. */
   createSnapshot(
     input: Operations['createSnapshot']['input'],
     options?: CallOptions,
@@ -2292,7 +2292,7 @@ export abstract class Calls {
     return this.call('listWebhooks', input, options);
   }
 
-  /** Add a webhook. It is told what changes from now on, as far as this key sees it: 20 a key at most. Needs the scopes webhooks:write and webhooks:read. */
+  /** Add a webhook. It receives changes from now on, as far as this key sees them. At most 20 for each key. Needs the scopes webhooks:write and webhooks:read. */
   createWebhook(
     input: Operations['createWebhook']['input'],
     options?: CallOptions,
@@ -2308,7 +2308,7 @@ export abstract class Calls {
     return this.call('getWebhook', input, options);
   }
 
-  /** Change a webhook. A merge patch: what is left out stays, null takes out. Needs the scopes webhooks:write and webhooks:read. */
+  /** Change a webhook. A merge patch: what is left out stays as it is, null clears. Needs the scopes webhooks:write and webhooks:read. */
   changeWebhook(
     input: Operations['changeWebhook']['input'],
     options?: CallOptions,
@@ -2316,7 +2316,7 @@ export abstract class Calls {
     return this.call('changeWebhook', input, options);
   }
 
-  /** Take out a webhook. With the log of its deliveries. Needs the scopes webhooks:write and webhooks:read. */
+  /** Delete a webhook. With the log of its deliveries. Needs the scopes webhooks:write and webhooks:read. */
   deleteWebhook(
     input: Operations['deleteWebhook']['input'],
     options?: CallOptions,
@@ -2324,7 +2324,7 @@ export abstract class Calls {
     return this.call('deleteWebhook', input, options);
   }
 
-  /** Renew the secret of a webhook. The secret before signs beside the new one for a while, a day if nothing is said: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read. */
+  /** Renew the secret of a webhook. The previous secret signs beside the new one for a while, a day by default: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read. */
   rotateWebhookSecret(
     input: Operations['rotateWebhookSecret']['input'],
     options?: CallOptions,
@@ -2364,7 +2364,7 @@ export abstract class Calls {
     return this.call('redeliverWebhookDelivery', input, options);
   }
 
-  /** Send the deliveries of a time again. Those that have ended, 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read. */
+  /** Send the deliveries of a period again. Those that have ended, 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read. */
   redeliverWebhook(
     input: Operations['redeliverWebhook']['input'],
     options?: CallOptions,

@@ -30,8 +30,8 @@ async function checkDeliveries(server: pg.Client, findings: Findings): Promise<v
     );
   if (failed > 0)
     findings.warning(
-      `${failed} webhooks were switched off because nothing was taken for three days.`,
-      'The admins of their brokerages have a mail about it. Switched on again in the settings, each goes on where it stopped.',
+      `${failed} webhooks were turned off because nothing was accepted for three days.`,
+      'The admins of their brokerages have a mail about it. Turned on again in the settings, each continues where it stopped.',
     );
 }
 

@@ -143,9 +143,9 @@ const elsewhere = {
   'brokerage.rename': 'Rename the brokerage',
   'brokerage.logo': 'Upload the brokerage’s logo',
   'brokerage.logo.remove': 'Remove the brokerage’s logo',
-  'brokerage.export': 'Export what the brokerage has',
-  'brokerage.ask_deletion': 'Ask for the brokerage to be deleted',
-  'brokerage.cancel_deletion': 'Take back that the brokerage is deleted',
+  'brokerage.export': 'Export the brokerage’s data',
+  'brokerage.ask_deletion': 'Request the deletion of the brokerage',
+  'brokerage.cancel_deletion': 'Cancel the deletion of the brokerage',
   'brokerage.delete': 'Delete the brokerage',
   'brokerage.second_factor': ({ required }) =>
     required === false ? 'No longer require a second factor' : 'Require a second factor',
@@ -169,8 +169,8 @@ const elsewhere = {
   'sandbox.reset': 'Reset the sandbox',
   'webhook.create': 'Add a webhook',
   'webhook.update': ({ state }) =>
-    state === 'off' ? 'Switch a webhook off' : state === 'on' ? 'Switch a webhook on' : 'Change a webhook',
-  'webhook.delete': 'Take out a webhook',
+    state === 'off' ? 'Turn off a webhook' : state === 'on' ? 'Turn on a webhook' : 'Change a webhook',
+  'webhook.delete': 'Delete a webhook',
   'webhook.rotate_secret': 'Renew the secret of a webhook',
   'webhook.test': 'Send a test to a webhook',
   'webhook.redeliver': 'Send to a webhook again',

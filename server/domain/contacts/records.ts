@@ -59,7 +59,7 @@ export interface RecordFilter {
   /** Which contacts: not those that are archived, only those, or all. */
   readonly archived: 'false' | 'only' | 'true';
   readonly type: ContactType | null;
-  /** The whole address, in any case of letters. */
+  /** The whole address, ignoring case. */
   readonly email: string | null;
   /** Words that must all occur in name, e-mail or phone. */
   readonly words: readonly string[];

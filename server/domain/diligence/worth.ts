@@ -137,7 +137,7 @@ export interface OfferDifference {
   readonly term: ComparedTerm;
   readonly first: Decimal;
   readonly second: Decimal;
-  /** By how much the first is higher; negative where the second is. What an offer does not say counts as nothing. */
+  /** By how much the first is higher; negative where the second is. What an offer does not state counts as zero. */
   readonly by: Decimal;
 }
 

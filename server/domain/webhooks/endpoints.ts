@@ -116,7 +116,7 @@ export interface WebhookChange {
 
 const change = row('change_webhook', 'select app.change_webhook($1, $2, $3, $4, $5, $6, $7)');
 
-/** Changes what is given. Refused with `webhook_not_found`. Switched on again, it goes on where it stopped. */
+/** Changes what is given. Refused with `webhook_not_found`. Turned on again, it continues where it stopped. */
 export const changeWebhook = (
   id: string,
   { url, description, types, state }: WebhookChange,

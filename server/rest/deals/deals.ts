@@ -90,7 +90,7 @@ const dealMove = z
     confirm: z
       .boolean({ error: 'Send true or false.' })
       .default(false)
-      .meta({ description: 'Closes the deal also when something is missing for a closing.' }),
+      .meta({ description: 'Closes the deal even when something is missing for a closing.' }),
   })
   .meta({ id: 'DealMove' });
 
@@ -154,7 +154,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       id: 'listDeals',
       tag: 'Deals',
       summary: 'List deals',
-      description: "Those that are open to the brokerage's keys, newest first. Needs the scope deals:read.",
+      description: "The deals that are open to the brokerage's keys, newest first. Needs the scope deals:read.",
       scope: 'deals:read',
       parameters: [state, updatedSince, search, cursor, limit],
       answers: { 200: { description: 'A page of deals.', schema: listOf(deal, 'DealList') } },
@@ -207,7 +207,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       path: '/deals/{dealId}',
       id: 'updateDeal',
       tag: 'Deals',
-      summary: 'Change what a deal says',
+      summary: 'Edit a deal',
       description: needs,
       scope: 'deals:write',
       parameters: [idempotencyKey],

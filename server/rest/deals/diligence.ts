@@ -27,12 +27,15 @@ export const question = z
     answerText: z
       .string()
       .nullable()
-      .meta({ description: "The seller's words, which the broker reviews.", examples: ['About a third.'] }),
+      .meta({ description: "The seller's answer, which the broker reviews.", examples: ['About a third.'] }),
     answeredAt: time.nullable(),
     distributedResponse: z
       .string()
       .nullable()
-      .meta({ description: 'What the asker was told.', examples: ['About a third, none above 15 percent.'] }),
+      .meta({
+        description: 'The answer that the asker received.',
+        examples: ['About a third, none above 15 percent.'],
+      }),
     distributedAt: time.nullable(),
     rejectionReason: z
       .string()
@@ -66,7 +69,7 @@ export const finding = z
       .min(0)
       .meta({ examples: [3] }),
   })
-  .meta({ id: 'Finding', description: 'What diligence has found.' });
+  .meta({ id: 'Finding', description: 'Something that diligence turned up.' });
 
 export const financingSource = z
   .object({
@@ -81,7 +84,7 @@ export const financingSource = z
     createdAt: time,
     updatedAt: time,
   })
-  .meta({ id: 'FinancingSource', description: 'A source of the money for a purchase.' });
+  .meta({ id: 'FinancingSource', description: 'A source of financing for the purchase.' });
 
 export const nda = z
   .object({

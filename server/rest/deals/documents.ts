@@ -94,7 +94,7 @@ const filenameSent = required(
   queryParameter<string, null>(
     'filename',
     {
-      description: 'What the file is called, with the ending that says what it is.',
+      description: 'The name of the file, with its extension.',
       schema: { type: 'string', minLength: 1, maxLength: longestFilename, examples: ['Tax return 2025.pdf'] },
       message: `Send a name of 1 to ${longestFilename} characters, without slashes, invisible signs, or a dot at its ends.`,
     },

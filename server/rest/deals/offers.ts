@@ -30,7 +30,7 @@ const payload = z
       examples: [{ lease: 'to be assigned' }],
     }),
   })
-  .meta({ id: 'OfferPayload', description: 'What is offered. Null: nothing was said of it.' });
+  .meta({ id: 'OfferPayload', description: 'What is offered. Null: not specified.' });
 
 export const offer = z
   .object({

@@ -48,7 +48,7 @@ export const invitation = z
       .meta({ format: 'email' }),
     name: textUpTo(200)
       .regex(oneLine, { error: 'Leave out line breaks.' })
-      .regex(keepsDirection, { error: 'Leave out signs that turn the direction of writing.' })
+      .regex(keepsDirection, { error: 'Leave out characters that change the direction of writing.' })
       .meta({ examples: ['Ron Kestrel'] }),
     role: oneOf(participantRoles),
     advises: idSent

@@ -27,7 +27,7 @@ const checklistItem = z
     status: z.enum(['not_started', 'in_progress', 'completed', 'not_applicable']),
     completedAt: time.nullable(),
   })
-  .meta({ id: 'ChecklistItem', description: 'What is to be looked at in the books.' });
+  .meta({ id: 'ChecklistItem', description: 'What is to be verified in the books.' });
 
 export const snapshotTypes = ['profit_and_loss', 'customer_revenue', 'full'] as const;
 
@@ -160,7 +160,7 @@ function faultsOf(
       ...(periodEndDate < periodStartDate
         ? [{ path: [list, at, 'periodEndDate'], message: 'The period ends before it begins.' }]
         : []),
-      ...(before.has(row) ? [{ path: [list, at], message: 'There is a row of this period already.' }] : []),
+      ...(before.has(row) ? [{ path: [list, at], message: 'There is already a row for this period.' }] : []),
     ];
     before.add(row);
     return faults;
@@ -265,7 +265,7 @@ export function qoeOperations(services: Services, callers: Callers): readonly Op
       id: 'createSnapshot',
       tag: common.tag,
       summary: 'Deliver an accounting snapshot',
-      description: `The books as they are now, from another system: kept whole, with all of its rows, or not at all. At most ${largestBooks} bytes. Needs the scopes qoe:write and qoe:read.`,
+      description: `The books as they are now, from another system. They are stored as a whole, with all rows, or not at all. At most ${largestBooks} bytes. Needs the scopes qoe:write and qoe:read.`,
       scope: 'qoe:write',
       parameters: [idempotencyKey],
       body: snapshotCreate,

@@ -121,7 +121,7 @@ export const visibleLine = (max: number) =>
 /** The name of a person or a brokerage. */
 export const properName = line(200)
   .regex(oneLine, 'Leave out line breaks.')
-  .regex(keepsDirection, 'Leave out signs that turn the direction of writing.');
+  .regex(keepsDirection, 'Leave out characters that change the direction of writing.');
 
 /** An e-mail address, as it was written. */
 export const emailAddress = z

@@ -222,7 +222,7 @@ export const keyScopes: Record<T.KeyScope, string> = {
   'contacts:write': 'Add contacts',
   'deals:read': 'Read deals',
   'deals:write': 'Change deals',
-  'participants:read': 'Read who takes part',
+  'participants:read': 'Read participants',
   'participants:write': 'Invite people',
   'offers:read': 'Read offers',
   'ndas:read': 'Read NDAs',

@@ -277,7 +277,8 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
         };
     if (isCustomers && name === '') blame('customer_name', 'The customer is missing.');
     if (name.length > 200) blame('customer_name', 'At most 200 characters.');
-    if (!keepsDirection.test(name)) blame('customer_name', 'Leave out signs that turn the direction of writing.');
+    if (!keepsDirection.test(name))
+      blame('customer_name', 'Leave out characters that change the direction of writing.');
     if (cells.some((cell) => cell.includes('\u0000') || !cell.isWellFormed()))
       blame(null, 'This row contains characters that cannot be stored.');
     if (first !== '') {

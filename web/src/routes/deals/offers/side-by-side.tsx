@@ -270,7 +270,7 @@ export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode 
       title="Side by side"
       description={
         <>
-          What differs, and by how much the first is higher. What an offer does not say counts as nothing.
+          What differs, and by how much the first is higher. What an offer does not state counts as zero.
           {query.data?.period && ` Against ${query.data.period}.`}
         </>
       }

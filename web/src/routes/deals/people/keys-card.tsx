@@ -21,7 +21,7 @@ function KeyRow({ of }: { of: DealKey }) {
       </p>
       <p className="text-sm text-soft">{of.scopes.map((scope) => keyScopes[scope]).join(', ')}</p>
       <p className="text-sm text-faint">
-        {of.created_by_name === null ? 'Made' : `Made by ${of.created_by_name}`} on{' '}
+        {of.created_by_name === null ? 'Created' : `Created by ${of.created_by_name}`} on{' '}
         <Time at={of.created_at} as="date" />
         {', '}
         {of.last_used_at === null ? (
@@ -65,7 +65,7 @@ function Admission({ of: { admitted, keys: all } }: { of: DealKeys }) {
       ) : (
         <>
           <h3 className="text-sm font-medium text-soft">
-            {admitted ? 'Keys that reach it' : 'Keys that would reach it'}
+            {admitted ? 'Keys that have access' : 'Keys that would have access'}
           </h3>
           <ul className="flex flex-col gap-3.5">
             {all.map((one) => (
@@ -83,7 +83,7 @@ export function KeysCard() {
   const { deal } = useDeal();
   const query = useQuery(dealKeysQuery(deal.id));
   return (
-    <Card id="keys" title="Programs of the brokerage">
+    <Card id="keys" title="The brokerage’s programs">
       <Loaded query={query} skeleton={<SkeletonText lines={3} />}>
         {(found) => <Admission of={found} />}
       </Loaded>
