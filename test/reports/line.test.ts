@@ -1,9 +1,11 @@
-/** Reports are written one after the other: whose turn is next, who gives up a place, and who may still see what was written. */
+/** Reports are written one after the other: whose turn is next, who gives up a place, who may still see what was written, and what is given out again. */
 
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { insert } from '../tools/scene.ts';
@@ -18,28 +20,60 @@ const { execPath } = process;
 /** Longer than a report takes, and shorter than one may. */
 const inTime = 25_000;
 
+async function signIn(): Promise<void> {
+  for (const [name, { user_id }] of Object.entries(service.demo.people))
+    people[name] = await signInAs(service, user_id);
+}
+
 beforeAll(async () => {
   service = await openService({ demo: true, config: { features: { financing: true, findings: true } } });
   deal = service.demo.deals.with_everything;
-  for (const [name, { user_id }] of Object.entries(service.demo.people))
-    people[name] = await signInAs(service, user_id);
+  await signIn();
 });
 afterAll(() => service?.close());
 
+/** The processes that this one has started to write reports. */
+async function writers(): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,args=']);
+  return stdout
+    .split('\n')
+    .filter((line) => line.includes('report-writer'))
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, parent]) => (pid && parent === process.pid ? [pid] : []));
+}
+const none = () => vi.waitFor(async () => expect(await writers()).toEqual([]), inTime);
+
+async function endWriters(): Promise<void> {
+  for (const pid of await writers()) process.kill(pid, 'SIGKILL');
+  await none();
+}
+
+/** Nothing that was written before is right any more. */
+const otherwise = () => service.sql('update deals set asking_price = asking_price + 1');
+
 beforeEach(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-line-'));
-  // In place of Node.js: says that it was started, the how many-th time, and is Node.js once it may.
+  // The writer's process says that it was given a task, the how many-th, and begins with it once it may.
+  const held = path.join(directory, 'held.mjs');
   await writeFile(
-    path.join(directory, 'held'),
-    `#!/bin/sh
-cd '${directory}' || exit 1
-at=0
-while ! mkdir "begun$at" 2>/dev/null; do at=$((at + 1)); done
-while [ ! -e "go$at" ]; do sleep 0.02; done
-exec '${execPath}' "$@"
+    held,
+    `import { existsSync, mkdirSync } from 'node:fs';
+import { setTimeout } from 'node:timers/promises';
+const on = process.on.bind(process);
+let own = 0;
+process.on = (event, listener) => on(event, event !== 'message' ? listener : async (task) => {
+  while (existsSync('${directory}/begun' + own)) own += 1;
+  mkdirSync('${directory}/begun' + own);
+  while (!existsSync('${directory}/go') && !existsSync('${directory}/go' + own)) await setTimeout(20);
+  listener(task);
+});
 `,
-    { mode: 0o755 },
   );
+  await writeFile(path.join(directory, 'held'), `#!/bin/sh\nexec '${execPath}' --import '${held}' "$@"\n`, {
+    mode: 0o755,
+  });
+  await endWriters();
+  await otherwise();
 });
 afterEach(async () => {
   process.execPath = execPath;
@@ -55,7 +89,8 @@ const ask = (name: string, signal?: AbortSignal, format: Format = 'xlsx'): Promi
 
 const begun = (at: number) =>
   vi.waitFor(() => expect(existsSync(path.join(directory, `begun${at}`))).toBe(true), inTime);
-const goOn = (at: number) => writeFile(path.join(directory, `go${at}`), '');
+/** Of a task, or of all. */
+const goOn = (at: number | '') => writeFile(path.join(directory, `go${at}`), '');
 
 /** Asks for a report, everything for it is read, and its writing is held up until it is let go, or left. */
 async function held(name: string, format?: Format) {
@@ -65,7 +100,7 @@ async function held(name: string, format?: Format) {
   file.catch(() => {});
   await begun(0);
   process.execPath = execPath;
-  return { file, leave: () => gone.abort(), letGo: () => goOn(0) };
+  return { file, leave: () => gone.abort(), letGo: () => goOn('') };
 }
 
 /** Asks for so many reports and one more, which is refused as the others have the places; the others. */
@@ -174,6 +209,128 @@ describe('the line', () => {
       expect([status, Number(headers.get('retry-after')) > 0]).toEqual([503, true]);
     await first.letGo();
     expect((await first.file).status).toBe(200);
+  }, 60_000);
+});
+
+describe('what was written before', () => {
+  /** How many tasks the test has given out that waited. */
+  let tasks = 0;
+  beforeEach(() => {
+    tasks = 0;
+  });
+
+  /** Asks while whatever would be written would wait: what comes is what was there. */
+  async function again(name: string, format: Format = 'xlsx') {
+    await endWriters();
+    process.execPath = path.join(directory, 'held');
+    const left = new AbortController();
+    const file = ask(name, left.signal, format);
+    const waits = begun(tasks).then(() => null);
+    const given = await Promise.race([file, waits]);
+    process.execPath = execPath;
+    if (!given) {
+      left.abort();
+      tasks += 1;
+    }
+    for (const one of [file, waits]) one.catch(() => {});
+    return given;
+  }
+
+  test('is given again where the same would be written, to whom it tells it, and noted each time', async () => {
+    const before = (await noted()).length;
+    const first = await ask('broker', undefined, 'pdf');
+    expect(await again('broker')).toBeNull();
+    const second = await again('broker', 'pdf');
+    expect(second?.status).toBe(200);
+    expect(second?.bytes.equals(first.bytes)).toBe(true);
+    expect(second?.headers.get('content-disposition')).toBe(first.headers.get('content-disposition'));
+    expect((await noted()).slice(before)).toEqual(['broker', 'broker']);
+  }, 60_000);
+
+  test('is not given where one figure of it has changed, to those who see that figure', async () => {
+    for (const name of ['broker', 'other_buyer']) expect((await ask(name, undefined, 'pdf')).status).toBe(200);
+    const payload = { currency: 'USD', purchase_price: '7654399' };
+    expect((await people['buyer']!.ask(`/deals/${deal}/offers`, { payload })).status).toBe(201);
+    expect((await again('other_buyer', 'pdf'))?.status).toBe(200);
+    expect(await again('broker', 'pdf')).toBeNull();
+    const { bytes } = await ask('broker', undefined, 'pdf');
+    expect((await printedOf(bytes)).text).toContain('7,654,399');
+  }, 60_000);
+
+  test('is not given once an offer has expired, nor on another day', async () => {
+    const today = service.clock.now().toISOString();
+    const goTo = async (time: string) => {
+      service.clock.set(new Date(time));
+      await signIn();
+    };
+    await goTo('2031-03-04T10:00:00Z');
+    await service.sql(
+      `update offers set payload = payload || '{"expires_at": "2031-03-04T10:10:00Z"}'::jsonb where deal_id = $1 and is_current`,
+      [deal],
+    );
+    expect((await ask('broker')).status).toBe(200);
+    service.clock.advance(5 * 60_000);
+    expect((await again('broker'))?.status).toBe(200);
+    service.clock.advance(10 * 60_000);
+    expect(await again('broker')).toBeNull();
+    expect((await ask('broker')).headers.get('content-disposition')).toContain('2031-03-04');
+    await goTo('2031-03-05T00:05:00Z');
+    expect(await again('broker')).toBeNull();
+    expect((await ask('broker')).headers.get('content-disposition')).toContain('2031-03-05');
+    await goTo(today);
+  }, 60_000);
+
+  test('is given to nobody else, though they have the same name, and to nobody who may see less than before', async () => {
+    const names = await service.sql<{ id: string; name: string }>('select id, name from users');
+    await service.sql(`update users set name = 'Same Name'`);
+    const file = await ask('broker', undefined, 'pdf');
+    const { text } = await printedOf(file.bytes);
+    expect(await again('other_buyer', 'pdf')).toBeNull();
+    expect(await again('outsider', 'pdf')).toMatchObject({ status: 404 });
+    const own = await ask('other_buyer', undefined, 'pdf');
+    expect(own.bytes.equals(file.bytes)).toBe(false);
+    expect(text).toMatch(/EBITDA [0-9]/);
+    expect((await printedOf(own.bytes)).text).not.toMatch(/EBITDA [0-9]/);
+    for (const { id, name } of names) await service.sql('update users set name = $2 where id = $1', [id, name]);
+  }, 60_000);
+});
+
+describe('the process that writes', () => {
+  test('writes the next one too, and is ended when none is asked for for fifteen seconds', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    expect((await ask('broker')).status).toBe(200);
+    const first = await writers();
+    expect(first).toHaveLength(1);
+    await otherwise();
+    expect((await ask('broker')).status).toBe(200);
+    expect(await writers()).toEqual(first);
+    vi.advanceTimersByTime(15_000);
+    vi.useRealTimers();
+    await none();
+  }, 60_000);
+
+  test('may be killed: who waits for it is told to come back, and the next has another', async () => {
+    expect((await ask('broker')).status).toBe(200);
+    for (const pid of await writers()) process.kill(pid, 'SIGKILL');
+    await none();
+    await otherwise();
+    const { file } = await held('broker');
+    for (const pid of await writers()) process.kill(pid, 'SIGKILL');
+    expect((await file).status).toBe(503);
+    expect((await ask('broker')).status).toBe(200);
+  }, 60_000);
+
+  test('mixes up nothing of those who ask at once', async () => {
+    const names = ['broker', 'buyer', 'other_buyer', 'seller'];
+    const files = await Promise.all(names.map((name) => ask(name, undefined, 'pdf')));
+    for (const [at, name] of names.entries()) {
+      const { text } = await printedOf(files[at]!.bytes);
+      const [person] = await service.sql<{ name: string }>('select name from users where id = $1', [
+        Object.entries(service.demo.people).find(([one]) => one === name)?.[1].user_id,
+      ]);
+      expect(text).toContain(`Made for ${person!.name}`);
+      if (name === 'other_buyer') expect(text).not.toMatch(/EBITDA [0-9]|Customers/);
+    }
   }, 60_000);
 });
 

@@ -2,27 +2,34 @@
 
 import { hash } from 'node:crypto';
 
-/** The most text that is kept, in characters as the database wrote it, of all deals and of one reading; in memory it is three times as many bytes. */
-const most = { characters: 16_000_000, ofOne: 8_000_000 } as const;
-/** The most that is kept of one deal, for callers who see different things. */
-const mostOfDeal = 2;
+/** The most that is kept: the size of all, and of one; and how many of one deal, for callers who see different things. */
+export interface MostKept {
+  readonly size: number;
+  readonly ofOne: number;
+  readonly ofDeal: number;
+}
 
 interface Entry<T> {
   readonly what: T;
-  readonly characters: number;
+  readonly size: number;
 }
 
-const charactersOf = (entries: ReadonlyMap<string, Entry<unknown>> | undefined): number =>
-  [...(entries?.values() ?? [])].reduce((sum, { characters }) => sum + characters, 0);
+const sizeOf = (entries: ReadonlyMap<string, Entry<unknown>> | undefined): number =>
+  [...(entries?.values() ?? [])].reduce((sum, { size }) => sum + size, 0);
 
 /**
- * What was read about deals, each under a digest that settles what it is. The database says under which digest a caller's
- * stands at this moment, and gives what is not held: so nothing is ever out of date, and nobody gets what others alone see.
+ * What is known about deals, each under a digest that settles what it is. What the database tells at this moment says under which digest a
+ * caller's stands: so nothing is ever out of date, and nobody gets what others alone see.
  */
 export class Kept<T> {
+  readonly #most: MostKept;
   /** The deal used last at the end; of a deal what was read last first. */
   readonly #deals = new Map<string, ReadonlyMap<string, Entry<T>>>();
-  #characters = 0;
+  #size = 0;
+
+  constructor(most: MostKept) {
+    this.#most = most;
+  }
 
   /** What is held about a deal, by digest; it stays that whatever is kept or dropped meanwhile. */
   of(dealId: string): ReadonlyMap<string, T> {
@@ -34,21 +41,21 @@ export class Kept<T> {
   }
 
   /** Keeps it, and drops what was used longest ago where it gets too much. */
-  keep(dealId: string, digest: string, what: T, characters: number): void {
-    if (characters > most.ofOne) return;
+  keep(dealId: string, digest: string, what: T, size: number): void {
+    if (size > this.#most.ofOne) return;
     const others = [...(this.#deals.get(dealId) ?? [])].filter(([other]) => other !== digest);
     this.#drop(dealId);
-    const entries = new Map([[digest, { what, characters }], ...others].slice(0, mostOfDeal) as [string, Entry<T>][]);
+    const entries = new Map([[digest, { what, size }], ...others].slice(0, this.#most.ofDeal) as [string, Entry<T>][]);
     this.#deals.set(dealId, entries);
-    this.#characters += charactersOf(entries);
+    this.#size += sizeOf(entries);
     for (const oldest of this.#deals.keys()) {
-      if (this.#characters <= most.characters) break;
+      if (this.#size <= this.#most.size) break;
       this.#drop(oldest);
     }
   }
 
   #drop(dealId: string): void {
-    this.#characters -= charactersOf(this.#deals.get(dealId));
+    this.#size -= sizeOf(this.#deals.get(dealId));
     this.#deals.delete(dealId);
   }
 }

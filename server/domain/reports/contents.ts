@@ -1,6 +1,7 @@
 /** What a report on a deal tells its reader: what the pages tell them, read in one look under their own rights (docs/books.md). */
 
-import type { Page } from '../../database/paging.ts';
+import { hash } from 'node:crypto';
+import { serialize } from 'node:v8';
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { fullDeal } from '../deals/deals.ts';
@@ -19,6 +20,7 @@ import {
 import { compare, decimal, sum, written, writtenOut, zero } from '../diligence/decimals.ts';
 import { ebitdaOf, earnings, grossProfitOf, resolved, rowsYearBefore } from '../diligence/earnings.ts';
 import { rounded } from '../diligence/fractions.ts';
+import { oncePer } from '../diligence/kept.ts';
 import { qoeOverview } from '../diligence/overview.ts';
 import { amountsOf, assessed, funding, moment } from '../offers/assessment.ts';
 import { dealOffers, hasPassed, mostOffersAPage, type DealOffer } from '../offers/offers.ts';
@@ -53,7 +55,7 @@ const note = row(
 export const noteReport = (dealId: string, format: string, origin: Origin): Statement<boolean> =>
   tookPlace(note(...from(origin), dealId, format));
 
-/** What a report is made of, for one transaction, to be given to {@link reportContents}. */
+/** What a report is made of, for one transaction, to be given to {@link reportInput}. */
 export const reportReads = (dealId: string, withFinancing: boolean) =>
   [
     fullDeal(dealId),
@@ -121,16 +123,19 @@ function mostCosts(adjusted: string | null, debt: string | null): (string | null
   });
 }
 
-function offerIn(offer: DealOffer, now: string) {
+/** An offer, and whether the time until which it stands had passed. */
+type OfferInReport = DealOffer & { readonly expired: boolean };
+
+function offerIn(offer: OfferInReport) {
   const { currency, ...amounts } = amountsOf(offer.payload);
-  const { target_close_date: close, financing_contingency: contingent, expires_at } = offer.payload;
+  const { target_close_date: close, financing_contingency: contingent } = offer.payload;
   return {
     id: offer.id,
     mine: offer.mine,
     buyer: offer.mine ? 'Your offer' : offer.buyer_name,
     revision: offer.revision_number,
     submitted_at: offer.submitted_at,
-    expired: hasPassed(expires_at, now),
+    expired: offer.expired,
     agreed: offer.agreed,
     currency,
     amounts: writtenOut(amounts),
@@ -142,30 +147,22 @@ function offerIn(offer: DealOffer, now: string) {
 }
 
 function offersOf(
-  { items, next }: Page<DealOffer>,
-  now: string,
+  { items, more }: { readonly items: readonly OfferInReport[]; readonly more: boolean },
   given: Pick<Parameters<typeof assessed>[0], 'books' | 'funding' | 'day'>,
 ) {
-  const offers = items.map(({ id, participant_id, payload }) => ({
-    id,
-    participant_id,
-    payload,
-    expired: hasPassed(payload.expires_at, now),
-  }));
+  const offers = items.map(({ id, participant_id, payload, expired }) => ({ id, participant_id, payload, expired }));
   const { basis, offers: worths, compared, sba_rules } = assessed({ ...given, offers });
-  const byPrice = items
-    .map((offer) => offerIn(offer, now))
-    .toSorted((a, b) => {
-      const [first, second] = [a, b].map(({ amounts }) => decimal(amounts.purchase_price ?? '0'));
-      return compare(second ?? zero, first ?? zero) || (a.id < b.id ? -1 : 1);
-    });
+  const byPrice = items.map(offerIn).toSorted((a, b) => {
+    const [first, second] = [a, b].map(({ amounts }) => decimal(amounts.purchase_price ?? '0'));
+    return compare(second ?? zero, first ?? zero) || (a.id < b.id ? -1 : 1);
+  });
   return {
     basis,
     compared,
     /** Those in force on the day of the report; none where no offer is held against them. */
     sba_rules,
     /** Whether there are more than are told. */
-    more: next !== null,
+    more,
     items: byPrice.map((offer) => {
       const { multiples, money, coverage, paid_for, sba } = worths.find(({ offer_id }) => offer_id === offer.id) ?? {};
       const covered = coverage ?? null;
@@ -208,17 +205,49 @@ const countingRows = (books: Books) =>
 /** The answers of {@link reportReads}. */
 export type ReportAnswers = Results<ReturnType<typeof reportReads>>;
 
-/** What a reader's report tells of a deal that they see. All amounts are written decimals. */
-export function reportContents(reader: string, answers: ReportAnswers, withFinancing: boolean) {
-  const [deal, time, books, sight, uploads, offers, sources] = answers;
+/** All that a report is made of. */
+export function reportInput(reader: string, answers: ReportAnswers, withFinancing: boolean) {
+  const [deal, time, books, sight, uploads, { items, next }, sources] = answers;
   if (!deal || !time) throw new Error('There is no report without a deal.');
-  const earned = earnings(books);
   const { title, organization_name, currency, asking_price, id } = deal;
   return {
+    /** When it is written, which stands among the properties of the file. Nothing that is printed follows from it but the day, and which offers have expired. */
     at: time.now,
     day: time.day,
     reader,
     deal: { id, title, brokerage: organization_name, currency, asking_price },
+    books,
+    sight,
+    uploads,
+    offers: {
+      items: items.map((offer): OfferInReport => ({
+        ...offer,
+        expired: hasPassed(offer.payload.expires_at, time.now),
+      })),
+      more: next !== null,
+    },
+    funding: withFinancing ? (sources ?? []) : null,
+  };
+}
+
+export type ReportInput = ReturnType<typeof reportInput>;
+
+/** Written out, since books are large, and kept as long as they. */
+const digestOfBooks = oncePer((books: Books) => hash('sha256', serialize(books), 'base64'));
+
+/** The same for reports that tell the same, whenever they are written, and for no others. */
+export const digestOfInput = ({ books, ...rest }: ReportInput): string =>
+  hash('sha256', serialize([digestOfBooks(books), { ...rest, at: null }]), 'base64');
+
+/** What a reader's report tells of a deal that they see. All amounts are written decimals. */
+export function reportContents(input: ReportInput) {
+  const { at, day, reader, deal, books, sight, uploads, offers, funding: sources } = input;
+  const earned = earnings(books);
+  return {
+    at,
+    day,
+    reader,
+    deal,
     uploads,
     computed: qoeOverview(books, sight),
     /** In the order of the earnings. */
@@ -228,11 +257,7 @@ export function reportContents(reader: string, answers: ReportAnswers, withFinan
     bridge: bridgeOf(books),
     customers: customersOf(books),
     changes: changesOf(customerBridge(books)),
-    offers: offersOf(offers, time.now, {
-      books,
-      funding: withFinancing ? (sources ?? []) : null,
-      day: time.day,
-    }),
+    offers: offersOf(offers, { books, funding: sources, day }),
   };
 }
 

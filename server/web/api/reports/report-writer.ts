@@ -1,9 +1,9 @@
-/** Runs as a process of its own: writes the report that it is sent as the file that is asked for, answers once, and is ended. */
+/** Runs as a process of its own: writes the reports that it is sent as the files that are asked for, one after the other, until it is ended. */
 
 import { existsSync } from 'node:fs';
 import { createRequire, flushCompileCache } from 'node:module';
 import path from 'node:path';
-import { reportContents, type ReportAnswers } from '../../../domain/reports/contents.ts';
+import { reportContents, type ReportInput } from '../../../domain/reports/contents.ts';
 import { titleOf } from '../../../domain/reports/words.ts';
 
 export const reportFormats = ['pdf', 'xlsx'] as const;
@@ -12,13 +12,11 @@ export type ReportFormat = (typeof reportFormats)[number];
 /** What was read for a report: all that is computed of it is computed here, as it takes long. */
 export interface ReportTask {
   readonly format: ReportFormat;
-  readonly reader: string;
-  readonly answers: ReportAnswers;
-  readonly withFinancing: boolean;
+  readonly input: ReportInput;
 }
 
 /** The file's bytes, and what it is called. */
-interface Written {
+export interface Written {
   readonly bytes: Uint8Array;
   readonly title: string;
   readonly day: string;
@@ -35,8 +33,8 @@ function fontFile(folder: string, name: string): string {
     : createRequire(import.meta.url).resolve(`@expo-google-fonts/inter/${folder}/${name}`);
 }
 
-async function written({ format, reader, answers, withFinancing }: ReportTask): Promise<Written> {
-  const contents = reportContents(reader, answers, withFinancing);
+async function written({ format, input }: ReportTask): Promise<Written> {
+  const contents = reportContents(input);
   const about = { title: titleOf(contents), day: contents.day };
   if (format === 'pdf') {
     const { reportDocument } = await import('../../../domain/reports/document.ts');
@@ -59,11 +57,11 @@ function whereThrown({ name, message, stack = '' }: Error): string {
   return [name, ...thrown.split('\n').filter((line) => line.startsWith('    at '))].join('\n');
 }
 
-process.once('message', async (task: ReportTask) => {
+process.on('message', async (task: ReportTask) => {
   const answer: WrittenReport = await written(task).catch((error: unknown) => ({
     fault: error instanceof Error ? whereThrown(error) : 'thrown',
   }));
-  // It is ended once it has answered, before it would keep what was compiled.
-  flushCompileCache();
   process.send?.(answer);
+  // It may be ended at any time, before it would keep what was compiled.
+  flushCompileCache();
 });

@@ -4,15 +4,16 @@ import path from 'node:path';
 import { Hono, type Context } from 'hono';
 import type { Services } from '../../../services.ts';
 import { fullDeal } from '../../../domain/deals/deals.ts';
-import { isStillTold, noteReport, reportReads } from '../../../domain/reports/contents.ts';
-import { doneApart, inTurn } from '../../../http/apart.ts';
+import { Kept } from '../../../domain/diligence/kept.ts';
+import { digestOfInput, isStillTold, noteReport, reportInput, reportReads } from '../../../domain/reports/contents.ts';
+import { doneInTurnApart, inTurn } from '../../../http/apart.ts';
 import { disposition } from '../../../http/document-body.ts';
 import { originOf } from '../../../http/origin.ts';
 import { Problem, retryAfter } from '../../../http/problem.ts';
 import { pathId } from '../input.ts';
 import { orNotFound } from '../problems.ts';
 import { withPersonAndDeal } from '../visible-record.ts';
-import type { ReportFormat, ReportTask, WrittenReport } from './report-writer.ts';
+import type { ReportFormat, ReportTask, Written, WrittenReport } from './report-writer.ts';
 
 /** The most that writing a report may take. */
 const limits = { heapMegabytes: 384, millis: 30_000 };
@@ -30,6 +31,12 @@ const turn = inTurn({ each: 2, all: 8, waitMillis: 25_000 }, busy);
 
 /** Beside this module, as its source or compiled. */
 const writerProgram = path.join(import.meta.dirname, `report-writer${path.extname(import.meta.filename)}`);
+
+/** The next reports need not wait for its start; a node where nobody asks for any has no such process. */
+const write = doneInTurnApart<WrittenReport>(writerProgram, { idleMillis: 15_000, tasks: 20 });
+
+/** What was written, by what settles it: given out again where the same would be written for who asks now. In bytes. */
+const kept = new Kept<Written>({ size: 33_554_432, ofOne: 8_388_608, ofDeal: 8 });
 
 const mediaTypes: Readonly<Record<ReportFormat, string>> = {
   pdf: 'application/pdf',
@@ -59,9 +66,16 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
     const end = performance.now() + limits.millis;
     let [person, ...answers] = await read();
     for (let again = 0; again <= mostAgain; again += 1) {
-      const task: ReportTask = { format, reader: person.name, answers, withFinancing: financing };
+      const input = reportInput(person.name, answers, financing);
+      const digest = `${format} ${digestOfInput(input)}`;
+      const known = kept.of(dealId).get(digest);
+      // Read just now: nothing has to be read again.
+      if (known) return known;
+      const task: ReportTask = { format, input };
       const most = { ...limits, millis: Math.max(0, end - performance.now()) };
-      const written = await doneApart<WrittenReport>(writerProgram, most, task, busy, signal);
+      const written = await write(most, task, busy, signal);
+      if ('fault' in written) throw new Error(`A report could not be written: ${written.fault}`);
+      kept.keep(dealId, digest, written, written.bytes.length);
       // Whatever it tells, its reader still has to see: rights may have ended while it was written, and figures changed.
       const before = answers;
       [person, ...answers] = await read();
@@ -69,7 +83,6 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
     }
     throw changed();
   });
-  if ('fault' in answer) throw new Error(`A report could not be written: ${answer.fault}`);
   // Noted is what is given out.
   await withPersonAndDeal(services, c, dealId, noteReport(dealId, format, originOf(c)));
   return c.body(new Uint8Array(answer.bytes), 200, {
