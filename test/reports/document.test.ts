@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { insert, insertAll } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
-import { download, printedOf, type Printed } from './files.ts';
+import { changeAll, download, endWriters, printedOf, type Printed } from './files.ts';
 
 let service: TestService;
 let deal: string;
@@ -233,6 +233,8 @@ test('where no process can be started the report fails, and the service goes on'
   const heard = (error: unknown) => void faults.push(error);
   process.on('uncaughtExceptionMonitor', heard).on('uncaughtException', heard).on('unhandledRejection', heard);
   const { execPath } = process;
+  await endWriters();
+  await changeAll(service);
   process.execPath = '/no/such/program';
   try {
     expect((await download(service, as('broker'), deal, 'pdf')).status).toBe(500);
@@ -259,12 +261,16 @@ test('where a report cannot be written the log tells where it failed, and nothin
       };`,
     );
     await writeFile(program, `#!/bin/sh\nexec '${execPath}' --import '${preloaded}' "$@"\n`, { mode: 0o755 });
+    await endWriters();
+    await changeAll(service);
     process.execPath = program;
     const { status, bytes } = await download(service, as('broker'), deal, 'pdf');
     expect(status).toBe(500);
     const log = service.log.join('\n');
     expect(log).toMatch(/A report could not be written: RangeError.*paper\.ts/);
     for (const told of [log, bytes.toString()]) expect(/Marlow Heights at|994807/.test(told)).toBe(false);
+    process.execPath = execPath;
+    expect((await download(service, as('broker'), deal, 'pdf')).status).toBe(200);
   } finally {
     process.execPath = execPath;
     await rm(directory, { recursive: true, force: true });

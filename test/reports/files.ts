@@ -8,8 +8,31 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { getDocument } from 'pdfjs-dist/legacy/build/pdf.mjs';
 import readWorkbook from 'read-excel-file/node';
+import { expect, vi } from 'vitest';
 import type { TestService } from '../harness.ts';
 import type { SignedIn } from '../web/person.ts';
+
+/** The processes that this one has started to write reports. */
+export async function writers(): Promise<number[]> {
+  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,args=']);
+  return stdout
+    .split('\n')
+    .filter((line) => line.includes('report-writer'))
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, parent]) => (pid && parent === process.pid ? [pid] : []));
+}
+
+/** Waits until there are none. */
+export const noWriters = () => vi.waitFor(async () => expect(await writers()).toEqual([]), 25_000);
+
+export async function endWriters(): Promise<void> {
+  for (const pid of await writers()) process.kill(pid, 'SIGKILL');
+  await noWriters();
+}
+
+/** Changes something that the reports of every deal tell, so that none that was written is given again. */
+export const changeAll = (service: TestService) =>
+  service.sql('update deals set asking_price = coalesce(asking_price, 0) + 1');
 
 export interface File {
   readonly status: number;

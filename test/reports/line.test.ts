@@ -1,16 +1,14 @@
 /** Reports are written one after the other: whose turn is next, who gives up a place, who may still see what was written, and what is given out again. */
 
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { promisify } from 'node:util';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { insert } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
-import { download, printedOf, type File } from './files.ts';
+import { changeAll, download, endWriters, noWriters, printedOf, writers, type File } from './files.ts';
 
 let service: TestService;
 let deal: string;
@@ -31,25 +29,6 @@ beforeAll(async () => {
   await signIn();
 });
 afterAll(() => service?.close());
-
-/** The processes that this one has started to write reports. */
-async function writers(): Promise<number[]> {
-  const { stdout } = await promisify(execFile)('ps', ['-A', '-o', 'pid=,ppid=,args=']);
-  return stdout
-    .split('\n')
-    .filter((line) => line.includes('report-writer'))
-    .map((line) => line.trim().split(/\s+/).map(Number))
-    .flatMap(([pid, parent]) => (pid && parent === process.pid ? [pid] : []));
-}
-const none = () => vi.waitFor(async () => expect(await writers()).toEqual([]), inTime);
-
-async function endWriters(): Promise<void> {
-  for (const pid of await writers()) process.kill(pid, 'SIGKILL');
-  await none();
-}
-
-/** Nothing that was written before is right any more. */
-const otherwise = () => service.sql('update deals set asking_price = asking_price + 1');
 
 beforeEach(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-line-'));
@@ -73,7 +52,7 @@ process.on = (event, listener) => on(event, event !== 'message' ? listener : asy
     mode: 0o755,
   });
   await endWriters();
-  await otherwise();
+  await changeAll(service);
 });
 afterEach(async () => {
   process.execPath = execPath;
@@ -301,19 +280,19 @@ describe('the process that writes', () => {
     expect((await ask('broker')).status).toBe(200);
     const first = await writers();
     expect(first).toHaveLength(1);
-    await otherwise();
+    await changeAll(service);
     expect((await ask('broker')).status).toBe(200);
     expect(await writers()).toEqual(first);
     vi.advanceTimersByTime(15_000);
     vi.useRealTimers();
-    await none();
+    await noWriters();
   }, 60_000);
 
   test('may be killed: who waits for it is told to come back, and the next has another', async () => {
     expect((await ask('broker')).status).toBe(200);
     for (const pid of await writers()) process.kill(pid, 'SIGKILL');
-    await none();
-    await otherwise();
+    await noWriters();
+    await changeAll(service);
     const { file } = await held('broker');
     for (const pid of await writers()) process.kill(pid, 'SIGKILL');
     expect((await file).status).toBe(503);

@@ -4,7 +4,6 @@ import { hash } from 'node:crypto';
 import { serialize } from 'node:v8';
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
-import { fullDeal } from '../deals/deals.ts';
 import { knownPerson } from '../deals/participants.ts';
 import { booksOf } from '../diligence/books.ts';
 import { bridgeOf } from '../diligence/bridge.ts';
@@ -37,6 +36,23 @@ interface UploadInReport {
   by: string | null;
 }
 
+interface DealInReport {
+  readonly id: string;
+  readonly title: string;
+  readonly organization_id: string;
+  readonly brokerage: string;
+  readonly currency: string;
+  /** A decimal. */
+  readonly asking_price: string | null;
+}
+
+/** What a report tells of the deal itself; null where the caller sees none. */
+export const dealInReport = row<DealInReport, [dealId: string]>(
+  'deal_in_report',
+  `select d.id, d.title, d.organization_id, b.name as brokerage, d.currency, trim_scale(d.asking_price) as asking_price
+   from deals d join brokerages b on b.id = d.organization_id where d.id = $1`,
+);
+
 /** What was uploaded to a deal's books and by whom, the latest first, at most 200. */
 const uploadsInReport = rows<UploadInReport, [dealId: string]>(
   'uploads_in_report',
@@ -58,7 +74,7 @@ export const noteReport = (dealId: string, format: string, origin: Origin): Stat
 /** What a report is made of, for one transaction, to be given to {@link reportInput}. */
 export const reportReads = (dealId: string, withFinancing: boolean) =>
   [
-    fullDeal(dealId),
+    dealInReport(dealId),
     moment(),
     booksOf(dealId),
     answersInSight(dealId),
@@ -209,13 +225,12 @@ export type ReportAnswers = Results<ReturnType<typeof reportReads>>;
 export function reportInput(reader: string, answers: ReportAnswers, withFinancing: boolean) {
   const [deal, time, books, sight, uploads, { items, next }, sources] = answers;
   if (!deal || !time) throw new Error('There is no report without a deal.');
-  const { title, organization_name, currency, asking_price, id } = deal;
   return {
     /** When it is written, which stands among the properties of the file. Nothing that is printed follows from it but the day, and which offers have expired. */
     at: time.now,
     day: time.day,
     reader,
-    deal: { id, title, brokerage: organization_name, currency, asking_price },
+    deal,
     books,
     sight,
     uploads,
@@ -263,11 +278,10 @@ export function reportContents(input: ReportInput) {
 
 /** Each row of what was read, as text. Of the books each upload and adjustment stands for its figures, which never change. */
 function readRows([deal, , books, sight, uploads, offers, sources]: ReportAnswers): Set<string> {
-  const { title, organization_name, currency, asking_price } = deal ?? {};
   const { all, answers } = sight;
   return new Set(
     [
-      { deal: [title, organization_name, currency, asking_price], books: books.currency, all },
+      { deal, books: books.currency, all },
       ...books.uploads,
       ...books.adjustments.map(({ id }) => ({ adjustment: id })),
       ...answers,

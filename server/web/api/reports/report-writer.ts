@@ -61,7 +61,8 @@ process.on('message', async (task: ReportTask) => {
   const answer: WrittenReport = await written(task).catch((error: unknown) => ({
     fault: error instanceof Error ? whereThrown(error) : 'thrown',
   }));
-  process.send?.(answer);
+  // What went wrong may go wrong again: the next is written by another process.
+  process.send?.(answer, () => 'fault' in answer && process.exit(1));
   // It may be ended at any time, before it would keep what was compiled.
   flushCompileCache();
 });

@@ -3,9 +3,15 @@
 import path from 'node:path';
 import { Hono, type Context } from 'hono';
 import type { Services } from '../../../services.ts';
-import { fullDeal } from '../../../domain/deals/deals.ts';
 import { Kept } from '../../../domain/diligence/kept.ts';
-import { digestOfInput, isStillTold, noteReport, reportInput, reportReads } from '../../../domain/reports/contents.ts';
+import {
+  dealInReport,
+  digestOfInput,
+  isStillTold,
+  noteReport,
+  reportInput,
+  reportReads,
+} from '../../../domain/reports/contents.ts';
 import { doneInTurnApart, inTurn } from '../../../http/apart.ts';
 import { disposition } from '../../../http/document-body.ts';
 import { originOf } from '../../../http/origin.ts';
@@ -55,7 +61,7 @@ const fileName = (title: string, day: string, format: ReportFormat): string =>
 
 async function sendReport(services: Services, c: Context, format: ReportFormat): Promise<Response> {
   const dealId = pathId(c);
-  const [{ user_id }, seen] = await withPersonAndDeal(services, c, dealId, fullDeal(dealId));
+  const [{ user_id }, seen] = await withPersonAndDeal(services, c, dealId, dealInReport(dealId));
   // Who asks for the head alone gets no report: nothing is written, and nothing noted.
   if (c.req.method === 'HEAD') return c.body(null, 200, { 'Content-Type': mediaTypes[format] });
   const { financing } = services.config.features;
