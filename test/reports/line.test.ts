@@ -33,9 +33,9 @@ afterAll(() => service?.close());
 beforeEach(async () => {
   directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-line-'));
   // The writer's process says that it was given a task, the how many-th, and begins with it once it may.
-  const held = path.join(directory, 'held.mjs');
+  const preloaded = path.join(directory, 'held.mjs');
   await writeFile(
-    held,
+    preloaded,
     `import { existsSync, mkdirSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 const on = process.on.bind(process);
@@ -48,7 +48,7 @@ process.on = (event, listener) => on(event, event !== 'message' ? listener : asy
 });
 `,
   );
-  await writeFile(path.join(directory, 'held'), `#!/bin/sh\nexec '${execPath}' --import '${held}' "$@"\n`, {
+  await writeFile(path.join(directory, 'held'), `#!/bin/sh\nexec '${execPath}' --import '${preloaded}' "$@"\n`, {
     mode: 0o755,
   });
   await endWriters();
@@ -92,6 +92,15 @@ async function inLine(name: string, count: number, signal?: AbortSignal): Promis
   return others;
 }
 
+/** Makes one more adjustment to the deal's books; its id. */
+const adjustment = () =>
+  insert(service, 'normalizations', {
+    deal_id: deal,
+    period_label: 'FY1901',
+    adjustment_category: 'other',
+    adjustment_amount: '12.34',
+  });
+
 const noted = async () => {
   const records = await service.sql<{ user_id: string }>(
     `select user_id from audit_records where action = 'report.download' order by id`,
@@ -100,16 +109,36 @@ const noted = async () => {
   return records.map(({ user_id }) => names.find(([, person]) => person.user_id === user_id)?.[0]);
 };
 
-const statuses = async (files: readonly Promise<File>[]) => (await Promise.all(files)).map(({ status }) => status);
-
 describe('the line', () => {
   test('goes round between people, whoever came first, and on when the one whose turn it is has left', async () => {
     const before = (await noted()).length;
     const first = await held('seller');
-    const waiting = [...(await inLine('seller', 1)), ...(await inLine('buyer', 2))];
+    const given: string[] = [];
+    for (const [name, count] of [
+      ['seller', 1],
+      ['buyer', 2],
+    ] as const)
+      for (const file of await inLine(name, count))
+        void file.then(
+          () => given.push(name),
+          () => {},
+        );
+    process.execPath = path.join(directory, 'held');
     first.leave();
-    expect(await statuses(waiting)).toEqual([200, 200, 200]);
-    expect((await noted()).slice(before)).toEqual(['buyer', 'seller', 'buyer']);
+    /** Lets the next task go on, and waits until so many have their file. */
+    const next = async (at: number, count: number) => {
+      await begun(at);
+      // So that nobody is given again what was written before: the second is written twice.
+      if (at === 2) await changeAll(service);
+      await goOn(at);
+      await vi.waitFor(() => expect(given).toHaveLength(count), inTime);
+    };
+    await next(1, 1);
+    await next(2, 1);
+    await next(3, 2);
+    await next(4, 3);
+    expect(given).toEqual(['buyer', 'seller', 'buyer']);
+    expect((await noted()).slice(before)).toEqual(given);
   }, 60_000);
 
   test('has no place for who has left: nothing is written for them, and nothing noted', async () => {
@@ -234,6 +263,11 @@ describe('what was written before', () => {
     expect(await again('broker', 'pdf')).toBeNull();
     const { bytes } = await ask('broker', undefined, 'pdf');
     expect((await printedOf(bytes)).text).toContain('7,654,399');
+    const id = await adjustment();
+    expect(await again('broker', 'pdf')).toBeNull();
+    expect((await again('other_buyer', 'pdf'))?.status).toBe(200);
+    await service.sql('delete from normalizations where id = $1', [id]);
+    expect((await again('broker', 'pdf'))?.bytes.equals(bytes)).toBe(true);
   }, 60_000);
 
   test('is not given once an offer has expired, nor on another day', async () => {
@@ -259,7 +293,7 @@ describe('what was written before', () => {
     await goTo(today);
   }, 60_000);
 
-  test('is given to nobody else, though they have the same name, and to nobody who may see less than before', async () => {
+  test('is given to nobody else, though they have the same name or see the same', async () => {
     const names = await service.sql<{ id: string; name: string }>('select id, name from users');
     await service.sql(`update users set name = 'Same Name'`);
     const file = await ask('broker', undefined, 'pdf');
@@ -271,6 +305,40 @@ describe('what was written before', () => {
     expect(text).toMatch(/EBITDA [0-9]/);
     expect((await printedOf(own.bytes)).text).not.toMatch(/EBITDA [0-9]/);
     for (const { id, name } of names) await service.sql('update users set name = $2 where id = $1', [id, name]);
+    expect(await again('broker', 'pdf')).toBeNull();
+  }, 60_000);
+
+  test('is given to nobody who may see less than before', async () => {
+    const file = await ask('buyer');
+    expect((await again('buyer'))?.bytes.equals(file.bytes)).toBe(true);
+    const of = [deal, service.demo.people.buyer.user_id];
+    const where =
+      'deal_id = $1 and participant_id in (select id from participants where deal_id = $1 and user_id = $2)';
+    const [member] = await service.sql<{ participant_id: string; role: string }>(
+      `delete from qoe_workspace_members where ${where} returning participant_id, role`,
+      of,
+    );
+    expect(await again('buyer')).toBeNull();
+    await service.sql('insert into qoe_workspace_members (deal_id, participant_id, role) values ($1, $2, $3)', [
+      deal,
+      member!.participant_id,
+      member!.role,
+    ]);
+    expect((await again('buyer'))?.bytes.equals(file.bytes)).toBe(true);
+  }, 60_000);
+
+  test('is kept of eight for a deal, the latest', async () => {
+    // Prices that no other test comes to.
+    const price = (value: number) =>
+      service.sql('update deals set asking_price = $1 where id = $2', [value * 100_000_000, deal]);
+    for (let value = 1; value <= 9; value += 1) {
+      await price(value);
+      expect((await ask('broker')).status).toBe(200);
+    }
+    await price(2);
+    expect((await again('broker'))?.status).toBe(200);
+    await price(1);
+    expect(await again('broker')).toBeNull();
   }, 60_000);
 });
 
@@ -286,6 +354,31 @@ describe('the process that writes', () => {
     vi.advanceTimersByTime(15_000);
     vi.useRealTimers();
     await noWriters();
+  }, 60_000);
+
+  test('is another after twenty', async () => {
+    expect((await ask('broker')).status).toBe(200);
+    const first = await writers();
+    for (let more = 1; more <= 20; more += 1) {
+      await changeAll(service);
+      expect((await ask('broker')).status).toBe(200);
+    }
+    const second = await writers();
+    expect([first.length, second.length]).toEqual([1, 1]);
+    expect(second).not.toEqual(first);
+  }, 60_000);
+
+  test('is killed when it has not answered for thirty seconds: who waits for it is told to come back, and the next has another', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const { file } = await held('broker');
+    const hanging = await writers();
+    expect(hanging).toHaveLength(1);
+    vi.advanceTimersByTime(30_000);
+    vi.useRealTimers();
+    const { status, headers } = await file;
+    expect([status, Number(headers.get('retry-after')) > 0]).toEqual([503, true]);
+    await noWriters();
+    expect((await ask('broker')).status).toBe(200);
   }, 60_000);
 
   test('may be killed: who waits for it is told to come back, and the next has another', async () => {
@@ -323,12 +416,7 @@ describe('what was written', () => {
 
   test('is given where something was added meanwhile', async () => {
     const { file, letGo } = await held('buyer');
-    const id = await insert(service, 'normalizations', {
-      deal_id: deal,
-      period_label: 'FY1901',
-      adjustment_category: 'other',
-      adjustment_amount: '12.34',
-    });
+    const id = await adjustment();
     await letGo();
     expect((await file).status).toBe(200);
     await service.sql('delete from normalizations where id = $1', [id]);
@@ -367,12 +455,7 @@ describe('what was written', () => {
   }, 90_000);
 
   test('is not given to who may read another’s answer to a contradiction no more', async () => {
-    const id = await insert(service, 'normalizations', {
-      deal_id: deal,
-      period_label: 'FY1901',
-      adjustment_category: 'other',
-      adjustment_amount: '12.34',
-    });
+    const id = await adjustment();
     const computed = async () => (await people['broker']!.ask(`/deals/${deal}/qoe/computed`)).body.contradictions;
     const [contradiction] = (await computed()).items;
     const at = `/qoe/contradictions/${contradiction.key}`;
@@ -406,6 +489,8 @@ describe('what was written', () => {
     ]);
     await letGo();
     expect((await file).status).toBe(404);
+    // Though what was written for them is kept.
+    expect((await ask('buyer')).status).toBe(404);
     expect(await noted()).toEqual(before);
   }, 60_000);
 });
