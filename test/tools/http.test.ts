@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
+import { catalog } from '../../server/tools/catalog/index.ts';
 import { serverCard } from '../../server/tools/server-card.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addPerson, addToken, send, type Access } from './scene.ts';
@@ -28,7 +29,7 @@ describe('one address', () => {
   test.each(['/api/mcp', '/api/mcp/', '/mcp', '/mcp/', '/', ''])('%s answers, without a redirect', async (path) => {
     const { status, body } = await send(service, access.token, list, { path });
     expect(status).toBe(200);
-    expect(body?.result['tools']).toHaveLength(19);
+    expect(body?.result['tools']).toHaveLength(catalog.length);
   });
 
   test.each(['GET', 'DELETE', 'PUT', 'PATCH'])('%s is 405 and says what is allowed', async (method) => {

@@ -13,6 +13,29 @@ import { addFullDeal, allow, insert, type FullDeal } from './scene.ts';
 let service: TestService;
 let scene: FullDeal;
 
+/** The tools of section 4.3, in its order; others may stand among them or behind. */
+const specified = [
+  'svc_deals_list',
+  'svc_deals_get',
+  'svc_qoe_get',
+  'svc_qoe_pl_periods',
+  'svc_qoe_customer_concentration',
+  'svc_findings_list',
+  'svc_findings_get',
+  'svc_questions_list',
+  'svc_documents_list',
+  'svc_offers_list',
+  'svc_financing_stack_get',
+  'svc_closing_conditions_list',
+  'svc_findings_create',
+  'svc_findings_update_status',
+  'svc_findings_comment',
+  'svc_questions_create',
+  'svc_qoe_normalization_create',
+  'svc_financing_source_create',
+  'svc_financing_source_update_status',
+];
+
 const moment = (at: number) => new Date(Date.UTC(2026, 0, 1, 0, 0, at)).toISOString();
 
 async function addRecords({ deal, people, participants }: FullDeal): Promise<void> {
@@ -152,8 +175,15 @@ const bare = (schema: unknown): unknown =>
     ),
   );
 
-test('names, their order and inputs are those of before', async () => {
-  const inputs = catalog.map(({ name, scope, listed }) => ({ name, scope, inputSchema: bare(listed.inputSchema) }));
+const found = catalog.filter((tool) => specified.includes(tool.name));
+
+test('there are the 19 tools of the specification, in its order, 12 to read and 7 to write', () => {
+  expect(found.map((tool) => tool.name)).toEqual(specified);
+  expect(found.map((tool) => tool.scope)).toEqual(specified.map((_, at) => (at < 12 ? 'mcp:read' : 'mcp:write')));
+});
+
+test('their inputs are those of before', async () => {
+  const inputs = found.map(({ name, scope, listed }) => ({ name, scope, inputSchema: bare(listed.inputSchema) }));
   await expect(await readable(inputs)).toMatchFileSnapshot('specified/inputs.json');
 });
 
@@ -173,13 +203,13 @@ test('results hold what the specification names, as before', async () => {
     },
   };
   const ids: string[] = [];
-  const found: Record<string, unknown> = {};
+  const results: Record<string, unknown> = {};
   for (const [name, named] of Object.entries(fields)) {
     const answer = await asking(service, writing.includes(name) ? buyer : broker).ok(name, inputs[name] ?? { deal_id });
     const told = Object.entries(named).map(([key, of]) => [key, chosen(answer[key], of)] as const);
-    found[name] = steady(Object.fromEntries(told), ids);
+    results[name] = steady(Object.fromEntries(told), ids);
   }
-  await expect(await readable(found)).toMatchFileSnapshot('specified/results.json');
+  await expect(await readable(results)).toMatchFileSnapshot('specified/results.json');
 });
 
 test('what is not there is answered as specified, with nothing beside it', async () => {
