@@ -1,5 +1,5 @@
 /**
- * What the web application may ask of the service, and what it is answered, as types: read from the routes themselves.
+ * The requests and answers of the web application as types, inferred from the routes themselves.
  * The pages import this file alone of the server, and only its types; `web/src/api/client.ts` says how they ask.
  */
 

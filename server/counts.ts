@@ -1,4 +1,4 @@
-/** How many there are by name: a name takes up room only while it has some. */
+/** Counters by name: a name takes memory only while its count is above zero. */
 
 /** Numbers by name. */
 export class Counts {

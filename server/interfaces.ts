@@ -1,4 +1,4 @@
-/** The interfaces of the service: where each answers, and in which format it says what is wrong. */
+/** The interfaces of the service: the paths of each, and the format of its errors. */
 
 import type { Hono, MiddlewareHandler } from 'hono';
 import { authRoutes } from './auth/routes.ts';

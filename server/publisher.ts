@@ -1,4 +1,4 @@
-/** Tells readers of the stream of changes what was committed, once a second: server/domain/events/changes.ts. */
+/** Publishes committed changes to the readers of the stream of changes, once a second: server/domain/events/changes.ts. */
 
 import { publishChanges } from './domain/events/changes.ts';
 import type { CoreServices } from './services.ts';

@@ -1,4 +1,4 @@
-/** What the service does by the clock: writes down what time has done, and clears away what can never be used again. */
+/** The scheduled jobs: record what has expired, and delete what can never be used again. */
 
 import type { CoreServices } from './services.ts';
 import { row, type Statement } from './database/statement.ts';

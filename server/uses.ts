@@ -1,6 +1,6 @@
 /**
  * When credentials were last used: gathered here and written down for all of them together, once a minute and when the node stops, so that
- * a request that only reads writes nothing. A page that tells it is a minute late at most.
+ * a request that only reads writes nothing. A page that shows it is a minute late at most.
  */
 
 import type { Database } from './database/database.ts';

@@ -1,4 +1,4 @@
-/** Work that a node does whenever something is written that wakes it, and every few seconds besides: deliveries, which are claimed. */
+/** Background work of a node that a notification of the database wakes, and a timer every few seconds: it claims deliveries and makes them. */
 
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Services } from './services.ts';

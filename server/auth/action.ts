@@ -1,4 +1,4 @@
-/** What the changes of these routes have in common: reading what was sent, and saying what is wrong with it. */
+/** Shared by the changing routes of signing in: reading the body, and reporting what is wrong with it. */
 
 import type { Context, Env } from 'hono';
 import { z } from 'zod';

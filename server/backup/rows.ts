@@ -43,7 +43,7 @@ export const textSettings = `set timezone = 'UTC'; set datestyle = 'ISO, YMD'; s
 /** The schema-qualified name, quoted where it has to be. */
 export const quoted = (name: string): string => name.split('.').map(pg.escapeIdentifier).join('.');
 
-// Ours are the tables of whoever owns the list of migrations. What is unlogged holds nothing that has to outlive a crash.
+// Our tables belong to the owner of the list of migrations. Unlogged tables hold nothing that has to outlive a crash.
 const ours = `c.relowner = (select m.relowner from pg_class m where m.oid = 'app.migrations'::regclass)
   and c.relpersistence = 'p' and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
   and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')`;

@@ -29,7 +29,7 @@ function words({ manifest, copied, dropped }: Made, { place, key }: Desk): strin
   ].join('\n');
 }
 
-/** Notes for /status and /metrics how it ended. A schema that is too old to keep it, or a connection that broke, keeps nobody from their backup. */
+/** Stores the outcome for /status and /metrics. A schema that is too old to store it, or a broken connection, does not make the backup fail. */
 async function note(client: pg.Client, succeeded: boolean): Promise<void> {
   await client.query('select app.note_job_run($1, $2)', [backupJob, succeeded]).catch(() => {});
 }

@@ -1,6 +1,6 @@
 /**
- * Answers that are made once by the app and then only sent: the refusal to requests when too much is asked for, for each
- * interface, and that the process is alive.
+ * Answers that the app makes once, to be sent without running it again: for each interface the refusal while the node is
+ * overloaded, and the answer that the process is alive.
  */
 
 import { randomUUID } from 'node:crypto';

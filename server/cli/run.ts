@@ -1,4 +1,4 @@
-/** What the commands serve, demo and migrate do: a server from its start to its end, with words for whoever started it. */
+/** The commands serve, demo and migrate: run a server from start to end, and report to the terminal or log. */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';

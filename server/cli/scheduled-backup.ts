@@ -1,4 +1,4 @@
-/** Makes backups by the clock, each in a process of its own: nobody who is served notices. */
+/** Makes scheduled backups, each in a process of its own, so that requests are not slowed down. */
 
 import { spawn } from 'node:child_process';
 import { backupsIn, madeAt } from '../backup/backups.ts';

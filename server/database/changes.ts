@@ -1,4 +1,4 @@
-/** Hears from the database what changed, on a connection of its own, and tells whoever listens in this process. */
+/** Receives notifications of changes on a database connection of its own, and passes them to the listeners in this process. */
 
 import pg from 'pg';
 

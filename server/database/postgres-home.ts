@@ -1,4 +1,4 @@
-/** Where the embedded PostgreSQL lives and as whom it runs: it refuses to run as root, and must reach its files. */
+/** Where the embedded PostgreSQL has its files, and as which user it runs: it refuses to run as root, and must be able to read its files. */
 
 import { spawnSync } from 'node:child_process';
 import {

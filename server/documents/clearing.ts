@@ -1,4 +1,4 @@
-/** Clears bodies out of the store that nobody needs any more. */
+/** Deletes bodies from the store that no document needs any more. */
 
 import type { CoreServices } from '../services.ts';
 import { bodiesToClear, bodyCleared } from '../domain/documents/documents.ts';

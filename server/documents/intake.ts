@@ -58,7 +58,7 @@ async function* rest(source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Arr
   for (let next = await nextOf(source); !next.done; next = await nextOf(source)) yield next.value;
 }
 
-/** Reads what is left and throws it away: a browser that is still sending would not hear why its file is refused. */
+/** Reads and discards the rest of the body: a browser that is still sending would not read why its file is refused. */
 async function discard(source: AsyncIterator<Uint8Array>, limit: number): Promise<void> {
   let size = 0;
   for await (const part of rest(source)) if ((size += part.byteLength) > limit) return;

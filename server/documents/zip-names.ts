@@ -1,4 +1,4 @@
-/** What lies in a ZIP archive, as far as its beginning tells. */
+/** The names of the files in a ZIP archive, as far as its beginning lists them. */
 
 /** Longer than any name by which something is recognized; a header can announce 65,535 bytes for each of its own thirty. */
 const longestName = 1_024;

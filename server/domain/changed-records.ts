@@ -1,4 +1,4 @@
-/** The records that changes are about, as they are now: what readers of the stream and receivers of webhooks get with an event. */
+/** The current state of changed records: the `data` that readers of events and receivers of webhooks get. */
 
 import { mapped, type Statement } from '../database/statement.ts';
 import { contactsByIds } from './contacts/contacts.ts';

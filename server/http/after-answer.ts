@@ -1,4 +1,4 @@
-/** Work that an answer does not wait for, so that how long the answer takes tells nothing of it. */
+/** Work that runs after the answer, so that the time of the answer reveals nothing about it. */
 
 import type { Services } from '../services.ts';
 import { Busy } from '../database/errors.ts';

@@ -1,4 +1,4 @@
-/** Work that takes much at once: done in a process of its own, one piece after the other. */
+/** Runs heavy work in a process of its own, one piece after the other. */
 
 import { fork, type ChildProcess } from 'node:child_process';
 

@@ -1,4 +1,4 @@
-/** Ends requests whose body does not come on: a connection is held by whoever sends, not by whoever waits. */
+/** Ends requests whose body arrives too slowly, so that idle senders cannot hold connections. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 

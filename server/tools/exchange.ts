@@ -1,4 +1,4 @@
-/** One request to the tool server: whose token it carries, and what the database has said of that so far. */
+/** One request to the tool server: its token, and what the database has answered about that so far. */
 
 import type { Services } from '../services.ts';
 import { mapped, type Statement } from '../database/statement.ts';

@@ -1,4 +1,4 @@
-/** Somebody's deadlines as a calendar to subscribe to, by a secret link: without a session, and for reading alone. */
+/** A person's deadlines as a calendar to subscribe to, by a secret link: without a session, read-only. */
 
 import { Hono, type Context } from 'hono';
 import { asToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';

@@ -1,4 +1,4 @@
-/** Taking a kind out of one's mails by the link of a mail (RFC 8058): without a session, and never by following it alone. */
+/** Unsubscribing from a kind of mail by the link in it (RFC 8058): without a session, and never by merely opening the link. */
 
 import { Hono, type Context } from 'hono';
 import { unsubscribe, unsubscribeKinds } from '../domain/notifications/events.ts';

@@ -1,4 +1,4 @@
-/** Notes what became of deliveries: for all lots that are being sent together, and with it takes more for those that ask for it. */
+/** Stores the outcomes of deliveries, for all batches under way in one statement, which also claims more deliveries for those that ask. */
 
 import { noteDeliveries, type ClaimedDelivery, type NotedLot } from '../domain/webhooks/deliveries.ts';
 import type { Services } from '../services.ts';

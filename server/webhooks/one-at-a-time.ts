@@ -1,4 +1,4 @@
-/** Runs `work`, never twice at the same time, and again when it was asked for meanwhile. */
+/** Runs `work`, never twice at the same time; asked for while it runs, it runs once more afterwards. */
 export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let isWanted = false;
   let running: Promise<void> | undefined;

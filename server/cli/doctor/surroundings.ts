@@ -1,4 +1,4 @@
-/** What stands around the service: mail, disk, where requests are counted. */
+/** What the service depends on besides the database: mail, disk, the store of request counts. */
 
 import { constants, existsSync } from 'node:fs';
 import { access, statfs } from 'node:fs/promises';

@@ -57,7 +57,7 @@ export async function brokerageNamed(client: pg.ClientBase, idOrSlug: string): P
   return found;
 }
 
-/** What a command leaves in the audit trail, of a brokerage or of none: nobody's name, for whoever holds the owner's connection. */
+/** The audit record of a command, of a brokerage or of none. It has no person: commands run on the owner's connection. */
 export async function record(
   client: pg.ClientBase,
   action: string,

@@ -1,4 +1,4 @@
-/** What a person takes along, what is erased of them, and what must be kept: the operator's commands, on the owner's connection. */
+/** Exporting and erasing a person's data, and what must be kept: the operator's commands, on the owner's connection. */
 
 import type pg from 'pg';
 import { inTransaction } from '../../database/transaction.ts';

@@ -1,4 +1,4 @@
-/** What people do themselves with everything that is about them: take it along, and erase who they are. */
+/** What people do themselves with their personal data: export it, and erase their identity. */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';

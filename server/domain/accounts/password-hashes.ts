@@ -81,7 +81,7 @@ const sooner = (one: Waiting, other: Waiting): Waiting => (other.turn < one.turn
 
 /**
  * Start-time fair queueing: the next hash of an account or address has its turn one after the one before, so that
- * whoever asks for many waits behind everybody who asks for one. When the line is full the last turn gives way.
+ * whoever asks for many waits behind everybody who asks for one. When the queue is full, the last in turn is refused.
  */
 async function inTurn<T>(who: HashedFor, work: () => Promise<T>): Promise<T> {
   const own = partiesOf(who);

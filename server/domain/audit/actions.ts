@@ -1,4 +1,4 @@
-/** Every action that the audit trail knows, and its words: the one place where an action is named and worded. */
+/** Every action of the audit trail, with its wording for the pages. */
 
 /** What a record keeps besides: never a text that somebody wrote, and no amount. */
 export type Details = Readonly<Record<string, unknown>>;

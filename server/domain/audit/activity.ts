@@ -1,4 +1,4 @@
-/** What was done on deals, as the audit trail tells it to each who may see it, in sentences. */
+/** The activity of deals: the records of the audit trail that the caller may see, as sentences. */
 
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { rows, type Statement } from '../../database/statement.ts';
@@ -21,7 +21,7 @@ export interface Activity {
   named: { before: string; name: string; after: string } | null;
 }
 
-/** What was done, without the calls of tools: what they change leaves its own record. The predicate of the indexes of activity, word for word. */
+/** Leaves out the calls of tools, because what they change has its own record. Must equal the predicate of the activity indexes, or they are not used. */
 const isActivity = `a.outcome = 'done' and a.action not like 'tool:%'`;
 
 /** When something was last done on deal `d`, as far as the caller sees: the time of the first record of its activity. */

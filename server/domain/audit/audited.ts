@@ -1,4 +1,4 @@
-/** Changes that leave a record of themselves: the change and its record in the audit trail are one statement. */
+/** Audited changes: the change and its record in the audit trail are one statement. */
 
 import { mapped, row, type Statement, type Value } from '../../database/statement.ts';
 import type { Action, DealAction } from './actions.ts';

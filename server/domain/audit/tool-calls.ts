@@ -2,7 +2,7 @@
 
 import { row } from '../../database/statement.ts';
 
-/** Who called is whoever entered; when nobody did, nothing is written. */
+/** The record has the person who entered the transaction; without one, nothing is written. */
 const record = `select app.audit('tool:' || $1, $2, $3, null, $4, $5, $6, '{}')`;
 // Whether the identity is genuine, app.audit looks for itself.
 const entered = `current_setting('dealkeep.identity', true) <> ''`;

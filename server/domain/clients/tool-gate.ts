@@ -1,4 +1,4 @@
-/** What stands in front of a writing tool: its scope, its grant and the deal's opt-in, in this order (specification, section 5.4). */
+/** The checks before a writing tool runs: its scope, its grant and the deal's opt-in, in this order (specification, section 5.4). */
 
 import { row } from '../../database/statement.ts';
 

@@ -1,4 +1,4 @@
-/** The first page: what waits for the caller on each deal, how their deals stand, and what was done lately. */
+/** The first page: what waits for the caller on each deal, the state of their deals, and recent activity. */
 
 import { mapped, rows, type Statement } from '../../database/statement.ts';
 import {

@@ -1,4 +1,4 @@
-/** How much of a business hangs on which customers, and what became of them between two periods (docs/books.md). */
+/** How much of a business depends on which customers, and how they changed between two periods (docs/books.md). */
 
 import { agesOf, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
 import { byText, wholeMonths, type Day } from './calendar.ts';

@@ -1,4 +1,4 @@
-/** What a node keeps so as not to read and compute the same again (docs/books.md). */
+/** The cache of a node: books that it has read, and what it has computed from them (docs/books.md). */
 
 import { hash } from 'node:crypto';
 

@@ -1,4 +1,4 @@
-/** What an offer is worth against the books: multiples, what each add-back brings, how certain the money is, and how two offers differ. */
+/** What an offer is worth by the books: multiples, what each add-back adds to the price, how certain the money is, and how two offers differ. */
 
 import { compare, divide, isPositive, isZero, one, subtract, sum, zero, type Decimal } from './decimals.ts';
 import { apportion } from './fractions.ts';

@@ -1,4 +1,4 @@
-/** Which store keeps the documents of this database: known by an id with which the store is marked. */
+/** The store that has the documents of this database, recognized by an id that is written into the store. */
 
 import { row } from '../../database/statement.ts';
 

@@ -1,4 +1,4 @@
-/** Records under the names that other systems read, in answers of the REST API and in what webhooks send. */
+/** Records with the property names of the REST API, for its answers and for webhooks. */
 
 import type { OfferPayload } from '../offers/offers.ts';
 

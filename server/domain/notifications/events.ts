@@ -1,4 +1,4 @@
-/** What happened and waits to be told, and what the clock brings: for the worker and the scheduled jobs (043_notifications.sql). */
+/** Queued events and due reminders, for the worker and the scheduled jobs that notify people (043_notifications.sql). */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { NotificationKind } from './kinds.ts';

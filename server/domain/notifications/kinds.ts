@@ -1,4 +1,4 @@
-/** What people hear of: every kind of notification with its words, the one place where they are worded. */
+/** Every kind of notification, with its wording for pages and mails. */
 
 /** How somebody hears of something: a mail at once or with those of the day, in the application only, or not. */
 export const deliveries = ['at_once', 'daily', 'app', 'off'] as const;

@@ -1,4 +1,4 @@
-/** What a person has heard of, as far as they may still open it, and how they choose to hear of it. */
+/** A person's notifications, as far as they may still open what they are about, and how they choose to be notified. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';

@@ -1,4 +1,4 @@
-/** Offers held against the books of their deal: what the caller may know of both, and nothing that follows from anything else. */
+/** Offers compared with the books of their deal, computed only from what the caller may see of both. */
 
 import { row, rows } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';

@@ -1,4 +1,4 @@
-/** The end of a brokerage: asked for by an admin or the operator, taken back meanwhile, and carried out when its time has come. */
+/** Deleting a brokerage: requested by an admin or the operator, cancelled before its day, or carried out on it. */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';

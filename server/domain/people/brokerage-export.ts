@@ -1,4 +1,4 @@
-/** What a brokerage has, table by table, as whoever asks may read it. */
+/** The data of a brokerage, table by table, as far as the caller may read it. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';

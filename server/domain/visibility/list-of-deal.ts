@@ -1,4 +1,4 @@
-/** Lists of what belongs to a deal, in pages that begin behind a given row, of which nothing is told to who does not see the deal. */
+/** Lists of a deal's records, in pages that begin after a given row. Who does not see the deal gets nothing. */
 
 import type { Place, Placed } from '../../database/paging.ts';
 import { mapped, rows, type Row, type Statement, type Value } from '../../database/statement.ts';

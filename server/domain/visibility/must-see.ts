@@ -1,4 +1,4 @@
-/** Guards that stand in front of what is done to a record. */
+/** Checks that run before a change of a record: the caller must be able to see it. */
 
 import { row, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';

@@ -1,4 +1,4 @@
-/** What a transaction is about: with it in the call that enters, the database looks at nothing of the caller's other deals. */
+/** The deal that a transaction is about: told to the database on entering, it keeps the policies from looking at the caller's other deals. */
 
 import { row, type Statement } from '../../database/statement.ts';
 

@@ -1,4 +1,4 @@
-/** Assistants on a deal: the person's own opt-in, and the switch by which a broker shuts writing off for everybody. */
+/** Assistants on a deal: the person's own opt-in, and the switch with which a broker turns writing off for everyone. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** The API keys of a brokerage, for its admins; each new token is in one answer alone. */
+/** The API keys of a brokerage, for its admins. Each new token is answered once. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';

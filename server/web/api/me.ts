@@ -1,4 +1,4 @@
-/** GET and PATCH /me: the person, what they are a member of, and what this installation has switched on. */
+/** GET and PATCH /me: the person, what they are a member of, and which features this installation has turned on. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** What a node presents to the database of the sessions that listen: `app.is_presented` looks them up in it. */
+/** The digests of the sessions that listen, as a node sends them to the database, where `app.is_presented` looks them up. */
 
 const width = 16;
 

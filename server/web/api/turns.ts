@@ -1,4 +1,4 @@
-/** Long work on what somebody uploaded, done in portions, so that requests of others are answered in between. */
+/** Splits long work on an upload into portions, so that other requests are answered in between. */
 
 import { setImmediate } from 'node:timers/promises';
 

@@ -1,4 +1,4 @@
-/** Runs statements about one record, which the person must see: what they do not see is as if it did not exist. */
+/** Runs statements about one record, which the person must be able to see: otherwise the answer is that of a record that does not exist. */
 
 import type { Context } from 'hono';
 import type { Services } from '../../services.ts';

@@ -1,4 +1,4 @@
-/** Reads that the server has asked to come again later: the page waits for them, and says so. */
+/** Counts the reads that the server has asked to be repeated later, so that the page says that it is waiting. */
 
 let waiting = 0;
 const listeners = new Set<() => void>();

@@ -5,7 +5,7 @@ import { CodeField } from './code-field.tsx';
 import { Field } from './field.tsx';
 import { PasswordInput } from './input.tsx';
 
-/** The form in which the person who is signed in shows once more that it is them: by the password, then by the code if one is owed. */
+/** The form with which a signed-in person confirms who they are: by password, then by code if a second factor is due. */
 export function useProof(onProven: () => unknown): {
   form: Form<{ password: string; code: string }>;
   field: ReactNode;

@@ -1,4 +1,4 @@
-/** What a view shows while it has nothing to show: loading, empty, failed. */
+/** What a view shows in place of its content: loading, empty, failed. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import { CloudOff, FileQuestion, RotateCw, type LucideIcon } from 'lucide-react';
 import type { ReactNode } from 'react';

@@ -28,9 +28,9 @@ export function ClientMenu({ client, onEdit }: ClientMenuProps) {
       () => toast(done),
       toastError,
     );
-  const switchOn = () =>
+  const turnOn = () =>
     turn.mutate({ id, disabled: false }, { onError: toastError, onSuccess: () => toast(`${name} is turned on`) });
-  const switchOff = () =>
+  const turnOff = () =>
     confirm(
       {
         title: `Turn off ${name}?`,
@@ -101,7 +101,7 @@ export function ClientMenu({ client, onEdit }: ClientMenuProps) {
               Stop sharing
             </MenuItem>
           )}
-          <MenuItem icon={<Power />} onSelect={disabled ? switchOn : switchOff}>
+          <MenuItem icon={<Power />} onSelect={disabled ? turnOn : turnOff}>
             {disabled ? 'Turn on' : 'Turn off'}
           </MenuItem>
           <MenuSeparator />

@@ -37,7 +37,7 @@ function WebhookMenu({ webhook, onOpen }: RowProps) {
   const confirm = useConfirm();
   const { id, state } = webhook;
   const name = nameOf(webhook);
-  const switchOn = () =>
+  const turnOn = () =>
     change.mutate({ id, state: 'on' }, { onError: toastError, onSuccess: () => toast(`${name} is turned on`) });
   return (
     <Menu trigger={<IconButton size="sm" label={`Actions for ${name}`} icon={<Ellipsis className="size-4.5" />} />}>
@@ -66,7 +66,7 @@ function WebhookMenu({ webhook, onOpen }: RowProps) {
         icon={<Power />}
         onSelect={() =>
           state === 'off'
-            ? switchOn()
+            ? turnOn()
             : confirm(
                 {
                   title: `Turn off ${name}?`,
