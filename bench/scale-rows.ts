@@ -4,6 +4,7 @@
  */
 
 import { keyScopes } from '../server/domain/clients/key-scopes.ts';
+import { writingTools } from '../server/tools/catalog/index.ts';
 
 /** A person whose calls are measured, and how many deals they are on. */
 export interface Person {
@@ -231,8 +232,7 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
   `select setval('vault.change_order', ${changesOf(`${deals} + ${dealsOfLarge} + 1`)})`,
   // For each, all that writing through tools needs on the first of their deals.
   `insert into tool_grants (user_id, client_id, tool)
-     select user_id, client_id, tool from bench.people, unnest('{svc_questions_create,svc_findings_create,svc_findings_comment,
-       svc_findings_update_status,svc_financing_source_create,svc_financing_source_update_status,svc_qoe_normalization_create}'::text[]) tool`,
+     select user_id, client_id, tool from bench.people, unnest('{${writingTools.join()}}'::text[]) tool`,
   // With the brokerage: the trigger would take it from the deals, which are loaded later.
   `insert into deal_opt_ins (user_id, deal_id, brokerage_id)
      select p.user_id, ${id('deal', 'first.n')}, ${id('brokerage', 'bench.brokerage_of(first.n)')} from bench.people p, lateral (select min(n) as n from bench.parts x where x.number = p.number) first
