@@ -1,12 +1,13 @@
-import { Ellipsis, Pencil, Power, Share2, Trash2, Unplug } from 'lucide-react';
+import { Ellipsis, Pencil, Share2, Unplug } from 'lucide-react';
 import { useMe } from '../../../api/me.ts';
 import { useClientActions } from '../../../api/settings.ts';
 import type { Client } from '../../../api/shapes.ts';
 import { IconButton } from '../../../components/button.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
-import { Menu, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
+import { Menu, MenuItem } from '../../../components/menu.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
+import { TurnOffOrDelete } from '../turn-off-or-delete.tsx';
 
 export interface ClientMenuProps {
   client: Client;
@@ -27,19 +28,6 @@ export function ClientMenu({ client, onEdit }: ClientMenuProps) {
     void withRecentSignIn(() => share.mutateAsync({ id, brokerage_id: brokerageId })).then(
       () => toast(done),
       toastError,
-    );
-  const turnOn = () =>
-    turn.mutate({ id, disabled: false }, { onError: toastError, onSuccess: () => toast(`${name} is turned on`) });
-  const turnOff = () =>
-    confirm(
-      {
-        title: `Turn off ${name}?`,
-        body: 'Everyone who connected it is disconnected at once. If you turn it on again, it has to be connected again.',
-        action: 'Turn off',
-        danger: true,
-        done: `${name} is turned off`,
-      },
-      () => turn.mutateAsync({ id, disabled: true }),
     );
   return (
     <Menu trigger={<IconButton size="sm" label={`Actions for ${name}`} icon={<Ellipsis className="size-4.5" />} />}>
@@ -101,28 +89,15 @@ export function ClientMenu({ client, onEdit }: ClientMenuProps) {
               Stop sharing
             </MenuItem>
           )}
-          <MenuItem icon={<Power />} onSelect={disabled ? turnOn : turnOff}>
-            {disabled ? 'Turn on' : 'Turn off'}
-          </MenuItem>
-          <MenuSeparator />
-          <MenuItem
-            danger
-            icon={<Trash2 />}
-            onSelect={() =>
-              confirm(
-                {
-                  title: `Delete ${name}?`,
-                  body: 'Everyone who connected it is disconnected at once. This cannot be undone.',
-                  action: 'Delete client',
-                  danger: true,
-                  done: `${name} is deleted`,
-                },
-                () => remove.mutateAsync(id),
-              )
-            }
-          >
-            Delete
-          </MenuItem>
+          <TurnOffOrDelete
+            name={name}
+            kind="client"
+            isOff={disabled}
+            whenOff="Everyone who connected it is disconnected at once. If you turn it on again, it has to be connected again."
+            whenDeleted="Everyone who connected it is disconnected at once."
+            turn={(on) => turn.mutateAsync({ id, disabled: !on })}
+            remove={() => remove.mutateAsync(id)}
+          />
         </>
       )}
     </Menu>

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { Ellipsis, FlaskConical, Pencil, Plus, Power, RefreshCw, Trash2, Webhook as WebhookIcon } from 'lucide-react';
+import { Ellipsis, FlaskConical, Pencil, Plus, RefreshCw, Webhook as WebhookIcon } from 'lucide-react';
 import { useState } from 'react';
 import { useBrokerage } from '../../../api/me.ts';
 import { useWebhookActions, webhooksQuery } from '../../../api/settings.ts';
@@ -8,8 +8,7 @@ import type { Id, Webhook, WebhookSecret } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
-import { useConfirm } from '../../../components/confirm-dialog.tsx';
-import { Menu, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
+import { Menu, MenuItem } from '../../../components/menu.tsx';
 import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
@@ -19,6 +18,7 @@ import { webhookStates } from '../../../lib/states.ts';
 import { paths } from '../../../paths.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
+import { TurnOffOrDelete } from '../turn-off-or-delete.tsx';
 import { DeliveriesDrawer } from './deliveries.tsx';
 import { AddDialog, EditDialog, nameOf, NewSecretDialog, RenewSecretDialog } from './dialogs.tsx';
 
@@ -34,11 +34,8 @@ interface RowProps {
 
 function WebhookMenu({ webhook, onOpen }: RowProps) {
   const { change, remove, test } = useWebhookActions();
-  const confirm = useConfirm();
   const { id, state } = webhook;
   const name = nameOf(webhook);
-  const turnOn = () =>
-    change.mutate({ id, state: 'on' }, { onError: toastError, onSuccess: () => toast(`${name} is turned on`) });
   return (
     <Menu trigger={<IconButton size="sm" label={`Actions for ${name}`} icon={<Ellipsis className="size-4.5" />} />}>
       <MenuItem
@@ -62,44 +59,15 @@ function WebhookMenu({ webhook, onOpen }: RowProps) {
       <MenuItem icon={<RefreshCw />} onSelect={() => onOpen({ kind: 'renew', webhook })}>
         Renew secret
       </MenuItem>
-      <MenuItem
-        icon={<Power />}
-        onSelect={() =>
-          state === 'off'
-            ? turnOn()
-            : confirm(
-                {
-                  title: `Turn off ${name}?`,
-                  body: 'Nothing is sent until it is on again. Changes in the meantime are kept for 30 days and sent then.',
-                  action: 'Turn off',
-                  danger: true,
-                  done: `${name} is turned off`,
-                },
-                () => change.mutateAsync({ id, state: 'off' }),
-              )
-        }
-      >
-        {state === 'off' ? 'Turn on' : 'Turn off'}
-      </MenuItem>
-      <MenuSeparator />
-      <MenuItem
-        danger
-        icon={<Trash2 />}
-        onSelect={() =>
-          confirm(
-            {
-              title: `Delete ${name}?`,
-              body: 'Nothing more is sent there, and the log of its deliveries is deleted. This cannot be undone.',
-              action: 'Delete webhook',
-              danger: true,
-              done: `${name} is deleted`,
-            },
-            () => remove.mutateAsync(id),
-          )
-        }
-      >
-        Delete
-      </MenuItem>
+      <TurnOffOrDelete
+        name={name}
+        kind="webhook"
+        isOff={state === 'off'}
+        whenOff="Nothing is sent until it is on again. Changes in the meantime are kept for 30 days and sent then."
+        whenDeleted="Nothing more is sent there, and the log of its deliveries is deleted."
+        turn={(on) => change.mutateAsync({ id, state: on ? 'on' : 'off' })}
+        remove={() => remove.mutateAsync(id)}
+      />
     </Menu>
   );
 }
