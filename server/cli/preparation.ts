@@ -6,6 +6,7 @@ import { checkStore } from '../documents/one-store.ts';
 import { checkSecrets } from '../domain/accounts/sealed-secrets.ts';
 import type { Logger } from '../log.ts';
 import type { CoreServices } from '../services.ts';
+import type { Observation } from './observation.ts';
 import { buildWeb, needsBuild } from './web-build.ts';
 
 export interface Running {
@@ -20,6 +21,17 @@ export interface Running {
 
 /** What is done between the opening of the database and the first answer. */
 export type Prepare = (services: CoreServices, connections: Connections) => Promise<void>;
+
+/**
+ * Starts the server. Rejects, with everything closed again, when something is not as it must be, and when `signal`
+ * asks to stop before it is ready.
+ */
+export type Start = (
+  config: Config,
+  observation: Observation,
+  prepare: Prepare,
+  signal: AbortSignal,
+) => Promise<Running>;
 
 /** What a start has to hand: the migrated database, what is to be closed, last first, and what does that, once. */
 interface Opened {

@@ -3,23 +3,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createApp } from '../app.ts';
 import { startBackground } from '../background.ts';
-import { settled, type Config } from '../config.ts';
+import { settled } from '../config.ts';
 import { openServices } from '../services.ts';
 import { listen } from './listen.ts';
-import type { Observation } from './observation.ts';
-import { makeReady, opening, opensPortFirst, type Prepare, type Running } from './preparation.ts';
+import { makeReady, opening, opensPortFirst, type Start } from './preparation.ts';
 
-/**
- * Starts the server. Rejects, with everything closed again, when something is not as it must be, and when `signal`
- * asks to stop before it is ready.
- */
-export function start(
-  config: Config,
-  { log, tracing }: Observation,
-  prepare: Prepare,
-  signal: AbortSignal,
-): Promise<Running> {
-  return opening(config, log, signal, async ({ connections, closers, stop }) => {
+/** Starts the server in this process. */
+export const start: Start = (config, { log, tracing }, prepare, signal) =>
+  opening(config, log, signal, async ({ connections, closers, stop }) => {
     let listener = opensPortFirst(config) ? await listen(config.host, config.port) : null;
     closers.push(async () => listener?.close(config.shutdownSeconds));
     const port = listener?.port ?? config.port;
@@ -42,4 +33,3 @@ export function start(
     };
     return { services, died: connections.died, drain, stop };
   });
-}

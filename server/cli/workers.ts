@@ -11,8 +11,7 @@ import { settled, type Config } from '../config.ts';
 import type { Logger } from '../log.ts';
 import { openMeasures, type Measures } from '../measures.ts';
 import { openCoreServices } from '../services.ts';
-import { makeReady, opening, opensPortFirst, type Prepare, type Running } from './preparation.ts';
-import type { Observation } from './observation.ts';
+import { makeReady, opening, opensPortFirst, type Start } from './preparation.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
 
 /** Workers cannot be started, or do not stay; the message says why. */
@@ -237,14 +236,9 @@ const aborted = (signal: AbortSignal): Promise<string> =>
     else signal.addEventListener('abort', say, { once: true });
   });
 
-/** As {@link import('./serve.ts').start}, with `config.workers` processes that answer. */
-export function startWorkers(
-  config: Config,
-  { log, tracing }: Observation,
-  prepare: Prepare,
-  signal: AbortSignal,
-): Promise<Running> {
-  return opening(config, log, signal, async ({ connections, closers, stop }) => {
+/** Starts the server, with `config.workers` processes that answer. */
+export const startWorkers: Start = (config, { log, tracing }, prepare, signal) =>
+  opening(config, log, signal, async ({ connections, closers, stop }) => {
     const measures = openMeasures();
     const open = (first: 'listening' | 'answering') =>
       openWorkers(config, connections.server, log, measures, signal, first);
@@ -266,4 +260,3 @@ export function startWorkers(
     };
     return { services, died: Promise.race([connections.died, workers.failed]), drain, stop };
   });
-}
