@@ -72,6 +72,15 @@ const cfr = (section: string): string => `https://www.ecfr.gov/current/title-13/
 /** SOP 50 10 8 is in force from this day on, SOP 50 10 8.1 from the other. */
 const [since8, since81]: readonly [Day, Day] = ['2025-06-01', '2026-10-01'];
 
+/** Where the rules of SOP 50 10 8.1 are. */
+const inAppendix15 = {
+  citation: 'SOP 50 10 8.1, Appendix 15',
+  source: sop81,
+  sureness: 'told',
+  effective: since81,
+  superseded: null,
+} as const;
+
 const met = (why: string): SbaResult => ({ result: 'met', why });
 const notMet = (why: string, by: string): SbaResult => ({ result: 'not_met', why, by });
 const ask = (question: string): SbaResult => ({ result: 'ask', ask: question });
@@ -242,11 +251,7 @@ export const sbaRules: readonly SbaRule[] = [
   {
     id: 'equity',
     rule: 'For an initial acquisition, at least 10% of the total project cost is equity; the lender may not go below it.',
-    citation: 'SOP 50 10 8.1, Appendix 15',
-    source: sop81,
-    sureness: 'told',
-    effective: since81,
-    superseded: null,
+    ...inAppendix15,
     needs: ['project_cost', 'equity', 'seller_note', 'full_standby'],
     judge: judgeEquity,
   },
@@ -299,11 +304,7 @@ export const sbaRules: readonly SbaRule[] = [
   {
     id: 'coverage',
     rule: 'For an initial acquisition, EBITDA of the past covers the debt at least 1.25 times; projections do not count.',
-    citation: 'SOP 50 10 8.1, Appendix 15',
-    source: sop81,
-    sureness: 'told',
-    effective: since81,
-    superseded: null,
+    ...inAppendix15,
     needs: ['coverage'],
     judge: covers('1.25'),
   },
@@ -325,11 +326,7 @@ export const sbaRules: readonly SbaRule[] = [
   {
     id: 'seller_stays',
     rule: 'Where an owner stays, the purchase is an owner buyout: at least one original owner remains and guarantees the loan.',
-    citation: 'SOP 50 10 8.1, Appendix 15',
-    source: sop81,
-    sureness: 'told',
-    effective: since81,
-    superseded: null,
+    ...inAppendix15,
     needs: ['rollover'],
     judge: (facts) =>
       keepsShare(facts)
@@ -341,11 +338,7 @@ export const sbaRules: readonly SbaRule[] = [
   {
     id: 'valuation',
     rule: 'Above a price of $350,000 the business is valued by an independent qualified source.',
-    citation: 'SOP 50 10 8.1, Appendix 15',
-    source: sop81,
-    sureness: 'told',
-    effective: since81,
-    superseded: null,
+    ...inAppendix15,
     needs: ['price'],
     judge: forPrices(
       (price) => !atMost(price, smallPrice),
@@ -355,11 +348,7 @@ export const sbaRules: readonly SbaRule[] = [
   {
     id: 'quality_of_earnings',
     rule: 'From a price of $3,000,000 on, the lender orders an independent quality of earnings report.',
-    citation: 'SOP 50 10 8.1, Appendix 15',
-    source: sop81,
-    sureness: 'told',
-    effective: since81,
-    superseded: null,
+    ...inAppendix15,
     needs: ['price'],
     judge: forPrices(
       (price) => atMost(largePrice, price),

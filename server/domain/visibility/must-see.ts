@@ -2,21 +2,9 @@
 
 import { row, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
+import { dealTables } from './within.ts';
 
-const tables = [
-  'brokerages',
-  'connected_clients',
-  'deals',
-  'participants',
-  'ndas',
-  'offers',
-  'closing_conditions',
-  'questions',
-  'qoe_checklist',
-  'normalizations',
-  'findings',
-  'financing_sources',
-] as const;
+const tables = ['brokerages', 'connected_clients', ...dealTables] as const;
 
 const guards = new Map(
   tables.map((table) => [
