@@ -26,7 +26,13 @@ export async function writers(): Promise<number[]> {
 export const noWriters = () => vi.waitFor(async () => expect(await writers()).toEqual([]), 25_000);
 
 export async function endWriters(): Promise<void> {
-  for (const pid of await writers()) process.kill(pid, 'SIGKILL');
+  for (const pid of await writers())
+    try {
+      process.kill(pid, 'SIGKILL');
+    } catch (error) {
+      // It may have ended by itself meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
   await noWriters();
 }
 

@@ -305,7 +305,16 @@ describe('what was written before', () => {
     expect(text).toMatch(/EBITDA [0-9]/);
     expect((await printedOf(own.bytes)).text).not.toMatch(/EBITDA [0-9]/);
     for (const { id, name } of names) await service.sql('update users set name = $2 where id = $1', [id, name]);
-    expect(await again('broker', 'pdf')).toBeNull();
+    // Of the admin a report tells the name alone.
+    expect((await ask('admin')).status).toBe(200);
+    const { user_id } = service.demo.people.admin;
+    await service.sql(`update users set name = 'Another Name' where id = $1`, [user_id]);
+    expect(await again('admin')).toBeNull();
+    await service.sql('update users set name = $2 where id = $1', [
+      user_id,
+      names.find(({ id }) => id === user_id)?.name,
+    ]);
+    expect((await again('admin'))?.status).toBe(200);
   }, 60_000);
 
   test('is given to nobody who may see less than before', async () => {
