@@ -3907,12 +3907,15 @@ CREATE OR REPLACE FUNCTION app.brokerages_of_deals()
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
+  identity constant text := app.identity();
   me constant uuid := app.user_id();
-  barred constant uuid[] := app.barred_in(app.identity());
+  barred constant uuid[] := app.barred_in(identity);
   narrowed constant uuid := app.narrowed_to();
 begin
   if current_setting('dealkeep.identity', true) like ',%' then
-    return array_remove(array[nullif(split_part(app.identity(), ',', 4), '')::uuid], null);
+    return array_remove(array[nullif(split_part(identity, ',', 4), '')::uuid], null);
+  elsif narrowed is not null then
+    return array(select d.organization_id from public.deals d where d.id = narrowed and split_part(identity, ',', 12) <> '');
   end if;
   return array(
     select distinct d.organization_id from app.own_parts(me, barred, narrowed) p
@@ -14314,3 +14317,4 @@ $function$;
 -- ec07f9e735daf3c55d6933d757a36255036fc9382d4dfa086040dce48f4bc9df  194_documents_by_deals_of_people.sql
 -- a04e0af35cdb6d965a6b11c404d03c2d93431df6e268188ed64e1374a66f52b3  194_rows_that_go_with_parts.sql
 -- efb8518123171d6b102c4916340332d2c8905794337322fd7eb716bda1058cc7  195_locks_in_order.sql
+-- efa0f68d5df45793a4d7ab5da6043b08a8b626922dfb7deed8d8708d5ed17c83  196_brokerage_of_one_deal.sql

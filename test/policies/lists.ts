@@ -632,6 +632,20 @@ checkNarrowed(
   narrowedMoments,
 );
 
+checkNarrowed(
+  'narrowed to each deal, app.brokerages_of_deals has its brokerage for whoever takes part in it as far as row-level security shows',
+  `select unnest(app.brokerages_of_deals()) as id`,
+  `select d.organization_id as id from deals d where d.id = $1
+     and exists (select from participants p where p.deal_id = d.id and p.user_id = (select app.user_id()) and p.status = 'active'
+       and (p.advises is null or exists (select from participants a where a.id = p.advises and a.status = 'active')))`,
+  {
+    ...narrowedMoments,
+    'when those who are advised have left': [
+      `update participants set status = 'removed' where status = 'active' and id in (select advises from participants)`,
+    ],
+  },
+);
+
 // All of them of each deal, as most of the time would go into entering there.
 compare(
   'narrowed to each deal, what functions tell of it is what row-level security shows',

@@ -193,7 +193,10 @@ check('who takes themself off the deal to which they are narrowed sees it no mor
   await taken(stage, async () => {
     await enterWithin(stage, 'broker', scene.deal);
     const leave = `update participants set status = 'removed' where id = $1 returning 1`;
+    const ofDeals = async () => (await server.query(`select app.brokerages_of_deals() as found`)).rows[0]?.found;
+    assert.deepEqual(await ofDeals(), [scene.brokerage]);
     assert.equal((await server.query(leave, [scene.participants['broker']])).rowCount, 1);
+    assert.deepEqual(await ofDeals(), []);
     assert.equal((await server.query('select id from deals')).rowCount, 0);
     assert.equal((await server.query('select id from participants')).rowCount, 0);
     assert.equal((await server.query('select id from deals where id = app.seen_deal($1)', [scene.deal])).rowCount, 0);
