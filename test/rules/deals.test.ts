@@ -9,10 +9,13 @@ const day = 86_400_000;
 let service: TestService;
 let scene: Scene;
 let owner: pg.Client;
+/** Kept open between statements: each connection would read the catalog and plan the policies anew. */
+let connections: pg.Pool;
 
 beforeAll(async () => {
   service = await openService();
   owner = await connect(service.connections.owner);
+  connections = new pg.Pool(service.connections.server);
   scene = await setScene(owner);
   await owner.query(`
     create function app.enter_as(user_id uuid) returns void
@@ -21,6 +24,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await owner?.end();
+  await connections?.end();
   await service?.close();
 });
 
@@ -28,16 +32,19 @@ type Rows = Record<string, unknown>[];
 
 /** Runs one statement as the person, for good, at the test's time. */
 async function as(person: string, text: string, values: unknown[] = []): Promise<Rows> {
-  const server = await connect(service.connections.server);
+  const client = await connections.connect();
   try {
-    await server.query('begin');
-    await server.query(`select set_config('dealkeep.now', $1, true)`, [service.clock.now().toISOString()]);
-    await server.query('select app.enter_as($1)', [scene.people[person]]);
-    const { rows } = await server.query(text, values);
-    await server.query('commit');
+    await client.query('begin');
+    await client.query(`select set_config('dealkeep.now', $1, true)`, [service.clock.now().toISOString()]);
+    await client.query('select app.enter_as($1)', [scene.people[person]]);
+    const { rows } = await client.query(text, values);
+    await client.query('commit');
     return rows;
+  } catch (error) {
+    await client.query('rollback');
+    throw error;
   } finally {
-    await server.end();
+    client.release();
   }
 }
 
