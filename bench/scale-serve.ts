@@ -27,7 +27,7 @@ const text = [
   '',
   `the service on it  DATABASE_URL=<as the server> BASE_URL=${baseUrl} PORT=${new URL(baseUrl).port} DATA_DIR=<an empty directory> npm start`,
   `  pages: Cookie: dealkeep=<session>   tools: Authorization: Bearer <access token>   REST: Authorization: Bearer <key>`,
-  `  in SQL: begin; select * from app.enter_with_session(sha256('<session>'));  or  app.enter_with_access_token(…)`,
+  `  in SQL: begin; select * from app.enter_with_session(sha256('<session>'));  or  select app.enter_with_token(…)`,
   '',
   ...people.flatMap(({ name, user_id, email, brokerage_id, session_token, access_token, deal_id }) => [
     name,

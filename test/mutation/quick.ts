@@ -7,6 +7,7 @@ import { circumventions } from '../policies/circumvention.ts';
 import { readExpectations, type Expectation } from '../policies/expectations.ts';
 import { callers, connect, type Check, type Stage } from '../policies/scene.ts';
 import { keyChecks } from '../policies/keys.ts';
+import { enteringChecks } from '../policies/entering.ts';
 import { listChecks } from '../policies/lists.ts';
 import { narrowingChecks } from '../policies/narrowing.ts';
 import { notifiedChecks } from '../policies/notified.ts';
@@ -60,6 +61,7 @@ function* inOrder(mutant: Mutant): Generator<Check> {
   yield* cellChecks;
   if (!ownersFirst) yield* catalogueChecks;
   yield* listChecks;
+  yield* enteringChecks;
   yield* notifiedChecks;
   yield* narrowingChecks;
   yield* keyChecks;
@@ -72,7 +74,7 @@ function* inOrder(mutant: Mutant): Generator<Check> {
 const leavesNothing = new Set([
   'visibility',
   'additions',
-  ...[...narrowingChecks, ...keyChecks, ...listChecks, ...triggerChecks].map(({ title }) => title),
+  ...[...narrowingChecks, ...keyChecks, ...listChecks, ...enteringChecks, ...triggerChecks].map(({ title }) => title),
 ]);
 
 const cellsOf = ({ tables }: Mutant): Expectation[] => page.records.filter(({ table }) => tables.includes(table));

@@ -288,6 +288,7 @@ const forEarlierNodes: readonly string[] = [
   'books_of',
   'brokerage_named',
   'deal_in_sight',
+  'enter_with_access_token',
 ];
 
 /** What the server's own code sends, as one text. */

@@ -610,9 +610,9 @@ checkNarrowed(
 );
 
 /** Of the statement that enters with the token of the caller, who has entered by it from then on. */
-const told = (what: string): string => `(select t.told from app.enter_with_access_token(
-     decode(nullif(current_setting('dealkeep.token', true), ''), 'hex'), 'https://tools.example', 'deals', $1, null, null, null, null, null, ${what}) t
-   where t.told is not null)`;
+const told = (what: string): string => `(select t.entered -> 8 as told from (select app.enter_with_token(
+     decode(nullif(current_setting('dealkeep.token', true), ''), 'hex'), 'https://tools.example', 'deals', $1, tells => ${what}) as entered offset 0) t
+   where t.entered ->> 8 is not null)`;
 
 checkNarrowed(
   'who enters with a token is told of the deal what app.deal_in_sight tells',
@@ -625,7 +625,7 @@ checkNarrowed(
 
 checkNarrowed(
   'who enters with a token is told of the offers and the books what app.offers_in_sight and app.books_in_sight tell',
-  `select (t.told -> 0)::jsonb as offers, t.told ->> 1 as digest from ${told(`'offers', 3, 2`)} t`,
+  `select (t.told -> 0)::jsonb as offers, t.told ->> 1 as digest from ${told(`'offers', most_uploads => 3, most_adjustments => 2`)} t`,
   `select coalesce((select jsonb_agg(jsonb_build_array(s.id, s.buyer_user_id, s.revision_number, s.is_current, s.submitted_at::text, s.payload,
        case when s.is_current then s.buyer end) order by s.submitted_at desc, s.id desc) from app.offers_in_sight($1) s), 'null') as offers, b.digest
    from app.books_in_sight($1, 3, 2) b`,

@@ -10,6 +10,7 @@ import {
   addToken,
   insert,
   insertAll,
+  send,
   type FullDeal,
   type Role,
 } from './scene.ts';
@@ -295,4 +296,27 @@ test('a person removed from a deal, or from the brokerage, sees that with the ne
     expect(await asking(service, { token }).ok('svc_deals_get', deal)).toEqual({ deal: null, participants: [] });
     expect(await asking(service, { token }).rows('svc_deals_list')).toEqual([]);
   }
+});
+
+test('a client of a brokerage tells who is no member of it, or no longer, nothing of a deal of theirs', async () => {
+  const own = await addFullDeal(service);
+  const { userId } = own.people.seller;
+  const brokerage_id = await addBrokerage(service);
+  const creator = await addPerson(service, 'Its creator');
+  await insert(service, 'members', { brokerage_id, user_id: creator, role: 'admin' });
+  const redirect_uris = ['https://client.example/callback'];
+  const values = { created_by: creator, brokerage_id, name: 'An assistant', redirect_uris };
+  const { token } = await addToken(service, userId, { clientId: await insert(service, 'connected_clients', values) });
+  const called = async () => {
+    const params = { name: 'svc_deals_get', arguments: { deal_id: own.deal } };
+    return (await send(service, token, { jsonrpc: '2.0', id: 1, method: 'tools/call', params })).status;
+  };
+  expect(await called()).toBe(401);
+  await insert(service, 'members', { brokerage_id, user_id: userId, role: 'staff' });
+  expect(await called()).toBe(200);
+  // A trigger revokes the token too, but each call asks for itself.
+  await service.sql('alter table members disable trigger user');
+  await service.sql(`update members set status = 'removed' where user_id = $1`, [userId]);
+  await service.sql('alter table members enable trigger user');
+  expect(await called()).toBe(401);
 });

@@ -359,7 +359,7 @@ describe('an admin who takes part in none of the deals of their brokerage', () =
         return rows[0]?.n ?? NaN;
       };
       await client.query('begin');
-      await client.query('select app.enter_with_access_token($1, $2)', [
+      await client.query('select app.enter_with_token($1, $2)', [
         digestOf(admin.token),
         canonicalResource(service.config.baseUrl),
       ]);

@@ -2,6 +2,7 @@
 
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import { entering, mapped, row, type Statement, type Value } from '../../database/statement.ts';
+import { timestamp } from '../../database/types.ts';
 import { uuidV7 } from '../../database/uuid.ts';
 import type { Scope } from './connected-clients.ts';
 import type { Origin } from '../audit/audited.ts';
@@ -166,15 +167,37 @@ export interface TokenCaller {
   deal_role: string | null;
 }
 
-const callerFields = 'user_id, client_id, client_name, family_id, scopes, expires_at, user_name, deal_role';
-const enter = row<TokenCaller>(
-  'enter_with_access_token',
-  `select ${callerFields} from app.enter_with_access_token($1, $2, $3, $4)`,
-);
-const enterForTool = row<TokenCaller>(
-  'enter_to_call_tool',
-  `select ${callerFields}, app.check_second_factor() from app.enter_with_access_token($1, $2, $3, $4)`,
-);
+/** What app.enter_with_token() finds, in its order. */
+interface Entered {
+  readonly entered: readonly [
+    userId: string,
+    clientId: string,
+    clientName: string,
+    familyId: string,
+    scopes: Scope[],
+    expiresAt: string,
+    userName: string,
+    dealRole: string | null,
+    told: unknown,
+  ];
+}
+
+// A row says that somebody entered.
+const entry = (name: string, parameters: string, also = '') =>
+  row<Entered>(
+    name,
+    `select e.entered${also} from (select app.enter_with_token(${parameters}) as entered offset 0) e where e.entered is not null`,
+  );
+
+function callerOf(found: Entered | null): TokenCaller | null {
+  if (found === null) return null;
+  const [user_id, client_id, client_name, family_id, scopes, expires, user_name, deal_role] = found.entered;
+  const expires_at = timestamp(expires);
+  return { user_id, client_id, client_name, family_id, scopes, expires_at, user_name, deal_role };
+}
+
+const enter = entry('enter_with_token', '$1, $2, $3, $4');
+const enterForTool = entry('enter_to_call_tool', '$1, $2, $3, $4', ', app.check_second_factor()');
 
 /**
  * Enters as the person and client of the access token with this digest, for the rest of the transaction; null when the
@@ -185,12 +208,10 @@ export const enterWithAccessToken = (
   digest: Buffer,
   resource: string,
   within: Within | null = null,
-): Statement<TokenCaller | null> => entering(digest, enter(digest, resource, within?.table, within?.id));
+): Statement<TokenCaller | null> =>
+  entering(digest, mapped(enter(digest, resource, within?.table, within?.id), callerOf));
 
-const enterForReading = row<TokenCaller>(
-  'enter_to_read',
-  `select ${callerFields} from app.enter_with_access_token($1, $2, $3, $4, $5, $6, $7, $8, $9, record_id => $10)`,
-);
+const enterForReading = entry('enter_to_read', '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10');
 
 /** A call of a tool that reads, for the audit trail. */
 export interface ToolRead {
@@ -219,7 +240,8 @@ export const enterToCallTool = (
   digest: Buffer,
   resource: string,
   within: Within | null,
-): Statement<TokenCaller | null> => entering(digest, enterForTool(digest, resource, within?.table, within?.id));
+): Statement<TokenCaller | null> =>
+  entering(digest, mapped(enterForTool(digest, resource, within?.table, within?.id), callerOf));
 
 /**
  * The same in front of the work of a tool that reads. It leaves the record of a call that succeeds, which is undone with the
@@ -231,7 +253,7 @@ export const enterToRead = (
   within: Within | null,
   read: ToolRead,
 ): Statement<TokenCaller | null> =>
-  entering(digest, enterForReading(digest, resource, within?.table, within?.id, ...recordOf(read)));
+  entering(digest, mapped(enterForReading(digest, resource, within?.table, within?.id, ...recordOf(read)), callerOf));
 
 /** A call of a tool that reads, entered and answered by one statement. */
 export interface Told<T> {
@@ -245,23 +267,19 @@ export interface Told<T> {
 }
 
 /**
- * Declares what `what`, in SQL the parameters `tells` and those after it of app.enter_with_access_token(), tells about the one deal of a
- * call; it may name `value` as $11. `read` makes the answer of its JSON, which is null for who sees no such deal.
+ * Declares what `what`, in SQL the parameters `tells` and those after it of app.enter_with_token(), tells about the one deal of a
+ * call; it may name `value` as $11. `read` makes the answer of that JSON (`J`), which is null for who sees no such deal.
  */
-export function telling(name: string, what: string): <T>(read: (json: string | null) => T, value?: Value) => Told<T> {
-  const enterToTell = row<TokenCaller & { told: string | null }>(
-    `enter_to_tell_${name}`,
-    `select ${callerFields}, told::text from app.enter_with_access_token($1, $2, $3, $4, $5, $6, $7, $8, $9, ${what}, record_id => $10)`,
-  );
+export function telling<J>(name: string, what: string): <T>(read: (told: J | null) => T, value?: Value) => Told<T> {
+  const enterToTell = entry(`enter_to_tell_${name}`, `$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ${what}`);
   return (read, value) => ({
     enter: (digest, resource, within, called) => {
       const given = [...recordOf(called), ...(value === undefined ? [] : [value])];
       const entered = entering(digest, enterToTell(digest, resource, within?.table, within?.id, ...given));
-      return mapped(entered, (found) => {
-        if (found === null) return { caller: null, told: read(null) };
-        const { told, ...caller } = found;
-        return { caller, told: read(told) };
-      });
+      return mapped(entered, (found) => ({
+        caller: callerOf(found),
+        told: read((found?.entered[8] ?? null) as J | null),
+      }));
     },
   });
 }

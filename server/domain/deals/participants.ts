@@ -125,14 +125,12 @@ type ToldDeal = [
 const timeOf = (told: Time): Time => told && timestamp(told);
 
 /** The deal that a call of a tool is about, with its people, told by the statement that enters; null when the caller sees no such deal. */
-export const dealTold: Told<[DealWithPeople | null]> = telling(
+export const dealTold: Told<[DealWithPeople | null]> = telling<ToldDeal>(
   'deal',
   `'deal'`,
-)((json) => {
-  if (json === null) return [null];
-  const [id, title, state, organization_id, buyer, granted, ends, closed, created, updated, people] = JSON.parse(
-    json,
-  ) as ToldDeal;
+)((told) => {
+  if (told === null) return [null];
+  const [id, title, state, organization_id, buyer, granted, ends, closed, created, updated, people] = told;
   const deal = {
     id,
     title,

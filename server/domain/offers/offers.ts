@@ -101,16 +101,18 @@ export function offers(dealId: string): Statement<ListedOffer[]> {
 type ToldOffer = [string, string, number, boolean, string, payload: string, buyer: Mentioned | null];
 type ToldOffers = [offers: ToldOffer[] | null, digest: string | null, now: string];
 
-const enterToTell = telling('offers', `'offers', ${mostRows.uploads}, ${mostRows.adjustments}, $11`);
+const enterToTell = telling<ToldOffers | false>(
+  'offers',
+  `'offers', ${mostRows.uploads}, ${mostRows.adjustments}, $11`,
+);
 
 /** The same and {@link booksOf} that deal, told by the statement that enters; null, and without a record of the call, where the node does not hold the books. */
 export function offersTold(dealId: string): Told<[ListedOffer[], Books] | null> {
   const { held, take } = holdings(dealId);
   return enterToTell(
-    (json) => {
-      if (json === null) return [[], noBooks];
-      const found = JSON.parse(json) as ToldOffers | null;
-      if (found === null) return null;
+    (found) => {
+      if (found === null) return [[], noBooks];
+      if (found === false) return null;
       const [told, digest, now] = found;
       const buyers = new Map((told ?? []).flatMap(([, buyer, , , , , person]) => (person ? [[buyer, person]] : [])));
       const toldAt = timestamp(now);
