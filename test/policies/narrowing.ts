@@ -30,9 +30,9 @@ async function tablesOfDeals(owner: pg.Client): Promise<{ table: string; of: str
   return rows;
 }
 
-/** The rows that whoever has entered sees, by table and deal. */
+/** The rows that whoever has entered sees, by table and deal. Planned once: most of the time would go into that. */
 async function seen({ server }: Stage, text: string): Promise<Map<string, string>> {
-  const { rows } = await server.query<{ place: string; rows: string }>(text);
+  const { rows } = await server.query<{ place: string; rows: string }>({ name: 'rows by deal', text });
   return new Map(rows.map(({ place, rows: found }) => [place, found]));
 }
 
@@ -97,12 +97,13 @@ check(
       for (const { id: deal } of deals)
         await taken(stage, async () => {
           await enterWithin(stage, caller, deal);
-          const { rows } = await server.query<{ told: object | null; shown: object | null }>(
-            `select app.people_on_deal($1) as told,
+          const { rows } = await server.query<{ told: object | null; shown: object | null }>({
+            name: 'people by deal',
+            text: `select app.people_on_deal($1) as told,
              (select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role)) from participants p join users u on u.id = p.user_id
               where p.deal_id = $1 and p.joined_at is not null) as shown`,
-            [deal],
-          );
+            values: [deal],
+          });
           // It is for people: an API key is told the ids alone.
           assert.deepEqual(rows[0]?.told, caller === 'API key' ? null : rows[0]?.shown, `${caller}: ${deal}`);
           named += rows[0]?.told ? 1 : 0;

@@ -35,6 +35,8 @@ const moments: Readonly<Record<string, string>> = {
   'with questions that are rejected': `update questions set status = 'rejected' where status = 'pending_broker_review'`,
 };
 
+// Statements have names here so that each is planned once: most of the time would go into that.
+
 /** For each record of a jsonb array whether whoever asks selects it. */
 const selected = `select jsonb_object_agg(t.name, case t.of_table
     ${Object.entries(tables)
@@ -112,7 +114,7 @@ export const notifiedChecks: Check[] = [
               `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public', true)`,
             );
             await enter(stage, caller);
-            const seen = await server.query(selected, [asJson]);
+            const seen = await server.query({ name: 'selected', text: selected, values: [asJson] });
             assert.deepEqual(told.rows[0].told, seen.rows[0].seen, `${caller}, ${moment}`);
           } finally {
             await server.query('rollback');
@@ -167,33 +169,37 @@ export const notifiedChecks: Check[] = [
               `select set_config('dealkeep.identity', '', true), set_config('search_path', 'public', true)`,
             );
             await server.query('select app.enter_as($1, null, null)', [scene.people[caller]]);
-            const seen = await server.query(
-              `select r.${key} as id from ${table} r where r.${key} = any ($1) and r.deal_id in (
+            const seen = await server.query({
+              name: `seen of ${table}`,
+              text: `select r.${key} as id from ${table} r where r.${key} = any ($1) and r.deal_id in (
                  select p.deal_id from participants p
                  where p.user_id = app.user_id() and p.status = 'active' and p.role <> 'broker')`,
-              [ids],
-            );
+              values: [ids],
+            });
             const sorted = (found: pg.QueryResult) => found.rows.map(({ id }) => String(id)).toSorted();
             assert.deepEqual(sorted(listed), sorted(seen), `${caller}, ${moment}: ${table}`);
             shown += listed.rows.length;
             await server.query('rollback to caller');
             for (const deal of [scene.deal, scene.idle]) {
               await server.query('select app.enter_within($1, $2)', [scene.people[caller], deal]);
-              const ofOthers = await server.query(
-                `select h.id from app.home(true) h where h.part = 'activity' and not h.is_own`,
-              );
+              const ofOthers = await server.query({
+                name: 'of others',
+                text: `select h.id from app.home(true) h where h.part = 'activity' and not h.is_own`,
+              });
               assert.deepEqual(ofOthers.rows, [], `${caller}, within a deal: what others did on all of theirs`);
-              const onDeal = await server.query(
-                `select subject_id as id from app.deal_activity_in_sight($1, null, null, 200)
+              const onDeal = await server.query({
+                name: 'on the deal',
+                text: `select subject_id as id from app.deal_activity_in_sight($1, null, null, 200)
                  where action = $2 and at > app.now() - interval '30 days'`,
-                [deal, action],
-              );
-              const seenThere = await server.query(
-                `select r.${key} as id from ${table} r where r.${key} = any ($1) and r.deal_id = $2
+                values: [deal, action],
+              });
+              const seenThere = await server.query({
+                name: `seen there of ${table}`,
+                text: `select r.${key} as id from ${table} r where r.${key} = any ($1) and r.deal_id = $2
                    and r.deal_id <> all (app.deals_acting_as('broker'))
                    and not exists (select from deals d where d.id = r.deal_id and d.organization_id = any (app.brokerages_as('admin')))`,
-                [ids, deal],
-              );
+                values: [ids, deal],
+              });
               assert.deepEqual(sorted(onDeal), sorted(seenThere), `${caller}, within the deal: ${table}`);
               shown += onDeal.rows.length;
               await server.query('rollback to caller');
@@ -238,8 +244,12 @@ export const notifiedChecks: Check[] = [
             const rows = await server.query('select app.as_owner($1, $2) as kept', [kept, person]);
             await server.query('select app.enter_through($1, null, null, $2)', [person, barred]);
             const list = ownNotifications(null, 100);
-            const shown = await server.query(list.text, [...list.values]);
-            const byPolicies = await server.query(lookedUp, [JSON.stringify(rows.rows[0].kept)]);
+            const shown = await server.query({ name: 'listed', text: list.text, values: [...list.values] });
+            const byPolicies = await server.query({
+              name: 'looked up',
+              text: lookedUp,
+              values: [JSON.stringify(rows.rows[0].kept)],
+            });
             const told = `${caller}${barred.length > 0 ? ', kept out' : ''}`;
             assert.deepEqual(shown.rows, byPolicies.rows, told);
             named += byPolicies.rows.filter((row) => row.subject_name !== null && row.actor_name !== null).length;
