@@ -53,7 +53,7 @@ export interface ShownEvent extends ChangeEvent {
   readonly data?: unknown;
 }
 
-/** The parts of the product that can be switched off: their records have no path then. */
+/** The parts of the product that can be turned off: their records have no path then. */
 interface Features {
   readonly findings: boolean;
   readonly financing: boolean;

@@ -112,7 +112,7 @@ const questions: readonly Question[] = [
 
 const byName = new Map(questions.map((question) => [question.name, question]));
 
-/** The steps whose tools are there: of a tool that is switched off nothing is said. Every token reads, so no other is missing. */
+/** The steps whose tools are there: of a tool that is turned off nothing is said. Every token reads, so no other is missing. */
 function stepsOf(question: Question, since: string, features: Config['features']): readonly Step[] {
   return question.steps(since).filter(({ tool }) => {
     const found = catalog.find(({ name }) => name === tool);

@@ -74,7 +74,7 @@ export const missingScope = (facts: CallFacts): RefusalBody =>
 
 /** What the tool is not yet there for. */
 export function featureNotAvailable(tool: Tool): RefusalBody {
-  const message = `${tool.name} is not available on this server: its ${tool.feature} feature is switched off. Nothing was done, and calling again will not help; the operator of the service can switch it on.`;
+  const message = `${tool.name} is not available on this server: its ${tool.feature} feature is turned off. Nothing was done, and calling again will not help; the operator of the service can turn it on.`;
   return { error: 'feature_not_available', message };
 }
 

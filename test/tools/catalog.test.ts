@@ -81,10 +81,10 @@ test('each input says what it may be', () => {
   }
 });
 
-test('a tool that is switched off says so first', () => {
+test('a tool that is turned off says so first', () => {
   for (const tool of catalog) {
     const { description = '' } = listedWith(tool, { findings: false, financing: false });
-    expect([tool.name, description.startsWith('Switched off')]).toEqual([tool.name, tool.feature !== undefined]);
+    expect([tool.name, description.startsWith('Turned off')]).toEqual([tool.name, tool.feature !== undefined]);
     expect(listedWith(tool, { findings: true, financing: true })).toBe(tool.listed);
   }
 });

@@ -10,7 +10,7 @@ export interface MailFacts {
   address_change: { name: string };
   address_changed: { name: string; new_email: string };
   security_change: { name: string; what: SecurityChange };
-  /** To each admin: a webhook to this host was switched off, which has taken nothing for three days. */
+  /** To each admin: a webhook to this host was turned off, which has taken nothing for three days. */
   webhook_off: { name: string; brokerage: string; host: string; error: string | null };
   /** To each admin of it. `by`: who asked for the deletion or took it back; null: whoever runs the service. */
   brokerage_deletion: { name: string; brokerage: string; by: string | null; due_at: string; cancelled: boolean };

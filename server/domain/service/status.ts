@@ -71,7 +71,7 @@ export interface DeliveryState {
   deliveries_failing: number;
   oldest_delivery_at: string | null;
   webhooks_on: number;
-  /** Switched off because nothing was taken for three days. */
+  /** Turned off because nothing was taken for three days. */
   webhooks_failed: number;
 }
 

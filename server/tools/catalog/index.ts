@@ -55,11 +55,11 @@ export const writingTools: readonly string[] = catalog
   .filter(({ scope }) => scope === 'mcp:write')
   .map(({ name }) => name);
 
-/** A tool as tools/list shows it where these features are turned on: one that is switched off says so first. */
+/** A tool as tools/list shows it where these features are turned on: one that is turned off says so first. */
 export const listedWith = ({ feature, listed }: Tool, features: Config['features']): Tool['listed'] =>
   feature === undefined || features[feature]
     ? listed
-    : { ...listed, description: `Switched off on this server. ${listed.description}` };
+    : { ...listed, description: `Turned off on this server. ${listed.description}` };
 
 /** What the other interfaces tell of the tools, where these features are turned on. */
 export const toolFacts = (features: Config['features']): readonly ToolFacts[] =>
