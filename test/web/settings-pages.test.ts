@@ -44,12 +44,12 @@ test.each(['admin', 'broker', 'buyer'] as const)(
   'each page is accessible and fits: %s',
   { timeout: 180_000 },
   async (who) => {
-    const { page, complaints, go, close } = await deskOf(who);
+    const { page, complaints, visit, close } = await deskOf(who);
     let before = '';
     for (const name of pages) {
-      // By its link, where there is one, which costs a third of loading the application anew.
+      // By its link, where there is one; either way costs a third of loading the application anew.
       const link = page.getByRole('navigation', { name: 'Settings' }).locator(`a[href="/settings/${name}"]`);
-      if ((await link.count()) === 0) await go(`/settings/${name}`);
+      if ((await link.count()) === 0) await visit(`/settings/${name}`);
       else {
         await link.click();
         await expect.poll(() => page.title(), { message: name }).not.toBe(before);
@@ -183,7 +183,7 @@ describe('an admin', { timeout: 180_000 }, () => {
     await page.getByLabel('Name').fill('Renamed Brokers');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('navigation', { name: 'Settings' }).getByText('Renamed Brokers').waitFor();
-    await admin.go('/settings/audit');
+    await admin.visit('/settings/audit');
     await page.getByRole('row').filter({ hasText: 'Rename the brokerage' }).click();
     await page.getByRole('dialog').getByText('brokerage.rename').waitFor();
     await expectAccessible(page);
@@ -243,7 +243,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await tool.click();
     await expect.poll(() => service.sql('select tool from tool_grants where client_id = $1', [clientId])).toEqual([]);
 
-    await desk.go('/settings/clients');
+    await desk.visit('/settings/clients');
     await page.getByRole('button', { name: 'Actions for My VS Code' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete client' }).click();
@@ -288,7 +288,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByText('Check your email').waitFor();
     expect((await service.deliver()).some(({ to }) => to === 'new-buyer@example.test')).toBe(true);
 
-    await desk.go('/settings/security');
+    await desk.visit('/settings/security');
     await page.getByRole('button', { name: 'Sign out all others' }).click();
     await page.getByText('All other sessions are signed out').first().waitFor();
     await other.page.goto(`${service.origin}/settings/security`);
