@@ -248,7 +248,7 @@ export function openLoadShedding(
     for (let gone = 0; gone < 2 && line.length > enough; gone += 1) {
       const isLate = !isBurst && line[0] !== undefined && (isShort || now - line[0].since >= hurriedMillis);
       if (!isLate && line.length <= mostWaiting) return;
-      if (!isShort) keepShort(now);
+      if (now >= shortUntil) keepShort(now);
       leave(0).refuse();
     }
   }
