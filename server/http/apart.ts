@@ -38,7 +38,11 @@ function answered<Answer>(worker: ChildProcess, millis: number, task: unknown, l
   // It answers whatever it is given: only one that ran out of memory ends before.
   worker.once('exit', gone);
   // Without files or processes left to start it there is nothing to send by.
-  if (worker.connected) worker.send(task as object);
+  try {
+    if (worker.connected) worker.send(task as object);
+  } catch (error) {
+    reject(error);
+  }
   return promise
     .catch((error: unknown) => {
       worker.kill('SIGKILL');

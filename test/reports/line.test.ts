@@ -315,6 +315,24 @@ describe('what was written before', () => {
       names.find(({ id }) => id === user_id)?.name,
     ]);
     expect((await again('admin'))?.status).toBe(200);
+    // Another admin of the same name, who sees the same.
+    const outsider = service.demo.people.outsider.user_id;
+    await service.sql(
+      `insert into members (brokerage_id, user_id, role, status)
+       select brokerage_id, $2, role, status from members where user_id = $1`,
+      [user_id, outsider],
+    );
+    await service.sql('update users set name = (select name from users where id = $1) where id = $2', [
+      user_id,
+      outsider,
+    ]);
+    expect((await ask('admin')).status).toBe(200);
+    expect(await again('outsider')).toBeNull();
+    await service.sql('delete from members where user_id = $1', [outsider]);
+    await service.sql('update users set name = $2 where id = $1', [
+      outsider,
+      names.find(({ id }) => id === outsider)?.name,
+    ]);
   }, 60_000);
 
   test('is given to nobody who may see less than before', async () => {

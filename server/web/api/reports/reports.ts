@@ -73,7 +73,8 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
     let [person, ...answers] = await read();
     for (let again = 0; again <= mostAgain; again += 1) {
       const input = reportInput(person.name, answers, financing);
-      const digest = `${format} ${digestOfInput(input)}`;
+      // Not by their name alone, which people choose themselves: the file says when it was written, and so when it was asked for.
+      const digest = `${format} ${person.user_id} ${digestOfInput(input)}`;
       const known = kept.of(dealId).get(digest);
       // Read just now: nothing has to be read again.
       if (known) return known;
