@@ -1,6 +1,6 @@
 -- compatible: a function more, which enters, tells and leaves records as app.enter_with_access_token() does; that one stays for nodes of the release before.
 --
--- A call of svc_deals_get takes PostgreSQL a quarter less. Most of a call is not reading rows but preparing to: each expression of a function, each table of a query
+-- A call of svc_deals_get takes PostgreSQL a fifth less. Most of a call is not reading rows but preparing to: each expression of a function, each table of a query
 -- and each column of a result. So what lists tell of a deal is read in the place of the deal, its stage and its exclusivity, what matters to few callers is asked
 -- for those alone, and what is found is one value and no table.
 
