@@ -4,7 +4,7 @@ import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../services.ts';
 import { askAddressChange, changeAddress } from '../domain/accounts/address-change.ts';
-import { hashByRecipe, hashPassword } from '../domain/accounts/password-hashes.ts';
+import { hashPassword, usingHash } from '../domain/accounts/password-hashes.ts';
 import { passwordFault } from '../domain/accounts/password-rules.ts';
 import { eraseOneself, ownData } from '../domain/accounts/own-data.ts';
 import { changePassword, ownPasswordRecipe } from '../domain/accounts/passwords.ts';
@@ -38,19 +38,18 @@ async function setNewPassword(services: Services, c: Context, current: string, c
   await attempts.check();
   const fault = await passwordFault(chosen, [caller.email, caller.name]);
   if (fault !== null) throw new Problem(400, 'password_refused', fault);
-  const [oldPhc, newPhc] = await Promise.all([
-    hashByRecipe(current, recipe, attempts.share),
-    hashPassword(chosen, passwordParameters, attempts.share),
-  ]);
-  // Many tries sent at once wait in one queue for the hash: look again at the failures counted meanwhile.
-  await attempts.check();
+  const newPhc = await hashPassword(chosen, passwordParameters, attempts.share);
   const token = mintToken();
-  const outcome = await database.run(changePassword(digest, oldPhc, newPhc, tokenDigest(token), originOf(c)));
-  if (outcome === null) throw notSignedIn();
-  if (outcome === 'refused') {
-    await attempts.failed();
-    throw new Problem(403, 'password_wrong', 'The current password is not correct.');
-  }
+  await usingHash(current, recipe, attempts.share, async (oldPhc) => {
+    // Many tries sent at once wait in one queue for the hash: look again at the failures counted meanwhile.
+    await attempts.check();
+    const outcome = await database.run(changePassword(digest, oldPhc, newPhc, tokenDigest(token), originOf(c)));
+    if (outcome === null) throw notSignedIn();
+    if (outcome === 'refused') {
+      await attempts.failed();
+      throw new Problem(403, 'password_wrong', 'The current password is not correct.');
+    }
+  });
   await attempts.succeeded();
   await knowDevice(services, c, token);
   setTokenCookie(c, 'dealkeep', token);

@@ -4,7 +4,7 @@ import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import { secretRows } from '../secrets.ts';
 import type { Services } from '../services.ts';
-import { hashByRecipe, hashPassword, isOutdated } from '../domain/accounts/password-hashes.ts';
+import { hashPassword, isOutdated, usingHash } from '../domain/accounts/password-hashes.ts';
 import { passwordRecipe, personOf, signInWithPassword, upgradePassword } from '../domain/accounts/passwords.ts';
 import {
   finishSignIn,
@@ -33,20 +33,19 @@ async function checkPassword(services: Services, c: Context, email: string, pass
   const { passwordParameters } = config;
   const attempts = await attemptsOn(services, c, email);
   await attempts.check();
-  const phc = await hashByRecipe(
-    password,
-    await database.run(passwordRecipe(email, passwordParameters)),
-    attempts.share,
-  );
-  // Many tries sent at once wait in one queue for the hash: look again at the failures counted meanwhile.
-  await attempts.check();
+  const recipe = await database.run(passwordRecipe(email, passwordParameters));
   const { token, session } = freshSession(c);
-  const answer = await database.run(signInWithPassword(email, phc, session, signInOriginOf(c)));
-  const person = personOf(answer);
-  if (answer.outcome === 'refused' || person === null) {
-    await attempts.failed();
-    throw refused();
-  }
+  const { phc, answer, person } = await usingHash(password, recipe, attempts.share, async (hash) => {
+    // Many tries sent at once wait in one queue for the hash: look again at the failures counted meanwhile.
+    await attempts.check();
+    const found = await database.run(signInWithPassword(email, hash, session, signInOriginOf(c)));
+    const known = personOf(found);
+    if (found.outcome === 'refused' || known === null) {
+      await attempts.failed();
+      throw refused();
+    }
+    return { phc: hash, answer: found, person: known };
+  });
   await attempts.succeeded();
   if (isOutdated(phc, passwordParameters))
     await database.run(upgradePassword(phc, await hashPassword(password, passwordParameters, attempts.share)));

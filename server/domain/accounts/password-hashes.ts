@@ -31,6 +31,7 @@ const derive = promisify(argon2);
 // The thread pool also serves files and look-ups: some of it stays free.
 const atOnce = Math.max(1, Math.min(3, availableParallelism()));
 const mayWait = 200;
+const mostUseMillis = 2_000;
 /** The most that one account, and one address, has waiting or under way. */
 const shares = { account: 10, address: 20 } as const;
 
@@ -81,9 +82,10 @@ const sooner = (one: Waiting, other: Waiting): Waiting => (other.turn < one.turn
 
 /**
  * Start-time fair queueing: the next hash of an account or address has its turn one after the one before, so that
- * whoever asks for many waits behind everybody who asks for one. When the queue is full, the last in turn is refused.
+ * whoever asks for many waits behind everybody who asks for one. When the queue is full, the last in turn is refused. The next
+ * begins when `work` has ended or has called `makeWay`.
  */
-async function inTurn<T>(who: HashedFor, work: () => Promise<T>): Promise<T> {
+async function inTurn<T>(who: HashedFor, work: (makeWay: () => void) => Promise<T>): Promise<T> {
   const own = partiesOf(who);
   const turn = 1 + Math.max(turnNow, ...own.map(({ lastTurn }) => lastTurn));
   if (running >= atOnce && waiting.length >= mayWait) {
@@ -108,9 +110,10 @@ async function inTurn<T>(who: HashedFor, work: () => Promise<T>): Promise<T> {
     leave(own);
     throw error;
   }
-  try {
-    return await work();
-  } finally {
+  let hasLeft = false;
+  const makeWay = (): void => {
+    if (hasLeft) return;
+    hasLeft = true;
     leave(own);
     // The place goes straight to the next in line.
     if (waiting.length > 0) {
@@ -122,6 +125,11 @@ async function inTurn<T>(who: HashedFor, work: () => Promise<T>): Promise<T> {
       running -= 1;
       if (running === 0) turnNow = 0;
     }
+  };
+  try {
+    return await work(makeWay);
+  } finally {
+    makeWay();
   }
 }
 
@@ -130,24 +138,42 @@ const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+
 const recipePattern = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)$/;
 
 /**
- * The hash of a password by a recipe (parameters and salt), as the whole PHC string. The password is brought to NFC,
- * so that it is the same from every keyboard, and never cut. `who` is left out where no request asks for it. Throws
- * {@link TooManyHashes} in a flood.
+ * Answers with what `use` makes of {@link hashByRecipe}. The next hash has its turn when that is done, so that what is counted of one
+ * guess is known before the next, or after two seconds, so that a database that does not answer holds up nobody else.
  */
-export async function hashByRecipe(password: string, recipe: string, who: HashedFor = {}): Promise<string> {
+export async function usingHash<T>(
+  password: string,
+  recipe: string,
+  who: HashedFor,
+  use: (phc: string) => Promise<T>,
+): Promise<T> {
   const [, memory, passes, parallelism, salt = ''] = recipePattern.exec(recipe) ?? [];
   if (!salt) throw new Error('not a recipe of argon2id');
-  const hash = await inTurn(who, () =>
-    derive('argon2id', {
+  return inTurn(who, async (makeWay) => {
+    const hash = await derive('argon2id', {
       message: Buffer.from(password.normalize('NFC')),
       nonce: Buffer.from(salt, 'base64'),
       memory: Number(memory),
       passes: Number(passes),
       parallelism: Number(parallelism),
       tagLength: 32,
-    }),
-  );
-  return `${recipe}$${unpadded(hash)}`;
+    });
+    const timer = setTimeout(makeWay, mostUseMillis);
+    try {
+      return await use(`${recipe}$${unpadded(hash)}`);
+    } finally {
+      clearTimeout(timer);
+    }
+  });
+}
+
+/**
+ * The hash of a password by a recipe (parameters and salt), as the whole PHC string. The password is brought to NFC,
+ * so that it is the same from every keyboard, and never cut. `who` is left out where no request asks for it. Throws
+ * {@link TooManyHashes} in a flood.
+ */
+export function hashByRecipe(password: string, recipe: string, who: HashedFor = {}): Promise<string> {
+  return usingHash(password, recipe, who, (phc) => Promise.resolve(phc));
 }
 
 /** The hash of a new password, with a fresh salt. Throws {@link TooManyHashes} in a flood. */
