@@ -182,6 +182,7 @@ describe('rotating and revoking', () => {
         { type: 'person', displayName: 'Once' },
         { 'Idempotency-Key': 'k' },
       );
+    service.clock.startMinute();
     const [first, second] = [await post(old), await post(fresh)];
     expect(second.text).toBe(first.text);
     expect(
