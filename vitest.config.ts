@@ -8,8 +8,9 @@ const all = ['test/**/*.test.ts'];
 const slow =
   /from '[^']*\/(?:browser|generators|program|processes|templates|embedded)\.ts'|'node:child_process'|\bsetTimeout\b/;
 
-/** These ask the database for everybody and every record, or every door for everybody, over and over. */
-const long = /\/(?:policies\/(?:lists|narrowing|notified)|books\/(?:kept|who-sees))\.test\.ts$/;
+/** These ask the database for everybody and every record, or every door for everybody, over and over, open hundreds of streams, or empty a sandbox again and again. */
+const long =
+  /\/(?:policies\/(?:lists|narrowing|notified)|books\/(?:kept|who-sees)|web\/events|rest\/sandbox)\.test\.ts$/;
 
 /** What `npm run test:fast` runs: what each may see and do through every interface and what is computed of books, without the slow files. */
 function fastFiles(): string[] {
