@@ -222,7 +222,9 @@ export function openLoadShedding(
     return Math.max(Math.ceil(atOnce / 8), Math.min(fewAtOnce, Math.ceil(pace * soonMillis) - turnsTaken()));
   }
 
+  /** Keeps the line short from now on, unless it is. */
   function keepShort(now: number): void {
+    if (now < shortUntil) return;
     if (now >= shortUntil + lookMillis) {
       // What ended while less was asked for says nothing of the pace.
       pace = null;
@@ -248,7 +250,7 @@ export function openLoadShedding(
     for (let gone = 0; gone < 2 && line.length > enough; gone += 1) {
       const isLate = !isBurst && line[0] !== undefined && (isShort || now - line[0].since >= hurriedMillis);
       if (!isLate && line.length <= mostWaiting) return;
-      if (now >= shortUntil) keepShort(now);
+      keepShort(now);
       leave(0).refuse();
     }
   }
@@ -257,7 +259,7 @@ export function openLoadShedding(
   function isTooMuch(credential: string, now: number): boolean {
     const most = places(now);
     if (line.length < most) return waitingFor.of(credential) >= Math.min(most, mostWaiting) / 2;
-    if (now >= shortUntil) keepShort(now);
+    keepShort(now);
     makeRoom(now);
     return true;
   }
