@@ -196,6 +196,9 @@ function callerOf(found: Entered | null): TokenCaller | null {
   return { user_id, client_id, client_name, family_id, scopes, expires_at, user_name, deal_role };
 }
 
+const enteringCaller = (digest: Buffer, entered: Statement<Entered | null>): Statement<TokenCaller | null> =>
+  entering(digest, mapped(entered, callerOf));
+
 const enter = entry('enter_with_token', '$1, $2, $3, $4');
 const enterForTool = entry('enter_to_call_tool', '$1, $2, $3, $4', ', app.check_second_factor()');
 
@@ -208,8 +211,7 @@ export const enterWithAccessToken = (
   digest: Buffer,
   resource: string,
   within: Within | null = null,
-): Statement<TokenCaller | null> =>
-  entering(digest, mapped(enter(digest, resource, within?.table, within?.id), callerOf));
+): Statement<TokenCaller | null> => enteringCaller(digest, enter(digest, resource, within?.table, within?.id));
 
 const enterForReading = entry('enter_to_read', '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10');
 
@@ -240,8 +242,7 @@ export const enterToCallTool = (
   digest: Buffer,
   resource: string,
   within: Within | null,
-): Statement<TokenCaller | null> =>
-  entering(digest, mapped(enterForTool(digest, resource, within?.table, within?.id), callerOf));
+): Statement<TokenCaller | null> => enteringCaller(digest, enterForTool(digest, resource, within?.table, within?.id));
 
 /**
  * The same in front of the work of a tool that reads. It leaves the record of a call that succeeds, which is undone with the
@@ -253,7 +254,7 @@ export const enterToRead = (
   within: Within | null,
   read: ToolRead,
 ): Statement<TokenCaller | null> =>
-  entering(digest, mapped(enterForReading(digest, resource, within?.table, within?.id, ...recordOf(read)), callerOf));
+  enteringCaller(digest, enterForReading(digest, resource, within?.table, within?.id, ...recordOf(read)));
 
 /** A call of a tool that reads, entered and answered by one statement. */
 export interface Told<T> {
