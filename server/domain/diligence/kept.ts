@@ -1,4 +1,4 @@
-/** The cache of a node: books that it has read, and what it has computed from them (docs/books.md). */
+/** The caches of a node: books that it has read and what it has computed from them, and reports that it has written (docs/books.md). */
 
 import { hash } from 'node:crypto';
 
