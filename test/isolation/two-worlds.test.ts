@@ -116,7 +116,7 @@ test('the model of who sees what, by which the worlds are made, is that of docs/
     'deals/a deal of another brokerage': 'deals/Elsewhere',
     "ndas/the exclusive buyer's": `ndas/${bakery} exclusive buyer`,
     "ndas/the other buyer's": `ndas/${bakery} other buyer`,
-    'exclusivities/that which runs': `exclusivities/${bakery}`,
+    'exclusivities/the current one': `exclusivities/${bakery}`,
     'qoe_checklist/a row of the checklist': `qoe_checklist/${bakery} 1`,
     'accounting_snapshots/a snapshot': `accounting_snapshots/${bakery}`,
     "questions/the exclusive buyer's, pending review": `questions/${bakery} exclusive buyer pending_broker_review`,

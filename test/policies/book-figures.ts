@@ -89,9 +89,9 @@ export const bookFigures: Readonly<Record<string, Figure>> = {
     of: (told) => year(told).sde,
     told: ['the page', ...worth, 'svc_qoe_pl_periods', ...files],
   },
-  'which months bring the most': { of: ({ seasonality }) => seasonality[0]!.share, told: ['the page', 'the document'] },
+  seasonality: { of: ({ seasonality }) => seasonality[0]!.share, told: ['the page', 'the document'] },
   // Printed is the HHI of all revenue.
-  'how far revenue hangs on few customers': {
+  'customer concentration': {
     of: ({ concentration }) => concentration.hhi,
     told: customers.filter((door) => door !== 'the document'),
   },
@@ -103,7 +103,7 @@ export const bookFigures: Readonly<Record<string, Figure>> = {
     of: ({ concentration }) => concentration.same_names.items[0]!.revenue,
     told: ['the page', 'the document'],
   },
-  'what became of customers': { of: ({ bridge }) => bridge.lost.difference, told: customers },
+  'revenue of lost customers': { of: ({ bridge }) => bridge.lost.difference, told: customers },
   'what another upload restated': {
     of: ({ restatements }) => restatements.items.find(({ line }) => line === 'revenue')!.difference,
     told: report,
@@ -120,5 +120,5 @@ export const bookFigures: Readonly<Record<string, Figure>> = {
   'a contradiction that is released': { of: (told) => contradiction(told, 'owner_pay').sentence, told: contradicting },
   'its answer, released': { of: (told) => contradiction(told, 'owner_pay').answer!.why, told: contradicting },
   'that the seller uploaded it': { of: () => uploaders.seller, told: files },
-  'that a broker uploaded it who is no more on the deal': { of: () => uploaders.removed, told: files },
+  'that a broker uploaded it who has left the deal': { of: () => uploaders.removed, told: files },
 };

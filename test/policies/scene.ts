@@ -162,7 +162,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
   records["users/the seller's advisor"] = people["seller's advisor"]!;
   records['users/the invited'] = people['invited']!;
   records['deals/the deal'] = deal;
-  records['deal_stages/that it is in diligence'] = deal;
+  records['deal_stages/the stage diligence'] = deal;
   records["deals/a colleague's draft"] = draft;
   records['deals/a deal of another brokerage'] = foreign;
   for (const [name, id] of Object.entries(participants)) records[`participants/the ${name}`] = id;
@@ -176,7 +176,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
       signed_at: new Date(),
       signed_name: buyer,
     });
-  await keep('exclusivities', 'that which runs', {
+  await keep('exclusivities', 'the current one', {
     deal_id: deal,
     participant_id: participants['exclusive buyer'],
     buyer_user_id: people['exclusive buyer'],

@@ -55,16 +55,19 @@ const archived =
 
 /** For each row of the table, the query that shows it. */
 export const told: Readonly<Record<string, Told>> = {
-  'what they heard of': () => ({ text: 'select 1 from app.notifications_in_sight(null, null, 10)', values: [] }),
-  'what the broker heard of': ({ people }) => ({
+  'their own notifications': () => ({ text: 'select 1 from app.notifications_in_sight(null, null, 10)', values: [] }),
+  "the broker's notifications": ({ people }) => ({
     text: `select 1 from app.notifications_in_sight(null, null, 10) n where app.user_id() = $1 and n.id is not null`,
     values: [people['broker']],
   }),
-  'what the broker chose to hear of': () => ({
+  "the broker's choice of notifications": () => ({
     text: `select 1 from app.notification_choices() c where c.kind = 'question_asked' and c.delivery = 'off'`,
     values: [],
   }),
-  'the zone and hour of the broker': () => ({ text: 'select 1 from app.notification_settings()', values: [] }),
+  "the broker's time zone and hour of the daily mail": () => ({
+    text: 'select 1 from app.notification_settings()',
+    values: [],
+  }),
   'mails of the brokerage that have not arrived': ({ brokerage }) => ({
     text: 'select 1 from app.undelivered_mails($1)',
     values: [brokerage],
@@ -75,16 +78,16 @@ export const told: Readonly<Record<string, Told>> = {
   }),
   'when scheduled jobs ran': ({ brokerage }) => ({ text: 'select 1 from app.job_status($1)', values: [brokerage] }),
   'when backups were made': ({ brokerage }) => ({ text: 'select 1 from app.backup_status($1)', values: [brokerage] }),
-  'what the deals that the broker runs ask for': ({ deal }) => ({
+  'the asking prices of the deals that the broker runs': ({ deal }) => ({
     text: 'select 1 from app.pipeline(50) p where p.id = $1',
     values: [deal],
   }),
-  'what accounts of an upload by the broker counted to': accountsOf('broker'),
-  'what accounts of an upload by the buyer counted to': accountsOf('exclusive buyer'),
+  "how accounts in the broker's upload were assigned": accountsOf('broker'),
+  "how accounts in the buyer's upload were assigned": accountsOf('exclusive buyer'),
   'the queue of events': () => ({ text: 'select 1 from vault.events', values: [] }),
   'the outbox': () => ({ text: 'select 1 from vault.outbox', values: [] }),
-  'notifications of everybody': () => ({ text: 'select 1 from vault.notifications', values: [] }),
-  'choices of everybody': () => ({ text: 'select 1 from vault.notification_choices', values: [] }),
+  "everybody's notifications": () => ({ text: 'select 1 from vault.notifications', values: [] }),
+  "everybody's choices of notifications": () => ({ text: 'select 1 from vault.notification_choices', values: [] }),
   'legal holds': () => ({ text: 'select 1 from vault.legal_holds', values: [] }),
   'the keys of the brokerage that reach deals': ({ deal }) => ({
     text: 'select 1 from app.keys_for_deal($1)',
