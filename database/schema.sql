@@ -1308,7 +1308,7 @@ CREATE TRIGGER check_advised BEFORE INSERT OR UPDATE OF advises ON public.partic
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.check_move('participant', 'status');
 CREATE TRIGGER forget_visits AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.forget_visits();
 CREATE TRIGGER keep_answers_of_people AFTER INSERT OR DELETE OR UPDATE OF user_id, deal_id, status, advises ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_answers_of_people();
-CREATE TRIGGER keep_deals_of_people AFTER INSERT OR DELETE OR UPDATE OF user_id, deal_id, status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_deals_of_people();
+CREATE TRIGGER keep_deals_of_people AFTER INSERT OR DELETE OR UPDATE OF user_id, deal_id, role, status, advises ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_deals_of_people();
 CREATE TRIGGER leave_workspace AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.leave_workspace();
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('1000', 'people on deals');
 CREATE TRIGGER narrow_again AFTER INSERT OR UPDATE ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.narrow_again();
@@ -2015,7 +2015,11 @@ CREATE TABLE vault.deals_of_people (
     buyer_user_id uuid,
     granted_at timestamp with time zone,
     expires_at timestamp with time zone,
-    CONSTRAINT deals_of_people_pkey PRIMARY KEY (user_id, deal_id) INCLUDE (organization_id, title, industry, location, asking_price, state, closed_at, created_at, updated_at, stage, stage_updated_at, holder_id, buyer_user_id, granted_at, expires_at)
+    participant_id uuid NOT NULL,
+    role text NOT NULL,
+    principal_id uuid NOT NULL,
+    side text NOT NULL,
+    CONSTRAINT deals_of_people_pkey PRIMARY KEY (user_id, deal_id) INCLUDE (organization_id, title, industry, location, asking_price, state, closed_at, created_at, updated_at, stage, stage_updated_at, holder_id, buyer_user_id, granted_at, expires_at, participant_id, role, principal_id, side)
 );
 ALTER TABLE vault.deals_of_people ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.deals_of_people FORCE ROW LEVEL SECURITY;
@@ -2675,12 +2679,20 @@ CREATE VIEW vault.deals_of_parts AS
     x.participant_id AS holder_id,
     x.buyer_user_id,
     x.granted_at,
-    x.expires_at
+    x.expires_at,
+    p.id AS participant_id,
+    p.role,
+    COALESCE(p.advises, p.id) AS principal_id,
+        CASE
+            WHEN p.advises IS NULL THEN p.role
+            ELSE a.role
+        END AS side
    FROM public.participants p
      JOIN public.deals d ON d.id = p.deal_id
      LEFT JOIN public.deal_stages g ON g.deal_id = d.id
      LEFT JOIN public.exclusivities x ON x.deal_id = d.id AND x.ended_at IS NULL
-  WHERE p.status = 'active'::text;
+     LEFT JOIN public.participants a ON a.id = p.advises AND a.status = 'active'::text
+  WHERE p.status = 'active'::text AND (p.advises IS NULL OR a.id IS NOT NULL);
 
 CREATE VIEW vault.deals_told AS
  SELECT d.id,
@@ -3918,8 +3930,7 @@ begin
     return array(select d.organization_id from public.deals d where d.id = narrowed and split_part(identity, ',', 12) <> '');
   end if;
   return array(
-    select distinct d.organization_id from app.own_parts(me, barred, narrowed) p
-    join (select d.deal_id, d.organization_id from vault.deals_of_people d where d.user_id = me) d on d.deal_id = p.deal_id);
+    select distinct o.organization_id from vault.deals_of_people o where o.user_id = me and o.organization_id <> all (barred));
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.brokerages_of_deals() TO dealkeep_server;
@@ -5278,17 +5289,24 @@ declare
   deals uuid[];
   principals uuid[];
   sides text[];
+  titles text[];
   -- Of buyers only that with the exclusivity is told when it ends, and of conditions.
   informed uuid[];
+  -- Which of these are exclusive yet.
+  exclusive uuid[];
+  -- Who the conditions are for.
+  selected uuid[];
 begin
   if me is null or app.client_id() is not null then
     return;
   end if;
-  select array_agg(p.deal_id), array_agg(p.principal_id), array_agg(p.side), 
-      array_agg(p.deal_id) filter (where p.side <> 'buyer' or d.holder_id = p.principal_id)
-    into deals, principals, sides, informed
-    from app.own_parts(me, barred, narrowed) p
-    join (select d.deal_id, d.holder_id from vault.deals_of_people d where d.user_id = me and d.state not in ('closed', 'withdrawn')) d on d.deal_id = p.deal_id;
+  select array_agg(o.deal_id), array_agg(o.principal_id), array_agg(o.side), array_agg(o.title),
+      array_agg(case when o.expires_at > now or o.stage is distinct from 'exclusivity' then o.holder_id end),
+      array_agg(o.deal_id) filter (where o.side <> 'buyer' or o.holder_id = o.principal_id),
+      array_agg(o.deal_id) filter (where (o.side <> 'buyer' or o.holder_id = o.principal_id) and o.expires_at > now and o.expires_at <= until)
+    into deals, principals, sides, titles, selected, informed, exclusive
+    from vault.deals_of_people o
+    where o.user_id = me and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed) and o.state not in ('closed', 'withdrawn');
   return query
     -- `participant_id`: whose side it concerns, where the others on the buyers' side do not see it.
     with due (subject, subject_id, deal_id, participant_id, due_at, due_on, owner_user_id, begun_at, changed_at) as (
@@ -5301,26 +5319,24 @@ begin
       union all
       select 'exclusivities', x.id, x.deal_id, x.participant_id, x.expires_at, null, null, x.granted_at, coalesce(x.changed_at, x.granted_at)
         from public.exclusivities x
-        where x.deal_id = any (informed) and x.ended_at is null and x.expires_at > now and x.expires_at <= until
+        where x.deal_id = any (exclusive) and x.ended_at is null and x.expires_at > now and x.expires_at <= until
       union all
       select 'ndas', n.id, n.deal_id, n.participant_id, n.expires_at, null, null, n.signed_at, n.signed_at
         from public.ndas n
         where n.deal_id = any (deals) and n.status = 'active' and n.expires_at > now and n.expires_at <= until
       union all
-      select 'closing_conditions', c.id, c.deal_id, b.participant_id, app.end_of(c.deadline), c.deadline, c.owner_user_id, c.created_at, c.updated_at
-        from (select c.* from public.closing_conditions c
-          where c.deal_id = any (informed) and c.status in ('open', 'in_progress')
-            and c.deadline between (now - interval '60 days')::date and until::date) c
-        left join (select s.* from vault.selected_buyers s where s.deal_id = any (informed)) b on b.deal_id = c.deal_id),
+      select 'closing_conditions', c.id, c.deal_id, null, app.end_of(c.deadline), c.deadline, c.owner_user_id, c.created_at, c.updated_at
+        from public.closing_conditions c
+        where c.deal_id = any (informed) and c.status in ('open', 'in_progress')
+          and c.deadline between (now - interval '60 days')::date and until::date),
     first as (
-      select w.*, case w.subject when 'closing_conditions' then w.owner_user_id is not distinct from me else w.participant_id = o.principal_id end as own
-      from due w join unnest(deals, principals, sides) o (deal_id, principal_id, side) on o.deal_id = w.deal_id
-      where o.side in ('broker', 'seller') or o.principal_id = w.participant_id
+      select w.*, o.title, case w.subject when 'closing_conditions' then w.owner_user_id is not distinct from me else w.participant_id = o.principal_id end as own
+      from due w join unnest(deals, principals, sides, titles, selected) o (deal_id, principal_id, side, title, selected) on o.deal_id = w.deal_id
+      where o.side in ('broker', 'seller') or o.principal_id = case w.subject when 'closing_conditions' then o.selected else w.participant_id end
         or (o.side = 'viewer' and w.subject in ('exclusivities', 'closing_conditions'))
       order by w.due_at, w.subject_id limit 1000)
-    select f.subject, f.subject_id, f.deal_id, d.title, f.due_at, f.due_on, f.own, f.begun_at, f.changed_at
-    from first f join (select d.id, d.title from public.deals d where d.id = any (array(select first.deal_id from first))) d on d.id = f.deal_id
-    order by f.due_at, f.subject_id;
+    select f.subject, f.subject_id, f.deal_id, f.title, f.due_at, f.due_on, f.own, f.begun_at, f.changed_at
+    from first f order by f.due_at, f.subject_id;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deadlines() TO dealkeep_server;
@@ -5731,18 +5747,16 @@ declare
   now constant timestamptz := app.now();
 begin
   return query
-    with own as materialized (
-      select p.deal_id, p.role, p.principal_id, p.side from app.own_parts(me, barred, narrowed) p),
-    seen as materialized (
-      select o.role, o.principal_id, o.side, d.*
-      from own o
-      join (select t.* from vault.deals_of_people t
-        where t.user_id = me and (patterns is null or lower(concat_ws(' ', t.title, t.industry, t.location)) like all (patterns))) d on d.deal_id = o.deal_id),
+    -- Read anew where it is needed again, by admins and for when something was done: to keep it costs everybody more.
+    with seen as not materialized (
+      select o.* from vault.deals_of_people o
+      where o.user_id = me and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed)
+        and (patterns is null or lower(concat_ws(' ', o.title, o.industry, o.location)) like all (patterns))),
     -- The others of the brokerages that the caller administers.
     others as materialized (
       select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at from public.deals d
       where d.organization_id = any (administered) and (patterns is null or lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))
-        and not exists (select from own where own.deal_id = d.id)),
+        and not exists (select from seen where seen.deal_id = d.id)),
     known as (
       select s.deal_id as id, s.organization_id, s.title, s.industry, s.location, s.asking_price, s.state, s.closed_at, s.created_at, s.updated_at, s.role, s.principal_id,
         s.side, s.stage, s.stage_updated_at, s.holder_id, s.buyer_user_id, s.granted_at, s.expires_at
@@ -6245,19 +6259,20 @@ declare
   told int := 0;
   more int;
 begin
-  select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.side)
-    into own_deals, own_roles, principals, sides
-    from app.own_parts(me, barred, narrowed) p;
   candidates := array(
     select c.id from (
-      select d.deal_id as id, d.created_at from unnest(own_deals) o (id)
-      join (select t.deal_id, t.created_at from vault.deals_of_people t where t.user_id = me) d on d.deal_id = o.id
+      select o.deal_id as id, o.created_at from vault.deals_of_people o
+      where o.user_id = me and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed)
       union
       select d.id, d.created_at from public.deals d where d.organization_id = any (administered)) c
     where (c.created_at, c.id) <= (coalesce(deal_place, 'infinity'), coalesce(deal, last_id))
     order by c.created_at desc, c.id desc);
   -- One part of them after the other, until there are enough.
   while told < at_most and begun < cardinality(candidates) loop
+    -- What the caller is on these, and on no others: ten thousand would be looked through with each of them.
+    select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.side)
+      into own_deals, own_roles, principals, sides
+      from app.own_parts(me, barred, narrowed) p where p.deal_id = any (candidates[begun + 1 : begun + of_part]);
     return query
       select f.id, f.filename, f.category, f.confidentiality, f.size_bytes::float8, f.uploaded_at, f.source, f.media_type, s.id, s.title, s.created_at
       from (
@@ -7811,11 +7826,11 @@ begin
   end if;
   return query
     with mine as materialized (
-      select p.deal_id as id, t.state, p.role, p.principal_id, p.side, t.state not in ('closed', 'withdrawn') as goes_on,
-        t.state not in ('draft', 'listed', 'withdrawn', 'closed') as is_sold, t.organization_id = any (administered) as by_brokerage,
-        t.stage, t.holder_id, t.granted_at, t.expires_at
-      from app.own_parts(me, barred, narrowed) p
-      join (select t.* from vault.deals_of_people t where t.user_id = me) t on t.deal_id = p.deal_id),
+      select o.deal_id as id, o.state, o.role, o.principal_id, o.side, o.state not in ('closed', 'withdrawn') as goes_on,
+        o.state not in ('draft', 'listed', 'withdrawn', 'closed') as is_sold, o.organization_id = any (administered) as by_brokerage,
+        o.stage, o.holder_id, o.granted_at, o.expires_at
+      from vault.deals_of_people o
+      where o.user_id = me and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed)),
     administered_only as materialized (
       select t.id, t.state, t.state not in ('draft', 'listed', 'withdrawn', 'closed') as is_sold from public.deals t
       where t.organization_id = any (administered) and not exists (select from mine where mine.id = t.id)),
@@ -8658,16 +8673,26 @@ CREATE OR REPLACE FUNCTION app.keep_deals_of_people()
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  people uuid[];
 begin
   if tg_op <> 'DELETE' and new.status = 'active' then
     -- Whoever changes the deal meanwhile is waited for, or waits and finds the row.
     perform from public.deals d where d.id = new.deal_id for no key update;
+  elsif tg_op = 'UPDATE' and new.advises is null then
+    -- An advisor who joins meanwhile is waited for, or waits and finds that those whom they advise have left.
+    perform from public.deals d where d.id = new.deal_id for share;
   end if;
   if tg_op <> 'INSERT' then
     delete from vault.deals_of_people o where o.user_id = old.user_id and o.deal_id = old.deal_id;
   end if;
-  if tg_op <> 'DELETE' and new.status = 'active' then
-    insert into vault.deals_of_people select p.* from vault.deals_of_parts p where p.user_id = new.user_id and p.deal_id = new.deal_id;
+  if tg_op <> 'DELETE' then
+    people := array[new.user_id];
+    if tg_op = 'UPDATE' and new.advises is null then
+      people := people || array(select a.user_id from public.participants a where a.advises = new.id);
+    end if;
+    delete from vault.deals_of_people o where o.user_id = any (people) and o.deal_id = new.deal_id;
+    insert into vault.deals_of_people select p.* from vault.deals_of_parts p where p.user_id = any (people) and p.deal_id = new.deal_id;
   end if;
   return null;
 end
@@ -8995,17 +9020,14 @@ declare
   told int := 0;
   more int;
 begin
-  select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.side)
-    into own_deals, own_roles, principals, sides
-    from app.own_parts(me, barred, narrowed) p;
   candidates := array(
     select c.id from (
       -- Of a buyer's deals in these states only those whose stage they may know, or that are listed again because it is over.
-      select o.id, d.created_at from unnest(own_deals, principals, sides) o (id, principal_id, side)
-      join (select t.* from vault.deals_of_people t where t.user_id = me) d on d.deal_id = o.id
-      where (brokerage is null or d.organization_id = of_brokerage)
-        and (in_state is null or d.state = in_state or (d.state = any (states) and (o.side <> 'buyer' or d.holder_id = o.principal_id
-          or d.organization_id = any (administered) or (in_state = 'listed' and d.stage = 'exclusivity'))))
+      select o.deal_id as id, o.created_at from vault.deals_of_people o
+      where o.user_id = me and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed)
+        and (brokerage is null or o.organization_id = of_brokerage)
+        and (in_state is null or o.state = in_state or (o.state = any (states) and (o.side <> 'buyer' or o.holder_id = o.principal_id
+          or o.organization_id = any (administered) or (in_state = 'listed' and o.stage = 'exclusivity'))))
       union
       select d.id, d.created_at from unnest(administered) b (id) cross join lateral (
         select d.id, d.created_at from public.deals d
@@ -9013,6 +9035,10 @@ begin
         order by d.created_at desc, d.id desc limit case when in_state is null then at_most end) d) c
     order by c.created_at desc, c.id desc limit case when in_state is null then at_most end);
   while told < at_most and begun < cardinality(candidates) loop
+    -- What the caller is on these, and on no others: ten thousand would be looked through with each of them.
+    select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.side)
+      into own_deals, own_roles, principals, sides
+      from app.own_parts(me, barred, narrowed) p where p.deal_id = any (candidates[begun + 1 : begun + of_part]);
     return query
       select k.id, k.title, k.state, k.organization_id, k.exclusive_buyer_user_id, k.exclusivity_granted_at, k.exclusivity_expires_at, k.closed_at,
         k.created_at, k.updated_at, k.caller_role,
@@ -10522,27 +10548,13 @@ CREATE OR REPLACE FUNCTION app.own_parts(me uuid, barred uuid[], narrowed uuid)
  LANGUAGE sql
  STABLE
 BEGIN ATOMIC
- SELECT s.deal_id,
-     s.participant_id,
-     s.role,
-     s.principal_id,
-     s.side
-    FROM ( SELECT o.deal_id,
-             o.id AS participant_id,
-             o.role,
-             COALESCE(o.advises, o.id) AS principal_id,
-                 CASE
-                     WHEN (o.advises IS NULL) THEN o.role
-                     ELSE ( SELECT p.role
-                        FROM public.participants p
-                       WHERE ((p.id = o.advises) AND (p.status = 'active'::text)))
-                 END AS side
-            FROM public.participants o
-           WHERE ((o.user_id = own_parts.me) AND (o.status = 'active'::text) AND ((own_parts.narrowed IS NULL) OR (o.deal_id = own_parts.narrowed)) AND (( SELECT (own_parts.barred = '{}'::uuid[])) OR (( SELECT d.organization_id
-                    FROM public.deals d
-                   WHERE (d.id = o.deal_id)) <> ALL (own_parts.barred))))
-          OFFSET 0) s
-   WHERE (s.side IS NOT NULL);
+ SELECT o.deal_id,
+     o.participant_id,
+     o.role,
+     o.principal_id,
+     o.side
+    FROM vault.deals_of_people o
+   WHERE ((o.user_id = own_parts.me) AND (o.organization_id <> ALL (own_parts.barred)) AND ((own_parts.narrowed IS NULL) OR (o.deal_id = own_parts.narrowed)));
 END;
 
 CREATE OR REPLACE FUNCTION app.own_passkeys(session bytea)
@@ -14489,3 +14501,4 @@ $function$;
 -- efb8518123171d6b102c4916340332d2c8905794337322fd7eb716bda1058cc7  195_locks_in_order.sql
 -- efa0f68d5df45793a4d7ab5da6043b08a8b626922dfb7deed8d8708d5ed17c83  196_brokerage_of_one_deal.sql
 -- 244329f56a9c78b1c2c864a6157eb3d18e380c01465a4af0d443cad2f7536e4f  199_told_in_one_value.sql
+-- 452a071c174a823cd2227b0c4db331a285016e9f88606d6bba866678553eef83  210_parts_of_people.sql

@@ -178,6 +178,11 @@ const changesOfDeals: readonly string[] = [
      select d.id, u.id, 'viewer', 'invited' from deals d, (select id from users order by id desc limit 3) u where d.state <> 'closed' on conflict (deal_id, user_id) do nothing`,
   `update participants set status = 'active' where status = 'invited'`,
   `update questions set distributed_at = app.now() + interval '1 minute' where status = 'distributed'`,
+  ...['removed', 'invited', 'active', 'removed'].map(
+    // Advisors have a part while those whom they advise have.
+    (status) => `update participants p set status = '${status}'
+       where exists (select from participants a where a.advises = p.id and a.status = 'active') and p.deal_id in (select id from deals where state <> 'closed')`,
+  ),
   `update participants set status = 'removed' where role in ('seller', 'advisor') and status = 'active'`,
   `update deals set state = 'withdrawn' where state not in ('closed', 'withdrawn')`,
 ];
@@ -188,6 +193,12 @@ listChecks.push({
     // Of answers it is enough that none is missed.
     const wrong = `select 'kept' as what, k.user_id, k.deal_id from (table vault.deals_of_people except table vault.deals_of_parts) k
       union all select 'there', t.user_id, t.deal_id from (table vault.deals_of_parts except table vault.deals_of_people) t
+      union all (select 'part', p.user_id, p.deal_id from (
+        select user_id, deal_id, participant_id, role, principal_id, principal_role from vault.parts
+        except select user_id, deal_id, participant_id, role, principal_id, side from vault.deals_of_people) p)
+      union all (select 'no part', p.user_id, p.deal_id from (
+        select user_id, deal_id, participant_id, role, principal_id, side from vault.deals_of_people
+        except select user_id, deal_id, participant_id, role, principal_id, principal_role from vault.parts) p)
       union all select 'answers', t.user_id, t.deal_id from vault.answers_of_parts t left join vault.answers_of_people k using (user_id, deal_id)
         where k.at is null or k.at < t.at
       union all select 'of nobody', k.user_id, k.deal_id from vault.answers_of_people k
