@@ -495,6 +495,32 @@ describe('what a buyer submits', () => {
 });
 
 describe('people', () => {
+  test.each(['who joins', 'who leaves'])(
+    'whoever joins as an advisor while those whom they advise leave takes no part, also when %s is first',
+    async (first) => {
+      const { deal, buyer } = await listedDeal();
+      const advisor = scene.people['outsider'];
+      const joins = [
+        `insert into participants (deal_id, user_id, role, status, advises) values ($1, $2, 'advisor', 'active', $3)`,
+        [deal, advisor, buyer],
+      ] as const;
+      const leaves = [`update participants set status = 'removed' where id = $1`, [buyer]] as const;
+      const [[text, values], [later, others]] = first === 'who joins' ? [joins, leaves] : [leaves, joins];
+      await owner.query('begin');
+      try {
+        await owner.query(text, [...values]);
+        const meanwhile = service.sql(later, [...others]);
+        await waitingFor(1);
+        await owner.query('commit');
+        await meanwhile;
+      } finally {
+        await owner.query('rollback');
+      }
+      expect(await as('outsider', 'select s.id from app.deals_in_sight() s where s.id = $1', [deal])).toEqual([]);
+      expect(await as('outsider', 'select d.id from deals d where d.id = $1', [deal])).toEqual([]);
+    },
+  );
+
   test('an invitation is accepted by the person invited and by nobody else', async () => {
     const [invited] = await as(
       'broker',
