@@ -3510,9 +3510,11 @@ AS $function$
 #variable_conflict use_column
 declare
   me constant uuid := app.user_id();
-  brokered constant uuid[] := app.deals_acting_as('broker');
-  seen constant uuid[] := app.deals_as('broker', 'seller', 'buyer', 'viewer');
-  fivefold constant int := 5 * cardinality(brokered);
+  barred constant uuid[] := app.barred_in(app.identity());
+  narrowed constant uuid := app.narrowed_to();
+  brokered uuid[];
+  seen uuid[];
+  fivefold int;
   within constant text := concat_ws(' and ', 'r.brokerage_id = $1',
     case when since is not null then 'r.at >= $5' end,
     case when before is not null then 'r.at < $6' end,
@@ -3535,6 +3537,11 @@ begin
       using brokerage, by_user, beginning, done, since, before, after_at, after_id, most;
     return;
   end if;
+  -- Those of the brokerage that the caller runs, and all in which they take part.
+  select coalesce(array_agg(o.deal_id) filter (where o.role = 'broker'), '{}'), coalesce(array_agg(o.deal_id), '{}') into brokered, seen
+    from vault.deals_of_people o
+    where o.user_id = me and o.organization_id = brokerage and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed);
+  fivefold := 5 * cardinality(brokered);
   if (select count(*) from (select from public.deals d where d.organization_id = brokerage limit fivefold) d) < fivefold then
     return query execute format('select r.id from (select r.* from public.audit_records r where %s order by r.at desc, r.id desc offset 0) r
         where %s and %s %s $9', within, asked, theirs, latest)
@@ -13589,6 +13596,35 @@ exception when data_exception then
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.titles_in_sight(pattern text, at_most integer)
+ RETURNS TABLE(title text, total integer)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  barred constant uuid[] := app.barred_in(app.identity());
+  narrowed constant uuid := app.narrowed_to();
+  administered constant uuid[] := app.brokerages_as('admin');
+begin
+  return query
+    select s.title, (count(*) over ())::int
+    from (
+      select o.title, o.created_at from vault.deals_of_people o
+      where o.user_id = me and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed)
+        and (pattern is null or lower(o.title) like pattern)
+      union all
+      select d.title, d.created_at from public.deals d
+      where d.organization_id = any (administered) and (pattern is null or lower(d.title) like pattern)) s
+    group by s.title order by max(s.created_at) desc, s.title limit at_most;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.titles_in_sight(text,integer) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.token_carries(scope text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -14502,3 +14538,4 @@ $function$;
 -- efa0f68d5df45793a4d7ab5da6043b08a8b626922dfb7deed8d8708d5ed17c83  196_brokerage_of_one_deal.sql
 -- 244329f56a9c78b1c2c864a6157eb3d18e380c01465a4af0d443cad2f7536e4f  199_told_in_one_value.sql
 -- 452a071c174a823cd2227b0c4db331a285016e9f88606d6bba866678553eef83  210_parts_of_people.sql
+-- aee04165ce9532fbee18774ca730aa3c0e3466f78bc8cc026ead898b4635df4b  211_deals_of_one_brokerage.sql

@@ -228,6 +228,15 @@ for (const state of [null, 'listed', 'under_offer', 'exclusivity', 'diligence'])
     ({ scene }) => [state, scene.brokerage],
   );
 
+for (const pattern of [null, '%draft%'])
+  check(
+    `app.titles_in_sight lists the titles of deals that row-level security shows${pattern === null ? '' : ' which are like this'}`,
+    'select s.title, s.total from app.titles_in_sight($1, 2) s',
+    `select d.title, (count(*) over ())::int as total from deals d where $1::text is null or lower(d.title) like $1
+     group by d.title order by max(d.created_at) desc, d.title limit 2`,
+    () => [pattern],
+  );
+
 const documentsShown = ['simple', 'production'].map(
   (
     source,

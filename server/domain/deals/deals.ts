@@ -111,11 +111,7 @@ export const deals = rows<
 
 const titles = rows<{ title: string; total: number }, [pattern: string | null, limit: number]>(
   'deal_titles',
-  // Of all deals only those are put together of which title, industry and location match; then the title decides.
-  `select s.title, (count(*) over ())::int as total
-   from app.deals_in_sight(case when $1::text is not null then array[$1] end) s
-   where $1 is null or lower(s.title) like $1
-   group by s.title order by max(s.created_at) desc, s.title limit $2`,
+  'select s.title, s.total from app.titles_in_sight($1, $2) s',
 );
 
 /** The titles, each once, of the deals that the caller sees which contain these words, those of the latest deals first, at most `limit`; and how many there are. */
