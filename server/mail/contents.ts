@@ -106,7 +106,7 @@ const contents: Contents = {
       ? [`${by ?? 'Whoever runs this service'} took it back: ${brokerage} stays on ${product} as it is.`]
       : [
           `${by ?? 'Whoever runs this service'} asked for ${brokerage} to be deleted from ${product}. On ${dayOf(due_at)} its deals, documents, contacts and members are deleted for good.`,
-          'Until then everything stays as it is, and any admin can take it back.',
+          'Until then everything stays as it is, and any admin can cancel the deletion.',
         ],
     action: { label: cancelled ? 'Open the settings' : 'Keep the brokerage', url: `${baseUrl}${brokeragePath}` },
     footer: [`You get this mail because you are an admin of ${brokerage}. It cannot be turned off.`],

@@ -8,6 +8,7 @@ import { RefreshWindow } from './refresh-window.ts';
 // So that what was kept just now is old enough when it is looked at.
 const slackMillis = 100;
 
+/** The refreshes of this node that overlap: holds them back, and forgets answers that are no longer needed. */
 export class Overlap {
   readonly #services: Services;
   readonly #clock: DatabaseClock;

@@ -38,6 +38,7 @@ interface Arrivals {
   waiting: number;
 }
 
+/** The requests that are held back, by the token that they present. */
 export class RefreshWindow {
   readonly #present = new Map<string, Arrivals>();
   readonly #time: Time;

@@ -26,6 +26,7 @@ const keys = {
 
 type Key = keyof typeof keys;
 export type DealSort = Key | `-${Key}`;
+/** Every order of the list of deals; with a minus sign from the last to the first. */
 export const dealSorts = (Object.keys(keys) as Key[]).flatMap((key): DealSort[] => [key, `-${key}`]);
 
 export interface DealFilter {

@@ -105,6 +105,7 @@ export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
 
 /** Whether two decimals are the same number, whatever their scale. */
 export const equals = (a: Decimal, b: Decimal): boolean => compare(a, b) === 0;
+/** Whether it is 0, below it, or above it. */
 export const isZero = (value: Decimal): boolean => value.units === 0n;
 export const isNegative = (value: Decimal): boolean => value.units < 0n;
 export const isPositive = (value: Decimal): boolean => value.units > 0n;

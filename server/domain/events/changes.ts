@@ -39,6 +39,7 @@ export type ObjectType = keyof typeof changesOf;
 export const objectTypes = Object.keys(changesOf) as readonly ObjectType[];
 /** `contact.created` and its like. */
 export type EventType = { [Type in ObjectType]: `${Type}.${(typeof changesOf)[Type][number]}` }[ObjectType];
+/** Every type of event, such as "deal.updated". */
 export const eventTypes: readonly string[] = Object.entries(changesOf).flatMap(([object, changes]) =>
   changes.map((change) => `${object}.${change}`),
 );

@@ -49,6 +49,7 @@ export const letters = (column: number): string =>
 
 /** "A1", "$A$1" of a column, the first being 0, and a row as it is called, the first being 1. */
 export const at = (column: number, row: number): string => `${letters(column)}${row}`;
+/** The absolute name of a cell: column and row do not move when a formula is copied. */
 export const fixed = (column: number, row: number): string => `$${letters(column)}$${row}`;
 /** "$A$1:$A$9" of one column. */
 export const downFrom = (column: number, first: number, last: number): string =>
@@ -61,6 +62,7 @@ const mostDigits = 15;
 export const isKept = (amount: string): boolean =>
   amount.replace(/^-/, '').replace('.', '').replace(/^0+/, '').length <= mostDigits;
 
+/** A cell of text. */
 export const text = (value: string, look: Look & { right?: boolean } = {}): SheetCell => ({ text: value, ...look });
 /** A column's heading; `right` above numbers. */
 export const head = (value: string, right = true, look: Look = {}): SheetCell => ({
@@ -75,6 +77,7 @@ export const amount = (value: string | null, look: Look & { format?: Format } = 
   const { format = 'amount', ...rest } = look;
   return value === null ? null : { number: Number(value), format, ...rest };
 };
+/** A cell of a whole number. */
 export const count = (value: number): SheetCell => ({ number: value, format: 'count' });
 /** A formula and the written decimal that it comes to. */
 export const formula = (body: string, comes: string | null, format: Format = 'amount', look: Look = {}): SheetCell => ({

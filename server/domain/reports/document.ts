@@ -150,7 +150,7 @@ function tellPeriods(pages: Pages, { periods, computed: { currency } }: ReportCo
   const shown = periods.toReversed().slice(0, most.periods);
   pages.section(
     'Profit and loss as uploaded',
-    `In ${currency}, the latest first. Of rows that tell of the same dates the one uploaded last.`,
+    `In ${currency}, the latest first. Of rows for the same dates, the one uploaded last counts.`,
   );
   pages.table(
     [left('Period', 1.1), ...printedLines.map((line) => right(lineWords[line]))],
@@ -397,7 +397,7 @@ function tellRestated(pages: Pages, { computed: { restatements } }: ReportConten
   const { count, items } = restatements;
   if (count === 0) return;
   const shown = items.slice(0, most.restated);
-  pages.section(`Restated figures (${count})`, 'Line by line, where two uploads tell of the same dates.');
+  pages.section(`Restated figures (${count})`, 'Line by line, where two uploads cover the same dates.');
   pages.table(
     [left('Period', 1), left('Line', 1.6), right('Before'), right('Now'), right('Difference')],
     shown.map((one) => ({

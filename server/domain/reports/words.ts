@@ -92,10 +92,11 @@ export const titleOf = (contents: Pick<ReportContents, 'uploads' | 'offers' | 'd
 export const offersTitle = ({ offers: { items } }: ReportContents): string =>
   items.length > 1 ? 'Offers compared' : items[0]?.mine ? 'Your offer' : 'The offer';
 
+/** How an offer stands, in a word. */
 export const standingOf = ({ agreed, expired }: ReportContents['offers']['items'][number]): string =>
-  agreed ? 'Agreed' : expired ? 'Expired' : 'Stands';
+  agreed ? 'Agreed' : expired ? 'Expired' : 'Open';
 
 /** Said where there are more offers than a report tells. */
-export const moreOffers = `Told are the latest ${mostOffersAPage} offers; there are more.`;
+export const moreOffers = `Only the latest ${mostOffersAPage} offers are shown; there are more.`;
 
 export const smallerAddBacks = 'The smaller ones together';

@@ -4,6 +4,7 @@ import { keys } from './keys.ts';
 import { useOptimistic } from './optimistic.ts';
 import type { ClosingCondition, ConditionInput, ConditionStatus, Id, Items } from './shapes.ts';
 
+/** The closing conditions of a deal. */
 export const conditionsQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'conditions'),

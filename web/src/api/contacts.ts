@@ -14,6 +14,7 @@ export interface ContactFilter {
   limit?: number;
 }
 
+/** The contacts of a brokerage that fit the filter, in pages. */
 export const contactsQuery = (brokerageId: Id, filter: ContactFilter) =>
   infiniteQueryOptions({
     queryKey: keys.contacts(brokerageId, filter),

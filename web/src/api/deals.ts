@@ -14,6 +14,7 @@ import type { DealInput, DealPage, DealState, Delivery, Id, Instant, Me, Partici
 
 export type DealFilter = Omit<RequestQuery<'get', '/web/deals'>, 'cursor' | 'limit'>;
 
+/** The deals that fit the filter, in pages. */
 export const dealsQuery = (filter: DealFilter) =>
   infiniteQueryOptions({
     queryKey: [...keys.deals, filter],
@@ -23,6 +24,7 @@ export const dealsQuery = (filter: DealFilter) =>
     getNextPageParam: (page) => page.next_cursor ?? null,
   });
 
+/** The page of one deal. */
 export const dealQuery = (id: Id) =>
   queryOptions({
     queryKey: keys.deal(id),
@@ -36,6 +38,7 @@ export const closingWarnings = async (id: Id): Promise<string[]> =>
 const activityOf = (id: Id, cursor: string | null, signal?: AbortSignal) =>
   api.get('/web/deals/:id/activity', { param: { id }, query: { cursor }, ...(signal && { signal }) });
 
+/** The activity of a deal, in pages. */
 export const dealActivityQuery = (id: Id) =>
   infiniteQueryOptions({
     queryKey: keys.of(id, 'activity'),
@@ -48,12 +51,14 @@ export const dealActivityQuery = (id: Id) =>
 export const refreshActivity = (client: QueryClient, id: Id): Promise<void> =>
   refreshHead(client, keys.of(id, 'activity'), () => activityOf(id, null));
 
+/** The assistants of the person on a deal. */
 export const dealToolsQuery = (id: Id) =>
   queryOptions({
     queryKey: keys.of(id, 'tools'),
     queryFn: ({ signal }) => api.get('/web/deals/:id/tools', { param: { id }, signal }),
   });
 
+/** The API keys that reach a deal. */
 export const dealKeysQuery = (id: Id) =>
   queryOptions({
     queryKey: keys.of(id, 'keys'),

@@ -4,6 +4,7 @@ import { api } from './client.ts';
 import { keys } from './keys.ts';
 import type { CommitmentStatus, FindingInput, FindingStatus, FinancingInput, Id } from './shapes.ts';
 
+/** The findings of a deal. */
 export const findingsQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'findings'),
@@ -17,6 +18,7 @@ export const findingQuery = (dealId: Id, id: Id) =>
     queryFn: ({ signal }) => api.get('/web/findings/:id', { param: { id }, signal }),
   });
 
+/** The financing sources of a deal, and their totals. */
 export const financingQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'financing'),

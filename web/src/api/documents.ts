@@ -12,6 +12,7 @@ export interface DocumentFilter {
 /** So many of each kind are listed at most; more are found by searching. */
 export const mostDocuments = 2000;
 
+/** The documents of a deal that fit the filter. */
 export const documentsQuery = (dealId: Id, filter: DocumentFilter) =>
   queryOptions({
     queryKey: keys.of(dealId, 'documents', filter),
@@ -22,6 +23,7 @@ export const documentsQuery = (dealId: Id, filter: DocumentFilter) =>
 /** What names a document in a path. */
 const named = ({ source, id }: DealDocument) => ({ param: { source, id } });
 
+/** Who opened a document. */
 export const openingsQuery = (dealId: Id, document: DealDocument) =>
   queryOptions({
     queryKey: keys.of(dealId, 'documents', 'openings', document.id),

@@ -3,6 +3,7 @@ import { api } from './client.ts';
 import { keys } from './keys.ts';
 import type { Id, Instant } from './shapes.ts';
 
+/** The NDAs of a deal. */
 export const ndasQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'ndas'),

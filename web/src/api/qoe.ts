@@ -14,6 +14,7 @@ import type {
 } from './shapes.ts';
 import { upload } from './upload.ts';
 
+/** The overview of the QoE workspace of a deal, with its checklist. */
 export const qoeQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'qoe', 'overview'),
@@ -26,14 +27,19 @@ const part = <T>(dealId: Id, name: string, ask: (options: { param: { id: Id }; s
     queryFn: ({ signal }) => ask({ param: { id: dealId }, signal }),
   });
 
+/** The uploaded profit and loss of a deal, by period. */
 export const periodsQuery = (dealId: Id) =>
   part(dealId, 'periods', (options) => api.get('/web/deals/:id/qoe/periods', options));
+/** What is computed of a deal's books. */
 export const computedQuery = (dealId: Id) =>
   part(dealId, 'computed', (options) => api.get('/web/deals/:id/qoe/computed', options));
+/** The normalizations of a deal. */
 export const normalizationsQuery = (dealId: Id) =>
   part(dealId, 'normalizations', (options) => api.get('/web/deals/:id/qoe/normalizations', options));
+/** The members of the QoE workspace of a deal. */
 export const membersQuery = (dealId: Id) =>
   part(dealId, 'members', (options) => api.get('/web/deals/:id/qoe/members', options));
+/** The uploads of a deal. */
 export const snapshotsQuery = (dealId: Id) =>
   part(dealId, 'snapshots', (options) => api.get('/web/deals/:id/qoe/snapshots', options));
 
@@ -50,6 +56,7 @@ export const customersQuery = (dealId: Id, dates: CustomerDates | null) =>
     placeholderData: keepPreviousData,
   });
 
+/** The bridge from reported to adjusted EBITDA of a period; of the latest one without a label. */
 export const bridgeQuery = (dealId: Id, label: string | null) =>
   queryOptions({
     queryKey: keys.of(dealId, 'qoe', 'bridge', label),
@@ -167,8 +174,7 @@ export const previewBooks = (
     query: { snapshot_type: type, filename: file.name },
   });
 
-/** Where the browser gets a file to fill in. */
-/** Where the browser downloads what is computed of a deal's books, to print and to go on computing with. */
+/** The addresses of the report on a deal: to print, and as a workbook. */
 export const reportAddresses = (dealId: Id) => ({
   document: address('/web/deals/:id/report.pdf', { param: { id: dealId } }),
   workbook: address('/web/deals/:id/report.xlsx', { param: { id: dealId } }),

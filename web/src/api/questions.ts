@@ -5,6 +5,7 @@ import { api } from './client.ts';
 import { keys } from './keys.ts';
 import type { Id, Question, QuestionCategory } from './shapes.ts';
 
+/** The questions of a deal. */
 export const questionsQuery = (dealId: Id) =>
   queryOptions({
     queryKey: keys.of(dealId, 'questions'),

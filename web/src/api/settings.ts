@@ -16,12 +16,14 @@ import type {
   WebhookInput,
 } from './shapes.ts';
 
+/** A brokerage, for its settings. */
 export const brokerageQuery = (id: Id) =>
   queryOptions({
     queryKey: keys.settings('brokerage', id),
     queryFn: ({ signal }) => api.get('/web/brokerages/:id', { param: { id }, signal }),
   });
 
+/** The members of a brokerage. */
 export const membersQuery = (brokerageId: Id) =>
   queryOptions({
     queryKey: keys.settings('members', brokerageId),
@@ -52,18 +54,21 @@ export const dealsRunAloneQuery = (brokerageId: Id, userId: Id) =>
     staleTime: 0,
   });
 
+/** The API keys of a brokerage. */
 export const apiKeysQuery = (brokerageId: Id) =>
   queryOptions({
     queryKey: keys.settings('keys', brokerageId),
     queryFn: ({ signal }) => api.get('/web/brokerages/:id/keys', { param: { id: brokerageId }, signal }),
   });
 
+/** The sandbox of a brokerage. */
 export const sandboxQuery = (brokerageId: Id) =>
   queryOptions({
     queryKey: keys.settings('sandbox', brokerageId),
     queryFn: ({ signal }) => api.get('/web/brokerages/:id/sandbox', { param: { id: brokerageId }, signal }),
   });
 
+/** The webhooks of a brokerage. */
 export const webhooksQuery = (brokerageId: Id) =>
   queryOptions({
     queryKey: keys.settings('webhooks', brokerageId),
@@ -85,11 +90,13 @@ export const webhookDeliveriesQuery = (id: Id, state: WebhookDelivery['state'] |
     refetchInterval: 10_000,
   });
 
+/** The connected clients of the person. */
 export const clientsQuery = queryOptions({
   queryKey: keys.settings('clients'),
   queryFn: ({ signal }) => api.get('/web/clients', { signal }),
 });
 
+/** The tools that write, with the permissions of the person. */
 export const toolsQuery = queryOptions({
   queryKey: keys.settings('tools'),
   queryFn: ({ signal }) => api.get('/web/tools', { signal }),
@@ -97,6 +104,7 @@ export const toolsQuery = queryOptions({
 
 export type AuditFilter = RequestQuery<'get', '/web/audit/export'>;
 
+/** The records of the audit trail that fit the filter, in pages. */
 export const auditQuery = (filter: AuditFilter) =>
   infiniteQueryOptions({
     queryKey: keys.settings('audit', filter),

@@ -34,7 +34,7 @@ export function periodsSheet({ periods, computed, uploads }: ReportContents): Re
     rows: [
       ...titled(
         'Profit and loss as uploaded',
-        `In ${computed.currency}. Of rows that tell of the same dates the one uploaded last, by the number of the upload. Change an amount, and the other sheets follow.`,
+        `In ${computed.currency}. Of rows for the same dates, the one uploaded last counts; the number of the upload is beside it. Change an amount, and the other sheets follow.`,
         [
           head('Period', false),
           head('From', false),

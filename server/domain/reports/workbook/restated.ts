@@ -14,7 +14,7 @@ export function restatedSheet({ computed: { restatements } }: ReportContents): R
     name: 'Restated',
     widths: [16, 32, 10, ...[0, 1, 2].map(() => Math.max(16, widthFor(all)))],
     rows: [
-      ...titled('Restated figures', 'Where two uploads tell of the same dates, line by line.', [
+      ...titled('Restated figures', 'Where two uploads cover the same dates, line by line.', [
         head('Period', false),
         head('Line', false),
         head('Currency', false),

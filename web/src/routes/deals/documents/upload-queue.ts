@@ -22,6 +22,7 @@ export interface UploadsOptions<T> {
 
 const parallel = 3;
 
+/** Uploads that run a few at a time, whose progress a component follows. */
 export class UploadQueue<T> {
   #options: UploadsOptions<T>;
   #uploads: readonly Upload[] = [];

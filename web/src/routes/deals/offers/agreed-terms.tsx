@@ -61,7 +61,7 @@ export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer
       decision === 'accepted'
         ? {
             title: 'Accept this change?',
-            body: 'The proposed terms take the place of those accepted before, which stay on record.',
+            body: 'The proposed terms replace those accepted before, which stay on record.',
             action: 'Accept change',
             done: 'The change is accepted.',
           }

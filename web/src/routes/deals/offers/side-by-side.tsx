@@ -285,7 +285,7 @@ export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode 
       </div>
       {query.isError ? (
         <p className="border-t border-line px-4 py-3 text-soft sm:px-5">
-          One of the two is not there, or not for you to see. Choose another.
+          One of the two does not exist, or you have no access to it. Choose another.
         </p>
       ) : query.data ? (
         <Lines two={query.data} />

@@ -329,7 +329,7 @@ export function RestatementsCard({ dealId }: { dealId: Id }) {
         count === 0 ? null : (
           <Card
             title={`Restated figures (${formatCount(count)})`}
-            description="Line by line, where two uploads tell of the same dates."
+            description="Line by line, where two uploads cover the same dates."
             flush
             actions={
               items.length > shownFirst && (

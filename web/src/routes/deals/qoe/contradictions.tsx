@@ -25,7 +25,7 @@ function ExplainDialog({ dealId, one, onClose }: { dealId: Id; one: Contradictio
   const form = useForm<{ status: ContradictionStatus; why: string }>({
     initial: { status: one.answer?.status ?? 'explained', why: one.answer?.why ?? '' },
     draft: `contradiction/${dealId}/${one.key}`,
-    check: (values) => required(values, { why: 'Write what there is to say to it.' }),
+    check: (values) => required(values, { why: 'Write an answer.' }),
     submit: (values) => answer.mutateAsync({ key: one.key, figures: one.figures, ...values }),
     onDone: () => {
       onClose();
@@ -43,7 +43,8 @@ function ExplainDialog({ dealId, one, onClose }: { dealId: Id; one: Contradictio
       <blockquote className={quoted}>{one.sentence}</blockquote>
       {one.answer && one.answer.released_at !== null && !one.answer.of_other_figures && (
         <Notice>
-          Buyers read the answer as it is. Once you change it, they read neither, until you release the new one.
+          Buyers can read this answer. If you change it, they see neither the contradiction nor an answer until you
+          release the new one.
         </Notice>
       )}
       <Field label="Answer" error={form.errors.status}>
@@ -67,7 +68,7 @@ function Said({ answer, all }: { answer: Answer; all: boolean }) {
           {contradictionAnswered[answer.status]}
           {answer.answered_by_name !== null && ` by ${answer.answered_by_name}`}, <Time at={answer.answered_at} />
         </span>
-        {answer.of_other_figures && <Badge tone="warn">Said before the figures changed</Badge>}
+        {answer.of_other_figures && <Badge tone="warn">Written before the figures changed</Badge>}
         {all && answer.released_at !== null && (
           <Badge tone="info">{answer.of_other_figures ? 'No longer seen by buyers' : 'Buyers see this'}</Badge>
         )}
@@ -136,8 +137,8 @@ function ContradictionLine({ dealId, one, all, mayAnswer }: LineProps) {
                   {
                     title: 'Withdraw this from buyers?',
                     body: answer.of_other_figures
-                      ? 'They see nothing of it since the figures changed, and will not either if the figures become what they were.'
-                      : 'They see neither the contradiction nor your answer any more. Whoever has read it knows it.',
+                      ? 'Buyers have not seen it since the figures changed, and will not see it if the figures change back.'
+                      : 'Buyers will no longer see the contradiction or your answer. Some may have read them already.',
                     action: 'Withdraw',
                     done: 'Withdrawn from buyers',
                   },
@@ -158,8 +159,8 @@ function ContradictionLine({ dealId, one, all, mayAnswer }: LineProps) {
                     title: 'Remove this answer?',
                     body:
                       answer.released_at === null
-                        ? 'The figures are to be cleared up again.'
-                        : 'The figures are to be cleared up again, and buyers see nothing of it any more.',
+                        ? 'The contradiction will be unanswered again.'
+                        : 'The contradiction will be unanswered again, and buyers will no longer see it.',
                     action: 'Remove',
                     danger: true,
                     done: 'Answer removed',

@@ -109,7 +109,7 @@ export function NormalizationDialog({
       {periods.length > 0 ? (
         <Field
           label="Period"
-          hint="Those that there are figures of. TTM is the last twelve months."
+          hint="Periods with figures. TTM is the last twelve months."
           error={form.errors.period_label}
         >
           <Select
@@ -121,7 +121,7 @@ export function NormalizationDialog({
       ) : (
         <Field
           label="Period"
-          hint="There are no figures yet. It counts once some bear this name, such as FY2025, or TTM for the last twelve months."
+          hint="There are no figures yet. The adjustment counts once there are figures for this period, such as FY2025, or TTM for the last twelve months."
           error={form.errors.period_label}
         >
           <Input {...form.text('period_label')} maxLength={64} />

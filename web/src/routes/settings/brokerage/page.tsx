@@ -58,12 +58,12 @@ function FactorRule({ brokerage }: { brokerage: Brokerage }) {
             title: 'No longer require a second factor?',
             body: 'Members sign in with their password alone then, unless they have set up more.',
             action: 'No longer require it',
-            done: 'Members need no second factor any more',
+            done: 'Members no longer need a second factor',
             danger: true,
           }
         : {
             title: 'Require a second factor?',
-            body: 'Members without an authenticator or a passkey reach nothing of the brokerage until they have set one up: no contacts, no deals, no settings. Their connected clients are refused meanwhile, and API keys that they made stop working.',
+            body: 'Members without an authenticator or a passkey have no access to the brokerage until they have set one up: no contacts, no deals, no settings. Their connected clients are refused meanwhile, and API keys that they made stop working.',
             action: 'Require it',
             done: 'Members need a second factor now',
           },
@@ -74,7 +74,7 @@ function FactorRule({ brokerage }: { brokerage: Brokerage }) {
       title="Second factor"
       description={
         demanded
-          ? 'Every member signs in with an authenticator or a passkey. Who has none reaches nothing of the brokerage.'
+          ? 'Every member signs in with an authenticator or a passkey. Members without one have no access to the brokerage.'
           : 'Members may sign in with their password alone.'
       }
     >
@@ -109,7 +109,7 @@ function DeletionNotice({ brokerage, day }: { brokerage: Brokerage; day: string 
       }
     >
       {brokerage.deletion_asked_by ?? 'Whoever runs this service'} asked for it. Until then everything stays as it is;
-      then its deals, documents, contacts and members are deleted for good. {!isAdmin && 'Any admin can take it back.'}
+      then its deals, documents, contacts and members are deleted for good. {!isAdmin && 'Any admin can cancel this.'}
     </Notice>
   );
 }
@@ -121,7 +121,7 @@ function LogoCard({ brokerage }: { brokerage: Brokerage }) {
   return (
     <Card
       title="Logo"
-      description="It stands at the top of mails about your deals and in your invitations, and on the overview of each deal."
+      description="Shown at the top of mails about your deals, in your invitations, and on the overview of each deal."
     >
       <div className="flex max-w-md flex-col gap-4">
         <BrokerageLogo brokerageId={brokerage.id} at={brokerage.logo_at} />
@@ -177,7 +177,7 @@ function DeletionCard({ brokerage }: { brokerage: Brokerage }) {
   return (
     <ConfirmationCard
       title="Delete the brokerage"
-      description="Its deals with everything in them, documents, contacts, keys and members are deleted for good, after some weeks in which any admin can take it back. Every admin is told by mail. People who are with another brokerage keep their account; the accounts of all others are emptied."
+      description="Its deals with everything in them, documents, contacts, keys and members are deleted for good, after some weeks in which any admin can cancel it. Every admin is told by mail. People who are with another brokerage keep their account; the accounts of all others are emptied."
       word={brokerage.slug}
       wrong={`Type ${brokerage.slug} to confirm.`}
       action="Delete the brokerage"

@@ -38,7 +38,7 @@ export function ClientMenu({ client, onEdit }: ClientMenuProps) {
             confirm(
               {
                 title: `Disconnect ${name}?`,
-                body: 'It stops seeing your deals at once. To use it again you authorize it again.',
+                body: 'It stops seeing your deals at once. To use it again, authorize it again.',
                 action: 'Disconnect',
                 danger: true,
                 done: `${name} is disconnected`,
@@ -77,10 +77,10 @@ export function ClientMenu({ client, onEdit }: ClientMenuProps) {
                 confirm(
                   {
                     title: `Stop sharing ${name}?`,
-                    body: 'It works for you alone again. The other members are disconnected at once; when you share it again, they connect it again.',
+                    body: 'Only you can use it then. The other members are disconnected at once, and connect it again if you share it again.',
                     action: 'Stop sharing',
                     danger: true,
-                    done: `${name} works for you alone again`,
+                    done: `Only you can use ${name} now`,
                   },
                   () => share.mutateAsync({ id, brokerage_id: null }),
                 )

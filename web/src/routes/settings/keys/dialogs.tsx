@@ -68,7 +68,7 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
       <FieldGroup
         legend="Permissions"
         error={form.errors.scopes}
-        hint="Beyond contacts, a key reaches only the deals whose broker has let API keys in."
+        hint="Beyond contacts, a key reaches only deals that a broker has opened to API keys."
       >
         {keyScopeGroups.map(({ group, scopes: members }) => (
           <FieldGroup key={group} legend={group}>

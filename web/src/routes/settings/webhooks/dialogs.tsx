@@ -130,7 +130,7 @@ export function AddDialog({
     <FormDialog
       form={form}
       title="Add a webhook"
-      description="What changes from now on is sent there. The secret that signs it is shown once, right after."
+      description="Changes from now on are sent there. The secret that signs it is shown once, right after."
       action="Add webhook"
       onClose={onClose}
     >
@@ -140,7 +140,7 @@ export function AddDialog({
           error={form.errors.key_id}
           hint={
             keys?.length === 0
-              ? 'There is no key in force: create one under API keys first.'
+              ? 'There is no active key: create one under API keys first.'
               : 'What the key may read is sent, and nothing once it is revoked.'
           }
         >
@@ -197,7 +197,7 @@ export function RenewSecretDialog({
   return (
     <RenewDialog
       title={`Renew the secret of ${nameOf(webhook)}`}
-      description="While both secrets sign, each delivery has two signatures: the receiver takes it by either."
+      description="While both secrets sign, each delivery has two signatures, and the receiver can check either."
       action="Renew secret"
       current="The current secret"
       does="Signs"

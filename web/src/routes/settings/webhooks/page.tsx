@@ -117,8 +117,8 @@ function WebhookRow({ webhook, onOpen }: RowProps) {
       )}
       {off_reason === 'failing' && off_since !== null && (
         <p className="mt-3 text-sm text-bad">
-          Nothing was taken for three days, so it was turned off <Time at={off_since} />. Turned on again, it goes on
-          where it stopped.
+          Nothing was accepted for three days, so it was turned off <Time at={off_since} />. Turned on again, it
+          continues where it stopped.
         </p>
       )}
       <div className="mt-3">
@@ -149,7 +149,7 @@ function Webhooks({ brokerageId }: { brokerageId: Id }) {
       title="Webhooks"
       description={
         <>
-          Other systems are told at once what changes, with the permissions of an{' '}
+          Other systems are notified of changes at once, with the permissions of an{' '}
           <Link to={paths.keys} className="text-accent-ink underline underline-offset-3 hover:text-ink">
             API key
           </Link>
@@ -167,7 +167,7 @@ function Webhooks({ brokerageId }: { brokerageId: Id }) {
           {({ items }) =>
             items.length === 0 ? (
               <EmptyState icon={WebhookIcon} title="No webhooks yet" action={add}>
-                Add one for each system that should hear of changes. Those that programs add by the REST API are listed
+                Add one for each system that should receive changes. Those that programs add by the REST API are listed
                 here too.
               </EmptyState>
             ) : (
