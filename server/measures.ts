@@ -12,7 +12,7 @@ import type { LimitKind } from './http/limits.ts';
 /** The release of this product. */
 export const version: string = about.version;
 
-/** How a call of a tool ended: `refused` is for the caller to mend, `failed` is our fault or the database's. */
+/** How a call of a tool ended: `refused` is for the caller to correct, `failed` is our fault or the database's. */
 export type ToolOutcome = 'ok' | 'refused' | 'failed';
 
 export interface Measures {

@@ -7,7 +7,7 @@ import { queueNotificationMails, tellEvents } from './domain/notifications/event
 import type { Services } from './services.ts';
 import { startWoken } from './woken.ts';
 
-/** How many events are told of, and how many mails are written, in one transaction. */
+/** How many events are turned into notifications, and how many mails are written, in one transaction. */
 const atOnce = 20;
 
 /** Starts it; the function returned stops it, when what is under way is done. Every node does it: each event is taken by one. */

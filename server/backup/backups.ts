@@ -1,5 +1,5 @@
 /**
- * What lies in the place of backups:
+ * The files in the place of backups:
  *
  *   backup-20261122T080000Z-1a2b3c4d/rows        the rows of the database
  *   backup-20261122T080000Z-1a2b3c4d/documents   which bodies belong to it: key, size, SHA-256
@@ -71,7 +71,7 @@ export const bodiesFolder = (key: BackupKey | null): string => (key ? `documents
 export const bodyName = (key: BackupKey | null, storageKey: string): string =>
   `${bodiesFolder(key)}/${checkedKey(storageKey).slice(-2)}/${storageKey}`;
 
-/** Writes a file, encrypted when there is a key, and tells its size and digest as it lies there. */
+/** Writes a file, encrypted when there is a key, and tells its size and digest as it is stored. */
 export async function writeFileTo(
   place: Place,
   name: string,

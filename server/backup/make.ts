@@ -204,7 +204,7 @@ async function checkSeries(place: Place, series: string): Promise<void> {
     );
 }
 
-/** Makes a backup; null when there is one that is young enough. Rejects with {@link NoBackupMade}, and what database, store and place fail of. */
+/** Makes a backup; null when there is one that is recent enough. Rejects with {@link NoBackupMade}, and what database, store and place fail of. */
 export async function makeBackup(task: BackupTask): Promise<Made | null> {
   const { client, place, unlessYounger, now = new Date() } = task;
   await client.query(textSettings);

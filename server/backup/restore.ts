@@ -124,7 +124,7 @@ async function withoutTriggers(client: pg.Client, names: readonly string[]): Pro
   return () => switched('enable');
 }
 
-/** PostgreSQL copies into no table whose policies hold for whoever copies. */
+/** PostgreSQL copies into no table whose policies apply to the role that copies. */
 async function withoutForce(client: pg.Client, names: readonly string[]): Promise<() => Promise<void>> {
   const { rows } = await client.query<{ name: string }>(
     `select n.nspname || '.' || c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

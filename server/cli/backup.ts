@@ -9,7 +9,7 @@ import { atPlace, say, withExisting, type Desk, type PlaceOptions } from './back
 
 export interface BackupOptions extends PlaceOptions {
   readonly keep?: number;
-  /** As BACKUP_EVERY and BACKUP_KEEP say: nothing is made when the latest is young enough. */
+  /** As BACKUP_EVERY and BACKUP_KEEP say: nothing is made when the latest is recent enough. */
   readonly scheduled?: boolean;
 }
 

@@ -223,7 +223,7 @@ function addDocuments(program: Command): void {
     );
 }
 
-/** Months, or null for ever. */
+/** Months; null keeps them for ever. */
 function monthsToKeep(text: string): number | null {
   if (text === 'forever') return null;
   if (!/^\d{1,4}$/.test(text) || Number(text) < 1 || Number(text) > 1200)

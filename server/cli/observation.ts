@@ -1,4 +1,4 @@
-/** What a process tells of itself while it runs: the log, and traces where they are asked for. */
+/** What a process reports while it runs: the log, and traces where they are asked for. */
 
 import type { Config } from '../config.ts';
 import { createLog, type Logger } from '../log.ts';

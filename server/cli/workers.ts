@@ -19,7 +19,7 @@ class WorkersFailed extends Error {
   override readonly name = 'WorkersFailed';
 }
 
-/** After so many starts in succession that come to nothing, no more are tried. */
+/** After so many starts in succession that fail, no more are tried. */
 const mostFailures = 5;
 /** How long the next start waits after one worker has ended, in milliseconds: doubled each time, forgotten by one that lasts. */
 const backOff = { first: 100, most: 10_000, forgottenAfter: 60_000 } as const;

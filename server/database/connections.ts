@@ -11,7 +11,7 @@ export interface Connections {
   readonly server: pg.ClientConfig;
   /** The owner's login; undefined with DATABASE_URL and without MIGRATE_DATABASE_URL. */
   readonly owner: pg.ClientConfig | undefined;
-  /** Where the data of the embedded PostgreSQL lies. */
+  /** Where the data of the embedded PostgreSQL is. */
   readonly directory?: string;
   /** Resolves with a sentence when the embedded PostgreSQL ends without being asked. */
   readonly died: Promise<string>;

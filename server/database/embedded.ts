@@ -33,7 +33,7 @@ export interface EmbeddedPostgres {
   readonly owner: pg.ClientConfig;
   /** The login of the server: a member of dealkeep_server. */
   readonly server: pg.ClientConfig;
-  /** Where the data lies: under DATA_DIR, or elsewhere where PostgreSQL cannot reach that. */
+  /** Where the data is: under DATA_DIR, or elsewhere where PostgreSQL cannot reach that. */
   readonly directory: string;
   /** Resolves with a sentence when PostgreSQL ends without {@link stop}. */
   readonly died: Promise<string>;

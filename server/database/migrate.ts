@@ -31,7 +31,7 @@ export interface Applied {
   readonly breaking?: boolean | null;
 }
 
-/** The files and the database disagree in a way that no migration can mend; the message says what to do. */
+/** The files and the database disagree in a way that no migration can fix; the message says what to do. */
 export class SchemaMismatch extends Error {
   override readonly name = 'SchemaMismatch';
 }

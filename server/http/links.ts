@@ -63,7 +63,7 @@ export const clientToolsPath = (id: string): string => paths.clientTools.replace
 /** Whether tools may write on this deal. */
 export const dealToolsPath = (id: string): string => paths.dealTools.replace('$dealId', id);
 
-/** How the person chooses to hear of what. */
+/** Where the person chooses notifications. */
 export const notificationChoicesPath: PagePath = paths.notificationChoices;
 
 /** The pipeline: every deal that the person sees. */

@@ -1,5 +1,5 @@
 /**
- * Takes its time with 429 when there are many of them: a client that sends the next request as soon as it has an answer
+ * Delays answers with 429 when there are many of them: a client that sends the next request as soon as it has an answer
  * would otherwise keep the process busy with refusing it. Nothing is held up by an answer that waits here.
  */
 

@@ -1,4 +1,4 @@
-/** The mails that lie in files where no mail server is configured. */
+/** The mails that are kept in files where no mail server is configured. */
 
 import { readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';

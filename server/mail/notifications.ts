@@ -1,4 +1,4 @@
-/** The letter that tells of notifications: the deal and what there is to do, and nothing of what was asked, written or offered. */
+/** The mail about notifications: the deal and what there is to do, and nothing of what was asked, written or offered. */
 
 import { notificationKinds, sentenceOf } from '../domain/notifications/kinds.ts';
 import type { MailedNotification } from '../domain/notifications/events.ts';

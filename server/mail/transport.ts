@@ -91,7 +91,7 @@ const withoutLinks = (text: string): string => text.replaceAll(/https?:\S*|\S{40
 function notSent(error: SmtpError): NotSent {
   const { code = '', command = '', responseCode, response } = error;
   const answer = response ? `: ${withoutLinks(response).slice(0, 300)}` : '';
-  // What it answers to our sign-in or sender is our configuration's fault, which somebody may mend.
+  // What it answers to our sign-in or sender is our configuration's fault, which can be corrected.
   const isAboutMail = command === 'RCPT TO' || command === 'DATA';
   const final = responseCode !== undefined && responseCode >= 500 && isAboutMail;
   const refused = command === 'RCPT TO' ? 'The mail server refused the address' : 'The mail server refused the mail';

@@ -33,7 +33,7 @@ export class Overlap {
     return began;
   }
 
-  /** Sees to it that the answer just kept is forgotten once no request can overlap with it any more. */
+  /** Makes sure that the answer just kept is forgotten once no request can overlap with it any more. */
   forgetSoon(): void {
     const { database, config, log, stopping } = this.#services;
     const overlap = config.refreshOverlapMillis;

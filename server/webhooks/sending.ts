@@ -237,7 +237,7 @@ export class Sending {
     const taken = Promise.withResolvers<readonly ClaimedDelivery[]>();
     this.#leave(false, taken.resolve);
     this.#taking = this.#add(taken.promise).finally(() => (this.#taking = undefined));
-    // Whoever waits for it hears of it, and whoever reads next finds it again.
+    // Whoever awaits it gets the error; without this the rejection would count as unhandled until then.
     this.#taking.catch(() => {});
     void this.#sender.notes.note();
   }

@@ -1,4 +1,4 @@
-/** Backups: whether there is a whole one in their place that is young enough, and how the last attempt ended. */
+/** Backups: whether there is a whole one in their place that is recent enough, and how the last attempt ended. */
 
 import type pg from 'pg';
 import { backupsIn, madeAt } from '../../backup/backups.ts';

@@ -1,4 +1,4 @@
-/** What waits: mails to be sent, events to be told of, changes and webhooks. */
+/** What waits: mails to be sent, events to be turned into notifications, changes and webhooks. */
 
 import type pg from 'pg';
 import type { Findings } from './finding.ts';
@@ -9,7 +9,7 @@ const longest = 3_600;
 /** How long changes may wait for transactions that are under way, in seconds. */
 const longestTransaction = 600;
 
-/** Changes that other systems are to be told of, and deliveries of webhooks. */
+/** Changes that are not published yet, and deliveries of webhooks. */
 async function checkDeliveries(server: pg.Client, findings: Findings): Promise<void> {
   const { rows } = await server.query<Record<'held' | 'waiting' | 'failing' | 'oldest' | 'failed', number>>(
     `select coalesce(extract(epoch from app.now() - d.changes_since), 0)::float8 as held, d.deliveries_waiting::int as waiting,

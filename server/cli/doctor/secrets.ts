@@ -1,4 +1,4 @@
-/** The secrets that the database keeps: whether they are encrypted, and with keys that are at hand. */
+/** The secrets that the database keeps: whether they are encrypted, and with keys that are present. */
 
 import type pg from 'pg';
 import type { Config } from '../../config.ts';

@@ -117,7 +117,7 @@ const remove = row<{ id: string }>(
 export const removeCondition = (id: string, origin: Origin): Statement<boolean> =>
   tookPlace(remove(...from(origin), id));
 
-/** A condition as it is told outside of the application. */
+/** A condition as the REST API and webhooks return it. */
 export interface ToldCondition extends ClosingCondition {
   deal_id: string;
   overdue: boolean;

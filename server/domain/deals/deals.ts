@@ -296,7 +296,7 @@ const release = row<Changed>(
 export const releaseExclusivity = (dealId: string, origin: Origin): Statement<boolean> =>
   tookPlace(release(...from(origin), dealId));
 
-/** A deal as it is told outside of the application, under the names that other systems read. */
+/** A deal as the REST API and webhooks return it. */
 export interface ToldDeal {
   id: string;
   title: string;

@@ -22,7 +22,7 @@ export interface PipelineDeal {
   title: string;
   asking_price: string | null;
   currency: string;
-  /** Of the period that offers are held against too; null where the books do not tell it. */
+  /** Of the period that offers are compared with too; null where the books do not tell it. */
   adjusted_ebitda: string | null;
   /** The currency of the books. */
   earned_in: string | null;

@@ -135,7 +135,7 @@ export function rowsOf(first: Day, last: Day, { rows }: Resolved): readonly Book
   return wholeMonths(first, last) === BigInt(months.length) ? months : [];
 }
 
-/** The customers of one period, as the upload completed last that tells of it has them. */
+/** The customers of one period, as the upload completed last that covers it has them. */
 interface Listing {
   readonly dates: string;
   readonly age: string;

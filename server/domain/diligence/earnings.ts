@@ -51,7 +51,7 @@ export interface Earnings {
   readonly ebitda_growth: Decimal | null;
 }
 
-/** A row that does not count, because another tells of the same dates. */
+/** A row that does not count, because another covers the same dates. */
 export interface Superseded {
   readonly row: BookedPeriod;
   readonly by: BookedPeriod;
@@ -285,7 +285,7 @@ function fiscalYears(ledger: Ledger): Span[] {
 const growth = (now: Decimal | null, before: Decimal | null | undefined): Decimal | null =>
   now && before && isPositive(before) ? divide(subtract(now, before), before, shareDigits) : null;
 
-/** The most periods that earnings are told of. */
+/** The most periods for which earnings are shown. */
 const mostPeriods = 100;
 
 /** What a period's growth is against: the rows of the twelve months that ended a year before it, also where they were told as the last twelve then. */

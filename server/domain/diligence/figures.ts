@@ -33,7 +33,7 @@ export interface CustomerRevenue {
   currency: string;
   /** A decimal string. */
   revenue_total: string;
-  /** Of all customers of the period, from 0 to 1, as a decimal string; null when they come to nothing. */
+  /** Of all customers of the period, from 0 to 1, as a decimal string; null when they add up to zero. */
   revenue_share: string | null;
   /** 1 for the largest; the same for equal totals. */
   rank: number;

@@ -41,7 +41,7 @@ const largest = (values: readonly bigint[]): bigint => values.reduce((most, one)
 /**
  * `total` divided in proportion to `weights`, which may be negative, each part to at least `places` digits behind the
  * point: the parts add up to the total to the last digit, as what rounding leaves over goes to where most was cut off
- * (the method of the largest remainder), of equal ones to the first. Null when the weights come to nothing.
+ * (the method of the largest remainder), of equal ones to the first. Null when the weights add up to zero.
  */
 export function apportion(total: Decimal, weights: readonly Decimal[], places: bigint): Decimal[] | null {
   const scale = largest([places, total.scale]);

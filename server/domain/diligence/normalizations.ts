@@ -87,7 +87,7 @@ const remove = row<{ id: string }>(
 /** Takes a normalization out; whether the caller may. */
 export const removeNormalization = (id: string, origin: Origin) => tookPlace(remove(...from(origin), id));
 
-/** An adjustment as it is told outside of the application. */
+/** An adjustment as the REST API and webhooks return it. */
 export type ToldNormalization = Omit<NormalizationOnPage, 'created_by_name' | 'can_delete'>;
 
 const inOrder = {

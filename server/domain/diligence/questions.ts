@@ -158,7 +158,7 @@ export const readAnswers = row<unknown, [dealId: string]>(
    on conflict (deal_id, user_id) do update set read_until = app.now()`,
 );
 
-/** A question as it is told outside of the application. */
+/** A question as the REST API and webhooks return it. */
 export type ToldQuestion = Omit<QuestionOnPage, 'mine' | 'actions'>;
 
 const inOrder = {

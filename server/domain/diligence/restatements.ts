@@ -1,4 +1,4 @@
-/** What changed between two uploads that tell of the same dates, line by line: old, new and the difference (docs/books.md). */
+/** What changed between two uploads that cover the same dates, line by line: old, new and the difference (docs/books.md). */
 
 import { agesOf, type BookedPeriod, type Books } from './books.ts';
 import { byText, type Day } from './calendar.ts';
@@ -33,7 +33,7 @@ function between(old: BookedPeriod, now: BookedPeriod): Restatement[] {
   });
 }
 
-/** Every line that a later upload has otherwise than the one before it that tells of the same dates, the latest dates first. */
+/** Every line that a later upload has otherwise than the one before it that covers the same dates, the latest dates first. */
 export const restatements = oncePer(function restatements({
   uploads,
   periods,

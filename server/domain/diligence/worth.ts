@@ -3,7 +3,7 @@
 import { compare, divide, isPositive, isZero, one, subtract, sum, zero, type Decimal } from './decimals.ts';
 import { apportion } from './fractions.ts';
 
-/** What a business earned in a period, as an offer is held against it. Null is what the books do not say. */
+/** What a business earned in a period, as an offer is compared with it. Null is what the books do not say. */
 export interface EarningsBasis {
   /** "TTM", "FY2025": the period, as the books call it. */
   readonly period: string;
@@ -42,7 +42,7 @@ export interface Multiples {
   readonly revenue: Decimal | null;
 }
 
-/** Whether an offer can be held against the books: it names a price, in their currency. */
+/** Whether an offer can be compared with the books: it names a price, in their currency. */
 const comparable = (offer: OfferAmounts, basis: EarningsBasis): offer is OfferAmounts & { purchase_price: Decimal } =>
   offer.purchase_price !== null && offer.currency === basis.currency;
 

@@ -305,7 +305,7 @@ export const bodiesToClear = (): Statement<string[]> => mapped(toClear(), (found
 /** Notes that a body is no longer in the store. */
 export const bodyCleared = row<unknown, [storageKey: string]>('body_cleared', 'select app.body_cleared($1)');
 
-/** A document as it is told outside of the application. */
+/** A document as the REST API and webhooks return it. */
 export interface ToldDocument extends DocumentMetadata {
   deal_id: string;
   media_type: string;

@@ -110,7 +110,7 @@ export function amountsOf(payload: OfferPayload): OfferAmounts {
 }
 
 /**
- * The period that offers are held against: the one asked for, else of the whole periods the latest that somebody has
+ * The period that offers are compared with: the one asked for, else of the whole periods the latest that somebody has
  * adjusted, the last twelve months before a year; else the last twelve months, or the latest year.
  */
 export function comparedWith(periods: readonly Earnings[], label: string | null): Earnings | null {
@@ -270,14 +270,14 @@ export interface ComparedTold {
 }
 
 export interface Assessment {
-  /** What the offers are held against; null where the caller sees no earnings. */
+  /** What the offers are compared with; null where the caller sees no earnings. */
   readonly basis: BasisTold | null;
   /** The periods that can be chosen instead. */
   readonly periods: readonly string[];
   readonly offers: readonly WorthTold[];
   /** The two highest offers in one currency, those that have expired after those that stand; null where there are no two. */
   readonly compared: ComparedTold | null;
-  /** The rules of the SBA that are in force today, where some offer is held against them. */
+  /** The rules of the SBA that are in force today, where some offer is compared with them. */
   readonly sba_rules: readonly Omit<SbaRule, 'judge' | 'needs' | 'superseded'>[];
 }
 
@@ -416,7 +416,7 @@ function twoBest(offers: readonly AssessedOffer[]): ComparedTold | null {
   };
 }
 
-/** What the offers are held against. */
+/** What the offers are compared with. */
 interface Against {
   readonly period: Earnings;
   readonly basis: EarningsBasis;
@@ -474,9 +474,9 @@ function basisTold({ period, basis: { addBacks, ...basis } }: Against): BasisTol
   };
 }
 
-/** The offers of a deal held against its books. What is computed follows from what is given alone: give what one caller sees. */
+/** The offers of a deal compared with its books. What is computed follows from what is given alone: give what one caller sees. */
 export function assessed(given: Given): Assessment {
-  // A price, and the debt of a year, are held against twelve months.
+  // A price, and the debt of a year, are compared with twelve months.
   const periods = earnings(given.books).filter(({ kind }) => kind !== 'partial_year');
   const period = comparedWith(periods, given.label ?? null);
   const against = period && { period, basis: basisFor(period) };
@@ -515,7 +515,7 @@ export interface Summary {
 /** The most offers that are summarized. */
 const mostSummarized = 5;
 
-/** The summary of the current offers of a deal, held against what the same caller sees of its books; null where there are none. */
+/** The summary of the current offers of a deal, compared with what the same caller sees of its books; null where there are none. */
 export const summaryOf = oncePerBoth((books: Books, given: readonly AssessedOffer[]): Summary | null => {
   const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
   const highest = given.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));

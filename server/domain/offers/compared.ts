@@ -1,4 +1,4 @@
-/** Two offers, or two revisions of one, held against each other: every term, in which they differ, and by how much. */
+/** Two offers, or two revisions of one, compared with each other: every term, in which they differ, and by how much. */
 
 import { daysFrom } from '../diligence/calendar.ts';
 import { absolute, decimal, divide, isZero, subtract, written, type Decimal } from '../diligence/decimals.ts';
@@ -60,7 +60,7 @@ export interface ComparedOffer {
 export interface TwoOffers {
   readonly first: ComparedOffer;
   readonly second: ComparedOffer;
-  /** What they are held against; null where the caller sees no earnings. */
+  /** What they are compared with; null where the caller sees no earnings. */
   readonly period: string | null;
   readonly lines: readonly ComparedLine[];
 }

@@ -157,7 +157,7 @@ export const moveSource = (
   origin: Origin,
 ): Statement<SourceStatusChange | null> => move(...from(origin), id, status);
 
-/** A source with its amount as a decimal string, as it is told outside of the application. */
+/** A source with its amount as a decimal string, as the REST API and webhooks return it. */
 export type ToldSource = Omit<SourceOnPage, 'moves'>;
 
 const inOrder = {

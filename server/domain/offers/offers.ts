@@ -273,7 +273,7 @@ const revisionColumns = columnsOfRevision('o.id = agreed.id');
 const revisionTables = (deal: string) => `${decidedRevisions}
   left join offers agreed on agreed.id = (select app.accepted_offer(${deal}))`;
 
-/** A revision of an offer, as it is told outside of the application. */
+/** A revision of an offer, as the REST API and webhooks return it. */
 export interface OfferRevision extends Offer {
   deal_id: string;
   /** Null when the caller may not know of the buyer. */

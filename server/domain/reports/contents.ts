@@ -175,7 +175,7 @@ function offersOf(
   return {
     basis,
     compared,
-    /** Those in force on the day of the report; none where no offer is held against them. */
+    /** Those in force on the day of the report; none where no offer is compared with them. */
     sba_rules,
     /** Whether there are more than are told. */
     more,

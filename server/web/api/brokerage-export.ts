@@ -1,4 +1,4 @@
-/** A brokerage's admin takes along, as one file, what they may see there: through the policies, as on the pages. */
+/** The export of a brokerage for its admins: one file of what they may see, read with the policies as on the pages. */
 
 import { Readable } from 'node:stream';
 import { Hono, type Context } from 'hono';

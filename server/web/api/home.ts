@@ -1,4 +1,4 @@
-/** GET /home/pipeline: what the deals that the person runs ask for and earn. GET /home: what waits for the person, their invitations, how their deals stand, what happened lately. */
+/** GET /home/pipeline: asking prices and earnings of the deals that the person runs. GET /home: what waits for the person, their invitations, how their deals stand, what happened lately. */
 
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';

@@ -1,4 +1,4 @@
-/** What the person has heard of, and how they choose to: the bell, its list, and the settings. */
+/** The person's notifications, and how they choose them: the bell, its list, and the settings. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** How the service is doing, for the admins of a brokerage: nothing of it tells of another brokerage. */
+/** The status of the service for the admins of a brokerage, without anything of other brokerages. */
 
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';

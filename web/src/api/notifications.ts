@@ -21,7 +21,7 @@ export const notificationsQuery = infiniteQueryOptions({
   getNextPageParam: (page) => page.next_cursor ?? null,
 });
 
-/** How the person chooses to hear of what. */
+/** How the person chooses to be notified. */
 export const notificationChoicesQuery = queryOptions({
   queryKey: keys.notifications('choices'),
   queryFn: ({ signal }) => api.get('/web/notifications/choices', { signal }),

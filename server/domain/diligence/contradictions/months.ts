@@ -1,4 +1,4 @@
-/** Months that are missing, told of twice, or equal to another. */
+/** Months that are missing, uploaded twice, or equal to another. */
 
 import type { BookedPeriod } from '../books.ts';
 import { byText, monthAfter, monthOf, wholeMonths, type Month } from '../calendar.ts';

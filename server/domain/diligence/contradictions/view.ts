@@ -31,7 +31,7 @@ export function endsOf(rows: readonly Row[]): [first: Month | undefined, last: M
   return [firsts.toSorted(byText)[0], lasts.toSorted(byText).at(-1)];
 }
 
-/** The longest period that is held against its months, three years: many long ones would take the square of the months. */
+/** The longest period that is compared with its months, three years: many long ones would take the square of the months. */
 const longest = 36n;
 
 /** The months that make up the dates, or null when one is missing, the dates are no whole months or more than {@link longest}. */

@@ -129,7 +129,7 @@ export function earningsSheet(contents: ReportContents): ReportSheet {
   };
 }
 
-/** Where on the sheet of earnings stands what the offers are held against: the cell of a line, or null. */
+/** Where on the sheet of earnings stands what the offers are compared with: the cell of a line, or null. */
 export function basisCells({ offers: { basis }, computed }: ReportContents): (line: string) => string | null {
   const place = computed.earnings.findIndex(({ label, kind }) => label === basis?.period && kind !== 'partial_year');
   return (line) => (place < 0 ? null : `Earnings!${fixed(1 + place, earningRow(line))}`);

@@ -5,7 +5,7 @@ import type { ReportContents } from '../contents.ts';
 import { sbaInWords, sbaSentence } from '../words.ts';
 import { below, titled, type Row } from './layout.ts';
 
-/** The sheet of the SBA’s rules; null where no offer is held against them. */
+/** The sheet of the SBA’s rules; null where no offer is compared with them. */
 export function sbaSheet({ offers: { items, sba_rules: rules } }: ReportContents): ReportSheet | null {
   const rows = items.flatMap(({ buyer, sba }) =>
     (sba ?? []).map(({ id, answer }): Row => {
