@@ -1,4 +1,4 @@
-/** What a process that answers requests does besides. */
+/** The background work of a process that answers requests. */
 
 import { startDelivery } from './mail/delivery.ts';
 import { startNotifier } from './notifier.ts';

@@ -68,7 +68,7 @@ function distance(one: string, other: string): number {
   return at(one.length, other.length);
 }
 
-/** How far from one of ours a name is taken for it: a short one has too many neighbours that mean something. */
+/** How many letters a misspelt name may differ from one of ours: short names resemble too many others. */
 function furthest(name: string): number {
   if (name.length < 6) return 0;
   return name.length < 9 ? 1 : 2;
@@ -83,7 +83,7 @@ function isNear(given: string, name: string): boolean {
   return found <= furthest(name) || (found === 1 && given.length === name.length && sorted(given) === sorted(name));
 }
 
-/** Variables of other programs and platforms that lie near one of ours and mean something else. */
+/** Variables of other programs and platforms that resemble one of ours and mean something else. */
 const others: ReadonlySet<string> = new Set([
   'DATABASE_PORT',
   'OTEL_BLRP_SCHEDULE_DELAY',

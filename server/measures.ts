@@ -49,7 +49,7 @@ class Totals {
   }
 }
 
-// Measured from the first time on that somebody asks: where nobody does, it costs nothing. One for all of the process.
+// Measured from the first request for metrics on, so that it costs nothing where there is none. One for the whole process.
 type Delays = ReturnType<typeof monitorEventLoopDelay>;
 let delays: Delays | undefined;
 function delaysSoFar(): Delays {

@@ -1,5 +1,5 @@
 /**
- * Tells people of what happened: takes the events that wait, of which the database decides who hears, and
+ * Notifies people of events: takes the events that wait, of which the database decides who hears, and
  * writes the mails that are due, as long as the node runs.
  */
 

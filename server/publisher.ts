@@ -13,7 +13,7 @@ export function startPublisher({ database, log }: Pick<CoreServices, 'database' 
     if (isRunning) return;
     isRunning = true;
     try {
-      // What waited for its own transaction to end is told by a second look.
+      // A second look publishes what waited for its own transaction to end.
       const { moved, waits } = await database.run(publishChanges());
       if (waits && !moved) await database.run(publishChanges());
     } catch (error) {

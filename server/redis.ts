@@ -31,7 +31,7 @@ export async function openRedis(url: string, { silenceMillis }: RedisOptions = {
       ...(silenceMillis !== undefined && { socketTimeout: silenceMillis }),
     },
   });
-  // Whoever sends a command hears that the connection is away; without a listener the process would end.
+  // Commands fail by themselves when the connection is lost; without a listener the process would end.
   client.on('error', () => {});
   const connected = client.connect().catch(() => {});
   await Promise.race([connected, setTimeout(patience, undefined, { ref: false })]);

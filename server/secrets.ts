@@ -44,7 +44,7 @@ interface Key {
   readonly key: KeyObject;
 }
 
-/** The key made of a text of SECRETS_KEY, and an id that tells nothing of it. */
+/** The key made of a text of SECRETS_KEY, and an id that does not reveal it. */
 function keyOf(text: string): Key {
   const derive = (purpose: string) => Buffer.from(hkdfSync('sha256', text, '', `dealkeep secrets ${purpose}`, 32));
   return {

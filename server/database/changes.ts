@@ -56,7 +56,7 @@ export class Listeners implements Pick<Changes, 'follow' | 'onMail'> {
 const destroy = (client: pg.Client) => client.connection.stream.destroy();
 
 export interface ChangesOptions {
-  /** The first word is that anything may have changed, too. */
+  /** The first call, too, says that anything may have changed. */
   readonly saysMissed?: boolean;
   /** How long the database may take for a connection, and for an answer on it, in milliseconds. */
   readonly silenceMillis?: number | undefined;

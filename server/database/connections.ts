@@ -186,7 +186,7 @@ export async function openConnections(
   return embedded;
 }
 
-/** Brings the database of the configuration up to date and tells the applied files. */
+/** Brings the configured database up to date and returns the applied files. */
 export async function migrateDatabase(config: Config): Promise<string[]> {
   if (config.databaseUrl !== undefined) return migrateExternal(config);
   const applied: string[] = [];

@@ -40,7 +40,7 @@ export interface RunTimes {
   readonly waited: number;
 }
 
-/** One run, as a trace tells of it; times are those of `performance.now()`. */
+/** One run, as a trace shows it; times are those of `performance.now()`. */
 export interface TracedRun {
   /** As in {@link RunTimes}. */
   readonly name: string;
@@ -69,7 +69,7 @@ export interface DatabaseOptions {
   statementMillis?: number;
   /** How long the database may stay silent before the connection is given up, in milliseconds. */
   silenceMillis?: number;
-  /** Told of connections that broke while nobody used them. */
+  /** Called for connections that broke while they were idle. */
   onConnectionLost?: (error: Error) => void;
   /** Told of every run that was sent, also of one that failed. */
   onRun?: (times: RunTimes) => void;
@@ -77,7 +77,7 @@ export interface DatabaseOptions {
   onTrace?: ((run: TracedRun) => void) | undefined;
   /** Told of every credential that was used: its digest, as latin1. */
   onUse?: (holder: string) => void;
-  /** The clock of the tests: app.now() tells its time instead of the real one. */
+  /** The clock of the tests: app.now() returns its time instead of the real one. */
   clock?: () => Date;
 }
 

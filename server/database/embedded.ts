@@ -64,7 +64,7 @@ const ourSettings = {
 // Higher than any process id that Linux and macOS give out.
 const nobodysPid = 2_147_483_646;
 
-/** Ends the PostgreSQL that a killed Dealkeep left behind. Its directory is ours by now, so nobody else uses it. */
+/** Ends the PostgreSQL that a killed Dealkeep left behind. We hold the lock of its directory, so nobody else uses it. */
 async function endOrphan(cluster: string): Promise<void> {
   const file = path.join(cluster, 'postmaster.pid');
   if (!existsSync(file)) return;

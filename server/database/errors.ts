@@ -30,7 +30,7 @@ export class Invalid extends Error {
   }
 }
 
-/** It clashes with what is there already, or with what still depends on it. */
+/** It conflicts with an existing record, or with one that depends on it. */
 export class Conflict extends Error {
   override readonly name = 'Conflict';
 }

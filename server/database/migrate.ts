@@ -186,7 +186,7 @@ async function applyWhole(client: pg.Client, migration: Migration, isFirst: bool
 /** Statement by statement. One that breaks off is run again from its first statement, so each can be repeated. */
 async function applyOneByOne(client: pg.Client, migration: Migration): Promise<void> {
   for (const statement of statementsOf(migration.text)) {
-    // Building an index waits for the transactions of others, but keeps nobody waiting.
+    // Building an index waits for other transactions, but blocks none.
     const patient = /\bconcurrently\b/i.test(statement);
     await client.query(`set lock_timeout = ${patient ? 0 : lockMillis}`);
     if (patient) await dropUnfinished(client, statement);

@@ -32,7 +32,7 @@ function declare(name: string, text: string): void {
   texts.set(name, text);
 }
 
-/** Declares a query that is answered with every row it yields. Throws when `name` already stands for another text. */
+/** Declares a query that is answered with every row it yields. Throws when `name` is already used for another text. */
 export function rows<R, V extends readonly Value[] = readonly Value[]>(
   name: string,
   text: string,

@@ -1,10 +1,10 @@
-/** Deletes the brokerages whose time has come: their rows, and then the bodies of their documents. */
+/** Deletes the brokerages whose day of deletion has come: their rows, and then the bodies of their documents. */
 
 import type { CoreServices } from '../services.ts';
 import { brokerageToDelete, deleteBrokeragePart } from '../domain/people/brokerage-deletion.ts';
 import { clearBodies } from './clearing.ts';
 
-/** How many rows go in one transaction: a fraction of a second of the database, in which nobody waits for them. */
+/** How many rows are deleted in one transaction: a fraction of a second, so that others do not wait for long. */
 const rowsAtOnce = 2_000;
 /** After so many transactions the next run goes on. */
 const mostParts = 5_000;

@@ -1,3 +1,5 @@
+/** Reads bearer tokens from the Authorization header. */
+
 import type { Context } from 'hono';
 
 /** The token in the value of an Authorization header (RFC 6750, section 2.1); '' when it holds something else. */

@@ -1,3 +1,5 @@
+/** Protects changes against cross-site request forgery: by the origin of a request, and a token of the session. */
+
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
 import { announcesBody } from './bounded-body.ts';

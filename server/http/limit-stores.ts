@@ -12,7 +12,7 @@ export interface Addition {
 
 export interface LimitStore {
   /**
-   * Adds the points, each counter named once, and tells for each how many it has now. A counter may be forgotten when its
+   * Adds the points, each counter named once, and returns for each how many it has now. A counter may be forgotten when its
    * window has been over for a minute: at `expire`, Unix time in milliseconds. Rejects when the store does not answer in time.
    */
   add(additions: readonly Addition[], expire: number): Promise<number[]>;

@@ -84,7 +84,7 @@ class Counter {
   /** How many this node has counted for itself alone. */
   alone = 0;
   waiting: Waiting[] = [];
-  /** Whether the next lot is wanted, or on its way, although nobody waits for it. */
+  /** Whether the next positions are being fetched, or are to be, although no request waits for them. */
   isRefilling = false;
   #lot = 0;
   #limit = 0;

@@ -95,7 +95,7 @@ const notificationPages = {
   security: paths.security,
 } as const;
 
-/** Where what happened on a deal, or (null) to the person's account, is looked at. */
+/** The page of an event on a deal, or (null) of the person's account. */
 export function notificationPath(place: keyof typeof notificationPages, dealId: string | null): string {
   const path = notificationPages[place];
   if (dealId !== null) return path.replace('$dealId', dealId);

@@ -30,7 +30,7 @@ export interface Metrics {
   readonly observe: MiddlewareHandler;
 }
 
-/** For how long what the database says of the service is told again, and how long /metrics waits for it, in milliseconds. */
+/** For how long the figures of the database are cached, and how long /metrics waits for them, in milliseconds. */
 const readingMillis = { kept: 10_000, awaited: 500 } as const;
 
 interface Reading {

@@ -100,7 +100,7 @@ export function problemOf(error: unknown): Problem | null {
   return null;
 }
 
-/** A failure of ours: nothing of it is told but where it is in the log. */
+/** A failure of the service: the caller gets only the id under which it is in the log. */
 const failure = (requestId: string, cause: unknown): Problem =>
   new Problem(
     500,

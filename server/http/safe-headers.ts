@@ -1,4 +1,4 @@
-/** What every answer tells a browser of itself, whichever routes it comes from. */
+/** The headers that every answer has, whichever routes it comes from. */
 
 import type { MiddlewareHandler } from 'hono';
 

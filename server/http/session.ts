@@ -1,3 +1,5 @@
+/** The session of a browser: its cookie, who is signed in, and our public origin. */
+
 import type { Context, MiddlewareHandler } from 'hono';
 import { deleteCookie, getCookie, setCookie } from 'hono/cookie';
 import type { Database } from '../database/database.ts';

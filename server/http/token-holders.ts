@@ -1,3 +1,5 @@
+/** Remembers whose token was whose, so that requests can be counted before the database is asked. */
+
 /** The most tokens whose holders are remembered. */
 const most = 20_000;
 

@@ -6,7 +6,7 @@ import { isForOperators } from './load-shedding.ts';
 import { routeOf } from './operations.ts';
 import { requestIdOf } from './request-id.ts';
 
-/** Makes the spans; stands behind the middleware that gives the request its id. */
+/** Makes the spans; comes after the middleware that gives the request its id. */
 export const traceRequests =
   (tracing: Tracing): MiddlewareHandler =>
   (c, next) => {

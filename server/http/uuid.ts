@@ -1,3 +1,5 @@
+/** UUIDs as text and as bytes. */
+
 const uuid = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** Whether `text` is a UUID, its letters in either case. */

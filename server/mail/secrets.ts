@@ -1,4 +1,4 @@
-/** How the token of a link stands in the outbox. The one place in which it is put there and read from there. */
+/** How the token of a link is stored in the outbox: only this file writes and reads it. */
 
 import { secretRows, type Secrets } from '../secrets.ts';
 import { mintToken, tokenDigest, type NewLink } from '../domain/accounts/secret-tokens.ts';

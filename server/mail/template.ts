@@ -99,7 +99,7 @@ const logoId = 'logo@dealkeep';
 /** How large a logo is shown at most. */
 const mostShown = { width: 240, height: 64 } as const;
 
-/** The logo on a light ground of its own: it was drawn for one, and a dark scheme would swallow it. */
+/** The logo on a light ground of its own: logos are drawn for one, and would not be visible on a dark one. */
 function shownLogo({ width, height }: LetterLogo) {
   const scale = Math.min(1, mostShown.width / width, mostShown.height / height);
   const shown = (side: number) => String(Math.max(1, Math.round(side * scale)));

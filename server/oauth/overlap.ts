@@ -1,4 +1,4 @@
-/** Requests that present the same refresh token together: told from those that come later, and what is kept for them. */
+/** Requests that present the same refresh token at the same time: tells them from later ones, and keeps their answer for a moment. */
 
 import type { Services } from '../services.ts';
 import { forgetAnswers } from '../domain/clients/tokens.ts';

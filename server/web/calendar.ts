@@ -17,7 +17,7 @@ const calendarPath = '/calendar.ics';
 export const calendarUrl = (baseUrl: string, token: string): string =>
   `${baseUrl}${calendarPath}?${new URLSearchParams({ token })}`;
 
-/** What there is to say of each: of one's own, of another's, and where it is looked at. Never a name, a text or an amount. */
+/** The words for each deadline: one's own, another's, and its page. Never a name, a text or an amount. */
 const words = {
   offers: { place: 'offers', own: 'Your offer expires', others: 'An offer expires', action: 'Look at the offers' },
   exclusivities: {

@@ -64,7 +64,7 @@ function readBuiltFile(directory: string, name: string): BuiltFile {
   return { type: types[path.extname(name)] ?? 'application/octet-stream', etag, bodies };
 }
 
-/** What hosts show of tools' results is no page of ours: the tool server gives it out. */
+/** Views of tools' results are not pages: the tool server serves them. */
 const views = `views${path.sep}`;
 
 /** Every file of the build by its path below the origin; empty when nothing is built. */

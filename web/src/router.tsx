@@ -178,7 +178,7 @@ const dealTabs = deal.addChildren({
   overview: createRoute({
     getParentRoute: () => deal,
     path: '/',
-    // What waits stands at the top of the overview: asked for with the deal, it pushes nothing down later.
+    // The list of what waits is at the top of the overview: loaded with the deal, it does not move the page later.
     loader: ({ context }) => void context.queryClient.prefetchQuery(homeQuery),
     component: lazyRouteComponent(() => import('./routes/deals/overview/page.tsx')),
   }),

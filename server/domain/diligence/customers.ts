@@ -39,7 +39,7 @@ export interface SameName {
   readonly revenue: Decimal;
 }
 
-/** A customer that is in nothing of what is told, as it is in another currency. */
+/** A customer that is left out of all figures, as it is in another currency. */
 export type LeftOut = Pick<BookedCustomer, 'name' | 'first' | 'last' | 'currency' | 'revenue'>;
 
 export interface Concentration {

@@ -1,4 +1,4 @@
-/** The list of a deal's periods of profit and loss, for who is told the books too: of books that a node holds nothing is read again. */
+/** The list of a deal's periods of profit and loss, for callers who also get what is computed of the books: books that the node has cached are not read again. */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import {

@@ -35,7 +35,7 @@ export interface Question {
   status: (typeof questionStatuses)[number];
   asked_at: string;
   question_text: string;
-  /** What the asker is told; null until the broker distributes it. */
+  /** The answer for the asker; null until the broker distributes it. */
   distributed_response: string | null;
 }
 

@@ -1,4 +1,4 @@
-/** Accounting snapshots of a deal: requested, worked on, and completed with all of their rows, or failed with none. */
+/** Accounting snapshots of a deal: requested, processed, and completed with all of their rows, or failed with none. */
 
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';

@@ -1,4 +1,4 @@
-/** What is computed of a deal's books in few words, for assistants: beside what the tools answer (docs/books.md). */
+/** Summaries of what is computed of a deal's books, which the tools answer beside their records (docs/books.md). */
 
 import type { Books } from './books.ts';
 import type { Day } from './calendar.ts';

@@ -47,7 +47,7 @@ const kindsOf = row<{ kinds: string[] | null }, [token: string]>(
   'select app.unsubscribe_kinds($1) as kinds',
 );
 
-/** The kinds that the token of a mail takes out of its reader's mails; null when it is none of ours. */
+/** The kinds that the unsubscribe token of a mail turns off; null when the token is unknown. */
 export const unsubscribeKinds = (token: string): Statement<string[] | null> =>
   mapped(kindsOf(token), (found) => found?.kinds ?? null);
 

@@ -226,7 +226,7 @@ export const notificationKinds = {
 
 export type NotificationKind = keyof typeof notificationKinds;
 
-/** Whoever was removed from a deal themself hears no more than that. */
+/** Whoever was removed from a deal is told only that. */
 const removedOneself = 'You no longer take part in a deal.';
 
 /** What happened, as a sentence; `ofDeal` false: to the reader's account, and to no deal that they see. */

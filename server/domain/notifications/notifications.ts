@@ -26,7 +26,7 @@ export interface Notification {
   read_at: string | null;
   /** What happened, as a sentence. */
   summary: string;
-  /** Where it is looked at. */
+  /** Which page shows it. */
   place: NotificationPlace;
 }
 

@@ -1,4 +1,4 @@
-/** What a report on a deal tells its reader: what the pages tell them, read in one look under their own rights (docs/books.md). */
+/** The contents of a report on a deal: what the pages show its reader, read in one transaction with their rights (docs/books.md). */
 
 import { hash } from 'node:crypto';
 import { serialize } from 'node:v8';

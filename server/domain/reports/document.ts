@@ -1,4 +1,4 @@
-/** A report as a document for printing: what the workbook tells, in the order in which people ask for it. */
+/** A report as a document for printing: the contents of the workbook, the most important first. */
 
 import { answerInWords } from '../diligence/contradiction-answers.ts';
 import { absolute, compare, decimal, multiply, round, spoken, sum, whole, written } from '../diligence/decimals.ts';

@@ -241,7 +241,7 @@ export class Pages {
     this.#y += after;
   }
 
-  /** The first page's head: whose document it is, and what it is about. */
+  /** The head of the first page: brokerage, title and subject. */
   title(above: string, title: string, below: string): void {
     this.#text('P', above, { size: 10, color: ink.soft }, 10);
     this.#text('H1', title, { size: 20, bold: true }, 4);
@@ -315,7 +315,7 @@ export class Pages {
     }
   }
 
-  /** A table; its headings stand on every page that it goes on over. `part` is what it takes of the page's width. */
+  /** A table; its headings are repeated on every page. `part` is what it takes of the page's width. */
   table(columns: readonly Column[], rows: readonly TableRow[], part = 1): void {
     if (rows.length === 0) return;
     const all = columns.reduce((sum, { share }) => sum + share, 0);

@@ -93,7 +93,7 @@ export function brokerageExportRoutes(services: Services) {
         try {
           yield* exportBrokerage(task);
         } catch (error) {
-          // Whoever goes away is no failure of ours.
+          // A client that disconnects is no failure of the service.
           if (!responseOf(c).destroyed)
             services.log.warn({ err: error, requestId: requestIdOf(c) }, 'the export of a brokerage broke off');
           throw error;

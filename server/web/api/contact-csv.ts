@@ -46,7 +46,7 @@ export interface ReadRow {
   readonly same_as: number | null;
 }
 
-/** What a row says of a contact: empty cells say nothing. */
+/** The fields of a contact that a row has: empty cells are left out. */
 function valuesOf(names: readonly (keyof ContactInput | undefined)[], cells: readonly string[]) {
   const given: Record<keyof ContactInput, string> = { type: 'person', display_name: '', email: '', phone: '' };
   names.forEach((name, column) => {

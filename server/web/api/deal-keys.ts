@@ -1,4 +1,4 @@
-/** Which API keys reach a deal, and whether it is open to them, for the brokers of the deal, who say so, and the admins of the brokerage. */
+/** Which API keys reach a deal, and whether it is open to them: for its brokers, who decide it, and the admins of the brokerage. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** GET /events: a stream (text/event-stream) of what changed that the person sees; the pages ask again for what they show. */
+/** GET /events: a stream (text/event-stream) of changes that the person may see; the pages then load again what they show. */
 
 import { Hono } from 'hono';
 import type { Services } from '../../services.ts';
@@ -26,7 +26,7 @@ export function eventRoutes(services: Services) {
     // A stream is no use of the session: one that is left open does not keep it alive.
     const person = digest && (await services.database.run(enterWithSession(digest, false)));
     if (digest === null || person === null) throw signedOut();
-    // Nobody would read the stream, and nothing would tell that they have gone.
+    // Nobody would read the stream, and nothing would show that the client has gone.
     if (c.req.method === 'HEAD') return c.body(null, 200, headers);
     const refusal = streams.refusal(person);
     if (refusal !== null) throw refusal;

@@ -1,4 +1,4 @@
-/** The logo of a brokerage: what its admins upload, and whoever sees the brokerage is shown. */
+/** The logo of a brokerage: uploaded by its admins, and shown to whoever sees the brokerage. */
 
 import { Hono, type Context } from 'hono';
 import type { Services } from '../../services.ts';

@@ -1,4 +1,4 @@
-/** The webhooks of a brokerage, for its admins: what the REST API has of those of one key. Each new secret is in one answer alone. */
+/** The webhooks of a brokerage, for its admins: the same as the REST API has for those of one key. A new secret is answered only once. */
 
 import { randomUUID } from 'node:crypto';
 import { Hono, type Context } from 'hono';

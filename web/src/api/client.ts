@@ -99,7 +99,7 @@ function noAnswer(method: string): ApiError {
   return new ApiError(0, method !== 'GET' && !navigator.onLine ? offline : unreachable);
 }
 
-/** The error of an answer, from its text; what is no error of ours is reported as a fault on our side. */
+/** The error of an answer, from its text; an answer in another format is reported as a fault on our side. */
 export function errorOf(status: number, text: string, retryAfter: string | null = null): ApiError {
   const seconds = retryAfter !== null && /^\d{1,4}$/.test(retryAfter) ? wholeNumber(retryAfter) : null;
   try {

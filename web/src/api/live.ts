@@ -1,5 +1,5 @@
 /**
- * Hears from the server what changed, and has the application ask for it again. One tab of a browser holds the
+ * Receives changes from the server, and has the application load what they concern. One tab of a browser holds the
  * connection and tells the others, since a browser opens few connections to one server. While there is no connection,
  * what is shown is asked again every 20 seconds.
  */

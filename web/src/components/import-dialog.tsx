@@ -7,7 +7,7 @@ import { FileDrop } from './file-drop.tsx';
 import { Notice } from './notice.tsx';
 import { SkeletonText } from './states.tsx';
 
-/** How many faults, and rows at the most, an import lists; the rest is told as a number. */
+/** How many faults, and how many rows, an import lists at most; of the rest the number is shown. */
 export const mostListed = 50;
 
 interface FaultsProps extends Pick<Preview, 'faults'> {

@@ -1,4 +1,4 @@
-/** The audit trail in words: how something ended, and what is said of it besides; what was done, the service words. The raw names stay in the file that is exported. */
+/** The audit trail in words: outcomes and details. The server words the actions. The raw names stay in the file that is exported. */
 import { formatTime } from './format.ts';
 import * as states from './states.ts';
 

@@ -211,7 +211,7 @@ function BottomBar() {
   );
 }
 
-/** What stands around every page of a signed-in person: sidebar or bars, the palette, and the live connection. */
+/** The frame of every page of a signed-in person: sidebar or bars, the palette, and the live connection. */
 export function AppShell() {
   const client = useQueryClient();
   const palette = usePalette();

@@ -50,7 +50,7 @@ export function NotFound({ level = 1 }: { level?: 1 | 2 }) {
   );
 }
 
-/** The same where nothing stands around the page. */
+/** The same for a page without a frame. */
 export function LoneNotFound() {
   return (
     <Entrance>

@@ -1,4 +1,4 @@
-/** Adjustments that do not go with the figures that they adjust, or with each other. */
+/** Adjustments that do not fit the figures that they adjust, or each other. */
 
 import type { BookedPeriod } from '../books.ts';
 import { byText, monthsBetween, wholeMonths, yearOf } from '../calendar.ts';

@@ -1,4 +1,4 @@
-/** Customers that do not go with the profit and loss of the same dates. */
+/** Revenue of customers that does not fit the profit and loss of the same dates. */
 
 import { datesOf, type BookedPeriod } from '../books.ts';
 import { byText } from '../calendar.ts';

@@ -35,7 +35,7 @@ function series(rows: readonly Row[]): Row[][] {
     .map(([, its]) => its);
 }
 
-/** Fewer rows than this say nothing of what is usual. */
+/** Fewer rows than this do not show what is usual. */
 const usualFrom = 4;
 
 interface SignFault {

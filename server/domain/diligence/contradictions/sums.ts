@@ -1,4 +1,4 @@
-/** Totals of profit and loss that do not follow from their parts. */
+/** Totals of profit and loss that differ from the sum of their parts. */
 
 import type { BookedPeriod } from '../books.ts';
 import { wholeMonths } from '../calendar.ts';

@@ -1,4 +1,4 @@
-/** What became of the customers since the period before. */
+/** The changes of customers since the period before. */
 
 import { decimal, subtract, written } from '../../diligence/decimals.ts';
 import { amount, at, downFrom, formula, head, text, textFormula, type ReportSheet } from '../cells.ts';
@@ -8,7 +8,7 @@ import { below, dashed, firstRow, titled, widthFor, type Row } from './layout.ts
 
 const differenceOf = (after: string, before: string): string => written(subtract(decimal(after), decimal(before)));
 
-/** The sheet of what became of customers; null where no two periods of them were uploaded. */
+/** The sheet of changes of customers; null where no two periods of them were uploaded. */
 export function changesSheet({ changes }: ReportContents): ReportSheet | null {
   if (!changes) return null;
   const listing = changes.parts.flatMap(({ kind, items, others }) => [

@@ -1,4 +1,4 @@
-/** What is to be cleared up, with the answers. */
+/** The contradictions in the books, with the answers. */
 
 import { answerInWords } from '../../diligence/contradiction-answers.ts';
 import { head, text, type ReportSheet } from '../cells.ts';

@@ -113,7 +113,7 @@ const results = new Map<string, ToldLine | null>([
   ].map((what): [string, null] => [what, null]),
 ]);
 
-/** Where an account stands that no heading tells of. */
+/** The place of an account that is under no heading. */
 function sectionByName(words: string): Section {
   if (/\bcost of\b|\bcogs\b/.test(words)) return 'cost';
   return /\b(sales|revenues?|income|turnover)\b/.test(words) && !/\btax(es)?\b/.test(words) ? 'income' : 'expense';

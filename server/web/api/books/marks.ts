@@ -4,7 +4,7 @@ import { inTurns } from '../turns.ts';
 import { marksIn, type Marks } from './values.ts';
 import type { Table } from './workbook-reader.ts';
 
-/** Of these columns alone: numbers of accounts, names and titles have points and commas that say nothing of amounts. */
+/** Of these columns alone: points and commas in account numbers, names and titles do not show how amounts are written. */
 export async function marksOf(
   { written }: Pick<Table, 'written'>,
   rows: Iterable<{ readonly cells: readonly string[] }>,

@@ -15,7 +15,7 @@ export interface ReportTask {
   readonly input: ReportInput;
 }
 
-/** The file's bytes, and what it is called. */
+/** The file's bytes and name. */
 export interface Written {
   readonly bytes: Uint8Array;
   readonly title: string;

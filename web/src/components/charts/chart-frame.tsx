@@ -17,7 +17,7 @@ interface ChartFrameProps {
   columns: readonly ChartColumn[];
   rows: readonly (readonly ReactNode[])[];
   actions?: ReactNode;
-  /** Figures that stand above the drawing, however it is looked at. */
+  /** Figures above the chart, shown with the drawing and with the table. */
   summary?: ReactNode;
   /** The height of the drawing in pixels; the table takes the same. */
   height: number;

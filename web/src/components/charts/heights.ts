@@ -1,4 +1,4 @@
-/** The room that each chart takes with its heading, for what stands in its place until its figures are there. */
+/** The height of each chart with its heading, for the placeholder until its figures are loaded. */
 export const chartHeights = {
   monthly: 'h-[25.25rem]',
   bridge: 'h-[23.25rem]',

@@ -42,7 +42,7 @@ interface ConditionLineProps {
   menu?: ReactNode;
 }
 
-/** One closing condition: what it is, whose, until when, and how far. */
+/** One closing condition: its name, owner, deadline and status. */
 export function ConditionLine({ condition, owner, children, menu }: ConditionLineProps) {
   const { icon: Mark, look } = marks[condition.status];
   return (

@@ -1,4 +1,4 @@
-/** What the person is on the deal; and how an admin who takes no part in it comes to. */
+/** The role of the person on the deal; an admin who is no participant can join it. */
 import { UserPlus } from 'lucide-react';
 import { useDealActions } from '../../api/deals.ts';
 import { useMe } from '../../api/me.ts';

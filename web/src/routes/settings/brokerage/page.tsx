@@ -187,7 +187,7 @@ function DeletionCard({ brokerage }: { brokerage: Brokerage }) {
   );
 }
 
-/** The settings page “Brokerage”: what it is called, and what one is there. */
+/** The settings page “Brokerage”: its name, and the role of the person. */
 export default function BrokerageSettings() {
   const id = useBrokerage()?.brokerage_id ?? null;
   const query = useQuery({ ...brokerageQuery(id ?? ''), enabled: id !== null });

@@ -79,7 +79,7 @@ interface FieldsProps {
   children?: ReactNode;
 }
 
-/** What a webhook is: where it goes to, what it is called, and what is sent. */
+/** The fields of a webhook: address, name, and what is sent. */
 function Fields({ form: { values, set, errors, text }, children }: FieldsProps) {
   return (
     <>
