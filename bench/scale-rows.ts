@@ -400,6 +400,8 @@ export const dealRows: readonly string[] = [
      select p.* from vault.deals_of_parts p where p.deal_id between ${id('deal', '$1::bigint')} and ${id('deal', '$2::bigint')}`,
   `insert into vault.answers_of_people
      select p.* from vault.answers_of_parts p where p.deal_id between ${id('deal', '$1::bigint')} and ${id('deal', '$2::bigint')}`,
+  `insert into vault.ndas_of_people
+     select p.* from vault.ndas_of_parts p where p.deal_id between ${id('deal', '$1::bigint')} and ${id('deal', '$2::bigint')}`,
   ...(['closing_conditions', 'exclusivities', 'ndas', 'offers'] as const).map(
     (table) => `insert into vault.reminders (subject, subject_id, deal_id, kind, remind_at, due_at)
      select '${table}', t.id, t.deal_id, r.kind, r.remind_at, r.due_at

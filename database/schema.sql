@@ -1125,13 +1125,16 @@ CREATE POLICY brokers_revoke_it ON public.ndas FOR UPDATE TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.ndas FOR EACH ROW WHEN (new.status <> ALL (ARRAY['revoked'::text, 'expired'::text])) EXECUTE FUNCTION app.keep_closed();
+CREATE TRIGGER add_ndas_of_people AFTER INSERT ON public.ndas FOR EACH ROW WHEN (new.status = 'active'::text) EXECUTE FUNCTION app.change_ndas_of_people();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.announce('ndas', 'id');
+CREATE TRIGGER change_ndas_of_people AFTER UPDATE ON public.ndas FOR EACH ROW WHEN (old.* IS DISTINCT FROM new.* AND (old.status = 'active'::text OR new.status = 'active'::text)) EXECUTE FUNCTION app.change_ndas_of_people();
 CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.check_move('nda', 'status');
 CREATE TRIGGER keep BEFORE UPDATE ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_nda();
 CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF status, expires_at ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
 CREATE TRIGGER note_changed AFTER UPDATE ON public.ndas REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('nda');
 CREATE TRIGGER note_new AFTER INSERT ON public.ndas REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('nda');
 CREATE TRIGGER note_removed AFTER DELETE ON public.ndas REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('nda');
+CREATE TRIGGER remove_ndas_of_people AFTER DELETE ON public.ndas FOR EACH ROW WHEN (old.status = 'active'::text) EXECUTE FUNCTION app.change_ndas_of_people();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER take_it BEFORE INSERT ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.take_nda();
 GRANT INSERT (deal_id, participant_id, terms, expires_at), SELECT, UPDATE (status) ON public.ndas TO dealkeep_server;
@@ -1309,6 +1312,7 @@ CREATE TRIGGER check_move BEFORE UPDATE OF status ON public.participants FOR EAC
 CREATE TRIGGER forget_visits AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.forget_visits();
 CREATE TRIGGER keep_answers_of_people AFTER INSERT OR DELETE OR UPDATE OF user_id, deal_id, status, advises ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_answers_of_people();
 CREATE TRIGGER keep_deals_of_people AFTER INSERT OR DELETE OR UPDATE OF user_id, deal_id, role, status, advises ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_deals_of_people();
+CREATE TRIGGER keep_ndas_of_people AFTER INSERT OR DELETE OR UPDATE OF user_id, deal_id, status, advises ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_ndas_of_people();
 CREATE TRIGGER leave_workspace AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text) EXECUTE FUNCTION app.leave_workspace();
 CREATE TRIGGER limit_sandbox AFTER INSERT ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.limit_sandbox('1000', 'people on deals');
 CREATE TRIGGER narrow_again AFTER INSERT OR UPDATE ON public.participants FOR EACH STATEMENT EXECUTE FUNCTION app.narrow_again();
@@ -2178,6 +2182,21 @@ CREATE POLICY as_owner ON vault.mail_counts TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE TABLE vault.ndas_of_people (
+    user_id uuid NOT NULL,
+    deal_id uuid NOT NULL,
+    nda_id uuid NOT NULL,
+    participant_id uuid NOT NULL,
+    signed_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT ndas_of_people_pkey PRIMARY KEY (user_id, deal_id, nda_id) INCLUDE (participant_id, signed_at, expires_at)
+);
+ALTER TABLE vault.ndas_of_people ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.ndas_of_people FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.ndas_of_people TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.notification_choices (
     user_id uuid NOT NULL,
     kind text NOT NULL,
@@ -2748,6 +2767,17 @@ CREATE VIEW vault.live_sessions AS
    FROM vault.sessions s
      JOIN public.users u ON u.id = s.user_id
   WHERE s.ended_at IS NULL AND u.suspended_at IS NULL AND s.last_seen_at > (app.now() - '12:00:00'::interval) AND s.created_at > (app.now() - '30 days'::interval);
+
+CREATE VIEW vault.ndas_of_parts AS
+ SELECT p.user_id,
+    p.deal_id,
+    n.id AS nda_id,
+    n.participant_id,
+    n.signed_at,
+    n.expires_at
+   FROM public.participants p
+     JOIN public.ndas n ON n.participant_id = COALESCE(p.advises, p.id)
+  WHERE p.status = 'active'::text AND n.status = 'active'::text AND n.expires_at IS NOT NULL;
 
 CREATE VIEW vault.parts AS
  SELECT user_id,
@@ -4088,6 +4118,29 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.change_ndas_of_people()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op <> 'DELETE' then
+    perform from public.deals d where d.id = new.deal_id for share;
+  end if;
+  if tg_op <> 'INSERT' then
+    delete from vault.ndas_of_people o using public.participants p
+      where p.deal_id = old.deal_id and coalesce(p.advises, p.id) = old.participant_id
+        and o.user_id = p.user_id and o.deal_id = old.deal_id and o.nda_id = old.id;
+  end if;
+  if tg_op <> 'DELETE' then
+    insert into vault.ndas_of_people
+      select p.* from vault.ndas_of_parts p where p.deal_id = new.deal_id and p.nda_id = new.id order by p.user_id;
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.change_password(session bytea, old_phc text, new_phc text, token bytea, address inet, request_id text)
  RETURNS text
  LANGUAGE plpgsql
@@ -5297,6 +5350,8 @@ declare
   principals uuid[];
   sides text[];
   titles text[];
+  -- Brokers and sellers know of every NDA on them.
+  run uuid[];
   -- Of buyers only that with the exclusivity is told when it ends, and of conditions.
   informed uuid[];
   -- Which of these are exclusive yet.
@@ -5308,38 +5363,44 @@ begin
     return;
   end if;
   select array_agg(o.deal_id), array_agg(o.principal_id), array_agg(o.side), array_agg(o.title),
+      array_agg(o.deal_id) filter (where o.side in ('broker', 'seller')),
       array_agg(case when o.expires_at > now or o.stage is distinct from 'exclusivity' then o.holder_id end),
       array_agg(o.deal_id) filter (where o.side <> 'buyer' or o.holder_id = o.principal_id),
       array_agg(o.deal_id) filter (where (o.side <> 'buyer' or o.holder_id = o.principal_id) and o.expires_at > now and o.expires_at <= until)
-    into deals, principals, sides, titles, selected, informed, exclusive
+    into deals, principals, sides, titles, run, selected, informed, exclusive
     from vault.deals_of_people o
     where o.user_id = me and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed) and o.state not in ('closed', 'withdrawn');
   return query
-    -- `participant_id`: whose side it concerns, where the others on the buyers' side do not see it.
-    with due (subject, subject_id, deal_id, participant_id, due_at, due_on, owner_user_id, begun_at, changed_at) as (
-      select 'offers', t.id, t.deal_id, t.participant_id, t.expires_at, null::date, null::uuid, t.submitted_at, t.submitted_at
+    -- `participant_id`: whose side it concerns, where the others on the buyers' side do not see it. `own_side`: it was looked for among what is of the caller's side.
+    with due (subject, subject_id, deal_id, participant_id, due_at, due_on, owner_user_id, begun_at, changed_at, own_side) as (
+      select 'offers', t.id, t.deal_id, t.participant_id, t.expires_at, null::date, null::uuid, t.submitted_at, t.submitted_at, false
         from (select c.id, c.deal_id, c.participant_id, c.submitted_at, app.time_in(c.payload ->> 'expires_at') as expires_at
           from public.offers c where c.deal_id = any (deals) and c.is_current and c.payload ->> 'expires_at' is not null
           offset 0) t
         where t.expires_at > now and t.expires_at <= until
           and t.id <> all (array(select x.offer_id from public.offer_decisions x where x.deal_id = any (deals)))
       union all
-      select 'exclusivities', x.id, x.deal_id, x.participant_id, x.expires_at, null, null, x.granted_at, coalesce(x.changed_at, x.granted_at)
+      select 'exclusivities', x.id, x.deal_id, x.participant_id, x.expires_at, null, null, x.granted_at, coalesce(x.changed_at, x.granted_at), false
         from public.exclusivities x
         where x.deal_id = any (exclusive) and x.ended_at is null and x.expires_at > now and x.expires_at <= until
       union all
-      select 'ndas', n.id, n.deal_id, n.participant_id, n.expires_at, null, null, n.signed_at, n.signed_at
+      select 'ndas', n.id, n.deal_id, n.participant_id, n.expires_at, null, null, n.signed_at, n.signed_at, false
         from public.ndas n
-        where n.deal_id = any (deals) and n.status = 'active' and n.expires_at > now and n.expires_at <= until
+        where n.deal_id = any (run) and n.status = 'active' and n.expires_at > now and n.expires_at <= until
       union all
-      select 'closing_conditions', c.id, c.deal_id, null, app.end_of(c.deadline), c.deadline, c.owner_user_id, c.created_at, c.updated_at
+      select 'ndas', n.nda_id, n.deal_id, n.participant_id, n.expires_at, null, null, n.signed_at, n.signed_at, true
+        from vault.ndas_of_people n
+        where n.user_id = me and (narrowed is null or n.deal_id = narrowed) and n.expires_at > now and n.expires_at <= until
+      union all
+      select 'closing_conditions', c.id, c.deal_id, null, app.end_of(c.deadline), c.deadline, c.owner_user_id, c.created_at, c.updated_at, false
         from public.closing_conditions c
         where c.deal_id = any (informed) and c.status in ('open', 'in_progress')
           and c.deadline between (now - interval '60 days')::date and until::date),
     first as (
       select w.*, o.title, case w.subject when 'closing_conditions' then w.owner_user_id is not distinct from me else w.participant_id = o.principal_id end as own
       from due w join unnest(deals, principals, sides, titles, selected) o (deal_id, principal_id, side, title, selected) on o.deal_id = w.deal_id
-      where o.side in ('broker', 'seller') or o.principal_id = case w.subject when 'closing_conditions' then o.selected else w.participant_id end
+      where case when o.side in ('broker', 'seller') then not w.own_side
+          else o.principal_id = case w.subject when 'closing_conditions' then o.selected else w.participant_id end end
         or (o.side = 'viewer' and w.subject in ('exclusivities', 'closing_conditions'))
       order by w.due_at, w.subject_id limit 1000)
     select f.subject, f.subject_id, f.deal_id, f.title, f.due_at, f.due_on, f.own, f.begun_at, f.changed_at
@@ -8788,6 +8849,28 @@ begin
     new.revoked_at := app.now();
   end if;
   return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.keep_ndas_of_people()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op <> 'DELETE' and new.status = 'active' then
+    -- Whoever signs meanwhile is waited for, or waits and finds the part.
+    perform from public.deals d where d.id = new.deal_id for no key update;
+  end if;
+  if tg_op <> 'INSERT' then
+    delete from vault.ndas_of_people o where o.user_id = old.user_id and o.deal_id = old.deal_id;
+  end if;
+  if tg_op <> 'DELETE' and new.status = 'active' then
+    insert into vault.ndas_of_people
+      select p.* from vault.ndas_of_parts p where p.user_id = new.user_id and p.deal_id = new.deal_id and p.participant_id = coalesce(new.advises, new.id);
+  end if;
+  return null;
 end
 $function$;
 
@@ -12540,7 +12623,7 @@ AS $function$
 declare
   -- By their names in the catalogue: not everybody who asks may look a name of the vault up.
   left_out constant oid[] := array(select c.oid from pg_catalog.pg_class c join pg_catalog.pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = 'vault' and c.relname in ('brokerage_deletions', 'deals_of_people', 'answers_of_people'));
+    where n.nspname = 'vault' and c.relname in ('brokerage_deletions', 'deals_of_people', 'answers_of_people', 'ndas_of_people'));
   conditions jsonb := '{}';
   found record;
   added int;
@@ -14539,3 +14622,4 @@ $function$;
 -- 244329f56a9c78b1c2c864a6157eb3d18e380c01465a4af0d443cad2f7536e4f  199_told_in_one_value.sql
 -- 452a071c174a823cd2227b0c4db331a285016e9f88606d6bba866678553eef83  210_parts_of_people.sql
 -- aee04165ce9532fbee18774ca730aa3c0e3466f78bc8cc026ead898b4635df4b  211_deals_of_one_brokerage.sql
+-- 4440727c188a61f941381b3736f64870bc9b8c5a33528cc87f8febbb8e5c4d86  212_ndas_of_people.sql

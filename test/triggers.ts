@@ -9,7 +9,8 @@ export async function withoutTriggers(owner: pg.ClientBase, tables: readonly str
     await owner.query(`alter table ${table} disable trigger user`);
     const { rows } = await owner.query<{ tgname: string }>(
       `select tgname from pg_trigger where tgrelid = $1::regclass
-         and tgname in ('set_tenant', 'keep_deals_of_people', 'change_deals_of_people', 'keep_answers_of_people', 'note_answer', 'note_answer_later')`,
+         and tgname in ('set_tenant', 'keep_deals_of_people', 'change_deals_of_people', 'keep_answers_of_people', 'note_answer', 'note_answer_later',
+           'keep_ndas_of_people', 'add_ndas_of_people', 'change_ndas_of_people', 'remove_ndas_of_people')`,
       [table],
     );
     for (const { tgname } of rows) await owner.query(`alter table ${table} enable trigger ${tgname}`);

@@ -165,6 +165,7 @@ const withoutTenant: Readonly<Record<string, string>> = {
   'vault.own_activity': 'made of audit records, which carry it, with each of them',
   'vault.answers_of_people': 'made of participants and of questions, which carry it, with each of them',
   'vault.deals_of_people': 'made of participants and of deals, which carry it, with each of them',
+  'vault.ndas_of_people': 'made of participants and of NDAs, which carry it, with each of them',
   'vault.lapsing_exclusivities': 'made of exclusivities, which carry it',
   'vault.reminders': 'made of records that carry it',
   'vault.events': 'gone in a moment, when people were told',

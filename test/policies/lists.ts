@@ -178,12 +178,17 @@ const changesOfDeals: readonly string[] = [
      select d.id, u.id, 'viewer', 'invited' from deals d, (select id from users order by id desc limit 3) u where d.state <> 'closed' on conflict (deal_id, user_id) do nothing`,
   `update participants set status = 'active' where status = 'invited'`,
   `update questions set distributed_at = app.now() + interval '1 minute' where status = 'distributed'`,
+  `update ndas set expires_at = app.now() + interval '3 days' where status = 'active'`,
+  `insert into ndas (deal_id, participant_id, status, terms, sent_at, signed_at, signed_name, expires_at)
+     select n.deal_id, n.participant_id, 'active', n.terms, n.sent_at, n.signed_at, n.signed_name, n.expires_at from ndas n where n.status = 'active'`,
+  `delete from ndas n where n.status = 'active' and exists (select from ndas o where o.participant_id = n.participant_id and o.status = 'active' and o.id > n.id)`,
   ...['removed', 'invited', 'active', 'removed'].map(
     // Advisors have a part while those whom they advise have.
     (status) => `update participants p set status = '${status}'
        where exists (select from participants a where a.advises = p.id and a.status = 'active') and p.deal_id in (select id from deals where state <> 'closed')`,
   ),
   `update participants set status = 'removed' where role in ('seller', 'advisor') and status = 'active'`,
+  `update ndas set status = 'revoked', revoked_at = app.now() where status = 'active'`,
   `update deals set state = 'withdrawn' where state not in ('closed', 'withdrawn')`,
 ];
 
@@ -201,6 +206,8 @@ listChecks.push({
         except select user_id, deal_id, participant_id, role, principal_id, principal_role from vault.parts) p)
       union all select 'answers', t.user_id, t.deal_id from vault.answers_of_parts t left join vault.answers_of_people k using (user_id, deal_id)
         where k.at is null or k.at < t.at
+      union all (select 'nda kept', k.user_id, k.deal_id from (table vault.ndas_of_people except table vault.ndas_of_parts) k)
+      union all (select 'nda there', t.user_id, t.deal_id from (table vault.ndas_of_parts except table vault.ndas_of_people) t)
       union all select 'of nobody', k.user_id, k.deal_id from vault.answers_of_people k
         where not exists (select from participants p where p.user_id = k.user_id and p.deal_id = k.deal_id and p.status = 'active')`;
     await owner.query('begin');
