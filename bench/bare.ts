@@ -3,12 +3,11 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openDatabase } from '../server/database/database.ts';
-import { apiKeyDigest, enterWithApiKey } from '../server/domain/clients/api-keys.ts';
+import { apiKeyDigest, enterWithApiKey, type KeyQuestion } from '../server/domain/clients/api-keys.ts';
 import { contactsPage, createContact, type NewContact } from '../server/domain/contacts/contacts.ts';
 import { contactRecord } from '../server/domain/contacts/records.ts';
 import { dealsForKey } from '../server/domain/deals/deals.ts';
 import { changesAfter } from '../server/domain/events/changes.ts';
-import type { Statement } from '../server/database/statement.ts';
 
 const database = openDatabase({ url: process.env['DATABASE_URL'] ?? '', poolSize: 10 });
 const nowhere = { address: null, requestId: null };
@@ -22,7 +21,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 const everyDeal = { words: null, state: null, updatedSince: null };
 
 /** /contacts/<id>, /contacts, /contacts?<createdAt>,<id>, POST /contacts, /deals and /events. */
-async function statementOf(request: IncomingMessage): Promise<Statement<unknown>> {
+async function questionOf(request: IncomingMessage): Promise<KeyQuestion<unknown>> {
   const url = request.url ?? '';
   if (request.method === 'POST') return createContact(JSON.parse(await bodyOf(request)) as NewContact, null, nowhere);
   if (url === '/deals') return dealsForKey(everyDeal, null, 51);
@@ -34,9 +33,12 @@ async function statementOf(request: IncomingMessage): Promise<Statement<unknown>
 
 const server = createServer((request, response) => {
   const digest = apiKeyDigest(request.headers.authorization?.slice(7) ?? '') ?? Buffer.alloc(32);
-  void statementOf(request)
-    .then((statement) => database.together(enterWithApiKey(digest), statement))
-    .then(([, answer]) => {
+  void questionOf(request)
+    .then(async (question) => {
+      if ('enter' in question) return (await database.run(question.enter(digest))).answer;
+      return (await database.together(enterWithApiKey(digest), question))[1];
+    })
+    .then((answer) => {
       response.setHeader('Content-Type', 'application/json');
       response.end(JSON.stringify(answer));
     })

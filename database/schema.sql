@@ -252,7 +252,7 @@ CREATE POLICY brokers_of_the_deal ON public.audit_records FOR SELECT TO dealkeep
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY own_and_admins ON public.audit_records FOR SELECT TO dealkeep_server
     USING (user_id = (( SELECT app.user_id() AS user_id)) OR (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
-CREATE TRIGGER note_done AFTER INSERT ON public.audit_records FOR EACH ROW WHEN (new.outcome = 'done'::text) EXECUTE FUNCTION app.note_done();
+CREATE TRIGGER note_done AFTER INSERT ON public.audit_records FOR EACH ROW WHEN (new.outcome = 'done'::text AND (new.deal_id IS NOT NULL OR new.action !~~ 'contact.%'::text)) EXECUTE FUNCTION app.note_done();
 GRANT SELECT ON public.audit_records TO dealkeep_server;
 
 CREATE TABLE public.brokerage_logos (
@@ -506,7 +506,7 @@ CREATE POLICY members_and_keys_add_them ON public.contacts FOR INSERT TO dealkee
 CREATE POLICY members_and_keys_change_them ON public.contacts FOR UPDATE TO dealkeep_server
     USING (brokerage_id = ANY ((( SELECT app.brokerages_for('contacts:write'::text) AS brokerages_for))::uuid[]));
 CREATE TRIGGER note_changed AFTER UPDATE ON public.contacts REFERENCING OLD TABLE AS before NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
-CREATE TRIGGER note_new AFTER INSERT ON public.contacts REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts('5000');
+CREATE TRIGGER note_new AFTER INSERT ON public.contacts FOR EACH ROW EXECUTE FUNCTION app.note_new_contact('5000');
 CREATE TRIGGER note_removed AFTER DELETE ON public.contacts REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_contacts();
 CREATE TRIGGER touch BEFORE UPDATE ON public.contacts FOR EACH ROW EXECUTE FUNCTION app.touch();
 CREATE TRIGGER track_contact BEFORE UPDATE ON public.contacts FOR EACH ROW EXECUTE FUNCTION app.track_contact();
@@ -4981,6 +4981,39 @@ CREATE OR REPLACE FUNCTION app.contact_text(display_name text, email text, phone
 RETURN lower((((display_name || ' '::text) || COALESCE((email || ' '::text), ''::text)) || COALESCE(phone, ''::text)));
 GRANT EXECUTE ON FUNCTION app.contact_text(text,text,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.contacts_of_key(presented bytea, mark text, most integer, after_at timestamp with time zone, after_id uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_seqscan TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  key record;
+  found_here text;
+begin
+  select k.key_id, k.brokerage_id, k.scopes, k.ceiling into key from vault.key_in_force(presented) k;
+  if key.brokerage_id is null then
+    return null;
+  end if;
+  if 'contacts:read' = any (key.scopes) then
+    if after_at is null then
+      select string_agg(concat_ws(mark, c.id, c.type, c.display_name, coalesce('+' || c.email, ''), coalesce('+' || c.phone, ''), c.created_at, c.updated_at), mark)
+      into found_here from (select r.id, r.type, r.display_name, r.email, r.phone, r.created_at, r.updated_at from public.contacts r
+        where r.brokerage_id = key.brokerage_id and r.archived_at is null order by r.created_at desc, r.id desc limit most) c;
+    else
+      select string_agg(concat_ws(mark, c.id, c.type, c.display_name, coalesce('+' || c.email, ''), coalesce('+' || c.phone, ''), c.created_at, c.updated_at), mark)
+      into found_here from (select r.id, r.type, r.display_name, r.email, r.phone, r.created_at, r.updated_at from public.contacts r
+        where r.brokerage_id = key.brokerage_id and r.archived_at is null and (r.created_at, r.id) < (after_at, after_id)
+        order by r.created_at desc, r.id desc limit most) c;
+    end if;
+  end if;
+  return concat_ws(mark, key.key_id, key.brokerage_id, array_to_string(key.scopes, ' '), coalesce(key.ceiling::text, ''), found_here);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.contacts_of_key(bytea,text,integer,timestamp with time zone,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.contacts_that_fit(archived text, of_type text, of_email text, patterns text[], since timestamp with time zone, sort text, after_key text, after_id uuid, most integer)
  RETURNS TABLE(id uuid, type text, display_name text, email text, phone text, external_id text, archived_at timestamp with time zone, merged_into uuid, created_at timestamp with time zone, updated_at timestamp with time zone, place text)
  LANGUAGE plpgsql
@@ -5309,6 +5342,64 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.create_contact(text,text,text,text,text,bytea,inet,text,uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.create_contact_by_key(presented bytea, made uuid, record_id uuid, type text, display_name text, email text, phone text, idempotency_key text, body_digest bytea, address inet, request_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  key record;
+  now constant timestamptz(3) := app.now();
+  earlier vault.idempotency_keys;
+begin
+  select k.key_id, k.brokerage_id, k.is_test, k.scopes, k.ceiling into key from vault.key_in_force(presented) k;
+  if key.brokerage_id is null then
+    return null;
+  end if;
+  if not 'contacts:write' = any (key.scopes) then
+    return concat_ws(',', key.key_id, key.brokerage_id, array_to_string(key.scopes, ' '), coalesce(key.ceiling::text, ''));
+  end if;
+  if key.is_test then
+    -- Without a seal it identifies nobody: a new contact of a sandbox has to have room there (app.note_new_contact).
+    perform set_config('dealkeep.identity', concat(',,', key.key_id, ',', key.brokerage_id), true);
+  end if;
+  if idempotency_key is not null then
+    insert into vault.idempotency_keys as kept (key_id, idempotency_key, body_digest, contact_id, made_at)
+    values (key.key_id, create_contact_by_key.idempotency_key, create_contact_by_key.body_digest, made, now)
+    on conflict on constraint idempotency_keys_pkey do update
+      set body_digest = excluded.body_digest, contact_id = excluded.contact_id, made_at = excluded.made_at
+      where kept.made_at <= now - interval '24 hours';
+    if not found then
+      select k.* into strict earlier from vault.idempotency_keys k
+      where k.key_id = key.key_id and k.idempotency_key = create_contact_by_key.idempotency_key;
+      if earlier.body_digest <> create_contact_by_key.body_digest then
+        perform app.refuse('idempotency_key_reused',
+          'This Idempotency-Key was used with another body within the last 24 hours: send the same body, or use a new key.');
+      end if;
+      insert into public.audit_records (id, brokerage_id, key_id, address, request_id, action, subject_id, outcome)
+      values (record_id, key.brokerage_id, key.key_id, create_contact_by_key.address, create_contact_by_key.request_id, 'contact.create',
+        earlier.contact_id::text, 'repeated');
+      return concat_ws(',', key.key_id, key.brokerage_id, array_to_string(key.scopes, ' '), coalesce(key.ceiling::text, ''),
+        earlier.contact_id, earlier.made_at, 'repeated');
+    end if;
+    delete from vault.idempotency_keys k using (
+      select o.key_id, o.idempotency_key from vault.idempotency_keys o
+      where o.made_at <= now - interval '24 hours' order by o.made_at limit 5 for update skip locked) o
+    where k.key_id = o.key_id and k.idempotency_key = o.idempotency_key;
+  end if;
+  insert into public.contacts (id, brokerage_id, type, display_name, email, phone, created_by, created_by_key, created_at, updated_at)
+  values (made, key.brokerage_id, create_contact_by_key.type, create_contact_by_key.display_name, create_contact_by_key.email,
+    create_contact_by_key.phone, null, key.key_id, now, now);
+  insert into public.audit_records (id, brokerage_id, key_id, address, request_id, action, subject_id, outcome, details)
+  values (record_id, key.brokerage_id, key.key_id, create_contact_by_key.address, create_contact_by_key.request_id, 'contact.create', made::text, 'done',
+    jsonb_build_object('type', create_contact_by_key.type));
+  return concat_ws(',', key.key_id, key.brokerage_id, array_to_string(key.scopes, ' '), coalesce(key.ceiling::text, ''), made, now);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.create_contact_by_key(bytea,uuid,uuid,text,text,text,text,text,bytea,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.cursor_secret()
  RETURNS bytea
@@ -6814,31 +6905,13 @@ CREATE OR REPLACE FUNCTION app.enter_with_api_key(presented bytea, of_table text
  SET enable_seqscan TO 'off'
 AS $function$
 declare
-  now constant timestamptz := app.now();
-  asks boolean;
-  issuer uuid;
   secret bytea;
   identity text;
 begin
-  -- Without its sandbox a test key works on nothing.
-  select k.id, case k.environment when 'test' then (select s.id from public.brokerages s where s.sandbox_of = k.brokerage_id) else k.brokerage_id end,
-    k.scopes, k.ceiling, b.requires_second_factor, d.issued_by, (select s.secret from vault.seal s)
-  into key_id, brokerage_id, scopes, ceiling, asks, issuer, secret
-  from (select g.key_id, g.issued_by from vault.api_key_digests g
-    where g.digest = presented and (g.valid_until is null or g.valid_until > now) offset 0) d
-  cross join lateral (select g.id, g.brokerage_id, g.environment, g.scopes, g.ceiling from public.api_keys g
-    where g.id = d.key_id and g.revoked_at is null and (g.expires_at is null or g.expires_at > now) offset 0) k
-  cross join lateral (select from public.users g where g.id = d.issued_by and g.suspended_at is null offset 0) u
-  cross join lateral (select from public.members g
-    where g.brokerage_id = k.brokerage_id and g.user_id = d.issued_by and g.status = 'active' offset 0) m
-  cross join lateral (select g.requires_second_factor from public.brokerages g where g.id = k.brokerage_id offset 0) b;
+  select k.key_id, k.brokerage_id, k.scopes, k.ceiling, (select s.secret from vault.seal s) into key_id, brokerage_id, scopes, ceiling, secret
+  from vault.key_in_force(presented) k;
   if brokerage_id is null then
     return;
-  end if;
-  if asks then
-    if not app.has_second_factor(issuer) then
-      return;
-    end if;
   end if;
   identity := concat(',,', key_id, ',', brokerage_id, ',', array_to_string(scopes, ' '), ',,',
     case when of_table is not null then
@@ -9884,24 +9957,13 @@ CREATE OR REPLACE FUNCTION app.note_contacts()
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-declare
-  brokerage uuid;
 begin
-  if tg_op = 'INSERT' then
-    insert into public.change_events (brokerage_id, object_type, object_id, change) select n.brokerage_id, 'contact', n.id, 'created' from changed n;
-    brokerage := nullif(split_part(current_setting('dealkeep.identity', true), ',', 4), '');
-    if brokerage is not null and exists (select from public.brokerages b where b.id = brokerage and b.sandbox_of is not null) then
-      perform app.check_room_of_sandbox(brokerage, 'contacts', tg_argv[0]::int, 'contacts', null);
-    end if;
-    return null;
-  elsif tg_op = 'DELETE' and current_setting('dealkeep.deleting', true) = 'on' then
-    return null;
-  elsif tg_op = 'UPDATE' then
+  if tg_op = 'UPDATE' then
     insert into public.change_events (brokerage_id, object_type, object_id, change)
       select n.brokerage_id, 'contact', n.id, case when (o.archived_at is null) = (n.archived_at is null) then 'updated'
           when n.archived_at is null then 'restored' else 'archived' end
       from changed n join before o on o.id = n.id;
-  else
+  elsif current_setting('dealkeep.deleting', true) is distinct from 'on' then
     insert into public.change_events (brokerage_id, object_type, object_id, change) select n.brokerage_id, 'contact', n.id, 'removed' from changed n;
   end if;
   return null;
@@ -10111,6 +10173,26 @@ begin
     select u.name, u.email into new.invited_name, new.invited_email from public.users u where u.id = new.user_id;
   end if;
   return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.note_new_contact()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  -- Of a key's identity its brokerage; of a person's nothing. It is only held back by it.
+  brokerage constant text := split_part(current_setting('dealkeep.identity', true), ',', 4);
+begin
+  insert into public.change_events (brokerage_id, object_type, object_id, change) values (new.brokerage_id, 'contact', new.id, 'created');
+  if brokerage <> '' then
+    if exists (select from public.brokerages b where b.id = brokerage::uuid and b.sandbox_of is not null) then
+      perform app.check_room_of_sandbox(brokerage::uuid, 'contacts', tg_argv[0]::int, 'contacts', null);
+    end if;
+  end if;
+  return null;
 end
 $function$;
 
@@ -14451,6 +14533,25 @@ begin
 end
 $procedure$;
 
+CREATE OR REPLACE FUNCTION vault.key_in_force(presented bytea)
+ RETURNS TABLE(key_id uuid, brokerage_id uuid, is_test boolean, scopes text[], ceiling integer)
+ LANGUAGE sql
+ STABLE
+AS $function$
+  -- Without its sandbox a test key works on nothing.
+  select k.id, case k.environment when 'test' then (select s.id from public.brokerages s where s.sandbox_of = k.brokerage_id) else k.brokerage_id end,
+    k.environment = 'test', k.scopes, k.ceiling
+  from (select g.key_id, g.issued_by from vault.api_key_digests g
+    where g.digest = presented and (g.valid_until is null or g.valid_until > app.now()) offset 0) d
+  cross join lateral (select g.id, g.brokerage_id, g.environment, g.scopes, g.ceiling from public.api_keys g
+    where g.id = d.key_id and g.revoked_at is null and (g.expires_at is null or g.expires_at > app.now()) offset 0) k
+  cross join lateral (select from public.users g where g.id = d.issued_by and g.suspended_at is null offset 0) u
+  cross join lateral (select from public.members g
+    where g.brokerage_id = k.brokerage_id and g.user_id = d.issued_by and g.status = 'active' offset 0) m
+  cross join lateral (select from public.brokerages g where g.id = k.brokerage_id
+    and (not g.requires_second_factor or app.has_second_factor(d.issued_by)) offset 0) b
+$function$;
+
 CREATE OR REPLACE FUNCTION vault.offers_told(deal uuid, side text, principal uuid)
  RETURNS json
  LANGUAGE plpgsql
@@ -14620,6 +14721,7 @@ $function$;
 -- efb8518123171d6b102c4916340332d2c8905794337322fd7eb716bda1058cc7  195_locks_in_order.sql
 -- efa0f68d5df45793a4d7ab5da6043b08a8b626922dfb7deed8d8708d5ed17c83  196_brokerage_of_one_deal.sql
 -- 244329f56a9c78b1c2c864a6157eb3d18e380c01465a4af0d443cad2f7536e4f  199_told_in_one_value.sql
+-- b876582aadd0cf34e5e394e2f5cff4f32f3fa6b38acb0408b4f08309b6e6425f  200_contacts_in_one_statement.sql
 -- 452a071c174a823cd2227b0c4db331a285016e9f88606d6bba866678553eef83  210_parts_of_people.sql
 -- aee04165ce9532fbee18774ca730aa3c0e3466f78bc8cc026ead898b4635df4b  211_deals_of_one_brokerage.sql
 -- 4440727c188a61f941381b3736f64870bc9b8c5a33528cc87f8febbb8e5c4d86  212_ndas_of_people.sql

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import type { Services } from '../services.ts';
 import { Invalid } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
-import { apiKeyDigest, enterWithApiKey, type KeyCaller } from '../domain/clients/api-keys.ts';
+import { apiKeyDigest, enterWithApiKey, type KeyCaller, type KeyQuestion } from '../domain/clients/api-keys.ts';
 import type { KeyScope } from '../domain/clients/key-scopes.ts';
 import type { Within } from '../domain/visibility/within.ts';
 import { bearerToken } from '../http/bearer-token.ts';
@@ -19,6 +19,8 @@ export type Scopes = KeyScope | readonly KeyScope[] | null;
 
 /** A request whose key is counted, but not let in yet. */
 export interface Entry {
+  /** Of the key that is presented. */
+  readonly digest: Buffer;
   /** Enters with the key: the first statement of a transaction, whose answer is for {@link admit}. */
   readonly enter: Statement<KeyCaller | null>;
   /** The key that was entered with. Throws a problem of 401 when there is none, of 403 when it lacks a scope. */
@@ -49,7 +51,7 @@ export interface Callers {
   ask<T>(
     c: Context,
     scopes: Scopes,
-    read: () => Statement<T> | Promise<Statement<T>>,
+    read: () => KeyQuestion<T> | Promise<KeyQuestion<T>>,
     more?: Apart,
   ): Promise<{ caller: KeyCaller; answer: T }>;
   /** Does `work` for a request once its key is counted. Throws a problem of 401, 403 or 429. */
@@ -221,6 +223,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     const { found: first, holder } = await countForKey(c, digest);
     const check = async (caller?: KeyCaller | null) => requireScopes(caller ?? (await enter(c, digest)), scopes);
     const entry: Entry = {
+      digest,
       enter: enterWithApiKey(digest, within),
       admit(found) {
         const caller = known(c, digest, found);
@@ -250,14 +253,19 @@ export function openCallers({ database, limits, config, clock }: Services): Call
   return {
     enter: letIn,
     ask(c, scopes, read, apart) {
-      const work = async ({ enter: entering, admit, reading, check }: Entry) => {
+      const work = async ({ digest, enter: entering, admit, reading, check }: Entry) => {
         const query = await reading(read);
-        const [found, answer] = await database.together(entering, query).catch(async (fault: unknown) => {
+        const asked = async () => {
+          if ('enter' in query) return database.run(query.enter(digest));
+          const [caller, answer] = await database.together(entering, query);
+          return { caller, answer };
+        };
+        const { caller, answer } = await asked().catch(async (fault: unknown) => {
           // What the database makes of the question is told to none but a key with the scopes.
           if (fault instanceof Invalid) await check();
           throw fault;
         });
-        return { caller: admit(found), answer };
+        return { caller: admit(caller), answer };
       };
       return letIn(c, scopes, work, apart);
     },

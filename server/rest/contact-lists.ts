@@ -3,6 +3,7 @@
 import type { Context } from 'hono';
 import { searchWords, type Place } from '../database/paging.ts';
 import { mapped } from '../database/statement.ts';
+import { mappedQuestion } from '../domain/clients/api-keys.ts';
 import { contactsPage, type Contact } from '../domain/contacts/contacts.ts';
 import {
   contactsThatFit,
@@ -150,7 +151,7 @@ export const plain = (contact: Contact): Contact => {
 const newest: List<Listed, Place> = {
   name: 'contacts',
   rows: (count, after) =>
-    mapped(contactsPage(count, after && { createdAt: after.key, id: after.id }), (found) =>
+    mappedQuestion(contactsPage(count, after && { createdAt: after.key, id: after.id }), (found) =>
       found.map((contact) => ({ key: contact.createdAt, id: contact.id, shown: contact })),
     ),
   place: byTime,

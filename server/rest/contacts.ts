@@ -3,6 +3,7 @@
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
 import { mapped } from '../database/statement.ts';
+import { mappedQuestion } from '../domain/clients/api-keys.ts';
 import { createContact, type Contact } from '../domain/contacts/contacts.ts';
 import { contactRecord } from '../domain/contacts/records.ts';
 import { originOf } from '../http/origin.ts';
@@ -33,7 +34,7 @@ export function contactOperations(services: Services, callers: Callers): readonl
           const key = idempotencyKey.read(c);
           const { type, displayName, email = null, phone = null } = await readBody(c, contactCreate);
           const given = { type, displayName, email, phone };
-          return mapped(createContact(given, key, from), (made) => ({ made, given }));
+          return mappedQuestion(createContact(given, key, from), (made) => ({ made, given }));
         },
         { tell: recordFailure(services, 'contact.create', from, faultOf) },
       )
@@ -42,7 +43,7 @@ export function contactOperations(services: Services, callers: Callers): readonl
       });
     const { made, given } = answer;
     if (made === null) throw unknownKey();
-    const { id, created_at: createdAt, repeated } = made;
+    const { id, createdAt, repeated } = made;
     const { type, displayName, email, phone } = given;
     const created: Contact = { id, type, displayName, email, phone, createdAt, updatedAt: createdAt };
     c.header('Location', `/api/v1/contacts/${id}`);

@@ -1,7 +1,7 @@
 /** Pages of lists: `limit` and `cursor`, and the answer with its pagination (specification, section 4.1). */
 
 import type { Context } from 'hono';
-import { mapped, type Statement } from '../database/statement.ts';
+import { mappedQuestion, type KeyQuestion } from '../domain/clients/api-keys.ts';
 import type { Position } from '../domain/contacts/contacts.ts';
 import type { Within } from '../domain/visibility/within.ts';
 import type { Problem } from '../http/problem.ts';
@@ -44,7 +44,7 @@ export interface List<Row extends P, P> {
   /** Names the list with its filters and order: a cursor is good for the list that it was given out for. */
   readonly name: string;
   /** The first `count` rows after a place, or from the beginning; null: there is nothing of which this would be the list. */
-  readonly rows: (count: number, after: P | null) => Statement<Row[] | null>;
+  readonly rows: (count: number, after: P | null) => KeyQuestion<Row[] | null>;
   /** Places as bytes, and back; null for bytes that are none. */
   readonly place: { readonly write: (row: P) => Buffer; readonly read: (bytes: Buffer) => P | null };
   /** The problem that it is when there is nothing of which this would be the list. */
@@ -109,7 +109,7 @@ export function openPages({ database, secrets }: Services, callers: Callers): Pa
           const after = from && place.read(from.place);
           // Whether it was given out for this list is not known before it is known who asks.
           if (given !== null && after === null) throw badCursor();
-          return mapped(rows(count + 1, after), (found) => ({ count, name, place, absent, from, found }));
+          return mappedQuestion(rows(count + 1, after), (found) => ({ count, name, place, absent, from, found }));
         },
         { within },
       );

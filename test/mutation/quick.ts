@@ -6,6 +6,7 @@ import { catalogueChecks } from '../policies/catalogue.ts';
 import { circumventions } from '../policies/circumvention.ts';
 import { readExpectations, type Expectation } from '../policies/expectations.ts';
 import { callers, connect, type Check, type Stage } from '../policies/scene.ts';
+import { keysAskedChecks } from '../policies/keys-asked.ts';
 import { keyChecks } from '../policies/keys.ts';
 import { enteringChecks } from '../policies/entering.ts';
 import { listChecks } from '../policies/lists.ts';
@@ -65,6 +66,7 @@ function* inOrder(mutant: Mutant): Generator<Check> {
   yield* notifiedChecks;
   yield* narrowingChecks;
   yield* keyChecks;
+  yield* keysAskedChecks;
   yield* particulars;
   yield* circumventions;
   if (!triggersFirst) yield* triggerChecks;
@@ -74,7 +76,9 @@ function* inOrder(mutant: Mutant): Generator<Check> {
 const leavesNothing = new Set([
   'visibility',
   'additions',
-  ...[...narrowingChecks, ...keyChecks, ...listChecks, ...enteringChecks, ...triggerChecks].map(({ title }) => title),
+  ...[...narrowingChecks, ...keyChecks, ...keysAskedChecks, ...listChecks, ...enteringChecks, ...triggerChecks].map(
+    ({ title }) => title,
+  ),
 ]);
 
 const cellsOf = ({ tables }: Mutant): Expectation[] => page.records.filter(({ table }) => tables.includes(table));

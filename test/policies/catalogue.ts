@@ -290,6 +290,7 @@ const forEarlierNodes: readonly string[] = [
   'brokerage_named',
   'deal_in_sight',
   'enter_with_access_token',
+  'create_contact',
 ];
 
 /** What the server's own code sends, as one text. */

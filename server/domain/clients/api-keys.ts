@@ -1,7 +1,7 @@
 /** API keys of a brokerage: who may call the REST API, how much, and as which tenant (specification, section 5.1). */
 
 import { hash, randomBytes } from 'node:crypto';
-import { entering, mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { entering, mapped, row, rows, type Statement, type Value } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 import type { Within } from '../visibility/within.ts';
 import type { KeyScope } from './key-scopes.ts';
@@ -50,6 +50,49 @@ const enter = row<KeyCaller>(
  */
 export const enterWithApiKey = (digest: Buffer, within: Within | null = null): Statement<KeyCaller | null> =>
   entering(digest, enter(digest, within?.table, within?.id));
+
+/** A question of an API key, entered for and answered by one statement. */
+export interface AskedByKey<T> {
+  /** Like {@link enterWithApiKey}; `answer` is of use to nobody but a key with the scopes. */
+  readonly enter: (digest: Buffer) => Statement<{ readonly caller: KeyCaller | null; readonly answer: T }>;
+}
+
+/** What is asked for a key, in one way or the other. */
+export type KeyQuestion<T> = Statement<T> | AskedByKey<T>;
+
+/** The same question, its answer passed through `f`. */
+export const mappedQuestion = <A, B>(question: KeyQuestion<A>, f: (answer: A) => B): KeyQuestion<B> =>
+  'enter' in question
+    ? {
+        enter: (digest) => mapped(question.enter(digest), ({ caller, answer }) => ({ caller, answer: f(answer) })),
+      }
+    : mapped(question, f);
+
+/**
+ * Declares a function of the database that enters with the digest $1 and answers, in one text: id, brokerage, scopes and ceiling of
+ * the key, and what `read` makes an answer of, with `mark` in between. The text is null for no key in force.
+ */
+export function askedByKey(name: string, call: string) {
+  // A row says that the key entered.
+  const declared = row<{ told: string }>(
+    name,
+    `select e.told from (select ${call} as told offset 0) e where e.told is not null`,
+  );
+  return <T>(mark: string, values: readonly Value[], read: (told: string[]) => T): AskedByKey<T> => ({
+    enter: (digest) =>
+      mapped(entering(digest, declared(digest, ...values)), (found) => {
+        if (found === null) return { caller: null, answer: read([]) };
+        const [key_id = '', brokerage_id = '', scopes = '', ceiling = '', ...told] = found.told.split(mark);
+        const caller = {
+          key_id,
+          brokerage_id,
+          scopes: scopes.split(' ') as KeyScope[],
+          ceiling: ceiling === '' ? null : Number(ceiling),
+        };
+        return { caller, answer: read(told) };
+      }),
+  });
+}
 
 /** What a key may know of itself. `ceiling` is its own limit of requests a minute, or null. */
 export interface CallingKey {
