@@ -5895,6 +5895,7 @@ CREATE OR REPLACE FUNCTION app.deals_in_sight(patterns text[] DEFAULT NULL::text
  STABLE SECURITY DEFINER
  SET search_path TO ''
  SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 #variable_conflict use_column
@@ -5924,7 +5925,7 @@ begin
       select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at, null, null,
         null, g.state, g.updated_at, x.participant_id, x.buyer_user_id, x.granted_at, x.expires_at
       from others d
-      left join (select s.* from public.deal_stages s where s.deal_id = any (array(select o.id from others o))) g on g.deal_id = d.id
+      left join (select s.* from public.deal_stages s where s.brokerage_id = any (administered)) g on g.deal_id = d.id
       left join (select e.* from public.exclusivities e where e.deal_id = any (array(select o.id from others o)) and e.ended_at is null) x on x.deal_id = d.id)
     select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price,
       case when k.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when k.knows_stage then coalesce(d.stage, d.state) else d.state end,
@@ -14725,3 +14726,4 @@ $function$;
 -- 452a071c174a823cd2227b0c4db331a285016e9f88606d6bba866678553eef83  210_parts_of_people.sql
 -- aee04165ce9532fbee18774ca730aa3c0e3466f78bc8cc026ead898b4635df4b  211_deals_of_one_brokerage.sql
 -- 4440727c188a61f941381b3736f64870bc9b8c5a33528cc87f8febbb8e5c4d86  212_ndas_of_people.sql
+-- 6b13e0afdf3ecab75c1fde3a0ee6132a5eca328b67183fbfa836e642d296ec90  213_deals_joined_by_hash.sql

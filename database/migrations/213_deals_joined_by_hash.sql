@@ -1,0 +1,72 @@
+-- compatible: answers the same.
+--
+-- The planner takes it that somebody is on six deals: to join ten thousand with what was done on them last, it sorted all of their rows. And the stages of the deals of an
+-- admin were looked up by a list of all these deals, while those of a brokerage lie together in an index.
+
+create or replace function app.deals_in_sight(patterns text[] default null, dated boolean default false)
+returns table(id uuid, organization_id uuid, title text, industry text, location text, asking_price numeric, state text, acts_as text, caller_role text, side text, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamptz, exclusivity_expires_at timestamptz, closed_at timestamptz, created_at timestamptz, updated_at timestamptz, active_at timestamptz)
+language plpgsql stable security definer set search_path = '' set enable_nestloop = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  barred constant uuid[] := app.barred_in(app.identity());
+  narrowed constant uuid := app.narrowed_to();
+  administered constant uuid[] := app.brokerages_as('admin');
+  now constant timestamptz := app.now();
+begin
+  return query
+    -- Read anew where it is needed again, by admins and for when something was done: to keep it costs everybody more.
+    with seen as not materialized (
+      select o.* from vault.deals_of_people o
+      where o.user_id = me and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed)
+        and (patterns is null or lower(concat_ws(' ', o.title, o.industry, o.location)) like all (patterns))),
+    -- The others of the brokerages that the caller administers.
+    others as materialized (
+      select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at from public.deals d
+      where d.organization_id = any (administered) and (patterns is null or lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))
+        and not exists (select from seen where seen.deal_id = d.id)),
+    known as (
+      select s.deal_id as id, s.organization_id, s.title, s.industry, s.location, s.asking_price, s.state, s.closed_at, s.created_at, s.updated_at, s.role, s.principal_id,
+        s.side, s.stage, s.stage_updated_at, s.holder_id, s.buyer_user_id, s.granted_at, s.expires_at
+      from seen s
+      union all
+      select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at, null, null,
+        null, g.state, g.updated_at, x.participant_id, x.buyer_user_id, x.granted_at, x.expires_at
+      from others d
+      left join (select s.* from public.deal_stages s where s.brokerage_id = any (administered)) g on g.deal_id = d.id
+      left join (select e.* from public.exclusivities e where e.deal_id = any (array(select o.id from others o)) and e.ended_at is null) x on x.deal_id = d.id)
+    select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price,
+      case when k.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when k.knows_stage then coalesce(d.stage, d.state) else d.state end,
+      d.role,
+      case
+        when d.role = 'broker' then 'broker_assigned'
+        when k.shows_exclusivity and d.buyer_user_id = me and k.runs then 'exclusive_buyer'
+        when d.role in ('seller', 'buyer', 'advisor') then 'participant'
+        else 'viewer'
+      end,
+      case when d.side in ('broker', 'seller', 'buyer') then d.side else 'viewer' end,
+      case when k.shows_exclusivity then d.buyer_user_id end, case when k.shows_exclusivity then d.granted_at end,
+      case when k.shows_exclusivity then d.expires_at end, d.closed_at, d.created_at,
+      greatest(d.updated_at, case when k.knows_stage then d.stage_updated_at end),
+      case when dated then greatest(d.updated_at, case when k.knows_stage then d.stage_updated_at end, 
+        case when d.role = 'broker' or d.organization_id = any (administered) then of_all.at else of_own.at end) end
+    from known d
+    -- Who runs a deal is told when something was last done on it, everybody else when they did; nothing is read where nobody asks.
+    left join (select a.deal_id, a.at from vault.deal_activity a
+      where a.deal_id = any (case when dated then array(
+        select s.deal_id from seen s where s.role = 'broker' or s.organization_id = any (administered) union all select o.id from others o) end)) of_all
+      on of_all.deal_id = d.id
+    left join (select a.deal_id, a.at from vault.own_activity a where a.user_id = case when dated then me end) of_own
+      on of_own.deal_id = d.id
+    cross join lateral (select
+      d.side in ('broker', 'seller', 'viewer') or d.organization_id = any (administered) as of_the_deal,
+      coalesce(d.holder_id = d.principal_id, false) as of_the_exclusive_buyer,
+      coalesce(d.expires_at > now, false) as runs) w
+    cross join lateral (select coalesce(w.of_the_deal, false)
+        or (d.side = 'buyer' and w.of_the_exclusive_buyer and (w.runs or d.stage is distinct from 'exclusivity')) as knows_stage,
+      d.stage is not null and d.stage = 'exclusivity' and not w.runs as lapsed) s
+    cross join lateral (select s.knows_stage, s.lapsed, w.runs,
+      (coalesce(w.of_the_deal, false) or w.of_the_exclusive_buyer)
+        and (w.runs or (s.knows_stage and d.stage is not null and d.stage <> 'exclusivity') or d.state = 'closed') as shows_exclusivity) k;
+end
+$$;
