@@ -3,32 +3,38 @@
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { expectAccessible, openBrowser, openDesk, type Desk } from '../browser.ts';
-import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
 let web: WebScene;
 let browser: Browser;
-const desks: Desk[] = [];
+const desks = new Map<string, Desk>();
 
 beforeAll(async () => {
   web = await openScene();
   browser = await openBrowser();
 }, 120_000);
-afterEach(async () => {
-  for (const { complaints } of desks) expect(complaints).toEqual([]);
-  await Promise.all(desks.splice(0).map((desk) => desk.close()));
+afterEach(() => {
+  for (const { complaints } of desks.values()) expect(complaints).toEqual([]);
 });
 afterAll(async () => {
   await browser?.close();
   await web?.close();
 });
 
+/** A caller's browser, the same for all tests of the file: another would load the application once more. */
+async function deskOf(caller: string): Promise<Desk> {
+  const { cookie } = await web.as(caller);
+  const desk = desks.get(caller) ?? (await openDesk(browser, web.service.origin, { cookie }));
+  desks.set(caller, desk);
+  return desk;
+}
+
 /** A browser in which a caller of the scene is signed in, at a path. */
 async function deskAt(caller: string, path: string, width = 1280): Promise<Desk> {
-  const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
-  const desk = await openDesk(browser, web.service.origin, { cookie, viewport: { width, height: 900 } });
-  desks.push(desk);
-  await desk.go(path);
+  const desk = await deskOf(caller);
+  await desk.page.setViewportSize({ width, height: 900 });
+  await desk.page.mouse.move(0, 0);
+  await desk.visit(path);
   return desk;
 }
 
@@ -113,7 +119,9 @@ describe('an address where somebody has no place', () => {
     ['other buyer', '/closing'],
     ['broker', '/findings'],
   ])('says to the %s at %s what one says that leads nowhere, and asks nothing of the server', async (caller, path) => {
-    const page = await at(caller, `/deals/${web.scene.deal}`);
+    const { page } = await deskOf(caller);
+    // What the page before would still ask for is not asked by this one.
+    await page.goto(`${web.service.origin}/healthz`);
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
     const told = async (address: string) => {
@@ -204,7 +212,9 @@ describe('a broker', () => {
     await button(page, 'Done').click();
     await row.getByText('Invited').waitFor();
 
-    const invited = await at('other buyer', '/');
+    const { page: invited, go } = await deskOf('other buyer');
+    // An open page does not hear of an invitation.
+    await go('/');
     await invited.getByText('Scene Brokers invites you as buyer').waitFor();
     await expectAccessible(invited);
     await button(invited, 'Decline').click();
@@ -226,7 +236,7 @@ describe('a broker', () => {
     await drawer.getByText('Revoked').first().waitFor();
     const buyer = await at('exclusive buyer', `/deals/${web.scene.deal}/nda`);
     await buyer.getByText('Your NDA has ended.').waitFor();
-    expect(await tabsOf(buyer)).not.toContain('QoE');
+    await expect.poll(() => tabsOf(buyer)).not.toContain('QoE');
   });
 
   test('works through closing conditions, and takes a step back', async () => {
@@ -345,7 +355,8 @@ describe('the activity of a deal', () => {
        select $1, $2, $3, 'nda.send', 'done', app.now() - make_interval(days => n) from generate_series(1, 120) n`,
       [brokerage, deal, people['broker']],
     );
-    const page = await at('broker', `/deals/${deal}/activity`);
+    const { page, go } = await deskOf('broker');
+    await go(`/deals/${deal}/activity`);
     const sent = page.getByText('sent an NDA');
     await expect
       .poll(async () => {
@@ -424,7 +435,7 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   await button(dialog, 'Propose change').click();
   await dialog.waitFor({ state: 'detached' });
 
-  const brokers = await at('broker', path);
+  const { page: brokers, visit } = await deskAt('broker', path);
   const sellers = await at('seller', path, 390);
   for (const [page, words] of [
     [theirs, 'It waits for the broker'],
@@ -438,8 +449,9 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
     await expectAccessible(page);
   }
   expect(await button(sellers, 'Accept change').count()).toBe(0);
-  const home = await at('broker', '/');
-  await home.getByRole('link', { name: /A change of accepted terms to decide/ }).waitFor();
+  await visit('/');
+  await brokers.getByRole('link', { name: /A change of accepted terms to decide/ }).waitFor();
+  await visit(path);
   await button(brokers, 'Decline').click();
   await confirm(brokers, 'Decline change');
   for (const page of [brokers, theirs, sellers]) await page.getByText(/proposed in revision 2 was declined/).waitFor();
