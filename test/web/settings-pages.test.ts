@@ -23,28 +23,36 @@ const pages = [
 
 let service: TestService;
 let browser: Browser;
-let admin: Desk;
+const desks = new Map<string, Desk>();
 
 beforeAll(async () => {
   service = await openService({ demo: true });
   browser = await openBrowser();
-  admin = await deskOf('admin');
 });
 afterAll(async () => {
   await browser?.close();
   await service?.close();
 });
 
-async function deskOf(who: 'admin' | 'broker' | 'buyer'): Promise<Desk> {
+type Who = 'admin' | 'broker' | 'buyer';
+
+async function newDeskOf(who: Who): Promise<Desk> {
   const { cookie } = await signInAs(service, service.demo.people[who].user_id);
   return openDesk(browser, service.origin, { cookie });
+}
+
+/** The browser of each, the same for all tests of the file: another would load the application once more. */
+async function deskOf(who: Who): Promise<Desk> {
+  const desk = desks.get(who) ?? (await newDeskOf(who));
+  desks.set(who, desk);
+  return desk;
 }
 
 test.each(['admin', 'broker', 'buyer'] as const)(
   'each page is accessible and fits: %s',
   { timeout: 180_000 },
   async (who) => {
-    const { page, complaints, visit, close } = await deskOf(who);
+    const { page, complaints, visit } = await deskOf(who);
     let before = '';
     for (const name of pages) {
       // By its link, where there is one; either way costs a third of loading the application anew.
@@ -66,14 +74,13 @@ test.each(['admin', 'broker', 'buyer'] as const)(
       await page.setViewportSize({ width: 1280, height: 900 });
     }
     expect(complaints).toEqual([]);
-    await close();
   },
 );
 
 describe('an admin', { timeout: 180_000 }, () => {
   test('creates a key whose token shows once, and revokes it', async () => {
-    const { page } = admin;
-    await admin.go('/settings/keys');
+    const { page, visit } = await deskOf('admin');
+    await visit('/settings/keys');
     await page.getByRole('button', { name: 'Create key' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill('Newsletter');
@@ -98,7 +105,7 @@ describe('an admin', { timeout: 180_000 }, () => {
   });
 
   test('is asked for the password when the sign-in is long ago', async () => {
-    const desk = await deskOf('admin');
+    const { page, visit } = await deskOf('admin');
     const password = crypto.randomUUID();
     await service.sql(
       `insert into vault.passwords (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc`,
@@ -107,8 +114,7 @@ describe('an admin', { timeout: 180_000 }, () => {
     await service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
       service.demo.people.admin.user_id,
     ]);
-    const { page } = desk;
-    await desk.go('/settings/keys');
+    await visit('/settings/keys');
     await page.getByRole('button', { name: 'Create key' }).first().click();
     await page.getByRole('dialog').getByLabel('Name').fill('Late');
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
@@ -116,13 +122,12 @@ describe('an admin', { timeout: 180_000 }, () => {
     await proof.getByLabel('Password', { exact: true }).fill(password);
     await proof.getByRole('button', { name: 'Continue' }).click();
     await page.getByRole('dialog', { name: 'The token of Late' }).waitFor();
-    await desk.close();
+    await page.getByRole('button', { name: 'I have copied it' }).click();
   });
 
   test('invites a member by link, gives another role, takes it back', async () => {
-    admin = await deskOf('admin');
-    const { page } = admin;
-    await admin.go('/settings/members');
+    const { page, visit } = await deskOf('admin');
+    await visit('/settings/members');
     await page.getByRole('button', { name: 'Invite', exact: true }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill('Una Field');
@@ -143,7 +148,7 @@ describe('an admin', { timeout: 180_000 }, () => {
   });
 
   test('sees which mails have not arrived and why, and sends one again', async () => {
-    const { page } = admin;
+    const { page, go } = await deskOf('admin');
     await service.sql(
       `select app.queue_mail('invitation', 'lost@example.test', null, $1, null, true,
          '{"name": "Lou", "by": "Ada", "brokerage": "Ours", "deal": null}', null, null)`,
@@ -153,7 +158,7 @@ describe('an admin', { timeout: 180_000 }, () => {
       `update vault.outbox set given_up_at = app.now(), attempts = 1, last_error = 'The mail server refused the address: 550 No such user'
        where recipient = 'lost@example.test'`,
     );
-    await admin.go('/settings/members');
+    await go('/settings/members');
     const row = page.getByRole('listitem').filter({ hasText: 'lost@example.test' });
     await row.getByText('Given up').waitFor();
     await row.getByText('550 No such user').waitFor();
@@ -164,26 +169,26 @@ describe('an admin', { timeout: 180_000 }, () => {
   });
 
   test('sees when scheduled work last ran, and whether it failed', async () => {
-    const { page } = admin;
+    const { page, visit, go } = await deskOf('admin');
     await service.sql(`select app.note_job_run('sweep', true), app.note_job_run('purge_mails', false)`);
-    await admin.go('/settings/status');
+    await visit('/settings/status');
     await page.getByRole('listitem').filter({ hasText: 'Clear old mails' }).getByText('Failed').waitFor();
     await page.getByRole('listitem').filter({ hasText: 'End what has expired' }).getByText('Succeeded').waitFor();
     await page.getByText('Not made by this service').waitFor();
     await expectAccessible(page);
     await service.sql(`select app.note_job_run('backup', false)`);
-    await admin.go('/settings/status');
+    await go('/settings/status');
     await page.getByText('Last attempt').waitFor();
     await expectAccessible(page);
   });
 
   test('renames the brokerage, and reads who did in the audit trail', async () => {
-    const { page } = admin;
-    await admin.go('/settings/brokerage');
+    const { page, visit } = await deskOf('admin');
+    await visit('/settings/brokerage');
     await page.getByLabel('Name').fill('Renamed Brokers');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('navigation', { name: 'Settings' }).getByText('Renamed Brokers').waitFor();
-    await admin.visit('/settings/audit');
+    await visit('/settings/audit');
     await page.getByRole('row').filter({ hasText: 'Rename the brokerage' }).click();
     await page.getByRole('dialog').getByText('brokerage.rename').waitFor();
     await expectAccessible(page);
@@ -201,7 +206,7 @@ describe('anybody', { timeout: 180_000 }, () => {
   test('registers a client from a preset and allows it a tool until a time', async () => {
     const desk = await deskOf('buyer');
     const { page } = desk;
-    await desk.go('/settings/clients');
+    await desk.visit('/settings/clients');
     await page.getByRole('button', { name: 'Register client' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'VS Code' }).click();
@@ -248,13 +253,11 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete client' }).click();
     await page.getByText('My VS Code is deleted').first().waitFor();
-    await desk.close();
   });
 
   test('is led from the choice of an assistant to the lines to paste there', async () => {
-    const desk = await deskOf('buyer');
-    const { page } = desk;
-    await desk.go('/settings/assistants');
+    const { page, visit } = await deskOf('buyer');
+    await visit('/settings/assistants');
     await page.getByRole('button', { name: 'VS Code' }).click();
     await page.getByText('nothing needs to be registered').waitFor();
     expect(await page.locator('pre').first().textContent()).toContain(`"url": "${service.config.baseUrl}/api/mcp"`);
@@ -266,11 +269,10 @@ describe('anybody', { timeout: 180_000 }, () => {
     const [made] = await service.sql<{ id: string }>(`select id from connected_clients where name = 'opencode'`);
     expect(await page.locator('pre').first().textContent()).toContain(`"clientId": "${made?.id}"`);
     await expectAccessible(page);
-    await desk.close();
   });
 
   test('changes name and password, sets up an authenticator, and ends another session', async () => {
-    const other = await deskOf('buyer');
+    const other = await newDeskOf('buyer');
     const desk = await deskOf('buyer');
     const { user_id } = service.demo.people.buyer;
     const password = crypto.randomUUID();
@@ -279,7 +281,7 @@ describe('anybody', { timeout: 180_000 }, () => {
       [user_id, await hashPassword(password, service.config.passwordParameters)],
     );
     const { page } = desk;
-    await desk.go('/settings/profile');
+    await desk.visit('/settings/profile');
     await page.getByLabel('Name').fill('Renamed Buyer');
     await page.getByRole('button', { name: 'Save name' }).click();
     await page.getByText('Name saved').first().waitFor();
@@ -320,7 +322,5 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('The authenticator is removed').first().waitFor();
     expect([...desk.complaints]).toEqual([]);
-    await desk.close();
-    await other.close();
   });
 });
