@@ -25,8 +25,8 @@ afterAll(async () => {
   await service?.close();
 });
 
-const deskOf = async (userId: string, size: keyof typeof sizes = 'wide'): Promise<Desk> =>
-  openDesk(browser, service.origin, { cookie: (await signInAs(service, userId)).cookie, viewport: sizes[size] });
+const deskOf = async (userId: string): Promise<Desk> =>
+  openDesk(browser, service.origin, { cookie: (await signInAs(service, userId)).cookie });
 
 async function fits({ page }: Desk): Promise<void> {
   const over = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
@@ -44,23 +44,24 @@ test('a brokerage requires a second factor; the pages lead a member to it', slow
   const { page } = desk;
   await desk.go('/settings/members');
   await page.getByText('No second factor').waitFor();
-  await desk.go('/settings/brokerage');
+  await desk.visit('/settings/brokerage');
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Require a second factor' }).click();
   await page.getByRole('button', { name: 'Require it' }).click();
   await page.getByRole('button', { name: 'No longer require it' }).waitFor();
 
+  const member = await deskOf(broker.userId);
   for (const size of ['wide', 'phone'] as const) {
-    const member = await deskOf(broker.userId, size);
-    await member.go('/');
+    await member.page.setViewportSize(sizes[size]);
+    await member.visit('/');
     await member.page.getByRole('region', { name: 'Second factor' }).waitFor();
     await expectAccessible(member.page);
     await fits(member);
     await member.page.getByRole('link', { name: 'Set it up' }).click();
     await member.page.getByRole('button', { name: 'Set up an authenticator' }).waitFor();
     expect(member.complaints).toEqual([]);
-    await member.close();
   }
+  await member.close();
   await page.getByRole('button', { name: 'No longer require it' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'No longer require it' }).click();
   await page.getByRole('button', { name: 'Require a second factor' }).waitFor();
@@ -99,10 +100,11 @@ test('a removal names the deals left without a broker, and hands them to a succe
   const { admin, broker } = full.people;
   const successor = await addPerson(service, 'Suki Marsh');
   await insert(service, 'members', { brokerage_id: full.brokerage, user_id: successor, role: 'broker' });
+  const desk = await deskOf(admin.userId);
+  const { page } = desk;
   for (const size of ['phone', 'wide'] as const) {
-    const desk = await deskOf(admin.userId, size);
-    const { page } = desk;
-    await desk.go('/settings/members');
+    await page.setViewportSize(sizes[size]);
+    await desk.visit('/settings/members');
     await page.getByRole('button', { name: 'Actions for broker' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     const dialog = page.getByRole('dialog', { name: 'Remove broker?' });
@@ -113,8 +115,9 @@ test('a removal names the deals left without a broker, and hands them to a succe
     await dialog.getByRole('button', { name: size === 'phone' ? 'Cancel' : 'Remove' }).click();
     if (size === 'wide') await page.getByText('broker is removed').first().waitFor();
     expect(desk.complaints).toEqual([]);
-    await desk.close();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
   }
+  await desk.close();
   expect(
     await service.sql('select user_id, role, status from participants where deal_id = $1 and user_id = any ($2)', [
       full.deal,
@@ -137,13 +140,14 @@ test('a link that was passed on offers to sign in and to open an account', slow,
     advises: null,
   });
   const { pathname, hash } = new URL(invited.body.invitation_url);
-  for (const viewport of Object.values(sizes)) {
-    const desk = await openDesk(browser, service.origin, { viewport });
-    await desk.go(pathname + hash);
+  const desk = await openDesk(browser, service.origin);
+  await desk.go(pathname + hash);
+  for (const size of Object.values(sizes)) {
+    await desk.page.setViewportSize(size);
     await desk.page.getByRole('link', { name: 'Sign in' }).first().waitFor();
     await desk.page.getByRole('button', { name: 'Accept and continue' }).waitFor();
     await expectAccessible(desk.page);
     await fits(desk);
-    await desk.close();
   }
+  await desk.close();
 });

@@ -78,7 +78,7 @@ test('a broker reminds whoever something waits for, once a day', { timeout: 120_
     ['closing', 'Remind of Consent of the landlord'],
     ['questions', 'Remind of this question'],
   ] as const) {
-    await desk.go(`/deals/${deal}/${tab}`);
+    await desk.visit(`/deals/${deal}/${tab}`);
     await page.getByRole('button', { name: of }).first().click();
     await page
       .getByText(/^Reminded/)

@@ -96,7 +96,7 @@ describe('a sale', { timeout: 60_000 }, () => {
   });
 
   test('a broker is invited to the brokerage and joins', async () => {
-    await desks.admin.go('/settings/members');
+    await desks.admin.visit('/settings/members');
     await button('admin', 'Invite').click();
     await dialog('admin').getByLabel('Name').fill(names.broker);
     await dialog('admin').getByLabel('E-mail').fill(email('broker'));
