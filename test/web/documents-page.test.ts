@@ -10,13 +10,14 @@ import { aPdf, aPng, upload } from './uploads.ts';
 let web: WebScene;
 let browser: Browser;
 const desks: Desk[] = [];
+const shared = new Map<string, Desk>();
 
 beforeAll(async () => {
   web = await openScene();
   browser = await openBrowser();
 }, 120_000);
 afterEach(async () => {
-  for (const { complaints } of desks) expect(complaints).toEqual([]);
+  for (const { complaints } of [...desks, ...shared.values()]) expect(complaints).toEqual([]);
   await Promise.all(desks.splice(0).map((desk) => desk.close()));
 });
 afterAll(async () => {
@@ -24,12 +25,21 @@ afterAll(async () => {
   await web?.close();
 });
 
-/** The documents of the scene's deal, as a caller of the scene has them before them. */
+/** The documents of the scene's deal, as a caller of the scene has them before them, in a browser of the test's own. */
 async function roomOf(caller: string, { width = 1280, alone = false } = {}): Promise<Page> {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
   const desk = await openDesk(browser, web.service.origin, { cookie, alone, viewport: { width, height: 900 } });
   desks.push(desk);
   await desk.go(`/deals/${web.scene.deal}/documents`);
+  return desk.page;
+}
+
+/** The same in a caller's browser that tests leave as they found it: another would load the application once more. */
+async function sharedRoomOf(caller: string): Promise<Page> {
+  const { cookie } = await web.as(caller);
+  const desk = shared.get(caller) ?? (await openDesk(browser, web.service.origin, { cookie }));
+  shared.set(caller, desk);
+  await desk.visit(`/deals/${web.scene.deal}/documents`);
   return desk.page;
 }
 
@@ -48,7 +58,7 @@ const add = async (filename: string, body: Buffer, confidentiality = 'public') =
 };
 
 test('several files are dropped at once, each with its progress, and what is refused says why', async () => {
-  const page = await roomOf('broker');
+  const page = await sharedRoomOf('broker');
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Upload' }).click();
   const drawer = page.getByRole('dialog', { name: 'Upload documents' });
@@ -124,7 +134,7 @@ test('what was typed for files that were not dropped yet is asked about before t
 }, 60_000);
 
 test('files dragged over the page find the place to be dropped', async () => {
-  const page = await roomOf('broker');
+  const page = await sharedRoomOf('broker');
   await page.evaluate(`(() => {
     const carried = new DataTransfer();
     carried.items.add(new File(['Item,Count\\n'], 'Dropped.csv', { type: 'text/csv' }));
@@ -210,7 +220,7 @@ test('gated documents open with the signature of the NDA, without a reload', asy
 
 test('a document is found, edited, taken out, and brought back by undo, for everybody at once', async () => {
   await add('Draft of the lease.pdf', aPdf());
-  const page = await roomOf('broker');
+  const page = await sharedRoomOf('broker');
   const buyer = await roomOf('exclusive buyer');
   await row(buyer, 'Draft of the lease.pdf').waitFor();
 

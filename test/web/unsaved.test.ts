@@ -12,6 +12,7 @@ import { openScene, type WebScene } from './scene.ts';
 let web: WebScene;
 let browser: Browser;
 const desks: Desk[] = [];
+const shared = new Map<string, Desk>();
 
 beforeAll(async () => {
   web = await openScene({ config: { features: { findings: true, financing: true } } });
@@ -40,7 +41,7 @@ beforeAll(async () => {
   browser = await openBrowser();
 }, 120_000);
 afterEach(async () => {
-  for (const { complaints } of desks) expect(complaints).toEqual([]);
+  for (const { complaints } of [...desks, ...shared.values()]) expect(complaints).toEqual([]);
   await Promise.all(desks.splice(0).map((desk) => desk.close()));
 });
 afterAll(async () => {
@@ -48,10 +49,22 @@ afterAll(async () => {
   await web?.close();
 });
 
-async function deskOf(caller: string): Promise<Desk> {
+async function openDeskOf(caller: string): Promise<Desk> {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
-  const desk = await openDesk(browser, web.service.origin, { cookie });
+  return openDesk(browser, web.service.origin, { cookie });
+}
+
+/** A browser for one test, which leaves something typed in it, or signs out. */
+async function ownDeskOf(caller: string): Promise<Desk> {
+  const desk = await openDeskOf(caller);
   desks.push(desk);
+  return desk;
+}
+
+/** A caller's browser, the same for all tests that leave nothing in it: another would load the application once more. */
+async function deskOf(caller: string): Promise<Desk> {
+  const desk = shared.get(caller) ?? (await openDeskOf(caller));
+  shared.set(caller, desk);
   return desk;
 }
 
@@ -187,8 +200,8 @@ describe('a dialog with something typed into it', () => {
   });
 
   test('asks when it is cancelled, closed by its cross, or left by Back, a link and the palette', async () => {
-    const { page, go } = await deskOf('exclusive buyer');
-    await go(`/deals/${web.scene.deal}`);
+    const { page, visit } = await deskOf('exclusive buyer');
+    await visit(`/deals/${web.scene.deal}`);
     await page.getByRole('link', { name: 'Questions' }).click();
     await button(page, 'Ask a question').click();
     const dialog = page.getByRole('dialog');
@@ -214,8 +227,8 @@ describe('a dialog with something typed into it', () => {
   });
 
   test('closes without a word when nothing was typed, or what was typed is taken back', async () => {
-    const { page, go } = await deskOf('exclusive buyer');
-    await go(`/deals/${web.scene.deal}/questions`);
+    const { page, visit } = await deskOf('exclusive buyer');
+    await visit(`/deals/${web.scene.deal}/questions`);
     for (const typed of ['', 'x']) {
       await button(page, 'Ask a question').click();
       const field = page.getByRole('dialog').getByLabel('Question');
@@ -241,7 +254,7 @@ describe('what was typed', () => {
     page.evaluate(`Object.entries(localStorage).filter(([name]) => name.startsWith('dealkeep.draft.')).map(String)`);
 
   test('is there again after a reload, which asks first, and can be given up', async () => {
-    const { page, go } = await deskOf('exclusive buyer');
+    const { page, go } = await ownDeskOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await type(page);
     const prompts: string[] = [];
@@ -264,7 +277,7 @@ describe('what was typed', () => {
   });
 
   test('is gone once it is sent', async () => {
-    const { page, go } = await deskOf('exclusive buyer');
+    const { page, go } = await ownDeskOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await type(page);
     const dialog = page.getByRole('dialog');
@@ -275,7 +288,7 @@ describe('what was typed', () => {
   });
 
   test('is sealed for the person: another who signs in on the device neither sees nor can read it', async () => {
-    const { page, go } = await deskOf('exclusive buyer');
+    const { page, go } = await ownDeskOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await type(page);
     const [stored] = await drafts(page);
@@ -297,7 +310,7 @@ describe('what was typed', () => {
   });
 
   test('is forgotten at signing out, which asks first; passwords are never kept', async () => {
-    const { page, go } = await deskOf('broker');
+    const { page, go } = await ownDeskOf('broker');
     await go('/settings/profile');
     await page.getByLabel('Name', { exact: true }).fill('Another name');
     await expect.poll(() => drafts(page)).toHaveLength(1);
@@ -311,8 +324,8 @@ describe('what was typed', () => {
   });
 
   test('in a field for a password is neither kept nor asked about', async () => {
-    const { page, go } = await deskOf('broker');
-    await go('/settings/security');
+    const { page, visit } = await deskOf('broker');
+    await visit('/settings/security');
     await page.getByLabel('Current password').fill('correct horse battery staple');
     await page.getByRole('link', { name: 'Profile', exact: true }).click();
     await page.waitForURL('**/settings/profile');
@@ -334,7 +347,7 @@ describe('a session that ends', () => {
 
   /** A page with a question written, whose session has just ended. */
   async function writing(words: string): Promise<Page> {
-    const { page, go } = await deskOf('exclusive buyer');
+    const { page, go } = await ownDeskOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await button(page, 'Ask a question').click();
     const dialog = page.getByRole('dialog');
