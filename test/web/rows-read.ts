@@ -36,6 +36,15 @@ export async function complete(rows: Locator, told: Locator, attribute: string):
   return rows;
 }
 
+/** Whether a list of the page has more rows than are drawn, those in sight; a list that goes on tells -1. */
+export const isCut = (page: Page): Promise<boolean> =>
+  page.evaluate(`(() => {
+    const isMore = (count, drawn) => Number(count) < 0 || drawn < Number(count);
+    const some = (selector, is) => [...document.querySelectorAll(selector)].some(is);
+    return some('[aria-rowcount]', (grid) => isMore(grid.ariaRowCount, grid.querySelectorAll('[role=row]').length)) ||
+      some('[aria-setsize]', (row) => isMore(row.ariaSetSize, row.parentElement.children.length));
+  })()`);
+
 /** The tab of a deal that leads to a path, as far as the person has it. */
 export const tabTo = (page: Page, path: string): Locator =>
   page.getByRole('navigation', { name: 'Sections of the deal' }).locator(`a[href="${path}"]`);
