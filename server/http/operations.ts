@@ -231,12 +231,10 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
     },
   });
 
-  const observe: MiddlewareHandler = async (c, next) => {
-    const start = performance.now();
-    await next();
-    const millis = performance.now() - start;
+  /** Counts and times an answered request, and writes its line. */
+  function note(c: Context, code: number, millis: number): void {
     const name = quiet.has(c.req.path) ? 'operations' : nameAt(c.req.path);
-    const status = `${Math.floor(c.res.status / 100)}xx`;
+    const status = `${Math.floor(code / 100)}xx`;
     const asked = routeOf(c);
     requests.inc({ interface: name, status });
     durations.observe({ interface: name }, millis / 1000);
@@ -249,10 +247,19 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
       address: clientAddress(c),
       method: c.req.method,
       path: c.req.path,
-      status: c.res.status,
+      status: code,
       ms: Math.round(millis * 10) / 10,
     };
     log.info(line, 'request');
+  }
+
+  const observe: MiddlewareHandler = async (c, next) => {
+    const start = performance.now();
+    await next();
+    const millis = performance.now() - start;
+    const { status } = c.res;
+    // Once the answer is on its way: counting and writing the line take a few per cent of what an answer takes, or ten with a line for each.
+    setImmediate(() => note(c, status, millis));
   };
   return { registry: Registry.merge([measures.registry, own]), observe };
 }
