@@ -6998,8 +6998,8 @@ declare
   identity text;
   participant uuid;
   deal_role text;
-  advised uuid;
-  advised_role text;
+  principal uuid;
+  principal_role text;
   side text;
   tenant uuid;
   title text;
@@ -7026,11 +7026,13 @@ begin
   select f.user_id, u.name, f.client_id, c.name, f.id, t.scopes, t.expires_at,
     array(select k.brokerage_id from public.members k where k.user_id = f.user_id and k.status = 'active'
       and (select b.requires_second_factor from public.brokerages b where b.id = k.brokerage_id)),
-    p.id, p.role, p.advises, d.organization_id, d.title, d.state, d.closed_at, d.created_at, d.updated_at, d.stage, d.stage_updated_at,
+    d.participant_id, d.role, d.principal_id, d.side, case when tells is not null then d.side end, coalesce(d.side, '') <> 'buyer',
+    d.organization_id, d.title, d.state, d.closed_at, d.created_at, d.updated_at, d.stage, d.stage_updated_at,
     d.holder_id, d.buyer_user_id, d.granted_at, d.expires_at,
     case when tool is not null then set_config('synchronous_commit', 'off', true) end
   into person, user_name, client_id, client_name, family_id, scopes, expires_at,
-    asking, participant, deal_role, advised, tenant, title, state, closed_at, created_at, updated_at, stage, staged_at,
+    asking, participant, deal_role, principal, principal_role, side, knows_all,
+    tenant, title, state, closed_at, created_at, updated_at, stage, staged_at,
     holder, buyer, granted_at, ends_at,
     identity
   from (select k.family_id, k.scopes, k.expires_at from vault.access_tokens k
@@ -7040,72 +7042,66 @@ begin
   cross join lateral (select k.name, k.brokerage_id, k.created_by from public.connected_clients k
     where k.id = f.client_id and k.deleted_at is null and not k.disabled offset 0) c
   cross join lateral (select k.name from public.users k where k.id = f.user_id and k.suspended_at is null offset 0) u
-  left join lateral (select k.id, k.role, k.advises from public.participants k
-    where k.user_id = f.user_id and k.deal_id = deal and k.status = 'active' offset 0) p on true
-  left join lateral (select k.organization_id, k.title, k.state, k.closed_at, k.created_at, k.updated_at, k.stage, k.stage_updated_at,
-      k.holder_id, k.buyer_user_id, k.granted_at, k.expires_at from vault.deals_of_people k
+  left join lateral (select k.participant_id, k.role, k.principal_id, k.side, k.organization_id, k.title, k.state, k.closed_at, k.created_at, k.updated_at,
+      k.stage, k.stage_updated_at, k.holder_id, k.buyer_user_id, k.granted_at, k.expires_at from vault.deals_of_people k
     where k.user_id = f.user_id and k.deal_id = deal offset 0) d on true
   where case when c.brokerage_id is null then c.created_by = f.user_id
     else exists (select from public.members k where k.brokerage_id = c.brokerage_id and k.user_id = f.user_id and k.status = 'active') end;
   if not found then
     return null;
   end if;
-  if advised is not null or asking <> '{}' or tenant is null then
-    -- A client shows no second factor: it is enough that the person has one.
-    if asking <> '{}' and app.has_second_factor(person) then
-      asking := '{}';
-    end if;
-    if advised is not null then
-      -- An advisor has a part while those whom they advise have.
-      select p.role into advised_role from public.participants p where p.id = advised and p.status = 'active';
-      if advised_role is null then
-        participant := null;
-        advised := null;
+  if asking <> '{}' or side is null or side not in ('broker', 'seller') then
+    if asking <> '{}' then
+      -- A client shows no second factor: it is enough that the person has one.
+      if app.has_second_factor(person) then
+        asking := '{}';
+      elsif tenant = any (asking) then
+        side := null;
       end if;
     end if;
     -- Who has no part in it may be an admin of its brokerage.
     if tenant is null and deal is not null then
       select d.organization_id into tenant from public.deals d where d.id = deal;
     end if;
-  end if;
-  -- What app.standing_of makes of a part.
-  side := case when tells is not null and participant is not null and tenant <> all (asking) then coalesce(advised_role, deal_role) end;
-  if asking <> '{}' or side is null or side not in ('broker', 'seller') then
-    if participant is null and of_table is not null then
-      -- The same work whether there is such a deal or not.
-      administered := array(select m.brokerage_id from public.members m where m.user_id = person
-        and m.status = 'active' and m.role = 'admin' and m.brokerage_id <> all (asking));
+    if asking <> '{}' or side is null or side not in ('broker', 'seller') then
+      if participant is null and of_table is not null then
+        -- The same work whether there is such a deal or not.
+        administered := array(select m.brokerage_id from public.members m where m.user_id = person
+          and m.status = 'active' and m.role = 'admin' and m.brokerage_id <> all (asking));
+      end if;
+      select s.secret into secret from vault.seal s;
+      identity := concat(person, ',', client_id, ',,,', array_to_string(scopes, ' '), ',,', array_to_string(asking, ' '),
+        case when of_table is not null then ',' || app.standing_of(deal, tenant, asking, administered, participant, deal_role,
+          principal, principal_role) end);
+      identity := concat(set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true));
+      if tool is not null and asking <> '{}' then
+        perform app.check_second_factor();
+      end if;
+      if tells is not null then
+        side := coalesce(side, case when tenant = any (administered) then '' end);
+      end if;
     end if;
-    select s.secret into secret from vault.seal s;
-    identity := concat(person, ',', client_id, ',,,', array_to_string(scopes, ' '), ',,', array_to_string(asking, ' '),
-      case when of_table is not null then ',' || app.standing_of(deal, tenant, asking, administered, participant, deal_role,
-        coalesce(advised, participant), coalesce(advised_role, deal_role)) end);
-    identity := concat(set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true));
-    if tool is not null and asking <> '{}' then
-      perform app.check_second_factor();
+    if tells = 'deal' and side is not null and title is null then
+      -- An admin has no row of their own.
+      select d.title, d.state, d.closed_at, d.created_at, d.updated_at, g.state, g.updated_at, x.participant_id, x.buyer_user_id, x.granted_at, x.expires_at
+      into title, state, closed_at, created_at, updated_at, stage, staged_at, holder, buyer, granted_at, ends_at
+      from public.deals d
+      left join public.deal_stages g on g.deal_id = d.id
+      left join public.exclusivities x on x.deal_id = d.id and x.ended_at is null
+      where d.id = deal;
     end if;
-    if tells is not null then
-      side := coalesce(side, case when tenant = any (administered) then '' end);
-    end if;
-  end if;
-  if tells = 'deal' and side is not null and title is null then
-    -- An admin has no row of their own.
-    select d.title, d.state, d.closed_at, d.created_at, d.updated_at, g.state, g.updated_at, x.participant_id, x.buyer_user_id, x.granted_at, x.expires_at
-    into title, state, closed_at, created_at, updated_at, stage, staged_at, holder, buyer, granted_at, ends_at
-    from public.deals d
-    left join public.deal_stages g on g.deal_id = d.id
-    left join public.exclusivities x on x.deal_id = d.id and x.ended_at is null
-    where d.id = deal;
   end if;
   if tells = 'deal' and title is not null and side in ('', 'broker', 'seller', 'viewer', 'buyer') then
     -- As vault.deal_told has it: all but a buyer's side know of everybody and how it stands.
-    knows_all := side <> 'buyer' or tenant = any (app.brokerages_as('admin'));
     if not knows_all then
-      knows_seller := exists (select from public.deals d where d.id = deal and not d.needs_nda)
-        or exists (select from vault.active_ndas n where n.participant_id = coalesce(advised, participant));
+      knows_all := tenant = any (app.brokerages_as('admin'));
+      if not knows_all then
+        knows_seller := exists (select from public.deals d where d.id = deal and not d.needs_nda)
+          or exists (select from vault.active_ndas n where n.participant_id = principal);
+      end if;
     end if;
     if stage is not null or holder is not null then
-      is_selected := coalesce(holder = coalesce(advised, participant), false);
+      is_selected := coalesce(holder = principal, false);
       runs := coalesce(ends_at > app.now(), false);
       knows_stage := knows_all or is_selected and (runs or stage is distinct from 'exclusivity');
       if not ((knows_all or is_selected) and (runs or state = 'closed' or coalesce(knows_stage and stage <> 'exclusivity', false))) then
@@ -7127,14 +7123,14 @@ begin
         select p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end as name
         from public.participants p
         cross join lateral (select k.name from public.users k where k.id = p.user_id offset 0) u
-        where p.deal_id = deal and (knows_all or coalesce(p.advises, p.id) = coalesce(advised, participant)
+        where p.deal_id = deal and (knows_all or coalesce(p.advises, p.id) = principal
           or p.status = 'active' and (p.role = 'broker' or p.role = 'seller' and knows_seller))
         order by p.created_at, p.id) k));
   elsif tells = 'offers' and side is not null then
     settled := vault.digest_of_books(deal, side in ('broker', 'seller') or deal = any (app.qoe_deals(false)), most_uploads, most_adjustments);
     is_unheld := settled <> all (held);
     told := case when is_unheld then 'false'
-      else json_build_array(vault.offers_told(deal, side, coalesce(advised, participant)), settled, app.now()::text) end;
+      else json_build_array(vault.offers_told(deal, side, principal), settled, app.now()::text) end;
   end if;
   if tool is not null and is_unheld is not true then
     insert into public.audit_records (id, at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, subject_id, outcome)
@@ -14727,3 +14723,4 @@ $function$;
 -- aee04165ce9532fbee18774ca730aa3c0e3466f78bc8cc026ead898b4635df4b  211_deals_of_one_brokerage.sql
 -- 4440727c188a61f941381b3736f64870bc9b8c5a33528cc87f8febbb8e5c4d86  212_ndas_of_people.sql
 -- 6b13e0afdf3ecab75c1fde3a0ee6132a5eca328b67183fbfa836e642d296ec90  213_deals_joined_by_hash.sql
+-- 64383746c4ddb3bcbbc57b60ea584bad799230ccbab4fc655356a15d1732d238  218_part_with_the_deal.sql

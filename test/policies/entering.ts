@@ -68,7 +68,9 @@ const given = `(select $1 as digest, $2 as deal, $3 as tool, $4 as tells, $5 as 
 const recordId = `'0192f0c1-2345-7000-8000-000000000001'`;
 
 const byThisRelease = `select app.enter_with_token(a.digest, ${here}, ${record}, ${recordId}, a.tells, 3, 2, a.held)::jsonb from ${given}`;
-const byTheOneBefore = `select jsonb_build_array(t.user_id, t.client_id, t.client_name, t.family_id, t.scopes, t.expires_at::text, t.user_name, t.deal_role,
+// Which named the role of an advisor also after those whom they advise had left, when they take no part any more.
+const roleBefore = `case when exists (select from vault.deals_of_parts p where p.user_id = t.user_id and p.deal_id = a.deal) then t.deal_role end`;
+const byTheOneBefore = `select jsonb_build_array(t.user_id, t.client_id, t.client_name, t.family_id, t.scopes, t.expires_at::text, t.user_name, ${roleBefore},
     case when t.told::text = 'null' then 'false' else t.told::jsonb end)
   from ${given} cross join lateral app.enter_with_access_token(a.digest, ${here}, ${record}, a.tells, 3, 2, a.held, ${recordId}) t`;
 
