@@ -74,14 +74,19 @@ const byTheOneBefore = `select jsonb_build_array(t.user_id, t.client_id, t.clien
     case when t.told::text = 'null' then 'false' else t.told::jsonb end)
   from ${given} cross join lateral app.enter_with_access_token(a.digest, ${here}, ${record}, a.tells, 3, 2, a.held, ${recordId}) t`;
 
-/** Enters in one of the two ways, says what came of it and takes it back. */
-const entering = `create function pg_temp.outcome(entering text, digest bytea, deal uuid, tool text, tells text, of_deal boolean, held text[]) returns jsonb
+/** Functions that enter in one of the two ways, say what came of it and take it back: planned once, not at each of some thousand calls. */
+const ways = [
+  ['now', byThisRelease],
+  ['before', byTheOneBefore],
+] as const;
+const entering = ways.map(
+  ([name, text]) => `create function pg_temp.outcome_${name}(bytea, uuid, text, text, boolean, text[]) returns jsonb
   language plpgsql as $$
   declare
     answer jsonb;
   begin
     perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
-    execute entering into answer using digest, deal, tool, tells, of_deal, held;
+    answer := (${text});
     raise exception using errcode = 'DK999', message = jsonb_build_object('answer', answer, 'identity', current_setting('dealkeep.identity'),
       'sealed', app.identity(), 'waits', current_setting('synchronous_commit'),
       'records', (select jsonb_agg(r) from audit_records r where r.request_id = 'request'));
@@ -89,7 +94,8 @@ const entering = `create function pg_temp.outcome(entering text, digest bytea, d
     when sqlstate 'DK999' then return sqlerrm;
     when others then return jsonb_build_object('failure', sqlstate || ' ' || sqlerrm);
   end
-  $$`;
+  $$`,
+);
 
 /** With every person's token, about some deals, each way of asking: what a tool tells, whose record is of that deal or of none, and which books the node holds. */
 const outcomes = `select p.name as who, v.what, d.deal, n.outcome as now, b.outcome as before
@@ -104,8 +110,8 @@ const outcomes = `select p.name as who, v.what, d.deal, n.outcome as now, b.outc
     ('tells nothing', 'svc_documents_list', null, true, null),
     ('tells of the deal, without a record', null, 'deal', true, null),
     ('leaves no record', null, null, true, null)) v (what, tool, tells, of_deal, held)
-  cross join lateral (select pg_temp.outcome($4, p.digest, d.deal, v.tool, v.tells, v.of_deal, v.held) as outcome offset 0) n
-  cross join lateral (select pg_temp.outcome($5, p.digest, d.deal, v.tool, v.tells, v.of_deal, v.held) as outcome offset 0) b`;
+  cross join lateral (select pg_temp.outcome_now(p.digest, d.deal, v.tool, v.tells, v.of_deal, v.held) as outcome offset 0) n
+  cross join lateral (select pg_temp.outcome_before(p.digest, d.deal, v.tool, v.tells, v.of_deal, v.held) as outcome offset 0) b`;
 
 interface Outcome {
   readonly answer?: unknown[] | null;
@@ -121,14 +127,14 @@ async function outcomesOf(
 ) {
   await owner.query('begin');
   try {
-    await owner.query(entering);
+    await owner.query(entering.join(';'));
     await owner.query('set local synchronous_commit = on');
     const { rows: tokens } = await owner.query<{ digest: Buffer }>(
       'select app.token_of(person) as digest from unnest($1::uuid[]) with ordinality p (person, place) order by place',
       [who.map((name) => scene.people[name])],
     );
     for (const change of changes) await owner.query(change);
-    const values = [who, tokens.map(({ digest }) => digest), deals, byThisRelease, byTheOneBefore];
+    const values = [who, tokens.map(({ digest }) => digest), deals];
     return (await owner.query<{ who: string; what: string; now: Outcome; before: Outcome }>(outcomes, values)).rows;
   } finally {
     await owner.query('rollback');
