@@ -276,11 +276,15 @@ describe('what was typed', () => {
     await expect.poll(() => drafts(page)).toEqual([]);
   });
 
-  test('is gone once it is sent', async () => {
+  test('is gone once it is taken back, and once it is sent', async () => {
     const { page, go } = await ownDeskOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await type(page);
     const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Question').fill('');
+    await expect.poll(() => drafts(page)).toEqual([]);
+    await dialog.getByLabel('Question').fill(words);
+    await expect.poll(() => drafts(page)).toHaveLength(1);
     await dialog.getByLabel('About').selectOption('legal');
     await button(dialog, 'Ask').click();
     await dialog.waitFor({ state: 'detached' });

@@ -128,8 +128,10 @@ export function useForm<V extends object, R = unknown>({
   }, [draft]);
 
   useEffect(() => {
-    if (draft !== null && dirty) keepDraft(draft, values);
-  }, [draft, dirty, values]);
+    if (draft === null || !touched) return;
+    if (dirty) keepDraft(draft, values);
+    else dropDraft(draft);
+  }, [draft, touched, dirty, values]);
 
   const refuse = (found: Errors, whole: string | null) => {
     refusals.current += 1;
