@@ -5696,114 +5696,127 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_as(text[]) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.deals_as_known(me uuid, administered uuid[], own_deals uuid[], own_roles text[], principals uuid[], sides text[], seen uuid[], dated boolean)
- RETURNS TABLE(id uuid, organization_id uuid, title text, industry text, location text, asking_price numeric, state text, acts_as text, caller_role text, side text, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, active_at timestamp with time zone, principal_id uuid, holds boolean)
+CREATE OR REPLACE FUNCTION app.deals_as_known(me uuid, administered uuid[], barred uuid[], narrowed uuid, seen uuid[])
+ RETURNS TABLE(id uuid, organization_id uuid, title text, state text, caller_role text, side text, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, principal_id uuid, holds boolean)
  LANGUAGE sql
  STABLE
 BEGIN ATOMIC
- SELECT d.id,
+ WITH others AS (
+          SELECT ARRAY( SELECT unnest(deals_as_known.seen) AS unnest
+                 EXCEPT
+                  SELECT o.deal_id
+                    FROM vault.deals_of_people o
+                   WHERE ((o.user_id = deals_as_known.me) AND (o.deal_id = ANY (deals_as_known.seen)) AND (o.organization_id <> ALL (deals_as_known.barred)) AND ((deals_as_known.narrowed IS NULL) OR (o.deal_id = deals_as_known.narrowed)))) AS deals
+           WHERE (deals_as_known.administered <> '{}'::uuid[])
+         )
+  SELECT d.id,
      d.organization_id,
      d.title,
-     d.industry,
-     d.location,
-     d.asking_price,
          CASE
              WHEN (k.lapsed AND (d.state = ANY (ARRAY['under_offer'::text, 'exclusivity'::text]))) THEN 'listed'::text
-             WHEN k.knows_stage THEN COALESCE(g.state, d.state)
+             WHEN k.knows_stage THEN COALESCE(d.stage, d.state)
              ELSE d.state
          END AS state,
-     own.role,
          CASE
-             WHEN (own.role = 'broker'::text) THEN 'broker_assigned'::text
-             WHEN (k.shows_exclusivity AND (x.buyer_user_id = deals_as_known.me) AND (x.expires_at > app.now())) THEN 'exclusive_buyer'::text
-             WHEN (own.role = ANY (ARRAY['seller'::text, 'buyer'::text, 'advisor'::text])) THEN 'participant'::text
+             WHEN (d.role = 'broker'::text) THEN 'broker_assigned'::text
+             WHEN (k.shows_exclusivity AND (d.buyer_user_id = deals_as_known.me) AND k.runs) THEN 'exclusive_buyer'::text
+             WHEN (d.role = ANY (ARRAY['seller'::text, 'buyer'::text, 'advisor'::text])) THEN 'participant'::text
              ELSE 'viewer'::text
          END AS "case",
          CASE
-             WHEN (own.side = ANY (ARRAY['broker'::text, 'seller'::text, 'buyer'::text])) THEN own.side
+             WHEN (d.side = ANY (ARRAY['broker'::text, 'seller'::text, 'buyer'::text])) THEN d.side
              ELSE 'viewer'::text
          END AS "case",
          CASE
-             WHEN k.shows_exclusivity THEN x.buyer_user_id
+             WHEN k.shows_exclusivity THEN d.buyer_user_id
              ELSE NULL::uuid
          END AS "case",
          CASE
-             WHEN k.shows_exclusivity THEN x.granted_at
+             WHEN k.shows_exclusivity THEN d.granted_at
              ELSE NULL::timestamp with time zone
          END AS "case",
          CASE
-             WHEN k.shows_exclusivity THEN x.expires_at
+             WHEN k.shows_exclusivity THEN d.expires_at
              ELSE NULL::timestamp with time zone
          END AS "case",
      d.closed_at,
      d.created_at,
      GREATEST(d.updated_at,
          CASE
-             WHEN k.knows_stage THEN g.updated_at
+             WHEN k.knows_stage THEN d.stage_updated_at
              ELSE NULL::timestamp with time zone
          END) AS "greatest",
-         CASE
-             WHEN deals_as_known.dated THEN GREATEST(d.updated_at,
-             CASE
-                 WHEN k.knows_stage THEN g.updated_at
-                 ELSE NULL::timestamp with time zone
-             END,
-             CASE
-                 WHEN ((own.role = 'broker'::text) OR (d.organization_id = ANY (deals_as_known.administered))) THEN of_all.at
-                 ELSE of_own.at
-             END)
-             ELSE NULL::timestamp with time zone
-         END AS "case",
-     own.principal_id,
-     ((own.side = 'buyer'::text) AND k.of_the_exclusive_buyer AND k.runs)
-    FROM ((((((((public.deals d
-      LEFT JOIN UNNEST(deals_as_known.own_deals, deals_as_known.own_roles, deals_as_known.principals, deals_as_known.sides) own(deal_id, role, principal_id, side) ON ((own.deal_id = d.id)))
-      LEFT JOIN ( SELECT s_1.deal_id,
-             s_1.state,
-             s_1.updated_at,
-             s_1.brokerage_id
-            FROM public.deal_stages s_1
-           WHERE (s_1.deal_id = ANY (deals_as_known.seen))) g ON ((g.deal_id = d.id)))
-      LEFT JOIN ( SELECT e.id,
-             e.deal_id,
-             e.participant_id,
-             e.buyer_user_id,
-             e.granted_by,
-             e.granted_at,
-             e.expires_at,
-             e.ended_at,
-             e.offer_id,
-             e.brokerage_id,
-             e.changed_at
-            FROM public.exclusivities e
-           WHERE ((e.deal_id = ANY (deals_as_known.seen)) AND (e.ended_at IS NULL))) x ON ((x.deal_id = d.id)))
-      LEFT JOIN ( SELECT a.deal_id,
-             a.at
-            FROM vault.deal_activity a
-           WHERE (a.deal_id = ANY (
-                 CASE
-                     WHEN deals_as_known.dated THEN deals_as_known.seen
-                     ELSE NULL::uuid[]
-                 END))) of_all ON ((of_all.deal_id = d.id)))
-      LEFT JOIN ( SELECT a.deal_id,
-             a.at
-            FROM vault.own_activity a
-           WHERE (a.user_id =
-                 CASE
-                     WHEN deals_as_known.dated THEN deals_as_known.me
-                     ELSE NULL::uuid
-                 END)) of_own ON ((of_own.deal_id = d.id)))
-      CROSS JOIN LATERAL ( SELECT ((own.side = ANY (ARRAY['broker'::text, 'seller'::text, 'viewer'::text])) OR (d.organization_id = ANY (deals_as_known.administered))) AS of_the_deal,
-             COALESCE((x.participant_id = own.principal_id), false) AS of_the_exclusive_buyer,
-             COALESCE((x.expires_at > app.now()), false) AS runs) w)
-      CROSS JOIN LATERAL ( SELECT (COALESCE(w.of_the_deal, false) OR ((own.side = 'buyer'::text) AND w.of_the_exclusive_buyer AND (w.runs OR (g.state IS DISTINCT FROM 'exclusivity'::text)))) AS knows_stage,
-             ((g.state IS NOT NULL) AND (g.state = 'exclusivity'::text) AND (NOT w.runs)) AS lapsed) s)
+     d.principal_id,
+     ((d.side = 'buyer'::text) AND k.of_the_exclusive_buyer AND k.runs)
+    FROM (((( SELECT o.deal_id AS id,
+             o.organization_id,
+             o.title,
+             o.state,
+             o.closed_at,
+             o.created_at,
+             o.updated_at,
+             o.stage,
+             o.stage_updated_at,
+             o.holder_id,
+             o.buyer_user_id,
+             o.granted_at,
+             o.expires_at,
+             o.role,
+             o.principal_id,
+             o.side
+            FROM vault.deals_of_people o
+           WHERE ((o.user_id = deals_as_known.me) AND (o.deal_id = ANY (deals_as_known.seen)) AND (o.organization_id <> ALL (deals_as_known.barred)) AND ((deals_as_known.narrowed IS NULL) OR (o.deal_id = deals_as_known.narrowed)))
+         UNION ALL
+          SELECT t.id,
+             t.organization_id,
+             t.title,
+             t.state,
+             t.closed_at,
+             t.created_at,
+             t.updated_at,
+             g.state,
+             g.updated_at,
+             x.participant_id,
+             x.buyer_user_id,
+             x.granted_at,
+             x.expires_at,
+             NULL::text,
+             NULL::uuid,
+             NULL::text
+            FROM ((public.deals t
+              LEFT JOIN ( SELECT s_1.deal_id,
+                     s_1.state,
+                     s_1.updated_at,
+                     s_1.brokerage_id
+                    FROM public.deal_stages s_1
+                   WHERE (s_1.deal_id = ANY (( SELECT others.deals
+                            FROM others)::uuid[]))) g ON ((g.deal_id = t.id)))
+              LEFT JOIN ( SELECT e.id,
+                     e.deal_id,
+                     e.participant_id,
+                     e.buyer_user_id,
+                     e.granted_by,
+                     e.granted_at,
+                     e.expires_at,
+                     e.ended_at,
+                     e.offer_id,
+                     e.brokerage_id,
+                     e.changed_at
+                    FROM public.exclusivities e
+                   WHERE ((e.deal_id = ANY (( SELECT others.deals
+                            FROM others)::uuid[])) AND (e.ended_at IS NULL))) x ON ((x.deal_id = t.id)))
+           WHERE (t.id = ANY (( SELECT others.deals
+                    FROM others)::uuid[]))) d
+      CROSS JOIN LATERAL ( SELECT ((d.side = ANY (ARRAY['broker'::text, 'seller'::text, 'viewer'::text])) OR (d.organization_id = ANY (deals_as_known.administered))) AS of_the_deal,
+             COALESCE((d.holder_id = d.principal_id), false) AS of_the_exclusive_buyer,
+             COALESCE((d.expires_at > app.now()), false) AS runs) w)
+      CROSS JOIN LATERAL ( SELECT (COALESCE(w.of_the_deal, false) OR ((d.side = 'buyer'::text) AND w.of_the_exclusive_buyer AND (w.runs OR (d.stage IS DISTINCT FROM 'exclusivity'::text)))) AS knows_stage,
+             ((d.stage IS NOT NULL) AND (d.stage = 'exclusivity'::text) AND (NOT w.runs)) AS lapsed) s)
       CROSS JOIN LATERAL ( SELECT s.knows_stage,
              s.lapsed,
              w.of_the_exclusive_buyer,
              w.runs,
-             ((COALESCE(w.of_the_deal, false) OR w.of_the_exclusive_buyer) AND (w.runs OR (s.knows_stage AND (g.state IS NOT NULL) AND (g.state <> 'exclusivity'::text)) OR (d.state = 'closed'::text))) AS shows_exclusivity) k)
-   WHERE (d.id = ANY (deals_as_known.seen));
+             ((COALESCE(w.of_the_deal, false) OR w.of_the_exclusive_buyer) AND (w.runs OR (s.knows_stage AND (d.stage IS NOT NULL) AND (d.stage <> 'exclusivity'::text)) OR (d.state = 'closed'::text))) AS shows_exclusivity) k);
 END;
 
 CREATE OR REPLACE FUNCTION app.deals_as_selected_buyer()
@@ -6409,10 +6422,6 @@ declare
   narrowed constant uuid := app.narrowed_to();
   administered constant uuid[] := app.brokerages_as('admin');
   last_id constant uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-  own_deals uuid[];
-  own_roles text[];
-  principals uuid[];
-  sides text[];
   candidates uuid[];
   begun int := 0;
   of_part int := at_most;
@@ -6429,10 +6438,6 @@ begin
     order by c.created_at desc, c.id desc);
   -- One part of them after the other, until there are enough.
   while told < at_most and begun < cardinality(candidates) loop
-    -- What the caller is on these, and on no others: ten thousand would be looked through with each of them.
-    select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.side)
-      into own_deals, own_roles, principals, sides
-      from app.own_parts(me, barred, narrowed) p where p.deal_id = any (candidates[begun + 1 : begun + of_part]);
     return query
       select f.id, f.filename, f.category, f.confidentiality, f.size_bytes::float8, f.uploaded_at, f.source, f.media_type, s.id, s.title, s.created_at
       from (
@@ -6440,7 +6445,7 @@ begin
           array['public'] || case when k.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = k.principal_id) then array['nda_gated'] end
             || case when k.holds then array['selected_buyer_only'] end as levels,
           case when k.id = deal then place else 'infinity' end as before, case when k.id = deal then document else last_id end as before_id
-        from app.deals_as_known(me, administered, own_deals, own_roles, principals, sides, candidates[begun + 1 : begun + of_part], false) k
+        from app.deals_as_known(me, administered, barred, narrowed, candidates[begun + 1 : begun + of_part]) k
         order by k.created_at desc, k.id desc offset 0) s
       cross join lateral (
         (select d.id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, 'simple' as source, d.media_type from public.documents d
@@ -9086,11 +9091,13 @@ AS $function$
 #variable_conflict use_column
 declare
   me constant uuid := app.user_id();
+  barred constant uuid[] := app.barred_in(app.identity());
+  narrowed constant uuid := app.narrowed_to();
   administered constant uuid[] := app.brokerages_as('admin');
 begin
   return query
     with whole as materialized (
-      select p.deal_id from app.participations() p where p.role = 'broker' and p.deal_id = any (deals)
+      select p.deal_id from app.own_parts(me, barred, narrowed) p where p.role = 'broker' and p.deal_id = any (deals)
       union
       select d.id from public.deals d where administered <> '{}' and d.id = any (deals) and d.organization_id = any (administered))
     select a.deal_id, a.at from vault.deal_activity a where a.deal_id = any (array(select whole.deal_id from whole))
@@ -9170,10 +9177,6 @@ declare
   -- A stage that not everybody may know stands beside this state; a state may also be shown because that stage is over.
   states constant text[] := array[in_state, 'under_offer', 'exclusivity'];
   of_brokerage constant uuid := app.brokerage_named(brokerage);
-  own_deals uuid[];
-  own_roles text[];
-  principals uuid[];
-  sides text[];
   candidates uuid[];
   begun int := 0;
   of_part int := at_most;
@@ -9195,17 +9198,13 @@ begin
         order by d.created_at desc, d.id desc limit case when in_state is null then at_most end) d) c
     order by c.created_at desc, c.id desc limit case when in_state is null then at_most end);
   while told < at_most and begun < cardinality(candidates) loop
-    -- What the caller is on these, and on no others: ten thousand would be looked through with each of them.
-    select coalesce(array_agg(p.deal_id), '{}'), array_agg(p.role), array_agg(p.principal_id), array_agg(p.side)
-      into own_deals, own_roles, principals, sides
-      from app.own_parts(me, barred, narrowed) p where p.deal_id = any (candidates[begun + 1 : begun + of_part]);
     return query
       select k.id, k.title, k.state, k.organization_id, k.exclusive_buyer_user_id, k.exclusivity_granted_at, k.exclusivity_expires_at, k.closed_at,
         k.created_at, k.updated_at, k.caller_role,
         case when k.exclusive_buyer_user_id is not null then (
           select array[p.user_id::text, (select u.name from public.users u where u.id = p.user_id), p.role]
           from public.participants p where p.deal_id = k.id and p.user_id = k.exclusive_buyer_user_id and p.joined_at is not null) end
-      from app.deals_as_known(me, administered, own_deals, own_roles, principals, sides, candidates[begun + 1 : begun + of_part], false) k
+      from app.deals_as_known(me, administered, barred, narrowed, candidates[begun + 1 : begun + of_part]) k
       where in_state is null or k.state = in_state
       order by k.created_at desc, k.id desc limit at_most - told;
     get diagnostics more = row_count;
@@ -9373,29 +9372,39 @@ CREATE OR REPLACE FUNCTION app.listed_deals(deals uuid[])
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
+ SET enable_nestloop TO 'off'
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 #variable_conflict use_column
 declare
   me constant uuid := app.user_id();
+  barred constant uuid[] := app.barred_in(app.identity());
+  narrowed constant uuid := app.narrowed_to();
   administered constant uuid[] := app.brokerages_as('admin');
 begin
   return query
-    with own as materialized (select p.* from app.participations() p where p.deal_id = any (deals))
+    with own as materialized (
+      select o.deal_id, o.organization_id, o.role, o.principal_id, o.side from vault.deals_of_people o
+      where o.user_id = me and o.deal_id = any (deals) and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed))
     select d.id, b.name, d.summary, d.currency, d.needs_nda,
-      (select count(*) from public.questions q where q.deal_id = d.id and (
-        (own.role = 'broker' and q.status in ('pending_broker_review', 'answered'))
-        or (own.role = 'seller' and q.status = 'with_seller')
-        or (q.status = 'distributed' and q.participant_id = own.principal_id and not exists (
-          select from public.answer_readings r
-          where r.deal_id = d.id and r.user_id = me and r.read_until >= coalesce(q.distributed_at, '-infinity')))))::int,
+      -- Each kind by an index that has nothing else.
+      (case own.role
+          when 'broker' then (select count(*) from public.questions q where q.deal_id = d.id and q.status in ('pending_broker_review', 'answered'))
+          when 'seller' then (select count(*) from public.questions q where q.deal_id = d.id and q.status = 'with_seller')
+          else 0
+        end
+        + (select count(*) from public.questions q
+          where q.participant_id = own.principal_id and q.deal_id = d.id and q.status = 'distributed'
+            and (r.read_until >= coalesce(q.distributed_at, '-infinity')) is not true))::int,
       (select count(*) from public.offers o where o.deal_id = d.id and o.is_current
-        and (own.principal_role in ('broker', 'seller') or o.participant_id = own.principal_id))::int
+        and (own.side in ('broker', 'seller') or o.participant_id = own.principal_id))::int
     from public.deals d
-    join public.brokerages b on b.id = d.organization_id
+    join (select b.id, b.name from public.brokerages b
+      where b.id = any (array(select own.organization_id from own union select unnest(administered)))) b on b.id = d.organization_id
     left join own on own.deal_id = d.id
+    left join (select r.deal_id, r.read_until from public.answer_readings r where r.user_id = me and r.deal_id = any (deals)) r on r.deal_id = d.id
     where d.id = any (deals)
-      and (own.principal_role in ('broker', 'seller', 'buyer', 'viewer') or d.organization_id = any (administered));
+      and (own.side in ('broker', 'seller', 'buyer', 'viewer') or d.organization_id = any (administered));
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.listed_deals(uuid[]) TO dealkeep_server;
@@ -14723,4 +14732,5 @@ $function$;
 -- aee04165ce9532fbee18774ca730aa3c0e3466f78bc8cc026ead898b4635df4b  211_deals_of_one_brokerage.sql
 -- 4440727c188a61f941381b3736f64870bc9b8c5a33528cc87f8febbb8e5c4d86  212_ndas_of_people.sql
 -- 6b13e0afdf3ecab75c1fde3a0ee6132a5eca328b67183fbfa836e642d296ec90  213_deals_joined_by_hash.sql
+-- 80134c9e028cb6c31a6f649b8f3c6807d580d3d301cc705bf37a0f5bed99461a  214_pages_of_deals_at_once.sql
 -- 64383746c4ddb3bcbbc57b60ea584bad799230ccbab4fc655356a15d1732d238  218_part_with_the_deal.sql
