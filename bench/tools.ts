@@ -136,11 +136,28 @@ async function calls(setting: Setting): Promise<void> {
     const bare = await startBareSdk(path.join(directory, 'results.json'));
     services.push(bare);
     const lines: string[][] = [];
-    for (const asked of cases) {
-      const name = `${asked.tool} (${asked.era})`;
-      const requests = Array.from({ length: deals }, (_, at) =>
+    const named = cases.map((asked) => ({
+      asked,
+      name: `${asked.tool} (${asked.era})`,
+      requests: Array.from({ length: deals }, (_, at) =>
         request('POST', '/api/mcp', headersOf(asked, data.accessToken(at + 1)), message(asked, data.dealId(at + 1))),
-      );
+      ),
+    }));
+    // A process that has answered little yet has not compiled what it does: without this the first line would tell of that.
+    for (const { name, requests } of named)
+      for (const service of services) {
+        const label = `warm-up ${name} ${service.origin}`;
+        await bench.generator.send({
+          label,
+          port: portOf(service),
+          requests,
+          connections: 16,
+          seconds: 2,
+          warmUp: 0,
+          expect: 200,
+        });
+      }
+    for (const { asked, name, requests } of named) {
       for (const connections of concurrencies) {
         say(`Measuring ${name} at concurrency ${connections}`);
         const load = { connections, seconds: Math.ceil(seconds) };
