@@ -8822,9 +8822,9 @@ begin
   if tg_op <> 'DELETE' and new.status = 'active' then
     -- Whoever changes the deal meanwhile is waited for, or waits and finds the row.
     perform from public.deals d where d.id = new.deal_id for no key update;
-  elsif tg_op = 'UPDATE' and new.advises is null then
-    -- An advisor who joins meanwhile is waited for, or waits and finds that those whom they advise have left.
-    perform from public.deals d where d.id = new.deal_id for share;
+  elsif tg_op <> 'INSERT' and old.status = 'active' then
+    -- Whoever writes the rows of those whom they advise, or of their advisors, meanwhile is waited for, or waits and finds that they have left.
+    perform from public.deals d where d.id = old.deal_id for share;
   end if;
   if tg_op <> 'INSERT' then
     delete from vault.deals_of_people o where o.user_id = old.user_id and o.deal_id = old.deal_id;
@@ -14728,9 +14728,9 @@ $function$;
 -- efa0f68d5df45793a4d7ab5da6043b08a8b626922dfb7deed8d8708d5ed17c83  196_brokerage_of_one_deal.sql
 -- 244329f56a9c78b1c2c864a6157eb3d18e380c01465a4af0d443cad2f7536e4f  199_told_in_one_value.sql
 -- b876582aadd0cf34e5e394e2f5cff4f32f3fa6b38acb0408b4f08309b6e6425f  200_contacts_in_one_statement.sql
--- 452a071c174a823cd2227b0c4db331a285016e9f88606d6bba866678553eef83  210_parts_of_people.sql
+-- 1ee97121fab931805b72d4ba2bb5c3dcf666e1fde11336af73d3c2e1577e1f41  210_parts_of_people.sql
 -- aee04165ce9532fbee18774ca730aa3c0e3466f78bc8cc026ead898b4635df4b  211_deals_of_one_brokerage.sql
--- 4440727c188a61f941381b3736f64870bc9b8c5a33528cc87f8febbb8e5c4d86  212_ndas_of_people.sql
+-- a7d3c1e17da57ac827ed35cc136c63c0065cc0b8ef7cec101b3ced86f9fb693f  212_ndas_of_people.sql
 -- 6b13e0afdf3ecab75c1fde3a0ee6132a5eca328b67183fbfa836e642d296ec90  213_deals_joined_by_hash.sql
 -- 80134c9e028cb6c31a6f649b8f3c6807d580d3d301cc705bf37a0f5bed99461a  214_pages_of_deals_at_once.sql
--- 64383746c4ddb3bcbbc57b60ea584bad799230ccbab4fc655356a15d1732d238  218_part_with_the_deal.sql
+-- 7f0fbfd50acdb375ffce9a028edb5e86eb64d398200552eabf4dd62da045ad36  218_part_with_the_deal.sql

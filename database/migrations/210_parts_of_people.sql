@@ -57,11 +57,15 @@ declare
     union select p.deal_id from public.participants p where p.updated_at > since
     union select x.deal_id from public.exclusivities x where greatest(x.granted_at, x.changed_at, x.ended_at) > since);
 begin
+  -- For others wait meanwhile.
+  perform set_config('work_mem', '256MB', true);
   delete from vault.deals_of_people_anew o where o.deal_id = any (changed);
   insert into vault.deals_of_people_anew select p.* from vault.deals_of_parts_anew p where p.deal_id = any (changed);
   -- Of brokerages that were deleted and sandboxes that were reset meanwhile.
   delete from vault.deals_of_people_anew o
-    where not exists (select from vault.deals_of_people k where k.user_id = o.user_id and k.deal_id = o.deal_id);
+    where o.organization_id not in (select b.id from public.brokerages b)
+      or (o.organization_id in (select b.id from public.brokerages b where b.sandbox_of is not null)
+        and not exists (select from public.deals d where d.id = o.deal_id));
 end
 $$;
 drop view vault.deals_of_parts;
@@ -86,9 +90,9 @@ begin
   if tg_op <> 'DELETE' and new.status = 'active' then
     -- Whoever changes the deal meanwhile is waited for, or waits and finds the row.
     perform from public.deals d where d.id = new.deal_id for no key update;
-  elsif tg_op = 'UPDATE' and new.advises is null then
-    -- An advisor who joins meanwhile is waited for, or waits and finds that those whom they advise have left.
-    perform from public.deals d where d.id = new.deal_id for share;
+  elsif tg_op <> 'INSERT' and old.status = 'active' then
+    -- Whoever writes the rows of those whom they advise, or of their advisors, meanwhile is waited for, or waits and finds that they have left.
+    perform from public.deals d where d.id = old.deal_id for share;
   end if;
   if tg_op <> 'INSERT' then
     delete from vault.deals_of_people o where o.user_id = old.user_id and o.deal_id = old.deal_id;

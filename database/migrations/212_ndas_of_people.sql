@@ -74,6 +74,8 @@ declare
     select p.deal_id from public.participants p where p.updated_at > since
     union select n.deal_id from public.ndas n where greatest(n.sent_at, n.signed_at, n.revoked_at) > since or n.expires_at between since and now());
 begin
+  -- For others wait meanwhile.
+  perform set_config('work_mem', '256MB', true);
   delete from vault.ndas_of_people o where o.deal_id = any (changed);
   insert into vault.ndas_of_people select p.* from vault.ndas_of_parts p where p.deal_id = any (changed);
   -- Of brokerages that were deleted and sandboxes that were reset meanwhile.

@@ -1,4 +1,4 @@
--- compatible: app.enter_with_token() answers and records as before.
+-- compatible: app.enter_with_token() answers and records as before; an admin whose advice to somebody who left has ended is told to be the admin, as by policies.
 --
 -- What somebody is on a deal, and an advisor for whom, stands in the row that tells of the deal (210_parts_of_people.sql): it is not looked for among
 -- participants any more. Each expression that a function evaluates is prepared anew in each transaction, so that what most callers are is asked once.

@@ -495,6 +495,34 @@ describe('what a buyer submits', () => {
 });
 
 describe('people', () => {
+  test.each(['who leaves', 'who comes back'])(
+    'whoever is taken out as an advisor while those whom they advise come back takes no part, also when %s is first',
+    async (first) => {
+      const { deal, buyer } = await listedDeal();
+      const [{ id: advisor } = { id: '' }] = await service.sql<{ id: string }>(
+        `insert into participants (deal_id, user_id, role, status, advises) values ($1, $2, 'advisor', 'active', $3) returning id`,
+        [deal, scene.people['outsider'], buyer],
+      );
+      for (const status of ['removed', 'invited'])
+        await service.sql('update participants set status = $2 where id = $1', [buyer, status]);
+      const leaves = [`update participants set status = 'removed' where id = $1`, [advisor]] as const;
+      const returns = [`update participants set status = 'active' where id = $1`, [buyer]] as const;
+      const [[text, values], [later, others]] = first === 'who leaves' ? [leaves, returns] : [returns, leaves];
+      await owner.query('begin');
+      try {
+        await owner.query(text, [...values]);
+        const meanwhile = service.sql(later, [...others]);
+        await waitingFor(1);
+        await owner.query('commit');
+        await meanwhile;
+      } finally {
+        await owner.query('rollback');
+      }
+      expect(await as('outsider', 'select d.id from deals d where d.id = $1', [deal])).toEqual([]);
+      expect(await as('outsider', 'select s.id from app.deals_in_sight() s where s.id = $1', [deal])).toEqual([]);
+    },
+  );
+
   test.each(['who joins', 'who leaves'])(
     'whoever joins as an advisor while those whom they advise leave takes no part, also when %s is first',
     async (first) => {
