@@ -16,14 +16,18 @@ export interface Operation {
 }
 
 const fields = 'id, type, display_name, email, phone, created_at, updated_at';
-const order = 'order by brokerage_id, created_at desc, id desc';
 
-/** One transaction with one sync, as we send it. */
+/** One transaction with one sync, as we send it: entering, and the query. */
 const script = (settings: string, tenant: string, query: string) => `${settings}
 \\startpipeline
 select key_id, brokerage_id, scopes, ceiling from app.enter_with_api_key(sha256(bench.token_of(${tenant})::bytea));
 ${query};
 \\endpipeline
+`;
+
+/** One statement that enters and answers. */
+const statement = (settings: string, call: string) => `${settings}
+select app.${call};
 `;
 
 interface Page {
@@ -122,7 +126,7 @@ export async function restOperations({ data, rows }: Bench, deep: DeepPages): Pr
     operation(
       'page 1 of 50',
       everyTenant.map((tenant) => contactRequests(data, tenant, '')),
-      script(anyTenant, ':t', `select ${fields} from contacts where archived_at is null ${order} limit 51`),
+      statement(anyTenant, `contacts_of_key(sha256(bench.token_of(:t)::bytea), 'mark', 51, null, null)`),
     ),
     operation(`page ${deep.number}`, deep.requests, null),
     operation('deals, page 1 of 50', pages(data, '/deals'), null),
@@ -130,11 +134,10 @@ export async function restOperations({ data, rows }: Bench, deep: DeepPages): Pr
     operation(
       'create',
       everyTenant.map(post),
-      script(
+      statement(
         anyTenant,
-        ':t',
-        `select id, created_at, repeated
-         from app.create_contact('person', 'New', 'new@example.com', '+1 555 0100', null, null, null, null)`,
+        `create_contact_by_key(sha256(bench.token_of(:t)::bytea), app.uuid_v7(), app.uuid_v7(), 'person', 'New', 'new@example.com',
+          '+1 555 0100', null, null, null, null)`.replaceAll(/\s+/g, ' '),
       ),
       201,
     ),

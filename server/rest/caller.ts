@@ -39,7 +39,10 @@ export type Tell = (digest: Buffer, fault: unknown) => Promise<void>;
 /** What some requests have. */
 export interface Apart {
   readonly tell?: Tell | undefined;
-  /** The deal, or the record of one, that the request is about: of all that the key reaches nothing else is looked at. */
+  /**
+   * The deal, or the record of one, that the request is about: of all that the key reaches nothing else is looked at. Not for a question
+   * that enters by itself.
+   */
   readonly within?: Within | null | undefined;
 }
 
