@@ -573,7 +573,7 @@ test('revisions are held against each other: dates, conditions and words too, fo
     expect(new URL(page.url()).searchParams.get('first')).toBe(later);
     // What is not there is said, and another choice mends it.
     await page.goto(`${web.service.origin}/deals/${deal}/offers?first=${later}&second=${crypto.randomUUID()}`);
-    await page.getByText('One of the two is not there').waitFor();
+    await page.getByText('One of the two does not exist').waitFor();
     // Parts that come to more than the price are told, and on the other page which rows gave way.
     await web.service.sql('update offers set payload = $2 where id = $1', [
       offerOf('other buyer'),

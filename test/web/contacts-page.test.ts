@@ -49,6 +49,8 @@ test('a contact is added, found, edited, archived, and brought back by undo', { 
   await row('+1 555 0199').waitFor();
 
   await row('zora@example.test').click();
+  // A key that is pressed before the dialog has the focus is not for it.
+  await expect.poll(() => page.evaluate(`document.activeElement.closest('[role="dialog"]') !== null`)).toBe(true);
   await page.keyboard.press('Escape');
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await expect.poll(() => page.evaluate('document.activeElement.textContent')).toContain('zora@example.test');

@@ -124,7 +124,7 @@ test('data are taken along three times a minute, from whatever session', async (
   expect((await take(0))[0]).toBe(200);
 });
 
-test('a page that is told to wait says so, waits, and goes on by itself', async () => {
+test('a page that is told to wait says so, waits, and continues by itself', async () => {
   browser = await openBrowser();
   standInNewMinute();
   const broker = await signInAs(web.service, web.scene.people['broker']!);
@@ -132,9 +132,9 @@ test('a page that is told to wait says so, waits, and goes on by itself', async 
   await desk.go('/');
   await many(60, from(broker, '203.0.113.5'));
   await desk.page.getByRole('link', { name: 'Contacts' }).first().click();
-  await desk.page.getByText('This page goes on by itself').waitFor();
+  await desk.page.getByText('This page continues by itself').waitFor();
   standInNewMinute();
-  await desk.page.getByText('This page goes on by itself').waitFor({ state: 'detached' });
+  await desk.page.getByText('This page continues by itself').waitFor({ state: 'detached' });
   await desk.page.getByRole('heading', { name: 'Contacts' }).waitFor();
   await expect.poll(() => desk.page.getByText('Too many requests').count(), { timeout: 15_000 }).toBe(0);
   expect(desk.complaints.filter((text) => !text.includes('429'))).toEqual([]);
