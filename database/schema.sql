@@ -4998,16 +4998,11 @@ begin
     return null;
   end if;
   if 'contacts:read' = any (key.scopes) then
-    if after_at is null then
-      select string_agg(concat_ws(mark, c.id, c.type, c.display_name, coalesce('+' || c.email, ''), coalesce('+' || c.phone, ''), c.created_at, c.updated_at), mark)
-      into found_here from (select r.id, r.type, r.display_name, r.email, r.phone, r.created_at, r.updated_at from public.contacts r
-        where r.brokerage_id = key.brokerage_id and r.archived_at is null order by r.created_at desc, r.id desc limit most) c;
-    else
-      select string_agg(concat_ws(mark, c.id, c.type, c.display_name, coalesce('+' || c.email, ''), coalesce('+' || c.phone, ''), c.created_at, c.updated_at), mark)
-      into found_here from (select r.id, r.type, r.display_name, r.email, r.phone, r.created_at, r.updated_at from public.contacts r
-        where r.brokerage_id = key.brokerage_id and r.archived_at is null and (r.created_at, r.id) < (after_at, after_id)
-        order by r.created_at desc, r.id desc limit most) c;
-    end if;
+    select string_agg(concat_ws(mark, c.id, c.type, c.display_name, coalesce('+' || c.email, ''), coalesce('+' || c.phone, ''), c.created_at, c.updated_at), mark)
+    into found_here from (select r.id, r.type, r.display_name, r.email, r.phone, r.created_at, r.updated_at from public.contacts r
+      where r.brokerage_id = key.brokerage_id and r.archived_at is null
+        and (r.created_at, r.id) < (coalesce(after_at, 'infinity'), coalesce(after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+      order by r.created_at desc, r.id desc limit most) c;
   end if;
   return concat_ws(mark, key.key_id, key.brokerage_id, array_to_string(key.scopes, ' '), coalesce(key.ceiling::text, ''), found_here);
 end
@@ -14727,7 +14722,7 @@ $function$;
 -- efb8518123171d6b102c4916340332d2c8905794337322fd7eb716bda1058cc7  195_locks_in_order.sql
 -- efa0f68d5df45793a4d7ab5da6043b08a8b626922dfb7deed8d8708d5ed17c83  196_brokerage_of_one_deal.sql
 -- 244329f56a9c78b1c2c864a6157eb3d18e380c01465a4af0d443cad2f7536e4f  199_told_in_one_value.sql
--- b876582aadd0cf34e5e394e2f5cff4f32f3fa6b38acb0408b4f08309b6e6425f  200_contacts_in_one_statement.sql
+-- 94adf6fa6a94ed45e9f83b12fb2a3ae28d589be7c1ca837bbcc496273b80014f  200_contacts_in_one_statement.sql
 -- 1ee97121fab931805b72d4ba2bb5c3dcf666e1fde11336af73d3c2e1577e1f41  210_parts_of_people.sql
 -- aee04165ce9532fbee18774ca730aa3c0e3466f78bc8cc026ead898b4635df4b  211_deals_of_one_brokerage.sql
 -- a7d3c1e17da57ac827ed35cc136c63c0065cc0b8ef7cec101b3ced86f9fb693f  212_ndas_of_people.sql

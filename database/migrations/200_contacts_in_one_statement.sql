@@ -57,16 +57,11 @@ begin
     return null;
   end if;
   if 'contacts:read' = any (key.scopes) then
-    if after_at is null then
-      select string_agg(concat_ws(mark, c.id, c.type, c.display_name, coalesce('+' || c.email, ''), coalesce('+' || c.phone, ''), c.created_at, c.updated_at), mark)
-      into found_here from (select r.id, r.type, r.display_name, r.email, r.phone, r.created_at, r.updated_at from public.contacts r
-        where r.brokerage_id = key.brokerage_id and r.archived_at is null order by r.created_at desc, r.id desc limit most) c;
-    else
-      select string_agg(concat_ws(mark, c.id, c.type, c.display_name, coalesce('+' || c.email, ''), coalesce('+' || c.phone, ''), c.created_at, c.updated_at), mark)
-      into found_here from (select r.id, r.type, r.display_name, r.email, r.phone, r.created_at, r.updated_at from public.contacts r
-        where r.brokerage_id = key.brokerage_id and r.archived_at is null and (r.created_at, r.id) < (after_at, after_id)
-        order by r.created_at desc, r.id desc limit most) c;
-    end if;
+    select string_agg(concat_ws(mark, c.id, c.type, c.display_name, coalesce('+' || c.email, ''), coalesce('+' || c.phone, ''), c.created_at, c.updated_at), mark)
+    into found_here from (select r.id, r.type, r.display_name, r.email, r.phone, r.created_at, r.updated_at from public.contacts r
+      where r.brokerage_id = key.brokerage_id and r.archived_at is null
+        and (r.created_at, r.id) < (coalesce(after_at, 'infinity'), coalesce(after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+      order by r.created_at desc, r.id desc limit most) c;
   end if;
   return concat_ws(mark, key.key_id, key.brokerage_id, array_to_string(key.scopes, ' '), coalesce(key.ceiling::text, ''), found_here);
 end
