@@ -3,11 +3,12 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { openDatabase } from '../server/database/database.ts';
-import { apiKeyDigest, enterWithApiKey, type KeyQuestion } from '../server/domain/clients/api-keys.ts';
+import { apiKeyDigest, type KeyQuestion } from '../server/domain/clients/api-keys.ts';
 import { contactsPage, createContact, type NewContact } from '../server/domain/contacts/contacts.ts';
 import { contactRecord } from '../server/domain/contacts/records.ts';
 import { dealsForKey } from '../server/domain/deals/deals.ts';
 import { changesAfter } from '../server/domain/events/changes.ts';
+import { askForKey } from '../server/rest/caller.ts';
 
 const database = openDatabase({ url: process.env['DATABASE_URL'] ?? '', poolSize: 10 });
 const nowhere = { address: null, requestId: null };
@@ -34,11 +35,8 @@ async function questionOf(request: IncomingMessage): Promise<KeyQuestion<unknown
 const server = createServer((request, response) => {
   const digest = apiKeyDigest(request.headers.authorization?.slice(7) ?? '') ?? Buffer.alloc(32);
   void questionOf(request)
-    .then(async (question) => {
-      if ('enter' in question) return (await database.run(question.enter(digest))).answer;
-      return (await database.together(enterWithApiKey(digest), question))[1];
-    })
-    .then((answer) => {
+    .then((question) => askForKey(database, digest, question))
+    .then(({ answer }) => {
       response.setHeader('Content-Type', 'application/json');
       response.end(JSON.stringify(answer));
     })

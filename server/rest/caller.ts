@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';
+import type { Database } from '../database/database.ts';
 import { Invalid } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
 import { apiKeyDigest, enterWithApiKey, type KeyCaller, type KeyQuestion } from '../domain/clients/api-keys.ts';
@@ -44,6 +45,18 @@ export interface Apart {
    * that enters by itself.
    */
   readonly within?: Within | null | undefined;
+}
+
+/** Asks a question for the key of this digest, in one transaction and one round trip; `entering` enters for those that do not by themselves. */
+export async function askForKey<T>(
+  database: Database,
+  digest: Buffer,
+  question: KeyQuestion<T>,
+  entering = enterWithApiKey(digest),
+): Promise<{ caller: KeyCaller | null; answer: T }> {
+  if ('enter' in question) return database.run(question.enter(digest));
+  const [caller, answer] = await database.together(entering, question);
+  return { caller, answer };
 }
 
 export interface Callers {
@@ -258,12 +271,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     ask(c, scopes, read, apart) {
       const work = async ({ digest, enter: entering, admit, reading, check }: Entry) => {
         const query = await reading(read);
-        const asked = async () => {
-          if ('enter' in query) return database.run(query.enter(digest));
-          const [caller, answer] = await database.together(entering, query);
-          return { caller, answer };
-        };
-        const { caller, answer } = await asked().catch(async (fault: unknown) => {
+        const { caller, answer } = await askForKey(database, digest, query, entering).catch(async (fault: unknown) => {
           // What the database makes of the question is told to none but a key with the scopes.
           if (fault instanceof Invalid) await check();
           throw fault;
