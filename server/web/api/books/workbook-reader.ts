@@ -3,6 +3,7 @@
 import { flushCompileCache } from 'node:module';
 import { unzipSync } from 'fflate';
 import readWorkbook from 'read-excel-file/universal';
+import { endWithParent } from '../../../http/end-with-parent.ts';
 import { plainNumber } from './values.ts';
 
 /** A sheet: its name, and the text of its cells. */
@@ -91,6 +92,7 @@ async function read(archive: Uint8Array<ArrayBuffer>): Promise<Reading> {
   }
 }
 
+endWithParent();
 process.once('message', async (bytes: Uint8Array) => {
   // A copy: the bytes may be a view into a larger buffer.
   const answer = await read(new Uint8Array(bytes));

@@ -5,6 +5,7 @@ import { createRequire, flushCompileCache } from 'node:module';
 import path from 'node:path';
 import { reportContents, type ReportInput } from '../../../domain/reports/contents.ts';
 import { titleOf } from '../../../domain/reports/words.ts';
+import { endWithParent } from '../../../http/end-with-parent.ts';
 
 export const reportFormats = ['pdf', 'xlsx'] as const;
 export type ReportFormat = (typeof reportFormats)[number];
@@ -57,6 +58,7 @@ function whereThrown({ name, message, stack = '' }: Error): string {
   return [name, ...thrown.split('\n').filter((line) => line.startsWith('    at '))].join('\n');
 }
 
+endWithParent();
 process.on('message', async (task: ReportTask) => {
   const answer: WrittenReport = await written(task).catch((error: unknown) => ({
     fault: error instanceof Error ? whereThrown(error) : 'thrown',
