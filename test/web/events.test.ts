@@ -25,12 +25,20 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 
 /** Follows the stream as the person; what came so far, and how to stop. */
-async function follow(
+const follow = (caller: string) => followSince(caller, null);
+
+/** The same, having loaded a page at `since`. */
+async function followSince(
   caller: string,
+  since: number | null,
+  more: Record<string, string> = {},
 ): Promise<{ heard: { topic: string; deal_id: string | null }[]; stop: () => void }> {
   const person = await signInAs(service, scene.people[caller]!);
   const stopped = new AbortController();
-  const response = await fetch(`${service.origin}/api/web/events`, { headers: person.headers, signal: stopped.signal });
+  const response = await fetch(`${service.origin}/api/web/events${since === null ? '' : `?since=${since}`}`, {
+    headers: { ...person.headers, ...more },
+    signal: stopped.signal,
+  });
   expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
   const heard: { topic: string; deal_id: string | null }[] = [];
   void (async () => {
@@ -138,6 +146,60 @@ test('a move that another buyer may not know of is told to those who see it', as
     .poll(() => streams.map(({ heard }) => heard))
     .toEqual([[deal, deal], [deal, deal], [deal, deal], [deal, deal], [deal], [deal], [deal]]);
   for (const stream of streams) stream.stop();
+});
+
+describe('a stream that says since when its page is loaded', () => {
+  const callers = ['broker', 'other buyer', 'viewer'];
+
+  /** Changes a condition, which other sides than the buyer's hear of, and waits until this node has heard of it. */
+  async function change(): Promise<number> {
+    const before = Date.now();
+    const broker = await follow('broker');
+    await service.sql('update closing_conditions set updated_at = app.now() where deal_id = $1', [scene.deal]);
+    await expect.poll(() => broker.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    broker.stop();
+    return before;
+  }
+
+  test('hears first what its person may know of what changed since, by one query for those that are opened together', async () => {
+    const since = await change();
+    const asked = countAsked(service.nodes[0]!.services.database);
+    const all = Array.from({ length: 24 }, (_, at) => callers[at % callers.length]!);
+    const streams = await Promise.all(all.map((caller) => followSince(caller, since)));
+    await expect.poll(() => streams[0]!.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    expect(asked()).toBeLessThan(all.length / 2);
+    for (const caller of callers) await optIn(caller);
+    for (const { heard } of streams)
+      await expect.poll(() => heard, { timeout: 30_000 }).toContainEqual({ topic: 'tools', deal_id: scene.deal });
+    const of = (topic: string) => streams.map(({ heard }) => heard.some((one) => one.topic === topic));
+    expect(of('conditions')).toEqual(all.map((caller) => caller !== 'other buyer'));
+    for (const { stop } of streams) stop();
+  });
+
+  test('hears nothing of what was before, and nothing again where the browser opens it again', async () => {
+    const since = await change();
+    const streams = [
+      await followSince('broker', Date.now() + 60_000),
+      await followSince('broker', since, { 'last-event-id': '1' }),
+    ];
+    await optIn('broker');
+    for (const { heard, stop } of streams) {
+      await expect.poll(() => heard, { timeout: 30_000 }).toEqual([{ topic: 'tools', deal_id: scene.deal }]);
+      stop();
+    }
+  });
+
+  test('hears that anything may have changed where that is longer ago than the node remembers', async () => {
+    const stream = await followSince('outsider', Date.now() - 60_000);
+    await expect.poll(() => stream.heard, { timeout: 30_000 }).toEqual([{ topic: 'deal', deal_id: null }]);
+    stream.stop();
+  });
+
+  test('is refused where that is no time', async () => {
+    const { headers } = await signInAs(service, scene.people['broker']!);
+    for (const since of ['-1', 'now', '1e3', '9'.repeat(16)])
+      expect((await fetch(`${service.origin}/api/web/events?since=${since}`, { headers })).status).toBe(400);
+  });
 });
 
 test('thousands of changes at once are told to those who see them, and to nobody else', async () => {

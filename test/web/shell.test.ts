@@ -186,7 +186,7 @@ describe('what changes elsewhere', () => {
     const { desk } = await signIn('seller');
     const { page } = desk;
     // It hears of changes from when its stream of them has begun.
-    const hears = page.waitForResponse((answer) => answer.url().endsWith('/api/web/events'));
+    const hears = page.waitForResponse((answer) => new URL(answer.url()).pathname === '/api/web/events');
     await desk.go(`/deals/${deal}`);
     await hears;
     const broker = await signInAs(service, demo.people.broker.user_id);
@@ -194,6 +194,47 @@ describe('what changes elsewhere', () => {
     const { body } = await broker.ask(`/deals/${deal}`, { title }, 'PATCH');
     expect(body).toMatchObject({ title });
     await page.locator('h1', { hasText: title }).waitFor();
+  });
+});
+
+describe('what changes while a page is being loaded', () => {
+  const deal = () => demo.deals.with_everything;
+  /** Gives the deal another title, and waits until whoever listens already was told. */
+  const rename = async () => {
+    const broker = await signInAs(service, demo.people.broker.user_id);
+    const stream = await fetch(`${service.origin}/api/web/events`, { headers: broker.headers });
+    const title = `Renamed at ${Date.now()}`;
+    expect((await broker.ask(`/deals/${deal()}`, { title }, 'PATCH')).body).toMatchObject({ title });
+    for await (const part of stream.body!.pipeThrough(new TextDecoderStream())) if (part.includes('data: ')) break;
+    return title;
+  };
+
+  test('shows as soon as the page hears of changes', async () => {
+    const { desk } = await signIn('seller', { alone: true });
+    const { page } = desk;
+    const opens = Promise.withResolvers<() => Promise<void>>();
+    await page.route('**/api/web/events*', (route) => opens.resolve(() => route.continue()));
+    await desk.go(`/deals/${deal()}`);
+    const open = await opens.promise;
+    const title = await rename();
+    await open();
+    await page.locator('h1', { hasText: title }).waitFor();
+  });
+
+  test('shows in the next tab once the tab is closed that heard of changes for both', async () => {
+    const { desk } = await signIn('seller', { alone: true });
+    const { page: first } = desk;
+    await desk.go(`/deals/${deal()}`);
+    const second = await first.context().newPage();
+    const opens = Promise.withResolvers<() => Promise<void>>();
+    await second.route('**/api/web/events*', (route) => opens.resolve(() => route.continue()));
+    await second.goto(`${service.origin}/deals/${deal()}`);
+    await second.locator('h1').waitFor();
+    await first.close();
+    const open = await opens.promise;
+    const title = await rename();
+    await open();
+    await second.locator('h1', { hasText: title }).waitFor();
   });
 });
 

@@ -1,11 +1,13 @@
 /** GET /events: a stream (text/event-stream) of changes that the person may see; the pages then load again what they show. */
 
 import { Hono } from 'hono';
+import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { enterWithSession } from '../../domain/accounts/sessions.ts';
 import { holdOpen, responseOf } from '../../http/held-answer.ts';
 import { signedOut } from '../../http/person.ts';
 import { sessionDigest } from '../../http/session.ts';
+import { query } from './input.ts';
 import { OpenStreams } from './open-streams.ts';
 
 /** After how long a browser asks again when its stream ends, in milliseconds: not all of them at the same time. */
@@ -19,9 +21,18 @@ const headers = {
   Connection: 'close',
 } as const;
 
+/** When what the page shows was asked for first, as Unix time in milliseconds of our clock: what changed since is told as well. */
+const Query = z.object({
+  since: z
+    .string()
+    .regex(/^\d{1,15}$/)
+    .transform(Number)
+    .optional(),
+});
+
 export function eventRoutes(services: Services) {
   const streams = new OpenStreams(services);
-  return new Hono().get('/events', async (c) => {
+  return new Hono().get('/events', query(Query), async (c) => {
     const digest = sessionDigest(c);
     // A stream is no use of the session: one that is left open does not keep it alive.
     const person = digest && (await services.database.run(enterWithSession(digest, false)));
@@ -32,8 +43,10 @@ export function eventRoutes(services: Services) {
     if (refusal !== null) throw refusal;
     const response = responseOf(c);
     // Counted before anything is waited for.
-    if (!response.destroyed) streams.add(response, person, digest);
+    // A browser that opens the same stream again names what it heard last; its pages then load everything again.
+    const since = c.req.header('last-event-id') === undefined ? (c.req.valid('query').since ?? null) : null;
+    if (!response.destroyed) streams.add(response, person, digest, since);
     const retry = Math.round(reopening.least + Math.random() * (reopening.most - reopening.least));
-    return holdOpen(c, headers, `retry: ${retry}\n\n`);
+    return holdOpen(c, headers, `retry: ${retry}\nid: 1\n\n`);
   });
 }

@@ -4,11 +4,13 @@ import type { ServerResponse } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { Counts } from '../../counts.ts';
 import type { Services } from '../../services.ts';
+import type { Change } from '../../database/changes.ts';
 import { Unavailable } from '../../database/errors.ts';
 import { listenersTold, type ChangedRecords, type SeenChange, type Told } from '../../domain/visibility/changes.ts';
 import { sessionsAlive, type SessionCaller } from '../../domain/accounts/sessions.ts';
 import { Problem, retryAfter } from '../../http/problem.ts';
 import { keyOf, Presented } from './presented.ts';
+import { RecentChanges } from './recent-changes.ts';
 
 /** Changes that come close together are looked at together, in milliseconds. */
 const gathering = 150;
@@ -16,6 +18,8 @@ const gathering = 150;
 const asked = { groups: 50, records: 1_000 } as const;
 /** The most changed records that wait here to be looked at; more wait in the database's queue. */
 const most = 10_000;
+/** For how long a node remembers what changed for those whose stream opens after their page was loaded, in milliseconds, and the most records. */
+const remembered = { millis: 30_000, records: most } as const;
 /** A person who sees more of what changed at once is told that anything may have changed. */
 const singly = 200;
 /** The most bytes that wait for a client which does not read. */
@@ -40,6 +44,26 @@ interface Listening {
   readonly streams: ServerResponse[];
 }
 
+/** A stream whose page was loaded before it was opened: at `since`, as Unix time in milliseconds. */
+interface Opened {
+  readonly stream: ServerResponse;
+  readonly since: number;
+}
+
+/** Changed records by what one query asks about together. */
+type Groups = Map<string, ChangedRecords & { readonly seen: Set<string> }>;
+
+/** Adds a change; false where it is there already. */
+function group(groups: Groups, { topic, table, record, deal_id, gone }: Change): boolean {
+  const key = [topic, table, deal_id, gone].join(' ');
+  const own = groups.get(key) ?? { topic, table, deal_id, gone, records: [], seen: new Set() };
+  groups.set(key, own);
+  if (own.seen.has(record)) return false;
+  own.seen.add(record);
+  own.records.push(record);
+  return true;
+}
+
 /**
  * However much changes, each stream is told what its person sees and no more: a word to everybody that much has changed
  * would tell of hidden records. What waits is asked for in queries of a bounded size, one after the other.
@@ -52,8 +76,10 @@ export class OpenStreams {
   readonly #presented = new Presented();
   /** Those that have missed something because their client did not read. */
   readonly #behind = new Set<ServerResponse>();
-  #waiting = new Map<string, ChangedRecords & { readonly seen: Set<string> }>();
+  #waiting: Groups = new Map();
   #waits = 0;
+  readonly #recent = new RecentChanges(remembered);
+  readonly #opened: Opened[] = [];
   #missed = false;
   #isLooking = false;
   #beating: NodeJS.Timeout | undefined;
@@ -64,23 +90,12 @@ export class OpenStreams {
     this.#services = { database, config, changes, log, measures };
     changes.follow((change) => {
       if (change?.table === 'sessions') return this.#endSession(change.record);
+      if (change === null) this.#recent.forget();
+      else this.#recent.add(change);
       if (this.#streams.size === 0) return;
       if (change === null) this.#missed = true;
-      else {
-        const { topic, table, record, deal_id, gone } = change;
-        const key = [topic, table, deal_id, gone].join(' ');
-        const group = this.#waiting.get(key) ?? { topic, table, deal_id, gone, records: [], seen: new Set() };
-        this.#waiting.set(key, group);
-        if (!group.seen.has(record)) {
-          group.seen.add(record);
-          group.records.push(record);
-          this.#waits += 1;
-        }
-        if (this.#waits >= most) changes.pause();
-      }
-      if (this.#isLooking) return;
-      this.#isLooking = true;
-      void this.#look();
+      else if (group(this.#waiting, change) && ++this.#waits >= most) changes.pause();
+      this.#lookSoon();
     });
     stopping.addEventListener('abort', () => {
       for (const stream of this.#streams.keys()) this.#end(stream);
@@ -99,8 +114,16 @@ export class OpenStreams {
       : null;
   }
 
-  /** Tells this response of changes, from when its answer has begun until it is closed. `digest` is the session's. */
-  add(stream: ServerResponse, { session_id: id, user_id: userId }: SessionCaller, digest: Buffer): void {
+  /**
+   * Tells this response of changes, from when its answer has begun until it is closed; first of those since its page was loaded, where that is
+   * told, as Unix time in milliseconds. `digest` is the session's.
+   */
+  add(
+    stream: ServerResponse,
+    { session_id: id, user_id: userId }: SessionCaller,
+    digest: Buffer,
+    since: number | null = null,
+  ): void {
     const session = this.#sessions.get(id) ?? { id, userId, key: keyOf(digest), streams: [] };
     if (session.streams.push(stream) === 1) {
       this.#sessions.set(id, session);
@@ -112,6 +135,9 @@ export class OpenStreams {
     stream.on('close', this.#closed);
     stream.on('error', this.#closed);
     this.#beating ??= setInterval(() => this.#beat(), 1_000).unref();
+    if (since === null) return;
+    this.#opened.push({ stream, since });
+    this.#lookSoon();
   }
 
   // One function for all streams, which is called with the response as `this`.
@@ -196,15 +222,23 @@ export class OpenStreams {
     }
   }
 
+  #lookSoon(): void {
+    if (this.#isLooking) return;
+    this.#isLooking = true;
+    void this.#look();
+  }
+
   async #look(): Promise<void> {
     const { changes } = this.#services;
-    while (this.#waiting.size > 0 || this.#missed) {
+    while (this.#waiting.size > 0 || this.#missed || this.#opened.length > 0) {
       await setTimeout(gathering, undefined, { ref: false });
+      await this.#tellOpened();
       const noted = this.#waiting;
       this.#waiting = new Map();
       this.#waits = 0;
       changes.resume();
-      if (!this.#missed) await this.#tell([...noted.values()]);
+      if (!this.#missed)
+        await this.#tell([...noted.values()], this.#presented, (id) => this.#sessions.get(id)?.streams ?? []);
       if (this.#missed) {
         this.#missed = false;
         // The end of a session may be among what was missed.
@@ -213,6 +247,27 @@ export class OpenStreams {
       }
     }
     this.#isLooking = false;
+  }
+
+  /** Tells those whose streams were opened meanwhile what changed while nobody told them: together, however many they are. */
+  async #tellOpened(): Promise<void> {
+    const streams = new Map<string, ServerResponse[]>();
+    const presented = new Presented();
+    let from = Infinity;
+    for (const { stream, since } of this.#opened.splice(0)) {
+      const session = this.#streams.get(stream);
+      if (session === undefined) continue;
+      if (!this.#recent.reaches(since)) {
+        this.#write(stream, everything);
+        continue;
+      }
+      presented.add(session.key);
+      streams.set(session.id, [...(streams.get(session.id) ?? []), stream]);
+      from = Math.min(from, since);
+    }
+    const groups: Groups = new Map();
+    for (const change of this.#recent.since(from)) group(groups, change);
+    await this.#tell([...groups.values()], presented, (id) => streams.get(id) ?? []);
   }
 
   async #tellAnything(): Promise<void> {
@@ -224,10 +279,15 @@ export class OpenStreams {
     }
   }
 
-  async #tell(groups: readonly ChangedRecords[]): Promise<void> {
+  /** Tells the people of the sessions that are `presented` what they may learn, each by the streams of theirs. */
+  async #tell(
+    groups: readonly ChangedRecords[],
+    presented: Presented,
+    streamsOf: (session: string) => readonly ServerResponse[],
+  ): Promise<void> {
     const toldBefore = new Map<string, Set<string>>();
     for (const lot of inLots(groups)) {
-      const found = await this.#ask(lot);
+      const found = await this.#ask(lot, presented);
       if (found === null) {
         this.#missed = true;
         return;
@@ -240,7 +300,7 @@ export class OpenStreams {
         if (before.has(event) || before.size > singly) continue;
         before.add(event);
         const text = before.size > singly ? everything : event;
-        for (const stream of this.#sessions.get(id)?.streams ?? []) this.#write(stream, text);
+        for (const stream of streamsOf(id)) this.#write(stream, text);
         written += 1;
         if (written % atOnce === 0) await setImmediate();
       }
@@ -248,11 +308,11 @@ export class OpenStreams {
   }
 
   /** Who is told what; null when the database could not say, again and again. */
-  async #ask(lot: readonly ChangedRecords[]): Promise<readonly Told[] | null> {
+  async #ask(lot: readonly ChangedRecords[], presented: Presented): Promise<readonly Told[] | null> {
     const { database, log } = this.#services;
     for (let tries = 1; this.#streams.size > 0;) {
       try {
-        return await database.run(listenersTold(lot, this.#presented.bytes()));
+        return await database.run(listenersTold(lot, presented.bytes()));
       } catch (error) {
         log.warn({ reason: String(error) }, 'who may learn of a change could not be asked');
         if (!(error instanceof Unavailable) && ++tries > again.times) return null;

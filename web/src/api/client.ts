@@ -38,6 +38,9 @@ export interface Options {
 }
 
 let csrf: string | null = null;
+/** When the last answer was asked for, and the first one of who is signed in, as Unix time in milliseconds of the server's clock. */
+let lastAsked: number | null = null;
+let firstAsked: number | null = null;
 
 /** Has the person sign in again: true when they did, and what they had asked for may go on. */
 export type SignInAgain = () => Promise<boolean>;
@@ -47,8 +50,13 @@ let signingInAgain: Promise<boolean> | null = null;
 
 /** Keeps the session's CSRF token, as GET /api/web/me and signing in give it; null after signing out. */
 export function keepCsrf(token: string | null): void {
+  if (token === null) firstAsked = null;
+  else if (csrf === null) firstAsked = lastAsked;
   csrf = token;
 }
+
+/** When the first of what is shown was asked for, as Unix time in milliseconds of the server's clock; null where that is not known. */
+export const shownSince = (): number | null => firstAsked;
 
 /** The header that every change carries; empty before signing in. */
 export function csrfHeader(): Record<string, string> {
@@ -128,6 +136,7 @@ async function request(method: string, path: string, options: Options, again = f
   Object.assign(headers, method === 'GET' ? attentionHeader() : csrfHeader());
   if (json !== undefined) headers['Content-Type'] = 'application/json';
   let response: Response;
+  const began = performance.now();
   try {
     response = await fetch(addressOf(path, options), {
       method,
@@ -140,6 +149,8 @@ async function request(method: string, path: string, options: Options, again = f
     if (signal?.aborted) throw fault;
     throw noAnswer(method);
   }
+  const answered = Date.parse(response.headers.get('date') ?? '');
+  if (!Number.isNaN(answered)) lastAsked = Math.floor(answered - (performance.now() - began));
   const text = await response.text();
   if (!response.ok) {
     const error = errorOf(response.status, text, response.headers.get('retry-after'));

@@ -4,6 +4,7 @@
  * what is shown is asked again every 20 seconds.
  */
 import type { QueryClient } from '@tanstack/react-query';
+import { shownSince } from './client.ts';
 import { refreshActivity } from './deals.ts';
 import { keys } from './keys.ts';
 import { refreshList } from './paged.ts';
@@ -17,6 +18,18 @@ const spread = 3_000;
 
 /** What tabs tell each other: a change, whether the connection stands, or the question whether it does. */
 type Word = { event: LiveEvent } | { connected: boolean } | { asking: true };
+
+const anything: LiveEvent = { topic: 'deal', deal_id: null };
+
+const channel = new BroadcastChannel('dealkeep-changes');
+/** What other tabs told before this one follows changes, while its first page is being loaded, and the most of it that is kept. */
+const early: LiveEvent[] = [];
+const mostEarly = 200;
+let hears: ((word: Word) => void) | null = null;
+channel.addEventListener('message', ({ data }: MessageEvent<Word>) => {
+  if (hears !== null) hears(data);
+  else if ('event' in data && early.length <= mostEarly) early.push(early.length < mostEarly ? data.event : anything);
+});
 
 function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
   if (topic === 'deal' && deal === null) {
@@ -48,18 +61,26 @@ function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
 }
 
 /**
- * Holds a connection until `signal` ends. When it breaks, the browser opens it again after the time that the server names,
- * another for each stream. After an answer that is no stream it gives up; then we open again.
+ * Holds a connection until `signal` ends. By it the server first tells what changed since `since`, where that is known. When
+ * it breaks, the browser opens it again after the time that the server names, another for each stream. After an answer that is no stream it gives up; then we open again.
  */
-function listen(signal: AbortSignal, hear: (event: LiveEvent) => void, stands: (yes: boolean) => void): Promise<void> {
+function listen(
+  signal: AbortSignal,
+  since: number | null,
+  hear: (event: LiveEvent) => void,
+  stands: (yes: boolean) => void,
+): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let source: EventSource;
   let again: ReturnType<typeof setTimeout> | undefined;
   let refusals = 0;
+  let from = since;
   const open = () => {
-    source = new EventSource('/api/web/events');
+    source = new EventSource(`/api/web/events${from === null ? '' : `?since=${from}`}`);
     source.addEventListener('open', () => {
       refusals = 0;
+      // After a connection that was lost everything is asked again.
+      from = null;
       stands(true);
     });
     source.addEventListener('message', (message: MessageEvent<string>) => hear(JSON.parse(message.data) as LiveEvent));
@@ -83,7 +104,6 @@ function listen(signal: AbortSignal, hear: (event: LiveEvent) => void, stands: (
 /** Starts following changes for the person who is signed in. Returns how to stop. */
 export function followChanges(client: QueryClient): () => void {
   const ended = new AbortController();
-  const channel = new BroadcastChannel('dealkeep-changes');
   const tell = (word: Word) => channel.postMessage(word);
   let connected = false;
   let wasLost = false;
@@ -95,17 +115,22 @@ export function followChanges(client: QueryClient): () => void {
     wasLost = !yes;
     connected = yes;
   };
-  channel.addEventListener('message', ({ data }: MessageEvent<Word>) => {
-    if ('event' in data) apply(client, data.event);
-    else if ('connected' in data) note(data.connected);
+  const hear = (word: Word) => {
+    if ('event' in word) apply(client, word.event);
+    else if ('connected' in word) note(word.connected);
     else if (holding) tell({ connected });
-  });
+  };
+  hears = hear;
+  for (const event of early.splice(0)) apply(client, event);
   tell({ asking: true });
 
   const hold = () => {
     holding = true;
+    // The tab that held the connection is gone, and nobody has heard what happened since.
+    wasLost ||= connected;
     return listen(
       ended.signal,
+      wasLost ? null : shownSince(),
       (event) => {
         apply(client, event);
         tell({ event });
@@ -130,6 +155,6 @@ export function followChanges(client: QueryClient): () => void {
   return () => {
     ended.abort();
     clearInterval(poll);
-    channel.close();
+    if (hears === hear) hears = null;
   };
 }

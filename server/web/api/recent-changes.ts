@@ -1,0 +1,67 @@
+/** What changed lately, as one node heard it: for those whose page was loaded before they began to listen. */
+
+import type { Change } from '../../database/changes.ts';
+
+export interface Remembered {
+  /** For how long, in milliseconds, and the most changes. */
+  readonly millis: number;
+  readonly records: number;
+}
+
+/** By how much clocks of nodes may differ, in milliseconds. */
+const skew = 1_000;
+
+/** Changes of the last while, each with when it was heard, as Unix time in milliseconds. */
+export class RecentChanges {
+  readonly #most: Remembered;
+  /** In the order in which they were heard; those before `#first` are forgotten. */
+  #heard: { readonly at: number; readonly change: Change }[] = [];
+  #first = 0;
+  /** Everything since then is remembered, but for what is too long ago. */
+  #from = Date.now();
+
+  constructor(most: Remembered) {
+    this.#most = most;
+  }
+
+  add(change: Change): void {
+    this.#heard.push({ at: Date.now(), change });
+    this.#drop();
+  }
+
+  /** Says that changes may have been missed until now. */
+  forget(): void {
+    this.#heard = [];
+    this.#first = 0;
+    this.#from = Date.now();
+  }
+
+  #drop(): void {
+    const oldest = Date.now() - this.#most.millis;
+    this.#from = Math.max(this.#from, oldest);
+    for (let first = this.#heard[this.#first]; first !== undefined; first = this.#heard[this.#first]) {
+      const isTooMany = this.#heard.length - this.#first > this.#most.records;
+      if (first.at >= oldest && !isTooMany) break;
+      if (isTooMany) this.#from = Math.max(this.#from, first.at);
+      this.#first += 1;
+    }
+    if (this.#first <= this.#heard.length / 2) return;
+    this.#heard = this.#heard.slice(this.#first);
+    this.#first = 0;
+  }
+
+  /** Whether everything since then is remembered. */
+  reaches(since: number): boolean {
+    this.#drop();
+    return since - skew >= this.#from;
+  }
+
+  /** What was heard since then, and a moment before. */
+  *since(time: number): Generator<Change> {
+    for (let at = this.#heard.length - 1; at >= this.#first; at -= 1) {
+      const { at: heardAt, change } = this.#heard[at]!;
+      if (heardAt < time - skew) return;
+      yield change;
+    }
+  }
+}
