@@ -125,7 +125,9 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
       ...(body === undefined ? {} : { body }),
     });
     const text = await answer.text();
-    if (answer.status >= 500 || text.includes('internal_error')) {
+    // One person may ask for two reports at once: that a third is refused is no failure.
+    const isRefused = answer.status === 503 && text.includes('"message":"Other reports are being written.');
+    if ((answer.status >= 500 && !isRefused) || text.includes('internal_error')) {
       const failure = `${answer.status} ${method} ${target.slice(0, 300)} ${String(body).slice(0, 600)} → ${text.slice(0, 300)}`;
       failures.push(failure);
       if (count > usual) process.stdout.write(`${failure}\n`);
