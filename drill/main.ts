@@ -52,6 +52,9 @@ async function held(name: string, drill: Drill): Promise<boolean> {
   const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-drill-'));
   try {
     return await drill.run(directory, (line) => say(`  ${line}`));
+  } catch (error) {
+    say(`  ${error instanceof Error ? error.stack : String(error)}`);
+    return false;
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

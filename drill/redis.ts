@@ -2,6 +2,7 @@
 
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Service } from '../bench/processes.ts';
 import { table } from '../bench/table.ts';
 import type { Drill } from './drill.ts';
 import { needed, noProxy, proxies, startStack } from './stack.ts';
@@ -30,18 +31,18 @@ export const redis: Drill = {
       await stack.redis.stop();
       await pause(5_000);
       await stack.redis.start();
-      await pause(6_000);
+      const saidOf = (node: Service, word: string) =>
+        node
+          .output()
+          .split('\n')
+          .filter((line) => line.includes(word)).length;
+      const saidAll = () => stack.nodes.map((node) => Object.values(words).map((word) => saidOf(node, word)));
+      // A node finds it within two seconds, asks it again when it needs to, and waits two more before it says so.
+      for (const giveUp = Date.now() + 30_000; saidAll().flat().includes(0) && Date.now() < giveUp;) await pause(200);
+      await pause(3_000);
       await writing.stop();
       const { failed, acknowledged, lost, duplicated } = await tally(writing, stack.owner);
-      const said = stack.nodes.map((node) =>
-        Object.values(words).map(
-          (word) =>
-            node
-              .output()
-              .split('\n')
-              .filter((line) => line.includes(word)).length,
-        ),
-      );
+      const said = saidAll();
       const figures = [failed.length, acknowledged, lost, duplicated].map(String);
       const heads = ['failed', 'acknowledged', 'lost', 'duplicated', 'failures'];
       for (const line of table(heads, [[...figures, outcomes(failed)]]).split('\n')) say(line);
