@@ -22,7 +22,8 @@ export async function noteCalls(notes: string, file: string, owner: pg.ClientCon
       await client.query('select pg_sleep(0.02)');
     }
     const functions = await client.query<{ name: string }>(
-      `select distinct funcname as name from pg_stat_user_functions where calls > 0 and schemaname = 'app'`,
+      `select distinct case schemaname when 'app' then '' else schemaname || '.' end || funcname as name
+       from pg_stat_user_functions where calls > 0 and schemaname in ('app', 'vault')`,
     );
     const tables = await client.query<{ name: string }>(
       `select relname as name from pg_stat_user_tables where n_tup_ins + n_tup_upd + n_tup_del > 0`,

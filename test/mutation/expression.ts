@@ -117,8 +117,9 @@ function chainStart(all: readonly Token[], index: number): number | null {
     // Not the first of its chain, or within a CASE, where what stands before is told apart by hand.
     if (word === 'and' || word === 'or' || word === 'end' || word === 'then' || word === 'else') return null;
     if (begins.has(word) && token.text !== '(' && word !== 'not') return at + 1;
-    if (word === ':=' || word === 'return' || word === 'select' || word === ';' || word === '=' || word === ',')
-      return null;
+    if (['return', 'select', 'set', ';', ','].includes(word)) return null;
+    // `x := a and b`, `x => a and b`: what is given, and no condition of its own.
+    if (word === '=' && (all[at - 1]?.text === ':' || all[at + 1]?.text === '>')) return null;
   }
   return 0;
 }
@@ -167,7 +168,7 @@ export function withoutBranches(sql: string): Variant[] {
 
 /** Each `perform` of another function left out, but for those that refuse or write the audit trail. */
 export function withoutCalls(sql: string): Variant[] {
-  return [...sql.matchAll(/perform (app\.\w+)\([^;]*;/g)]
+  return [...sql.matchAll(/perform ((?:app|vault)\.\w+)\([^;]*;/g)]
     .filter(([, name = '']) => !/app\.(refuse|audit|audit_family|record)$/.test(name))
     .map(({ 0: call, index }) => ({
       what: `without "${short(call)}"`,

@@ -104,6 +104,7 @@ function policyMutants(policy: Policy, tables: readonly string[]): Mutant[] {
 }
 
 interface Routine {
+  /** With its schema, unless that is `app`. */
   name: string;
   definition: string;
   /** Empty where the body is in standard SQL, which is then part of the definition alone. */
@@ -117,28 +118,40 @@ interface Routine {
 
 async function routines(client: pg.ClientBase): Promise<Routine[]> {
   const { rows } = await client.query<Routine>(
-    `select p.proname as name, pg_get_functiondef(p.oid) as definition, p.prosrc as source, l.lanname as language,
+    `select case p.pronamespace when 'app'::regnamespace then '' else p.pronamespace::regnamespace || '.' end || p.proname as name,
+       pg_get_functiondef(p.oid) as definition, p.prosrc as source, l.lanname as language,
        pg_get_function_result(p.oid) as returns, p.prosecdef as definer,
        has_function_privilege('dealkeep_server', p.oid, 'execute') as granted, p.oid::regprocedure::text as signature
      from pg_proc p join pg_language l on l.oid = p.prolang
-     where p.pronamespace = 'app'::regnamespace and p.proname <> all ($1) and p.proname <> 'now' order by 1, p.oid::regprocedure::text`,
+     where p.pronamespace in ('app'::regnamespace, 'vault'::regnamespace) and p.prokind = 'f'
+       and p.proname <> all ($1) and p.proname <> 'now'
+     order by 1, p.oid::regprocedure::text`,
     [helpers],
   );
   return rows;
 }
 
-const called = (text: string): string[] => [...text.matchAll(/\bapp\.(\w+)\(/g)].map(([, name = '']) => name);
+const called = (text: string): string[] =>
+  [...text.matchAll(/\b(?:app\.|(vault\.))(\w+)\(/g)].map(([, schema = '', name = '']) => schema + name);
 
-/** The functions that are reached from these, these included. */
-function closure(from: Iterable<string>, all: readonly Routine[]): Set<string> {
-  const reached = new Set<string>();
-  const waiting = [...from];
-  for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
-    if (reached.has(name)) continue;
-    reached.add(name);
-    for (const { definition: text } of all.filter((routine) => routine.name === name)) waiting.push(...called(text));
-  }
-  return reached;
+/** Tells the functions that are reached from those that a text calls, these included. */
+function reaching(all: readonly Routine[]): (text: string) => ReadonlySet<string> {
+  const calls = new Map<string, string[]>();
+  for (const { name, definition: text } of all) calls.set(name, [...(calls.get(name) ?? []), ...called(text)]);
+  const known = new Map<string, ReadonlySet<string>>();
+  return (text) => {
+    const before = known.get(text);
+    if (before !== undefined) return before;
+    const reached = new Set<string>();
+    const waiting = called(text);
+    for (let name = waiting.pop(); name !== undefined; name = waiting.pop()) {
+      if (reached.has(name)) continue;
+      reached.add(name);
+      waiting.push(...(calls.get(name) ?? []));
+    }
+    known.set(text, reached);
+    return reached;
+  };
 }
 
 /** A body that answers with everything, for a function that answers which ids, or whether. */
@@ -295,12 +308,10 @@ function grantMutants({ schema, table, rights, missing }: Table): Mutant[] {
 export async function mutantsOf(client: pg.ClientBase): Promise<Mutant[]> {
   const [of, all, everyTable] = [await policies(client), await routines(client), await everyTableOf(client)];
   const texts = of.map((policy) => [policy.table, `${policy.using ?? ''} ${policy.check ?? ''}`] as const);
-  const behindPolicies = closure(
-    texts.flatMap(([, text]) => called(text)),
-    all,
-  );
+  const reachedFrom = reaching(all);
+  const behindPolicies = new Set(texts.flatMap(([, text]) => [...reachedFrom(text)]));
   const showsOn = (name: string) => [
-    ...new Set(texts.filter(([, text]) => closure(called(text), all).has(name)).map(([table]) => table)),
+    ...new Set(texts.filter(([, text]) => reachedFrom(text).has(name)).map(([table]) => table)),
   ];
   const kindOf = ({ name, returns }: Routine): Kind =>
     returns === 'trigger'
@@ -308,19 +319,18 @@ export async function mutantsOf(client: pg.ClientBase): Promise<Mutant[]> {
       : behindPolicies.has(name)
         ? 'functions behind policies'
         : 'other functions';
+  const whole = texts.map(
+    ([table, text]) =>
+      [
+        table,
+        [text, ...all.filter(({ name }) => reachedFrom(text).has(name)).map((r) => r.definition)].join('\n'),
+      ] as const,
+  );
   // The tables whose policies look at this one, however far around.
-  const lookingAt = (table: string) => [
-    table,
-    ...new Set(
-      texts
-        .filter(([, text]) =>
-          [text, ...all.filter(({ name }) => closure(called(text), all).has(name)).map((r) => r.definition)].some(
-            (part) => new RegExp(`\\b${table}\\b`).test(part),
-          ),
-        )
-        .map(([other]) => other),
-    ),
-  ];
+  const lookingAt = (table: string) => {
+    const word = new RegExp(`\\b${table}\\b`);
+    return [table, ...new Set(whole.filter(([, text]) => word.test(text)).map(([other]) => other))];
+  };
   const found = [
     ...of.flatMap((policy) => policyMutants(policy, lookingAt(policy.table))),
     ...all.flatMap((routine) => routineMutants(routine, kindOf(routine), showsOn(routine.name))),
@@ -358,7 +368,7 @@ export async function fingerprint(client: pg.ClientBase): Promise<string> {
       select format('%s %s %s %s %s %s', polrelid::regclass, polname, polcmd, polpermissive, pg_get_expr(polqual, polrelid),
         pg_get_expr(polwithcheck, polrelid)) as line from pg_policy
       union all select pg_get_functiondef(oid) || has_function_privilege('dealkeep_server', oid, 'execute')::text
-        from pg_proc where pronamespace = 'app'::regnamespace
+        from pg_proc where pronamespace in ('app'::regnamespace, 'vault'::regnamespace) and prokind = 'f'
       union all select pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
       union all select format('%s %s %s', conrelid::regclass, conname, pg_get_constraintdef(oid)) from pg_constraint
       union all select pg_get_indexdef(indexrelid) from pg_index where indrelid > 16384

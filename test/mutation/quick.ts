@@ -59,14 +59,15 @@ function* inOrder(mutant: Mutant): Generator<Check> {
   if (ownersFirst) yield* catalogueChecks;
   const triggersFirst = mutant.kind === 'functions of triggers';
   if (triggersFirst) yield* triggerChecks;
+  // What no policy stands on finds, tells and lets in by itself.
+  const tellsFirst = mutant.kind === 'other functions';
+  const tellingChecks = [...enteringChecks, ...listChecks, ...keysAskedChecks, ...keyChecks];
+  if (tellsFirst) yield* tellingChecks;
   yield* cellChecks;
   if (!ownersFirst) yield* catalogueChecks;
-  yield* listChecks;
-  yield* enteringChecks;
+  if (!tellsFirst) yield* tellingChecks;
   yield* notifiedChecks;
   yield* narrowingChecks;
-  yield* keyChecks;
-  yield* keysAskedChecks;
   yield* particulars;
   yield* circumventions;
   if (!triggersFirst) yield* triggerChecks;
