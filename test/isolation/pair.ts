@@ -141,6 +141,8 @@ async function openWorld(world: World): Promise<TestService> {
     config: {
       features: { findings: true, financing: true },
       smtpUrl: 'smtp://127.0.0.1:9',
+      // What is asked at once waits for one connection, which plans each statement for all.
+      poolSize: 1,
       rateLimits: Object.fromEntries(
         Object.keys(readConfig({}).rateLimits).map((kind) => [kind, 1_000_000]),
       ) as unknown as Config['rateLimits'],
