@@ -3,14 +3,14 @@ import { readFile, stat } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { newKey } from '../../drill/writers.ts';
 import { runningOwner } from '../../server/database/embedded.ts';
 import { isAlive } from '../../server/database/processes.ts';
 import { cleanUp, dealkeep, migratedDataDir, newDataDir, run, type Addresses, type Program } from './program.ts';
 
 // Each test starts the program several times, on a machine that may be busy.
-vi.setConfig({ testTimeout: 120_000 });
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 afterAll(cleanUp);
 
 /** A running service with one brokerage, an admin, and an API key of it. */
@@ -138,23 +138,30 @@ test('killing bin/dealkeep.js stops the server behind it, and a start right afte
   expect((await next.ended).code).toBe(0);
 });
 
-test('a second start on the same DATA_DIR says so and fails; the first goes on', async () => {
-  const dataDir = await migratedDataDir();
-  const first = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
-  const { url } = await first.ready;
-  const second = await run(['serve'], { DATA_DIR: dataDir });
-  expect(second.code).toBe(1);
-  expect(second.stderr).toMatch(`Dealkeep is already running on ${dataDir} (process ${await first.serverPid()}).`);
-  expect((await fetch(`${url}readyz`)).status).toBe(200);
-});
+describe('beside one that runs', () => {
+  let firstDir: string;
+  let first: Program;
+  let url: string;
+  beforeAll(async () => {
+    firstDir = await migratedDataDir();
+    first = dealkeep(['serve', '--json'], { DATA_DIR: firstDir });
+    ({ url } = await first.ready);
+  });
 
-test('a taken port is named, and PostgreSQL does not stay behind', async () => {
-  const first = dealkeep(['serve', '--json'], { DATA_DIR: await migratedDataDir() });
-  const { port } = new URL((await first.ready).url);
-  const dataDir = await migratedDataDir();
-  const second = await run(['serve'], { DATA_DIR: dataDir, PORT: port });
-  expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`Port ${port} on 127.0.0.1 is taken`) });
-  await expect(postmaster(dataDir)).rejects.toThrow('ENOENT');
+  test('a second start on the same DATA_DIR says so and fails; the first goes on', async () => {
+    const second = await run(['serve'], { DATA_DIR: firstDir });
+    expect(second.code).toBe(1);
+    expect(second.stderr).toMatch(`Dealkeep is already running on ${firstDir} (process ${await first.serverPid()}).`);
+    expect((await fetch(`${url}readyz`)).status).toBe(200);
+  });
+
+  test('a taken port is named, and PostgreSQL does not stay behind', async () => {
+    const { port } = new URL(url);
+    const dataDir = await migratedDataDir();
+    const second = await run(['serve'], { DATA_DIR: dataDir, PORT: port });
+    expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining(`Port ${port} on 127.0.0.1 is taken`) });
+    await expect(postmaster(dataDir)).rejects.toThrow('ENOENT');
+  });
 });
 
 test('SIGTERM finishes the request in flight, takes no new connection, and ends with 0', async () => {
