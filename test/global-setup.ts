@@ -11,12 +11,13 @@ declare module 'vitest' {
   interface ProvidedContext extends Templates {}
 }
 
-function provide(project: TestProject, { owner, server, directory, templates, demo }: Templates): void {
+function provide(project: TestProject, { owner, server, directory, templates, demo, scene }: Templates): void {
   project.provide('owner', owner);
   project.provide('server', server);
   project.provide('directory', directory);
   project.provide('templates', templates);
   project.provide('demo', demo);
+  project.provide('scene', scene);
 }
 
 export default async function setUp(project: TestProject): Promise<(() => Promise<void>) | undefined> {

@@ -20,10 +20,13 @@ import type { Mail } from '../server/mail/transport.ts';
 import type { Storage } from '../server/storage/storage.ts';
 import type { Tracing } from '../server/tracing.ts';
 import { noteCalls } from './mutation/called.ts';
+import type { Scene } from './policies/scene.ts';
 
 export interface ServiceOptions {
   /** Start from the demo brokerages instead of from nothing. */
   readonly demo?: boolean;
+  /** Start from the scene of docs/visibility.md, whose ids {@link TestService.scene} gives. */
+  readonly scene?: boolean;
   readonly config?: Partial<Config>;
   /** What makes traces of the node; closed with it. */
   readonly tracing?: Tracing;
@@ -60,6 +63,8 @@ export interface TestService extends TestNode {
   readonly clock: TestClock;
   /** What demo.json would hold; only a service with demo data has it. */
   readonly demo: Demo & { readonly rest_url: string; readonly mcp_url: string };
+  /** The ids of the scene; only a service that was opened with it has it. */
+  readonly scene: Scene;
   /** Lines of the log so far, as JSON text. */
   readonly log: readonly string[];
   /** The mails that {@link TestService.deliver} has delivered so far. */
@@ -136,13 +141,14 @@ async function dropDatabase(owner: pg.ClientConfig, name: string): Promise<void>
 /** Opens a service; call in beforeAll, and `close` it in afterAll. */
 export async function openService({
   demo = false,
+  scene = false,
   config: changes = {},
   nodes: count = 1,
   tracing,
   waitMillis = 30_000,
 }: ServiceOptions = {}): Promise<TestService> {
   const templates = inject('templates');
-  const template = demo ? templates.demo : templates.plain;
+  const template = demo ? templates.demo : scene ? templates.scene : templates.plain;
   const name = await createDatabase(inject('owner'), template);
   const owner: pg.ClientConfig = { ...inject('owner'), database: name };
   const server: pg.ClientConfig = { ...inject('server'), database: name };
@@ -208,6 +214,10 @@ export async function openService({
     get demo() {
       if (!demo) throw new Error('This service has no demo data: open it with { demo: true }.');
       return { ...inject('demo'), rest_url: `${first.origin}/api/v1`, mcp_url: first.origin };
+    },
+    get scene() {
+      if (!scene) throw new Error('This service has no scene: open it with { scene: true }.');
+      return inject('scene');
     },
     log: lines,
     mails,

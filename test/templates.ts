@@ -1,4 +1,4 @@
-/** A PostgreSQL with databases to copy: a migrated one, and one with the demo brokerages. */
+/** A PostgreSQL with databases to copy: a migrated one, one with the demo brokerages, and one with the scene of docs/visibility.md. */
 
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
@@ -8,6 +8,7 @@ import { loadDemo, type Demo } from '../database/demo/load.ts';
 import { startEmbedded } from '../server/database/embedded.ts';
 import { migrate } from '../server/database/migrate.ts';
 import { clearAbandoned, prefix } from './abandoned.ts';
+import { setScene, type Scene } from './policies/scene.ts';
 
 export interface ConnectionTo {
   host: string;
@@ -22,8 +23,10 @@ export interface Templates {
   readonly server: ConnectionTo;
   /** For files; gone when the PostgreSQL stops. */
   readonly directory: string;
-  readonly templates: { readonly plain: string; readonly demo: string };
+  readonly templates: { readonly plain: string; readonly demo: string; readonly scene: string };
   readonly demo: Demo;
+  /** The ids of what is in the scene. */
+  readonly scene: Scene;
 }
 
 // Nothing here outlives the run, so nothing has to reach the disk.
@@ -55,12 +58,18 @@ async function asOwner(owner: pg.ClientConfig, text: string): Promise<void> {
   await client.query(text).finally(() => client.end());
 }
 
+async function setSceneIn(owner: pg.ClientConfig): Promise<Scene> {
+  const client = new pg.Client(owner);
+  await client.connect();
+  return setScene(client).finally(() => client.end());
+}
+
 function access({ host, port, user, password }: pg.ClientConfig): ConnectionTo {
   if (!host || !port || !user || typeof password !== 'string') throw new Error('incomplete connection');
   return { host, port, user, password };
 }
 
-/** Starts the PostgreSQL with both templates in it; `settings` go on top of ours. */
+/** Starts the PostgreSQL with the templates in it; `settings` go on top of ours. */
 export async function openTemplates(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<Templates & { close(): Promise<void> }> {
@@ -78,12 +87,15 @@ export async function openTemplates(
     await asOwner(plain, movableClock);
     await asOwner(postgres.owner, 'create database demo template plain');
     const demo = await loadDemo({ ...postgres.owner, database: 'demo' });
+    await asOwner(postgres.owner, 'create database scene template plain');
+    const scene = await setSceneIn({ ...postgres.owner, database: 'scene' });
     return {
       owner: access(postgres.owner),
       server: access(postgres.server),
       directory,
-      templates: { plain: 'plain', demo: 'demo' },
+      templates: { plain: 'plain', demo: 'demo', scene: 'scene' },
       demo,
+      scene,
       close,
     };
   } catch (error) {

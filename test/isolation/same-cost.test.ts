@@ -11,7 +11,7 @@ import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { withinDeal } from '../../server/domain/visibility/within.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
-import { connect, setScene, type Scene } from '../policies/scene.ts';
+import { connect, type Scene } from '../policies/scene.ts';
 import { addToken } from '../tools/scene.ts';
 import { signInAs } from '../web/person.ts';
 
@@ -23,9 +23,9 @@ let server: pg.Client;
 let sent: Statement<unknown>[][] = [];
 
 beforeAll(async () => {
-  service = await openService({ config: { features: { findings: true, financing: true } } });
+  service = await openService({ scene: true, config: { features: { findings: true, financing: true } } });
   owner = await connect(service.connections.owner);
-  scene = await setScene(owner);
+  scene = service.scene;
   server = await connect(service.connections.server);
   const { database } = service.services;
   const { together } = database;

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Statement } from '../../server/database/statement.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
-import { connect, setScene, type Scene } from '../policies/scene.ts';
+import { connect, type Scene } from '../policies/scene.ts';
 import { addToken } from '../tools/scene.ts';
 import { signInAs } from '../web/person.ts';
 
@@ -21,10 +21,8 @@ let server: pg.Client;
 let sent: Statement<unknown>[][] = [];
 
 beforeAll(async () => {
-  service = await openService({ config: { features: { findings: true, financing: true } } });
-  const owner = await connect(service.connections.owner);
-  scene = await setScene(owner);
-  await owner.end();
+  service = await openService({ scene: true, config: { features: { findings: true, financing: true } } });
+  scene = service.scene;
   server = await connect(service.connections.server);
   const { database } = service.services;
   const { together } = database;

@@ -86,12 +86,12 @@ const cellsOf = ({ tables }: Mutant): Expectation[] => page.records.filter(({ ta
 
 const firstLine = (error: unknown): string => (error instanceof Error ? error.message.split('\n')[0]! : String(error));
 
-/** Makes the database from the plain template, and holds it to every check before anything is broken. */
-export async function openQuickChecks({ owner, server }: Templates): Promise<QuickChecks> {
+/** Makes the database from the template with the scene, and holds it to every check before anything is broken. */
+export async function openQuickChecks({ owner, server, scene }: Templates): Promise<QuickChecks> {
   const administration = await connect({ ...owner, database: 'dealkeep' });
-  await administration.query('create database staged template plain');
+  await administration.query('create database staged template scene');
   const preparing = await connect({ ...owner, database: 'staged' });
-  const prepared = await prepareStage(preparing);
+  const prepared = await prepareStage(preparing, scene);
   const whole = await fingerprint(preparing);
   await preparing.end();
 

@@ -3,7 +3,7 @@
 import pg from 'pg';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { setParticulars } from './particulars-scene.ts';
-import { connect, setScene, type Stage } from './scene.ts';
+import { connect, type Scene, type Stage } from './scene.ts';
 
 export interface Connections {
   readonly owner: pg.ClientConfig;
@@ -106,9 +106,8 @@ const helpers = `
     app.enter_within(uuid, uuid), app.enter_as_key(uuid, uuid, text[], uuid),
     app.token_of(uuid), app.attempts(text[]), app.as_owner(text, uuid) to dealkeep_server`;
 
-/** Puts the scene and what the checks need into an empty, migrated database; the ids of what is in it. */
-export async function prepareStage(owner: pg.ClientBase): Promise<Pick<Stage, 'scene' | 'particulars'>> {
-  const scene = await setScene(owner);
+/** Puts what the checks need into a database with the scene; the ids of what is in it. */
+export async function prepareStage(owner: pg.ClientBase, scene: Scene): Promise<Pick<Stage, 'scene' | 'particulars'>> {
   const particulars = await setParticulars(owner, scene);
   await owner.query(helpers);
   return { scene, particulars };
@@ -123,9 +122,9 @@ export async function enterStage(
 }
 
 /** Prepares the database and connects to it. */
-export async function openStage(connections: Connections): Promise<Stage> {
+export async function openStage(connections: Connections, scene: Scene): Promise<Stage> {
   const owner = await connect(connections.owner);
-  const prepared = await prepareStage(owner);
+  const prepared = await prepareStage(owner, scene);
   return { owner, server: await connect(connections.server), ...prepared };
 }
 

@@ -10,8 +10,8 @@ export function useStage(): () => Stage {
   let service: TestService;
   let stage: Stage;
   beforeAll(async () => {
-    service = await openService();
-    stage = await openStage(service.connections);
+    service = await openService({ scene: true });
+    stage = await openStage(service.connections, service.scene);
   });
   afterAll(async () => {
     if (stage) await leaveStage(stage);

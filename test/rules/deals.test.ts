@@ -3,7 +3,7 @@
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
-import { connect, setScene, type Scene } from '../policies/scene.ts';
+import { connect, type Scene } from '../policies/scene.ts';
 
 const day = 86_400_000;
 let service: TestService;
@@ -13,10 +13,10 @@ let owner: pg.Client;
 let connections: pg.Pool;
 
 beforeAll(async () => {
-  service = await openService();
+  service = await openService({ scene: true });
   owner = await connect(service.connections.owner);
   connections = new pg.Pool(service.connections.server);
-  scene = await setScene(owner);
+  scene = service.scene;
   await owner.query(`
     create function app.enter_as(user_id uuid) returns void
     language sql volatile security definer set search_path = '' as $$ select app.enter(user_id, null, null, null, null) $$;

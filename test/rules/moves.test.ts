@@ -4,16 +4,16 @@ import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { withoutTriggers } from '../triggers.ts';
-import { connect, setScene, type Scene } from '../policies/scene.ts';
+import { connect, type Scene } from '../policies/scene.ts';
 
 let service: TestService;
 let scene: Scene;
 let owner: pg.Client;
 
 beforeAll(async () => {
-  service = await openService();
+  service = await openService({ scene: true });
   owner = await connect(service.connections.owner);
-  scene = await setScene(owner);
+  scene = service.scene;
 });
 afterAll(async () => {
   await owner?.end();

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRedis } from '../../server/redis.ts';
 import { openService, type TestService } from '../harness.ts';
-import { connect, setScene, type Scene } from '../policies/scene.ts';
+import type { Scene } from '../policies/scene.ts';
 import { openTestRedis, withoutRedis, type TestRedis } from '../redis.ts';
 import { signInAs } from '../web/person.ts';
 
@@ -13,10 +13,12 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
   let scene: Scene;
   beforeAll(async () => {
     redis = await openTestRedis();
-    service = await openService({ nodes: 2, config: { redisUrl: redis.url, streamHeartbeatSeconds: 60 } });
-    const owner = await connect(service.connections.owner);
-    scene = await setScene(owner);
-    await owner.end();
+    service = await openService({
+      scene: true,
+      nodes: 2,
+      config: { redisUrl: redis.url, streamHeartbeatSeconds: 60 },
+    });
+    scene = service.scene;
   });
   afterAll(async () => {
     await service?.close();

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
-import { connect, setScene, type Scene } from '../policies/scene.ts';
+import type { Scene } from '../policies/scene.ts';
 import { signInAs, type Answer, type SignedIn } from './person.ts';
 
 const nowhere = '01900000-0000-7000-8000-000000000000';
@@ -14,10 +14,8 @@ const people: Record<string, SignedIn> = {};
 const as = (name: string): SignedIn => people[name]!;
 
 beforeAll(async () => {
-  service = await openService();
-  const owner = await connect(service.connections.owner);
-  scene = await setScene(owner);
-  await owner.end();
+  service = await openService({ scene: true });
+  scene = service.scene;
   const members = ['admin', 'broker', 'colleague'];
   for (const name of [...members, 'seller', 'exclusive buyer', "broker's advisor", 'viewer', 'invited', 'outsider'])
     people[name] = await signInAs(service, scene.people[name]!);

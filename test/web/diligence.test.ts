@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
-import { connect, setScene, type Scene } from '../policies/scene.ts';
+import type { Scene } from '../policies/scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
 let service: TestService;
@@ -11,10 +11,8 @@ const people: Record<string, SignedIn> = {};
 const as = (name: string): SignedIn => people[name]!;
 
 beforeAll(async () => {
-  service = await openService({ config: { features: { findings: true, financing: true } } });
-  const owner = await connect(service.connections.owner);
-  scene = await setScene(owner);
-  await owner.end();
+  service = await openService({ scene: true, config: { features: { findings: true, financing: true } } });
+  scene = service.scene;
   for (const name of ['broker', 'seller', 'exclusive buyer', 'other buyer', 'new buyer', 'viewer', 'outsider'])
     people[name] = await signInAs(service, scene.people[name]!);
 });
@@ -128,11 +126,9 @@ describe('financing', () => {
 });
 
 test('with the features off there is nothing there', async () => {
-  const plain = await openService();
+  const plain = await openService({ scene: true });
   try {
-    const owner = await connect(plain.connections.owner);
-    const there = await setScene(owner);
-    await owner.end();
+    const there = plain.scene;
     const broker = await signInAs(plain, there.people['broker']!);
     for (const path of [`/deals/${there.deal}/findings`, `/deals/${there.deal}/financing`])
       expect((await broker.ask(path)).status).toBe(404);

@@ -10,17 +10,15 @@ import type { SessionCaller } from '../../server/domain/accounts/sessions.ts';
 import { OpenStreams } from '../../server/web/api/open-streams.ts';
 import { keyOf, Presented } from '../../server/web/api/presented.ts';
 import { openService, type TestService } from '../harness.ts';
-import { connect, setScene, type Scene } from '../policies/scene.ts';
+import { connect, type Scene } from '../policies/scene.ts';
 import { signInAs } from './person.ts';
 
 let service: TestService;
 let scene: Scene;
 
 beforeAll(async () => {
-  service = await openService({ nodes: 2, config: { streamHeartbeatSeconds: 60 } });
-  const owner = await connect(service.connections.owner);
-  scene = await setScene(owner);
-  await owner.end();
+  service = await openService({ scene: true, nodes: 2, config: { streamHeartbeatSeconds: 60 } });
+  scene = service.scene;
 });
 afterAll(() => service?.close());
 

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
-import { connect, setScene, type Scene } from '../policies/scene.ts';
+import type { Scene } from '../policies/scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
 let service: TestService;
@@ -10,10 +10,8 @@ let scene: Scene;
 const people: Record<string, SignedIn> = {};
 
 beforeAll(async () => {
-  service = await openService();
-  const owner = await connect(service.connections.owner);
-  scene = await setScene(owner);
-  await owner.end();
+  service = await openService({ scene: true });
+  scene = service.scene;
   for (const name of ['broker', 'seller', 'exclusive buyer', 'other buyer', 'new buyer', 'viewer', 'outsider'])
     people[name] = await signInAs(service, scene.people[name]!);
 });

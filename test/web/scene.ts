@@ -1,7 +1,7 @@
 /** The scene of docs/visibility.md behind a listening service, and its people as they sign in to the web application. */
 
 import { openService, type ServiceOptions, type TestService } from '../harness.ts';
-import { connect, setScene, type Scene } from '../policies/scene.ts';
+import type { Scene } from '../policies/scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
 export interface WebScene {
@@ -14,9 +14,8 @@ export interface WebScene {
 
 /** Opens a service with the scene in it; call in beforeAll, and `close` it in afterAll. */
 export async function openScene(options: ServiceOptions = {}): Promise<WebScene> {
-  const service = await openService(options);
-  const owner = await connect(service.connections.owner);
-  const scene = await setScene(owner).finally(() => owner.end());
+  const service = await openService({ ...options, scene: true });
+  const { scene } = service;
   const sessions = new Map<string, Promise<SignedIn>>();
   return {
     service,

@@ -5,7 +5,7 @@ import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { aJpeg, aPng, aWebp, pngChunk } from '../pictures.ts';
-import { connect, setScene, type Scene } from '../policies/scene.ts';
+import type { Scene } from '../policies/scene.ts';
 import { addToken, caller } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
@@ -21,10 +21,8 @@ const day = 86_400_000;
 const inDays = (days: number) => new Date(Date.now() + days * day).toISOString();
 
 beforeAll(async () => {
-  service = await openService({ config: { features: { findings: true, financing: false } } });
-  const owner = await connect(service.connections.owner);
-  scene = await setScene(owner);
-  await owner.end();
+  service = await openService({ scene: true, config: { features: { findings: true, financing: false } } });
+  scene = service.scene;
   for (const name of ['admin', 'broker', 'colleague', ...outside])
     people[name] = await signInAs(service, scene.people[name]!);
   const [elsewhere] = await service.sql<{ id: string }>(`select id from brokerages where slug = 'elsewhere'`);
