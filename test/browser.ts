@@ -146,16 +146,15 @@ async function drawLittle(page: Page): Promise<void> {
 export async function openDesk(browser: Browser, origin: string, options: DeskOptions = {}): Promise<Desk> {
   const { cookie, alone = false, viewport = { width: 1280, height: 900 }, ...rest } = options;
   // Nothing that is clicked is waited for until it stands still.
-  const kept = { colorScheme: 'light', reducedMotion: 'reduce', ...rest } as const;
+  const { colorScheme = 'light', reducedMotion = 'reduce', ...kept } = rest;
   const key = JSON.stringify(kept);
   const { open, closed } = pagesIn(browser);
   const place = alone ? -1 : closed.findLastIndex((one) => one.key === key);
   const used = place === -1 ? undefined : closed.splice(place, 1)[0]!.page;
-  const page = used ?? (await (await browser.newContext({ viewport, ...kept })).newPage());
+  const page = used ?? (await (await browser.newContext({ viewport, colorScheme, reducedMotion, ...kept })).newPage());
   const context = page.context();
   if (!used) await drawLittle(page);
   if (used) {
-    const { colorScheme, reducedMotion } = kept;
     if (viewport) await page.setViewportSize(viewport);
     await page.emulateMedia({ media: null, colorScheme, reducedMotion });
   }

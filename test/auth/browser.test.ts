@@ -1,9 +1,9 @@
 /** Signing in with passkeys at the application's pages, and these pages as such, in a real browser. */
 
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
-import { expectAccessible, loaded, openBrowser } from '../browser.ts';
+import { expectAccessible, openBrowser, openDesk } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addBrokerage } from '../oauth/scene.ts';
 import { addDevice, openDoor, type Door } from '../passkeys.ts';
@@ -30,15 +30,15 @@ afterAll(async () => {
   await service?.close();
 });
 
-async function inContext(
-  options: Parameters<Browser['newContext']>[0],
-  work: (page: Page, context: BrowserContext) => Promise<void>,
-): Promise<void> {
-  const context = await browser.newContext({ baseURL: origin, ...options });
+/** At a browser with a device that holds passkeys, which is taken from it afterwards. */
+async function withDevice(work: (page: Page, device: Awaited<ReturnType<typeof addDevice>>) => Promise<void>) {
+  const { page, close } = await openDesk(browser, origin);
+  const device = await addDevice(page.context(), page);
   try {
-    await work(await context.newPage(), context);
+    await work(page, device);
   } finally {
-    await context.close();
+    await device.devtools.send('WebAuthn.disable');
+    await close();
   }
 }
 
@@ -53,7 +53,7 @@ const isAtSecurity = (page: Page) => page.getByRole('heading', { name: 'Security
 
 /** Signs in at the page, and adds a passkey of this device. */
 async function signInAndAddPasskey(page: Page, account: { email: string; password: string }): Promise<void> {
-  await page.goto('/sign-in?return_to=/settings/security');
+  await page.goto(`${origin}/sign-in?return_to=/settings/security`);
   await signIn(page, account);
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add a passkey' });
@@ -64,8 +64,8 @@ async function signInAndAddPasskey(page: Page, account: { email: string; passwor
 
 it('a passkey signs in by itself, stands in for the code, and proves a recent sign-in', slow, async () => {
   const account = await openAccount(service);
-  await inContext({}, async (page, context) => {
-    const { devtools, authenticatorId } = await addDevice(context, page);
+  await withDevice(async (page, { devtools, authenticatorId }) => {
+    const context = page.context();
     const faults: string[] = [];
     page.on('pageerror', (error) => faults.push(error.message));
     page.on(
@@ -83,7 +83,7 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
     // Signed in with nothing but the passkey, as a new session, and back to where the person was going.
     const before = (await context.cookies()).find(({ name }) => name === 'dealkeep')?.value;
     await context.clearCookies({ name: 'dealkeep' });
-    await page.goto('/sign-in?return_to=/settings/security%3Fx=1');
+    await page.goto(`${origin}/sign-in?return_to=/settings/security%3Fx=1`);
     await usePasskey(page);
     await page.waitForURL((url) => url.pathname + url.search === '/settings/security?x=1');
     await isAtSecurity(page);
@@ -102,7 +102,7 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
       'A'.repeat(32),
     ]);
     await context.clearCookies({ name: 'dealkeep' });
-    await page.goto('/sign-in?return_to=/settings/security');
+    await page.goto(`${origin}/sign-in?return_to=/settings/security`);
     await signIn(page, account);
     await page.getByRole('heading', { name: 'Second step' }).waitFor();
     await usePasskey(page);
@@ -110,7 +110,7 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
 
     // It is what proves a recent sign-in, too, over the page and on a page of its own.
     service.clock.advance(11 * 60_000);
-    await page.goto('/re-authenticate?return_to=/settings/security');
+    await page.goto(`${origin}/re-authenticate?return_to=/settings/security`);
     await usePasskey(page);
     await isAtSecurity(page);
     service.clock.advance(11 * 60_000);
@@ -125,7 +125,7 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
     expect(told[1]).toContain('A passkey was removed from your account.');
 
     await context.clearCookies({ name: 'dealkeep' });
-    await page.goto('/sign-in');
+    await page.goto(`${origin}/sign-in`);
     await usePasskey(page);
     await page.getByText('This passkey is not registered here').waitFor();
     expect(faults).toEqual([]);
@@ -137,12 +137,12 @@ it(
   slow,
   async () => {
     const account = await openAccount(service);
-    await inContext({}, async (page, context) => {
-      const { devtools, authenticatorId } = await addDevice(context, page);
+    await withDevice(async (page, { devtools, authenticatorId }) => {
+      const context = page.context();
       await signInAndAddPasskey(page, account);
       await context.clearCookies({ name: 'dealkeep' });
 
-      await page.goto('/sign-in');
+      await page.goto(`${origin}/sign-in`);
       await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
       await usePasskey(page);
       await page.getByText('No passkey was used').waitFor();
@@ -167,15 +167,14 @@ it(
 
 it('an answer of a passkey is taken once, and for its own challenge', slow, async () => {
   const account = await openAccount(service);
-  await inContext({}, async (page, context) => {
-    await addDevice(context, page);
+  await withDevice(async (page) => {
     await signInAndAddPasskey(page, account);
-    await context.clearCookies({ name: 'dealkeep' });
+    await page.context().clearCookies({ name: 'dealkeep' });
     const sent: string[] = [];
     page.on('request', (request) => {
       if (request.url().endsWith('/api/auth/passkey/sign-in')) sent.push(request.postData() ?? '');
     });
-    await page.goto('/sign-in?return_to=/settings/security');
+    await page.goto(`${origin}/sign-in?return_to=/settings/security`);
     await usePasskey(page);
     await isAtSecurity(page);
     const send = (body: string) =>
@@ -235,37 +234,35 @@ it('the pages have no fault that axe finds, and nothing wider than a phone', slo
     [tokenDigest(invitation), guest?.id, brokerage?.id],
   );
 
-  // bypassCSP lets axe in; what the policy forbids is tested elsewhere.
-  await inContext({ bypassCSP: true, viewport: { width: 390, height: 800 } }, async (page) => {
-    const check = async (path: string) => {
-      await page.goto(path);
-      await loaded(page);
-      await expectAccessible(page);
-      const width = await page.evaluate('document.documentElement.scrollWidth');
-      expect([path, width]).toEqual([path, 390]);
-    };
-    for (const path of [
-      '/sign-in',
-      '/reset',
-      `/reset/new#token=${reset}`,
-      `/accept-invitation#token=${invitation}`,
-      '/accept-invitation#token=none',
-      '/set-up#token=none',
-      '/nowhere',
-    ]) {
-      await check(path);
-    }
-    await page.goto('/sign-in?return_to=/settings/security');
-    await signIn(page, account);
-    await isAtSecurity(page);
-    for (const path of ['/settings/security', '/sign-out', '/re-authenticate', `/confirm-address#token=${reset}`])
-      await check(path);
-    await page.goto('/settings/security');
-    await page.getByRole('button', { name: 'Set up an authenticator' }).click();
-    const picture = page.getByRole('img', { name: 'QR code of the key below' });
-    await picture.waitFor();
-    await expect
-      .poll(() => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth))
-      .toBeGreaterThan(0);
-  });
+  const { page, go, visit, close } = await openDesk(browser, origin, { viewport: { width: 390, height: 800 } });
+  const check = async (path: string, come = visit) => {
+    await come(path);
+    await expectAccessible(page);
+    const width = await page.evaluate('document.documentElement.scrollWidth');
+    expect([path, width]).toEqual([path, 390]);
+  };
+  for (const path of [
+    '/sign-in',
+    '/reset',
+    `/reset/new#token=${reset}`,
+    '/accept-invitation#token=none',
+    '/set-up#token=none',
+    `/accept-invitation#token=${invitation}`,
+  ]) {
+    await check(path);
+  }
+  await check('/nowhere', go);
+  await page.goto(`${origin}/sign-in?return_to=/settings/security`);
+  await signIn(page, account);
+  await isAtSecurity(page);
+  for (const path of ['/settings/security', '/sign-out', '/re-authenticate', `/confirm-address#token=${reset}`])
+    await check(path);
+  await page.goto(`${origin}/settings/security`);
+  await page.getByRole('button', { name: 'Set up an authenticator' }).click();
+  const picture = page.getByRole('img', { name: 'QR code of the key below' });
+  await picture.waitFor();
+  await expect
+    .poll(() => picture.evaluate((image) => (image as unknown as { naturalWidth: number }).naturalWidth))
+    .toBeGreaterThan(0);
+  await close();
 });

@@ -3,16 +3,16 @@
 import { randomBytes } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
-import { openBrowser } from '../browser.ts';
+import { openBrowser, openDesk, type Desk } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, addPerson, authorizeUrl, type Parameters, type Person } from './scene.ts';
 
 let service: TestService;
 let browser: Browser;
-let context: BrowserContext;
+let desk: Desk;
 let page: Page;
 let ada: Person;
 let clientId: string;
@@ -54,11 +54,13 @@ afterAll(async () => {
   await service?.close();
 });
 
-beforeEach(async () => {
-  context = await browser.newContext();
-  page = await context.newPage();
-});
-afterEach(() => context.close());
+/** Goes on in a browser in which nobody was before. */
+async function begin(): Promise<void> {
+  await desk?.close();
+  desk = await openDesk(browser, service.origin);
+  ({ page } = desk);
+}
+beforeEach(begin);
 
 async function signIn(): Promise<void> {
   await page.fill('input[name=email]', ada.email);
@@ -125,13 +127,11 @@ test('20. what comes after signing in stays on our origin', async () => {
     'https://evil.example/',
     '/\t/evil.example',
   ]) {
-    const fresh = await browser.newContext();
-    page = await fresh.newPage();
+    await begin();
     await page.goto(`${service.origin}/sign-in?${new URLSearchParams({ return_to: path })}`);
     await signIn();
     await page.waitForURL((url) => url.pathname !== '/sign-in');
     expect([path, new URL(page.url()).origin]).toEqual([path, service.origin]);
-    await fresh.close();
   }
 });
 
@@ -173,7 +173,7 @@ test('the consent page needs no script and loads nothing from elsewhere', async 
   await signIn();
   await page.getByRole('button', { name: 'Allow' }).waitFor();
   const scriptless = await browser.newContext({ javaScriptEnabled: false });
-  await scriptless.addCookies(await context.cookies());
+  await scriptless.addCookies(await page.context().cookies());
   page = await scriptless.newPage();
   const asked: string[] = [];
   page.on('request', (request) => asked.push(new URL(request.url()).origin));

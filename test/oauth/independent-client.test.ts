@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import * as oauth from 'oauth4webapi';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openBrowser } from '../browser.ts';
+import { openBrowser, openDesk } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addClient, addPerson, type Person } from './scene.ts';
 
@@ -38,14 +38,13 @@ afterAll(async () => {
 
 /** Lets the person decide in their browser; the URL with which it came back to the client. */
 async function decideInBrowser(url: URL, button: 'Allow' | 'Deny', untick = false): Promise<URL> {
-  const context = await browser.newContext();
-  await context.addCookies([{ name: 'dealkeep', value: ada.session, url: service.origin }]);
-  const page = await context.newPage();
+  const cookie = { name: 'dealkeep', value: ada.session };
+  const { page, close } = await openDesk(browser, service.origin, { cookie });
   await page.goto(url.href);
   if (untick) await page.getByRole('checkbox', { name: /mcp:write/ }).uncheck();
   await page.getByRole('button', { name: button }).click();
   await page.waitForURL(`${redirectUri}?**`);
-  await context.close();
+  await close();
   const last = arrived.filter(({ pathname }) => pathname === '/callback').at(-1);
   if (!last) throw new Error('nothing came back');
   return last;

@@ -26,9 +26,9 @@ afterAll(async () => {
 });
 
 /** The documents of the scene's deal, as a caller of the scene has them before them, in a browser of the test's own. */
-async function roomOf(caller: string, { width = 1280, alone = false } = {}): Promise<Page> {
+async function roomOf(caller: string, { width = 1280 } = {}): Promise<Page> {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
-  const desk = await openDesk(browser, web.service.origin, { cookie, alone, viewport: { width, height: 900 } });
+  const desk = await openDesk(browser, web.service.origin, { cookie, viewport: { width, height: 900 } });
   desks.push(desk);
   await desk.go(`/deals/${web.scene.deal}/documents`);
   return desk.page;
@@ -87,7 +87,7 @@ test('several files are dropped at once, each with its progress, and what is ref
 }, 60_000);
 
 test('a large file shows how far it is, goes on while the drawer is closed, and can be stopped', async () => {
-  const page = await roomOf('seller', { alone: true });
+  const page = await roomOf('seller');
   // Slower than any network here, so that there is something to see.
   const devtools = await page.context().newCDPSession(page);
   await devtools.send('Network.enable');
@@ -117,6 +117,8 @@ test('a large file shows how far it is, goes on while the drawer is closed, and 
   await row(page, 'Scans, part 1.pdf').waitFor({ timeout: 30_000 });
   expect(await row(page, 'Scans, part 2.pdf').count()).toBe(0);
   await page.getByText(/^Uploading/).waitFor({ state: 'detached' });
+  // With its session goes what it slowed down.
+  await devtools.detach();
 }, 60_000);
 
 test('what was typed for files that were not dropped yet is asked about before the page is left', async () => {

@@ -2,7 +2,7 @@
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowser, violationsOn } from '../browser.ts';
+import { openBrowser, openDesk, violationsOn } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from './person.ts';
 
@@ -21,14 +21,11 @@ afterAll(async () => {
 /** Opens a browser as the demo's admin or as nobody. */
 async function inBrowser(
   { signedIn = true, ...options }: BrowserContextOptions & { signedIn?: boolean },
-  work: (page: Page) => Promise<void>,
+  work: (page: Page, to: (path: string) => ReturnType<Page['goto']>) => Promise<void>,
 ): Promise<void> {
-  const context = await browser.newContext({ baseURL: service.origin, ...options });
-  if (signedIn) {
-    const { cookie } = await signInAs(service, service.demo.people.admin.user_id);
-    await context.addCookies([{ ...cookie, url: service.origin }]);
-  }
-  await work(await context.newPage()).finally(() => context.close());
+  const { cookie } = await signInAs(service, service.demo.people.admin.user_id);
+  const { page, close } = await openDesk(browser, service.origin, { ...options, ...(signedIn && { cookie }) });
+  await work(page, (path) => page.goto(service.origin + path)).finally(close);
 }
 
 const styleOf = (page: Page, selector: string, property: string) =>
@@ -49,9 +46,9 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
     { timeout: 120_000 },
     async () => {
       const paths = [await consentPath(), '/api/mcp/authorize?client_id=unknown', '/nowhere'];
-      await inBrowser({ colorScheme, bypassCSP: true, viewport: { width: 390, height: 800 } }, async (page) => {
+      await inBrowser({ colorScheme, viewport: { width: 390, height: 800 } }, async (page, to) => {
         for (const path of paths) {
-          await page.goto(path);
+          await to(path);
           expect([path, await violationsOn(page)]).toEqual([path, []]);
           expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, 390]);
         }
@@ -61,14 +58,14 @@ describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
 });
 
 test('colours and fonts are the application’s, without a script', async () => {
-  await inBrowser({ colorScheme: 'dark', signedIn: false }, async (page) => {
+  await inBrowser({ colorScheme: 'dark', signedIn: false }, async (page, to) => {
     const refused: string[] = [];
     page.on('console', (message) => /Content Security Policy/.test(message.text()) && refused.push(message.text()));
-    await page.goto('/nowhere');
+    await to('/nowhere');
     const drawn = [await styleOf(page, 'body', 'background-color'), await styleOf(page, 'body', 'color')];
     await page.evaluate('document.fonts.ready.then(() => true)');
     expect(await page.evaluate(`document.fonts.check('14px Inter')`)).toBe(true);
-    await page.goto('/sign-in');
+    await to('/sign-in');
     await page.locator('#root h1').waitFor();
     expect([await styleOf(page, 'body', 'background-color'), await styleOf(page, 'body', 'color')]).toEqual(drawn);
     expect(refused).toEqual([]);
@@ -76,32 +73,29 @@ test('colours and fonts are the application’s, without a script', async () => 
 });
 
 test('the theme chosen in the application holds on the pages that the server draws', async () => {
-  const context = await browser.newContext({ baseURL: service.origin, colorScheme: 'light' });
-  const { cookie } = await signInAs(service, service.demo.people.admin.user_id);
-  await context.addCookies([{ ...cookie, url: service.origin }]);
-  const page = await context.newPage();
-  await page.goto('/settings/profile');
-  await page.getByRole('radio', { name: 'Dark' }).check({ force: true });
-  await page.locator('html[data-theme=dark]').waitFor();
-  const paper = await styleOf(page, 'body', '--paper');
-  await page.goto(await consentPath());
-  await page.getByRole('button', { name: 'Deny' }).waitFor();
-  expect(await styleOf(page, 'body', '--paper')).toBe(paper);
-  await context.close();
+  await inBrowser({}, async (page, to) => {
+    await to('/settings/profile');
+    await page.getByRole('radio', { name: 'Dark' }).check({ force: true });
+    await page.locator('html[data-theme=dark]').waitFor();
+    const paper = await styleOf(page, 'body', '--paper');
+    await to(await consentPath());
+    await page.getByRole('button', { name: 'Deny' }).waitFor();
+    expect(await styleOf(page, 'body', '--paper')).toBe(paper);
+  });
 });
 
 test('without scripts a page says what it needs, and where there is none that too', async () => {
-  await inBrowser({ javaScriptEnabled: false }, async (page) => {
+  await inBrowser({ javaScriptEnabled: false }, async (page, to) => {
     for (const path of ['/', '/sign-in', '/settings/security']) {
-      await page.goto(path);
+      await to(path);
       await page.getByRole('heading', { name: 'Dealkeep needs JavaScript' }).waitFor();
     }
   });
 });
 
 test('an unknown address says so, and leads home; a program gets JSON', async () => {
-  await inBrowser({ javaScriptEnabled: false, signedIn: false }, async (page) => {
-    const answer = await page.goto('/nowhere');
+  await inBrowser({ javaScriptEnabled: false, signedIn: false }, async (page, to) => {
+    const answer = await to('/nowhere');
     expect(answer?.status()).toBe(404);
     await page.getByRole('heading', { name: 'There is no page at this address' }).waitFor();
     expect(await page.getByRole('link', { name: 'Go home' }).getAttribute('href')).toBe('/');
