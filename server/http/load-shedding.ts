@@ -242,12 +242,12 @@ export function openLoadShedding(
     return now < shortUntil + lookMillis ? many : Infinity;
   }
 
-  /** One more has come: of those who have waited long, up to two go, so that a line that grows becomes short again. */
-  function makeRoom(now: number): void {
+  /** One more has come: of those who have waited long, up to `most` go, so that a line that grows becomes short again. */
+  function makeRoom(now: number, most: number): void {
     const isShort = now < shortUntil;
     const enough = isShort ? fewAtOnce : many;
     const isBurst = now - longSince < burstMillis && now - shortUntil > calmMillis;
-    for (let gone = 0; gone < 2 && line.length > enough; gone += 1) {
+    for (let gone = 0; gone < most && line.length > enough; gone += 1) {
       const isLate = !isBurst && line[0] !== undefined && (isShort || now - line[0].since >= hurriedMillis);
       if (!isLate && line.length <= mostWaiting) return;
       keepShort(now);
@@ -260,7 +260,8 @@ export function openLoadShedding(
     const most = places(now);
     if (line.length < most) return waitingFor.of(credential) >= Math.min(most, mostWaiting) / 2;
     keepShort(now);
-    makeRoom(now);
+    // Two at most are refused for each that comes, with itself: more at once would keep all others waiting meanwhile.
+    makeRoom(now, 1);
     return true;
   }
 
@@ -283,7 +284,7 @@ export function openLoadShedding(
       line.push({ credential, response, since: now, start, refuse });
       waitingFor.add(credential, 1);
       if (line.length > many) longSince = Math.min(longSince, now);
-      makeRoom(now);
+      makeRoom(now, 2);
       sweeping ??= setInterval(sweep, Math.min(every, waitMillis)).unref();
     },
     giveUpTurn(response) {

@@ -333,9 +333,9 @@ describe('when as many requests are being answered as there is room for', () => 
       await come(12);
     }
     const before = refusals();
-    await come(3);
+    await come(6);
     expect(load.state()).toMatchObject({ answering: 4, waiting: 2 });
-    expect(refusals() - before).toBe(9);
+    expect(refusals() - before).toBe(12);
   });
 
   /** What one connection is answered to these parts, sent one after the other, and to a last request for /healthz. */
