@@ -18,8 +18,11 @@ const gathering = 150;
 const asked = { groups: 50, records: 1_000 } as const;
 /** The most changed records that wait here to be looked at; more wait in the database's queue. */
 const most = 10_000;
-/** For how long a node remembers what changed for those whose stream opens after their page was loaded, in milliseconds, and the most records. */
-const remembered = { millis: 30_000, records: most } as const;
+/**
+ * For how long a node remembers what changed for those whose stream opens after their page was loaded, in milliseconds, and the most records:
+ * few enough that whoever opens streams again and again does not keep what changes now from being told.
+ */
+const remembered = { millis: 30_000, records: 2_000 } as const;
 /** A person who sees more of what changed at once is told that anything may have changed. */
 const singly = 200;
 /** The most bytes that wait for a client which does not read. */
