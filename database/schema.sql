@@ -9037,7 +9037,7 @@ CREATE OR REPLACE FUNCTION app.keys_of_secrets()
 AS $function$
   select coalesce(array_agg(distinct split_part(s.secret, '.', 2)), '{}') from (
     select t.secret from vault.totp t
-    union all select convert_from(c.secret, 'UTF8') from vault.cursor_secret c where substring(c.secret from 1 for 4) = '\x646b312e'
+    union all select case when substring(c.secret from 1 for 4) = '\x646b312e' then convert_from(c.secret, 'UTF8') end from vault.cursor_secret c
     union all select o.secret from vault.outbox o where o.sent_at is null and o.given_up_at is null
     union all select w.secret from vault.webhook_secrets w
   ) s
@@ -14729,3 +14729,4 @@ $function$;
 -- 6b13e0afdf3ecab75c1fde3a0ee6132a5eca328b67183fbfa836e642d296ec90  213_deals_joined_by_hash.sql
 -- 80134c9e028cb6c31a6f649b8f3c6807d580d3d301cc705bf37a0f5bed99461a  214_pages_of_deals_at_once.sql
 -- 7f0fbfd50acdb375ffce9a028edb5e86eb64d398200552eabf4dd62da045ad36  218_part_with_the_deal.sql
+-- ffa6e0a836d63f6108e38291b88416af69e0b9cfde937c7854bb16136765328b  240_keys_of_secrets.sql
