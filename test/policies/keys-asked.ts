@@ -18,6 +18,13 @@ const test = [`update api_keys set environment = 'test'`];
 const sandbox = `insert into brokerages (slug, name, sandbox_of, reset_at)
   select 'scene-sandbox', 'Sandbox', id, app.now() from brokerages where slug = 'scene' returning to_jsonb(id)`;
 
+const ownKey = `(select d.key_id from vault.api_key_digests d where d.digest = ${digest})`;
+const bodyDigest = `'\\x${'02'.repeat(32)}'::bytea`;
+const usedAgo = (time: string) => [
+  `insert into vault.idempotency_keys (key_id, idempotency_key, body_digest, contact_id, made_at)
+     select ${ownKey}, 'one', ${bodyDigest}, gen_random_uuid(), app.now() - ${time}`,
+];
+
 /** When no key is in force. */
 const shut: Readonly<Record<string, readonly string[]>> = {
   'when keys are revoked': [`update api_keys set revoked_at = app.now(), revoked_by = created_by`],
@@ -52,6 +59,18 @@ const open: typeof shut = {
        case when n % 2 = 0 then 'a@example.test' end, case when n % 3 = 0 then '+' when n % 5 = 0 then '' end, app.now() - n * interval '1 hour'
        from brokerages b, generate_series(1, 70) n`,
   ],
+  'when another key has used the same idempotency key, and this one another': [
+    `with other as (insert into api_keys (brokerage_id, name, environment, scopes, last_four, created_by)
+         select k.brokerage_id, 'Another', 'live', k.scopes, 'abcd', k.created_by from api_keys k where k.id = ${ownKey} returning id)
+       insert into vault.idempotency_keys (key_id, idempotency_key, body_digest, contact_id, made_at)
+         select id, 'one', ${bodyDigest}, gen_random_uuid(), app.now() from other
+         union all select ${ownKey}, 'another', ${bodyDigest}, gen_random_uuid(), app.now()
+       returning to_jsonb(made_at)`,
+  ],
+  'when the idempotency key was used a moment less than a day ago': usedAgo(
+    `interval '24 hours' - interval '1 millisecond'`,
+  ),
+  'when the idempotency key was used a day ago': usedAgo(`interval '24 hours'`),
   'when a test key has its sandbox': [...test, sandbox],
   'when a test key has a sandbox that is full': [
     ...test,
@@ -65,7 +84,7 @@ const made = `'0192f0c1-2345-7000-8000-000000000001'`;
 // Of each time another one.
 const recordId = `gen_random_uuid()`;
 const given = (key: string) =>
-  `'company', 'New & new', 'new@example.test', null, ${key}, ${key === 'null' ? 'null' : `'\\x${'02'.repeat(32)}'`}`;
+  `'company', 'New & new', 'new@example.test', null, ${key}, ${key === 'null' ? 'null' : bodyDigest}`;
 
 /** Each question in both ways. */
 const questions: Readonly<Record<string, { now: string; before: string }>> = {
