@@ -63,8 +63,9 @@ const open: typeof shut = {
     `with other as (insert into api_keys (brokerage_id, name, environment, scopes, last_four, created_by)
          select k.brokerage_id, 'Another', 'live', k.scopes, 'abcd', k.created_by from api_keys k where k.id = ${ownKey} returning id)
        insert into vault.idempotency_keys (key_id, idempotency_key, body_digest, contact_id, made_at)
-         select id, 'one', ${bodyDigest}, gen_random_uuid(), app.now() from other
+         select id, name, ${bodyDigest}, gen_random_uuid(), app.now() from other, unnest('{one,old}'::text[]) name
          union all select ${ownKey}, 'another', ${bodyDigest}, gen_random_uuid(), app.now()
+         union all select ${ownKey}, 'old', ${bodyDigest}, gen_random_uuid(), app.now() - interval '25 hours'
        returning to_jsonb(made_at)`,
   ],
   'when the idempotency key was used a moment less than a day ago': usedAgo(
