@@ -9,6 +9,7 @@ import { servePageStyle } from './http/page-style.ts';
 import { nothingHere, writeProblemPage } from './http/pages.ts';
 import { paceRefusals } from './http/paced-refusals.ts';
 import { problemHandler } from './http/problem.ts';
+import { rememberingRouter } from './http/remembered-routes.ts';
 import { requestId } from './http/request-id.ts';
 import { safeHeaders } from './http/safe-headers.ts';
 import { publicOrigin, sessionLookup } from './http/session.ts';
@@ -23,7 +24,7 @@ export { interfaceAt } from './interfaces.ts';
 /** The whole service as one handler of requests; `metricsReader` where /metrics tells of more than this process. */
 export function createApp(services: Services, metricsReader?: MetricsReader): Hono {
   const { config, load, tracing } = services;
-  const app = new Hono();
+  const app = new Hono({ router: rememberingRouter() });
   const metrics = startMetrics(services, (path) => interfaceAt(path).name);
   app.use(heldAnswers, paceRefusals(load), safeHeaders(config.baseUrl));
   app.use(requestId, addressing(config.trustedProxies));
