@@ -6,6 +6,7 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { gathering } from '../measures.ts';
 import type { Services } from '../services.ts';
 import { NotWritable } from '../database/errors.ts';
 import { missingMigrations, migrationFiles } from '../database/migrate.ts';
@@ -175,6 +176,7 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
     help: 'Answered requests.',
     labelNames: ['interface', 'status'],
     registers,
+    collect: () => answers.countAll(),
   });
   const durations = new Histogram({
     name: 'dealkeep_request_duration_seconds',
@@ -182,12 +184,14 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
     labelNames: ['interface'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
     registers,
+    collect: () => answers.countAll(),
   });
   const byRoute = new Counter({
     name: 'dealkeep_route_requests_total',
     help: 'Answered requests by the template of their route.',
     labelNames: ['method', 'route', 'status'],
     registers,
+    collect: () => answers.countAll(),
   });
   const routeTimes = new Histogram({
     name: 'dealkeep_route_duration_seconds',
@@ -195,6 +199,7 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
     labelNames: ['method', 'route'],
     buckets: [0.01, 0.05, 0.25, 1, 5],
     registers,
+    collect: () => answers.countAll(),
   });
   new Gauge({
     name: 'dealkeep_database_connections',
@@ -231,16 +236,24 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
     },
   });
 
+  interface Answer {
+    readonly name: string;
+    readonly asked: ReturnType<typeof routeOf>;
+    readonly status: string;
+    readonly seconds: number;
+  }
+  const answers = gathering<Answer>(({ name, asked, status, seconds }) => {
+    requests.inc({ interface: name, status });
+    durations.observe({ interface: name }, seconds);
+    byRoute.inc({ ...asked, status });
+    routeTimes.observe(asked, seconds);
+  });
+
   /** Counts and times an answered request, and writes its line. */
   function note(c: Context, code: number, millis: number): void {
     const name = quiet.has(c.req.path) ? 'operations' : nameAt(c.req.path);
-    const status = `${Math.floor(code / 100)}xx`;
-    const asked = routeOf(c);
-    requests.inc({ interface: name, status });
-    durations.observe({ interface: name }, millis / 1000);
-    byRoute.inc({ ...asked, status });
-    routeTimes.observe(asked, millis / 1000);
-    if (name === 'operations') return;
+    answers.note({ name, asked: routeOf(c), status: `${Math.floor(code / 100)}xx`, seconds: millis / 1000 });
+    if (name === 'operations' || !log.isLevelEnabled('info')) return;
     // The path alone: a query can carry codes, tokens and what people search for.
     const line = {
       requestId: requestIdOf(c),
