@@ -53,6 +53,8 @@ export async function boundedBytes(c: Context, limit: number): Promise<Uint8Arra
   });
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
 /**
  * The body as text; 'too_large' for more than `limit` bytes, 'not_text' when it is not UTF-8. Throws a problem of
  * 400 when the client goes away before all of it has come.
@@ -61,7 +63,7 @@ export async function boundedText(c: Context, limit: number): Promise<{ text: st
   const bytes = await boundedBytes(c, limit);
   if (bytes === null) return 'too_large';
   try {
-    return { text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
+    return { text: utf8.decode(bytes) };
   } catch {
     return 'not_text';
   }

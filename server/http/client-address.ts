@@ -45,10 +45,10 @@ function seenThrough(trusted: BlockList, peer: string, forwarded: string | undef
 /** Sets `c.var.clientAddress`; `ranges` are addresses and CIDR ranges of trusted proxies. */
 export function addressing(ranges: readonly string[]): MiddlewareHandler<{ Variables: { clientAddress: string } }> {
   const trusted = networks(ranges);
-  return async (c, next) => {
+  return (c, next) => {
     const peer = normalized(getConnInfo(c).remote.address ?? '') ?? '0.0.0.0';
     c.set('clientAddress', seenThrough(trusted, peer, c.req.header('x-forwarded-for')));
-    await next();
+    return next();
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
+import { goOnWith } from './safe-headers.ts';
 
 const acceptable = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -10,11 +11,10 @@ export const idFrom = (given: string | readonly string[] | undefined): string | 
   typeof given === 'string' && acceptable.test(given) ? given : null;
 
 /** Sets `c.var.requestId`: the caller's X-Request-Id when it is short and plain, else a new UUID. */
-export const requestId: MiddlewareHandler<{ Variables: { requestId: string } }> = async (c, next) => {
+export const requestId: MiddlewareHandler<{ Variables: { requestId: string } }> = (c, next) => {
   const id = idFrom(c.req.header('x-request-id')) ?? randomUUID();
   c.set('requestId', id);
-  await next();
-  c.res.headers.set('X-Request-Id', id);
+  return goOnWith(c, [['X-Request-Id', id]], next);
 };
 
 /** The id of this request. */

@@ -1,27 +1,42 @@
 /** The headers that every answer has, whichever routes it comes from. */
 
-import type { MiddlewareHandler } from 'hono';
+import type { ServerResponse } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
+import type { Context, MiddlewareHandler, Next } from 'hono';
 
 /** For what is no page: nothing is loaded or run, whatever a browser makes of it, and nobody frames it. */
 const nothing = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/**
+ * Goes on with these headers on the answer, unless it sets them itself. They are put on Node.js's own response, which an answer's
+ * own headers replace: on the answer they would make web headers of those of each answer, which takes longer than all the rest of them.
+ */
+export async function goOnWith(c: Context, headers: readonly (readonly [string, string])[], next: Next): Promise<void> {
+  const { outgoing } = c.env as Partial<HttpBindings>;
+  for (const [name, value] of headers) (outgoing as ServerResponse | undefined)?.setHeader(name, value);
+  await next();
+  // An answer that is made to be kept, and sent without the app, has no response of its own.
+  if (outgoing) return;
+  for (const [name, value] of headers) if (!c.res.headers.has(name)) c.res.headers.set(name, value);
+}
 
 /**
  * Sets the headers that hold of everything, and the strictest of those that an answer has not set itself: its policy,
  * what a link tells of where it was followed, and how long it is kept.
  */
 export function safeHeaders(baseUrl: string): MiddlewareHandler {
-  const secure = baseUrl.startsWith('https:');
-  return async (c, next) => {
-    await next();
-    const { headers } = c.res;
-    headers.set('X-Content-Type-Options', 'nosniff');
-    headers.set('X-Frame-Options', 'DENY');
-    if (secure) headers.set('Strict-Transport-Security', 'max-age=31536000');
-    if (!headers.has('Content-Security-Policy')) headers.set('Content-Security-Policy', nothing);
-    if (!headers.has('Referrer-Policy')) headers.set('Referrer-Policy', 'no-referrer');
+  const headers: [string, string][] = [
+    ['X-Content-Type-Options', 'nosniff'],
+    ['X-Frame-Options', 'DENY'],
+    ...(baseUrl.startsWith('https:')
+      ? ([['Strict-Transport-Security', 'max-age=31536000']] as [string, string][])
+      : []),
+    ['Content-Security-Policy', nothing],
+    ['Referrer-Policy', 'no-referrer'],
     // No page elsewhere keeps hold of one of ours that it opened, and none loads our answers as its own pictures or scripts.
-    headers.set('Cross-Origin-Opener-Policy', 'same-origin');
-    headers.set('Cross-Origin-Resource-Policy', 'same-origin');
-    if (!headers.has('Cache-Control')) headers.set('Cache-Control', 'no-store');
-  };
+    ['Cross-Origin-Opener-Policy', 'same-origin'],
+    ['Cross-Origin-Resource-Policy', 'same-origin'],
+    ['Cache-Control', 'no-store'],
+  ];
+  return (c, next) => goOnWith(c, headers, next);
 }

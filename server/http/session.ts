@@ -12,9 +12,9 @@ export { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 /** Tells every handler our public origin (BASE_URL): cookies, the origin check and links depend on it. */
 export function publicOrigin(baseUrl: string): MiddlewareHandler {
   const { origin } = new URL(baseUrl);
-  return async (c, next) => {
+  return (c, next) => {
     c.set('origin', origin);
-    await next();
+    return next();
   };
 }
 
@@ -94,9 +94,9 @@ type Alive = (digest: Buffer) => Promise<boolean>;
 export function sessionLookup(database: Database): MiddlewareHandler {
   // Not a use of the session: what is done in its name afterwards is one.
   const alive: Alive = async (digest) => (await database.run(enterWithSession(digest, false))) !== null;
-  return async (c, next) => {
+  return (c, next) => {
     c.set('isSessionAlive', alive);
-    await next();
+    return next();
   };
 }
 

@@ -99,13 +99,10 @@ export function plainCalls(): (headers: Headers, message: unknown) => PlainCall 
   };
 }
 
-/** Writes answers to plain calls, of the server whose public origin is `baseUrl`. */
-export function plainAnswers(baseUrl: string): (call: PlainCall, result: CallToolResult) => Response {
+/** Writes answers to plain calls, as JSON, of the server whose public origin is `baseUrl`. */
+export function plainAnswers(baseUrl: string): (call: PlainCall, result: CallToolResult) => string {
   const serverInfo = JSON.stringify({ [SERVER_INFO_META_KEY]: { ...identity, icons: iconsOf(baseUrl) } });
   const complete = `,"resultType":"complete","_meta":${serverInfo}`;
   return ({ id, isNewer }, result) =>
-    new Response(
-      `{"result":{${resultText(result)}${isNewer ? complete : ''}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`,
-      { headers: { 'Content-Type': 'application/json' } },
-    );
+    `{"result":{${resultText(result)}${isNewer ? complete : ''}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;
 }

@@ -16,8 +16,8 @@ import { plainAnswers, plainCalls } from './plain-call.ts';
 import { openServer } from './server.ts';
 import type { StaticResource } from './views.ts';
 
-/** Answers one message, or (from clients of early 2025) an array of them, that came with `request`. */
-export type Protocol = (request: Request, message: unknown, exchange: Exchange) => Promise<Response>;
+/** Answers one message, or (from clients of early 2025) an array of them, that came with `request`. Text is the JSON of an answer of 200. */
+export type Protocol = (request: Request, message: unknown, exchange: Exchange) => Promise<Response | string>;
 
 // A request is over with its answer, so there is nothing left to cancel; taken at its word within an array, it would
 // leave the call beside it without an answer for ever.

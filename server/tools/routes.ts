@@ -22,12 +22,20 @@ interface Progress {
   message: unknown;
 }
 
+interface Answered {
+  readonly response: Response | string;
+  readonly limits: Readonly<Record<string, string>>;
+}
+
 const everyAnswer = { 'Cache-Control': 'no-store', Vary: 'Origin' };
 
-function withHeaders(response: Response, ...headers: Readonly<Record<string, string>>[]): Response {
-  const { headers: all } = response;
+function withHeaders(answer: Response | string, ...headers: Readonly<Record<string, string>>[]): Response {
+  // Nearly all answers are such: with plain headers they go out without web headers made of them.
+  if (typeof answer === 'string')
+    return new Response(answer, { headers: Object.assign({ 'Content-Type': 'application/json' }, ...headers) });
+  const { headers: all } = answer;
   for (const some of headers) for (const [name, value] of Object.entries(some)) all.set(name, value);
-  return response;
+  return answer;
 }
 
 const forbidden = (): Problem =>
@@ -88,28 +96,28 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): H
     checkAccept(c);
   }
 
-  /** The answer to what the holder of a token sends. Throws problems. */
+  /** The answer to what the holder of a token sends, with how many calls are left. Throws problems. */
   async function answerHolder(
     c: Context,
     path: ResourcePath,
     exchange: Exchange,
     holder: Holder,
     progress: Progress,
-  ): Promise<Response> {
+  ): Promise<Answered> {
     checkRequest(c, c.req.header('origin'));
     progress.message = await readMessage(c);
     const limits = await countCalls(services, holder, callsIn(progress.message));
     const response = await protocol(c.req.raw, progress.message, exchange);
     // A tool presents the token itself. What is answered without any tool holds no secret, and is not given out without asking.
     await admit(exchange, path).catch(async (fault: unknown) => {
-      await response.body?.cancel();
+      if (typeof response !== 'string') await response.body?.cancel();
       throw fault;
     });
-    return withHeaders(response, limits);
+    return { response, limits };
   }
 
   /** The answer to anything but OPTIONS. Throws problems: that of the token goes before every other. */
-  async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Response> {
+  async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Answered> {
     const digest = presentedDigest(c, services, path);
     const exchange = openExchange(services, digest, originOf(c), c.req.header('mcp-protocol-version'));
     const holder = await holderOf(exchange, digest, path);
@@ -139,7 +147,8 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): H
           const headers = preflightHeaders(c.req.header('access-control-request-headers'));
           return withHeaders(new Response(null, { status: 204 }), everyAnswer, allowed, headers);
         }
-        return withHeaders(await answer(c, path, progress), everyAnswer, allowed);
+        const { response, limits } = await answer(c, path, progress);
+        return withHeaders(response, limits, everyAnswer, allowed);
       } catch (error) {
         const answered = writeRpcError(c, reported(error, c, log), idOf(progress.message));
         return withHeaders(answered, everyAnswer, allowed);
