@@ -252,7 +252,7 @@ CREATE POLICY brokers_of_the_deal ON public.audit_records FOR SELECT TO dealkeep
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY own_and_admins ON public.audit_records FOR SELECT TO dealkeep_server
     USING (user_id = (( SELECT app.user_id() AS user_id)) OR (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
-CREATE TRIGGER note_done AFTER INSERT ON public.audit_records FOR EACH ROW WHEN (new.outcome = 'done'::text AND (new.deal_id IS NOT NULL OR new.action !~~ 'contact.%'::text)) EXECUTE FUNCTION app.note_done();
+CREATE TRIGGER note_done AFTER INSERT ON public.audit_records FOR EACH ROW EXECUTE FUNCTION app.note_done();
 GRANT SELECT ON public.audit_records TO dealkeep_server;
 
 CREATE TABLE public.brokerage_logos (
@@ -10085,13 +10085,14 @@ $function$;
 CREATE OR REPLACE FUNCTION app.note_done()
  RETURNS trigger
  LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
 AS $function$
 declare
   about uuid;
   person uuid;
 begin
+  if new.outcome <> 'done' then
+    return null;
+  end if;
   if new.deal_id is not null and new.action not like 'tool:%' then
     insert into vault.deal_activity as known (deal_id, at, record_id) values (new.deal_id, new.at, new.id)
       on conflict (deal_id) do update set at = excluded.at, record_id = excluded.record_id
@@ -10101,6 +10102,8 @@ begin
         on conflict (user_id, deal_id) do update set at = excluded.at, record_id = excluded.record_id
           where (known.at, known.record_id) < (excluded.at, excluded.record_id);
     end if;
+  elsif new.action like 'contact.%' then
+    return null;
   end if;
   -- Who accepts an invitation by its link has not entered; the owner, who loads data, logs in as themself.
   if session_user = current_user or new.action not in (
@@ -14729,4 +14732,5 @@ $function$;
 -- 6b13e0afdf3ecab75c1fde3a0ee6132a5eca328b67183fbfa836e642d296ec90  213_deals_joined_by_hash.sql
 -- 80134c9e028cb6c31a6f649b8f3c6807d580d3d301cc705bf37a0f5bed99461a  214_pages_of_deals_at_once.sql
 -- 7f0fbfd50acdb375ffce9a028edb5e86eb64d398200552eabf4dd62da045ad36  218_part_with_the_deal.sql
+-- 115adf45f07b7d6ee7a41e2f5774ee1800ad43db2e2f80aeeafbe989ca62cdab  219_records_without_condition.sql
 -- ffa6e0a836d63f6108e38291b88416af69e0b9cfde937c7854bb16136765328b  240_keys_of_secrets.sql
