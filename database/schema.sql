@@ -25,6 +25,10 @@ CREATE EXTENSION pg_trgm WITH SCHEMA extensions;
 
 ALTER DEFAULT PRIVILEGES GRANT EXECUTE ON FUNCTIONS TO CURRENT_USER;
 
+-- Types
+
+CREATE DOMAIN app.change_kind AS text CONSTRAINT change_kind_check CHECK (VALUE = ANY (ARRAY['created'::text, 'updated'::text, 'admitted'::text, 'archived'::text, 'restored'::text, 'removed'::text])) NOT VALID;
+
 -- Tables
 
 CREATE TABLE app.job_runs (
@@ -327,10 +331,9 @@ CREATE TABLE public.change_events (
     about_deal uuid,
     object_type text NOT NULL,
     object_id uuid NOT NULL,
-    change text NOT NULL,
+    change app.change_kind NOT NULL,
     at timestamp(3) with time zone DEFAULT app.now() NOT NULL,
-    CONSTRAINT change_events_pkey PRIMARY KEY (brokerage_id, seq),
-    CONSTRAINT change_events_change_check CHECK (change = ANY (ARRAY['created'::text, 'updated'::text, 'admitted'::text, 'archived'::text, 'restored'::text, 'removed'::text]))
+    CONSTRAINT change_events_pkey PRIMARY KEY (brokerage_id, seq)
 );
 ALTER TABLE public.change_events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.change_events FORCE ROW LEVEL SECURITY;
@@ -473,12 +476,7 @@ CREATE TABLE public.contacts (
     CONSTRAINT contacts_pkey PRIMARY KEY (id),
     CONSTRAINT contacts_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT contacts_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
-    CONSTRAINT contacts_display_name_check CHECK (length(display_name) <= 65536 AND display_name ~ '\S'::text),
-    CONSTRAINT contacts_email_check CHECK (app.is_email_address(email)),
-    CONSTRAINT contacts_external_id_check CHECK (external_id ~ '^[\x21-\x7e]{1,255}$'::text AND (external_id <> ALL (ARRAY['.'::text, '..'::text]))),
-    CONSTRAINT contacts_merged_into_check CHECK (merged_into IS NULL OR archived_at IS NOT NULL AND merged_into <> id),
-    CONSTRAINT contacts_phone_check CHECK (length(phone) <= 65536),
-    CONSTRAINT contacts_type_check CHECK (type = ANY (ARRAY['person'::text, 'company'::text]))
+    CONSTRAINT contacts_check CHECK (app.is_contact(id, type, display_name, email, phone, archived_at, external_id, merged_into))
 );
 CREATE INDEX contacts_archived ON public.contacts USING btree (brokerage_id, created_at DESC, id DESC) WHERE archived_at IS NOT NULL;
 CREATE INDEX contacts_archived_by_email ON public.contacts USING btree (brokerage_id, lower(email), id) WHERE archived_at IS NOT NULL AND email IS NOT NULL;
@@ -8398,6 +8396,22 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.invite_to_deal(uuid,text,text,text,uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.is_contact(id uuid, type text, display_name text, email text, phone text, archived_at timestamp with time zone, external_id text, merged_into uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+begin
+  return type in ('person', 'company')
+    and length(display_name) <= 65536 and display_name ~ '\S'
+    and length(phone) <= 65536
+    and app.is_email_address(email)
+    and external_id ~ '^[\x21-\x7e]{1,255}$' and external_id not in ('.', '..')
+    and (merged_into is null or archived_at is not null and merged_into <> id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.is_contact(uuid,text,text,text,text,timestamp with time zone,text,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.is_email_address(email text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -14733,4 +14747,6 @@ $function$;
 -- 80134c9e028cb6c31a6f649b8f3c6807d580d3d301cc705bf37a0f5bed99461a  214_pages_of_deals_at_once.sql
 -- 7f0fbfd50acdb375ffce9a028edb5e86eb64d398200552eabf4dd62da045ad36  218_part_with_the_deal.sql
 -- 115adf45f07b7d6ee7a41e2f5774ee1800ad43db2e2f80aeeafbe989ca62cdab  219_records_without_condition.sql
+-- be69b2201e449a8a880f6774c67aea5af98aec8cfbaeb4a21580ba490ab7fa78  225_checks_of_contacts.sql
+-- 48a72806168eedd2db19590fbcf1361af69733bdbb783dc84343c0dd77ba5362  226_contacts_checked.sql
 -- ffa6e0a836d63f6108e38291b88416af69e0b9cfde937c7854bb16136765328b  240_keys_of_secrets.sql

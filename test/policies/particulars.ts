@@ -100,6 +100,34 @@ check(
   },
 );
 
+check('a contact and the kind of a change are held to what they may be, also by the owner', async ({ ids, owner }) => {
+  const set = (change: string) => owner.query(`update contacts set ${change} where id = $1`, [ids['quiet contact']]);
+  await owner.query('begin');
+  try {
+    await set(`type = 'company', email = null, phone = repeat('1', 65536), external_id = 'x', archived_at = app.now(),
+      merged_into = app.uuid_v7(), display_name = repeat('n', 65536)`);
+    await owner.query('savepoint held');
+    for (const change of [
+      `type = 'deal'`,
+      `display_name = ' '`,
+      `display_name = repeat('n', 65537)`,
+      `email = 'nobody'`,
+      `phone = repeat('1', 65537)`,
+      `external_id = 'a b'`,
+      `external_id = '..'`,
+      `external_id = repeat('x', 256)`,
+      'merged_into = id',
+    ]) {
+      await assert.rejects(set(change), { code: '23514' }, change);
+      await owner.query('rollback to held');
+    }
+    const unknown = `insert into change_events (brokerage_id, object_type, object_id, change) values ($1, 'contact', $2, 'seen')`;
+    await assert.rejects(owner.query(unknown, [ids['quiet'], ids['quiet contact']]), { code: '23514' });
+  } finally {
+    await owner.query('rollback');
+  }
+});
+
 check('whoever is an admin of one brokerage is nobody on the deals of another', async ({ scene, count }) => {
   for (const table of [
     'deals where id',
