@@ -2,16 +2,17 @@
 
 import { Hono } from 'hono';
 import type { Services } from './services.ts';
-import { addressing } from './http/client-address.ts';
+import { addressFinder, addressing } from './http/client-address.ts';
+import { answerDirectly } from './http/direct-answers.ts';
 import { heldAnswers } from './http/held-answer.ts';
-import { operations, startMetrics, type MetricsReader } from './http/operations.ts';
+import { noRoute, operations, startMetrics, type MetricsReader } from './http/operations.ts';
 import { servePageStyle } from './http/page-style.ts';
 import { nothingHere, writeProblemPage } from './http/pages.ts';
 import { paceRefusals } from './http/paced-refusals.ts';
 import { problemHandler } from './http/problem.ts';
 import { rememberingRouter } from './http/remembered-routes.ts';
 import { requestId } from './http/request-id.ts';
-import { safeHeaders } from './http/safe-headers.ts';
+import { headersOfAll, safeHeaders } from './http/safe-headers.ts';
 import { publicOrigin, sessionLookup } from './http/session.ts';
 import { traceRequests } from './http/tracing.ts';
 import { interfaceAt, interfaces, refuseMalformed } from './interfaces.ts';
@@ -25,16 +26,28 @@ export { interfaceAt } from './interfaces.ts';
 export function createApp(services: Services, metricsReader?: MetricsReader): Hono {
   const { config, load, tracing } = services;
   const app = new Hono({ router: rememberingRouter() });
+  const findAddress = addressFinder(config.trustedProxies);
   const metrics = startMetrics(services, (path) => interfaceAt(path).name);
   app.use(heldAnswers, paceRefusals(load), safeHeaders(config.baseUrl));
-  app.use(requestId, addressing(config.trustedProxies));
+  app.use(requestId, addressing(findAddress));
   if (tracing) app.use(traceRequests(tracing));
   app.use(metrics.observe, publicOrigin(config.baseUrl));
   app.use(refuseMalformed, sessionLookup(services.database));
 
   app.route('/', operations(services, metrics, metricsReader));
   servePageStyle(app);
-  for (const { mount, routes } of interfaces) app.route(mount, routes(services));
+  for (const { mount, routes } of interfaces) {
+    const made = routes(services);
+    app.route(mount, 'direct' in made ? made.routes : made);
+    // Spans are of the middleware.
+    if ('direct' in made && !tracing)
+      answerDirectly(app, made.direct, {
+        headers: Object.fromEntries(headersOfAll(config.baseUrl)),
+        addressOf: ({ socket, headers }) => findAddress(socket.remoteAddress, headers['x-forwarded-for']?.toString()),
+        note: (request, from, millis) =>
+          metrics.note({ method: 'POST', path: request.url ?? '', asked: noRoute, from, status: 200, millis }),
+      });
+  }
   app.route('/', unsubscribeRoutes(services));
   app.route('/', calendarRoutes(services));
   app.route('/', staticRoutes());

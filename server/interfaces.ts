@@ -13,7 +13,7 @@ import { writeEnvelope } from './rest/envelope.ts';
 import { restRoutes } from './rest/routes.ts';
 import type { Services } from './services.ts';
 import { toolFacts } from './tools/catalog/index.ts';
-import { toolServerPaths, toolServerRoutes } from './tools/routes.ts';
+import { toolServerPaths, toolServerRoutes, type ToolServer } from './tools/routes.ts';
 import { writeRpcError } from './tools/rpc-error.ts';
 import { answerProblem } from './web/api/problems.ts';
 import { apiRoutes } from './web/api/routes.ts';
@@ -25,7 +25,7 @@ interface Interface {
   readonly mount: string;
   /** The paths that belong to it, each alone or, with `/*` at its end, with everything below. */
   readonly paths: readonly string[];
-  readonly routes: (services: Services) => Hono;
+  readonly routes: (services: Services) => Hono | ToolServer;
   readonly writeProblem: WriteProblem;
 }
 

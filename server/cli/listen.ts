@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
 import { keepPace, usualPace } from '../http/body-pace.ts';
+import { directListenerOf } from '../http/direct-answers.ts';
 import { malformation, markRefused, onWire, pathNear, refusedWith, type RefusalStatus } from '../http/malformed.ts';
 import type { LoadShedding } from '../http/load-shedding.ts';
 import { simpleRequest } from '../http/simple-request.ts';
@@ -137,7 +138,11 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
       load = shedding;
       // Its own Request and Response stand in for the global ones: an answer of text goes out without a stream, which
       // saves a good part of the time that we add.
-      const answerAtOnce = getRequestListener(app.fetch, { hostname: ourName, overrideGlobalObjects: true });
+      const answerByApp = getRequestListener(app.fetch, { hostname: ourName, overrideGlobalObjects: true });
+      const direct = directListenerOf(app);
+      const answerAtOnce: RequestListener = direct
+        ? (request, response) => direct(request, response, () => void answerByApp(request, response))
+        : answerByApp;
       if (load === undefined) {
         answer = answerAtOnce;
         return;

@@ -55,6 +55,15 @@ export async function boundedBytes(c: Context, limit: number): Promise<Uint8Arra
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 
+/** The text that the bytes are; null when they are not UTF-8. */
+export function textOf(bytes: Uint8Array): string | null {
+  try {
+    return utf8.decode(bytes);
+  } catch {
+    return null;
+  }
+}
+
 /**
  * The body as text; 'too_large' for more than `limit` bytes, 'not_text' when it is not UTF-8. Throws a problem of
  * 400 when the client goes away before all of it has come.
@@ -62,9 +71,6 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 export async function boundedText(c: Context, limit: number): Promise<{ text: string } | 'too_large' | 'not_text'> {
   const bytes = await boundedBytes(c, limit);
   if (bytes === null) return 'too_large';
-  try {
-    return { text: utf8.decode(bytes) };
-  } catch {
-    return 'not_text';
-  }
+  const text = textOf(bytes);
+  return text === null ? 'not_text' : { text };
 }

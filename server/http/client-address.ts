@@ -42,12 +42,19 @@ function seenThrough(trusted: BlockList, peer: string, forwarded: string | undef
   return address;
 }
 
-/** Sets `c.var.clientAddress`; `ranges` are addresses and CIDR ranges of trusted proxies. */
-export function addressing(ranges: readonly string[]): MiddlewareHandler<{ Variables: { clientAddress: string } }> {
+/** Finds the address of a client by who connected and X-Forwarded-For; `ranges` are addresses and CIDR ranges of trusted proxies. */
+export function addressFinder(ranges: readonly string[]) {
   const trusted = networks(ranges);
+  return (peer: string | undefined, forwarded: string | undefined): string =>
+    seenThrough(trusted, normalized(peer ?? '') ?? '0.0.0.0', forwarded);
+}
+
+/** Sets `c.var.clientAddress`. */
+export function addressing(
+  find: ReturnType<typeof addressFinder>,
+): MiddlewareHandler<{ Variables: { clientAddress: string } }> {
   return (c, next) => {
-    const peer = normalized(getConnInfo(c).remote.address ?? '') ?? '0.0.0.0';
-    c.set('clientAddress', seenThrough(trusted, peer, c.req.header('x-forwarded-for')));
+    c.set('clientAddress', find(getConnInfo(c).remote.address, c.req.header('x-forwarded-for')));
     return next();
   };
 }

@@ -84,6 +84,9 @@ export function markRefused(incoming: object, problem: Problem): void {
   refusals.set(incoming, problem);
 }
 
+/** Whether it is marked so. */
+export const isMarkedRefused = (incoming: object): boolean => refusals.has(incoming);
+
 /** The refusal with which this request has to be answered, if any. */
 export function refusalOf(c: Context): Problem | undefined {
   const { incoming } = c.env as { incoming: object };

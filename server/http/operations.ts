@@ -19,16 +19,26 @@ import {
   type MailCounts,
   type ServiceState,
 } from '../domain/service/status.ts';
-import { clientAddress } from './client-address.ts';
-import { requestIdOf } from './request-id.ts';
+import { originOf, type RequestOrigin } from './origin.ts';
 
 const quiet = new Set(['/healthz', '/readyz', '/metrics']);
+
+interface Answered {
+  readonly method: string;
+  readonly path: string;
+  readonly asked: ReturnType<typeof routeOf>;
+  readonly from: RequestOrigin;
+  readonly status: number;
+  readonly millis: number;
+}
 
 /** The counters of one running app. */
 export interface Metrics {
   readonly registry: Registry;
   /** Counts and times every request, and writes one line for it. */
   readonly observe: MiddlewareHandler;
+  /** The same for one that was answered. */
+  note(answered: Answered): void;
 }
 
 /** For how long the figures of the database are cached, and how long /metrics waits for them, in milliseconds. */
@@ -158,7 +168,8 @@ function measureService({ database, config, clock }: Services, registers: Regist
   }).set((config.backup.everyMillis ?? 0) / 1000);
 }
 
-const noRoute = { method: 'any', route: 'none' };
+/** What is declared for every method alike. */
+export const noRoute = { method: 'any', route: 'none' };
 
 /** The route that a request is for, as it was declared: never anything of the path itself. */
 export function routeOf(c: Context): { readonly method: string; readonly route: string } {
@@ -250,20 +261,13 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
   });
 
   /** Counts and times an answered request, and writes its line. */
-  function note(c: Context, code: number, millis: number): void {
-    const name = quiet.has(c.req.path) ? 'operations' : nameAt(c.req.path);
-    answers.note({ name, asked: routeOf(c), status: `${Math.floor(code / 100)}xx`, seconds: millis / 1000 });
+  function note({ method, path, asked, from, status, millis }: Answered): void {
+    const name = quiet.has(path) ? 'operations' : nameAt(path);
+    answers.note({ name, asked, status: `${Math.floor(status / 100)}xx`, seconds: millis / 1000 });
     if (name === 'operations' || !log.isLevelEnabled('info')) return;
+    const { requestId, address } = from;
     // The path alone: a query can carry codes, tokens and what people search for.
-    const line = {
-      requestId: requestIdOf(c),
-      address: clientAddress(c),
-      method: c.req.method,
-      path: c.req.path,
-      status: code,
-      ms: Math.round(millis * 10) / 10,
-    };
-    log.info(line, 'request');
+    log.info({ requestId, address, method, path, status, ms: Math.round(millis * 10) / 10 }, 'request');
   }
 
   const observe: MiddlewareHandler = async (c, next) => {
@@ -272,9 +276,12 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
     const millis = performance.now() - start;
     const { status } = c.res;
     // Once the answer is on its way: counting and writing the line take a few per cent of what an answer takes, or ten with a line for each.
-    setImmediate(() => note(c, status, millis));
+    setImmediate(() => {
+      const { method, path } = c.req;
+      note({ method, path, asked: routeOf(c), from: originOf(c), status, millis });
+    });
   };
-  return { registry: Registry.merge([measures.registry, own]), observe };
+  return { registry: Registry.merge([measures.registry, own]), observe, note };
 }
 
 const loopback = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);

@@ -25,7 +25,13 @@ export async function goOnWith(c: Context, headers: readonly (readonly [string, 
  * what a link tells of where it was followed, and how long it is kept.
  */
 export function safeHeaders(baseUrl: string): MiddlewareHandler {
-  const headers: [string, string][] = [
+  const headers = headersOfAll(baseUrl);
+  return (c, next) => goOnWith(c, headers, next);
+}
+
+/** Those headers. */
+export function headersOfAll(baseUrl: string): [string, string][] {
+  return [
     ['X-Content-Type-Options', 'nosniff'],
     ['X-Frame-Options', 'DENY'],
     ...(baseUrl.startsWith('https:')
@@ -38,5 +44,4 @@ export function safeHeaders(baseUrl: string): MiddlewareHandler {
     ['Cross-Origin-Resource-Policy', 'same-origin'],
     ['Cache-Control', 'no-store'],
   ];
-  return (c, next) => goOnWith(c, headers, next);
 }

@@ -12,11 +12,24 @@ const revisionWithArrays = '2025-03-26';
 
 const parseError = (message: string) => new Problem(400, 'parse_error', message);
 
-/** Throws 406 to a client that does not take JSON, which is what is answered. */
+/** Whether a client with this header takes JSON, which is what is answered. */
+export const takesJson = (accept: string | undefined): boolean =>
+  accept === undefined || /(^|[,\s])(\*\/\*|application\/(json|\*))\s*($|[,;])/i.test(accept);
+
+/** Throws 406 to a client that does not. */
 export function checkAccept(c: Context): void {
-  const accept = c.req.header('accept');
-  if (accept === undefined || /(^|[,\s])(\*\/\*|application\/(json|\*))\s*($|[,;])/i.test(accept)) return;
+  if (takesJson(c.req.header('accept'))) return;
   throw new Problem(406, 'not_acceptable', 'Answers are JSON: send Accept: application/json, text/event-stream.');
+}
+
+/** The value that the text is in JSON; undefined when it is none, or nested too deeply. */
+export function valueOf(text: string): unknown {
+  if (isTooDeep(text)) return undefined;
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The body as a value of JSON. Throws problems of 400, 413 and 415. */
@@ -29,12 +42,8 @@ export async function readMessage(c: Context): Promise<unknown> {
   if (body === 'not_text') throw parseError('Parse error: the body is not UTF-8. Send JSON in UTF-8.');
   if (isTooDeep(body.text))
     throw parseError('Parse error: the body is nested too deeply. Send one message with plain arguments.');
-  let message: unknown;
-  try {
-    message = JSON.parse(body.text);
-  } catch {
-    throw parseError('Parse error: the body is not valid JSON. Send one JSON-RPC message.');
-  }
+  const message = valueOf(body.text);
+  if (message === undefined) throw parseError('Parse error: the body is not valid JSON. Send one JSON-RPC message.');
   if (Array.isArray(message)) checkArray(c, message);
   return message;
 }

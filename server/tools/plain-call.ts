@@ -57,8 +57,11 @@ function envelopeIn(meta: Json): string | null {
 const mostEnvelopes = 500;
 const longestEnvelope = 2_000;
 
+/** The value of a header of a request; null or undefined where it was not sent. */
+type HeaderOf = (name: string) => string | null | undefined;
+
 /** Tells plain calls apart: null for whatever is to be answered by the SDK. */
-export function plainCalls(): (headers: Headers, message: unknown) => PlainCall | null {
+function plainCalls(): (header: HeaderOf, message: unknown) => PlainCall | null {
   // Clients send the same with every message: each is looked at once, by the SDK.
   const good = new Set<string>();
 
@@ -73,7 +76,7 @@ export function plainCalls(): (headers: Headers, message: unknown) => PlainCall 
     return true;
   }
 
-  return (headers, message) => {
+  return (header, message) => {
     if (!isObject(message) || !hasOnly(message, partsOfMessage)) return null;
     const { jsonrpc, id, method, params } = message;
     if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id) || !isObject(params)) return null;
@@ -84,7 +87,7 @@ export function plainCalls(): (headers: Headers, message: unknown) => PlainCall 
     if (isObject(given) && Object.hasOwn(given, '__proto__')) return null;
     const envelope = envelopeIn(meta);
     if (envelope === null) return null;
-    const revision = headers.get('mcp-protocol-version');
+    const revision = header('mcp-protocol-version') ?? null;
     if (envelope === '') {
       const isOlder = revision === null || initializedVersions.includes(revision);
       return isOlder ? { id, tool, given, meta, isNewer: false } : null;
@@ -92,17 +95,29 @@ export function plainCalls(): (headers: Headers, message: unknown) => PlainCall 
     const isNewer =
       revision === newestVersion &&
       meta[PROTOCOL_VERSION_META_KEY] === newestVersion &&
-      headers.get('mcp-method') === method &&
-      headers.get('mcp-name') === name &&
+      header('mcp-method') === method &&
+      header('mcp-name') === name &&
       isGood(envelope, message);
     return isNewer ? { id, tool, given, meta, isNewer } : null;
   };
 }
 
 /** Writes answers to plain calls, as JSON, of the server whose public origin is `baseUrl`. */
-export function plainAnswers(baseUrl: string): (call: PlainCall, result: CallToolResult) => string {
+function plainAnswers(baseUrl: string): (call: PlainCall, result: CallToolResult) => string {
   const serverInfo = JSON.stringify({ [SERVER_INFO_META_KEY]: { ...identity, icons: iconsOf(baseUrl) } });
   const complete = `,"resultType":"complete","_meta":${serverInfo}`;
   return ({ id, isNewer }, result) =>
     `{"result":{${resultText(result)}${isNewer ? complete : ''}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;
 }
+
+/** What tells plain calls apart, and what writes their answers. */
+export interface PlainCalls {
+  readonly plainCall: ReturnType<typeof plainCalls>;
+  readonly plainAnswer: ReturnType<typeof plainAnswers>;
+}
+
+/** Both of them, of the server whose public origin is `baseUrl`. */
+export const openPlainCalls = (baseUrl: string): PlainCalls => ({
+  plainCall: plainCalls(),
+  plainAnswer: plainAnswers(baseUrl),
+});

@@ -12,7 +12,7 @@ import type { Logger } from '../log.ts';
 import { callTool } from './call.ts';
 import { isObject, type Exchange } from './exchange.ts';
 import { methodOf } from './message.ts';
-import { plainAnswers, plainCalls } from './plain-call.ts';
+import type { PlainCalls } from './plain-call.ts';
 import { openServer } from './server.ts';
 import type { StaticResource } from './views.ts';
 
@@ -70,17 +70,15 @@ async function answerOlder(request: Request, message: unknown, server: Server): 
 }
 
 /**
- * The protocol at this public origin, with these views of results, and what seals places in lists; what it reports besides its answers
+ * The protocol, with these views of results, and what seals places in lists; what it reports besides its answers
  * goes to the log.
  */
 export function openProtocol(
-  baseUrl: string,
   log: Logger,
   views: readonly StaticResource[],
   sealerOf: () => Promise<Sealer>,
+  { plainCall, plainAnswer }: PlainCalls,
 ): Protocol {
-  const plainCall = plainCalls();
-  const plainAnswer = plainAnswers(baseUrl);
   const serverFor = openServer(views, sealerOf);
   const exchanges = new WeakMap<Request, Exchange>();
   const newer = createMcpHandler(
@@ -92,7 +90,7 @@ export function openProtocol(
     { legacy: 'reject', onerror: (error) => log.debug({ reason: error.message }, 'mcp') },
   );
   return async (request, given, exchange) => {
-    const plain = plainCall(request.headers, given);
+    const plain = plainCall((name) => request.headers.get(name), given);
     if (plain) return plainAnswer(plain, await callTool(exchange, plain));
     const message = withObjects(given, exchange);
     const older = !isNewer(message) && (await isLegacyRequest(request, message));

@@ -1,17 +1,21 @@
 /** The tool server: MCP over Streamable HTTP at /api/mcp and, the same, at /mcp (specification, sections 4.3 and 5.2). */
 
+import type { HttpBindings } from '@hono/node-server';
 import { Hono, type Context } from 'hono';
 import type { Services } from '../services.ts';
 import type { TakenDocuments } from '../domain/clients/connected-clients.ts';
+import type { DirectAnswers } from '../http/direct-answers.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem, reported } from '../http/problem.ts';
 import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
 import { admit, checkDocument, countCalls, presentedDigest } from './admission.ts';
 import { deploymentSealer } from '../http/sealed-cursor.ts';
 import { openHolders } from '../http/token-holders.ts';
+import { openDirectCalls } from './direct-calls.ts';
 import { openExchange, type Exchange, type Holder } from './exchange.ts';
 import { checkAccept, idOf, methodOf, readMessage } from './message.ts';
 import { corsHeaders, originCheck, preflightHeaders } from './origins.ts';
+import { openPlainCalls } from './plain-call.ts';
 import { openProtocol } from './protocol.ts';
 import { cardPaths, serveCard } from './server-card.ts';
 import { writeRpcError } from './rpc-error.ts';
@@ -69,12 +73,21 @@ function isForTools(c: Context): boolean {
   return accept.includes('text/event-stream') && !accept.includes('text/html');
 }
 
+/** The routes, and the answers to what is asked most, which go before them. */
+export interface ToolServer {
+  readonly routes: Hono;
+  readonly direct: DirectAnswers;
+}
+
 /** Mount at the root, behind the request id and the client's address. `isTaken`: which clients by their document are let in. */
-export function toolServerRoutes(services: Services, isTaken: TakenDocuments): Hono {
+export function toolServerRoutes(services: Services, isTaken: TakenDocuments): ToolServer {
   const { config, log } = services;
   const mayCall = originCheck(config.baseUrl, config.allowedOrigins);
-  const protocol = openProtocol(config.baseUrl, log, readViews(config.baseUrl), deploymentSealer(services));
+  const plainCalls = openPlainCalls(config.baseUrl);
+  const protocol = openProtocol(log, readViews(config.baseUrl), deploymentSealer(services), plainCalls);
   const holders = openHolders<Holder>();
+  const direct = openDirectCalls(services, holders, plainCalls, everyAnswer);
+  const begunBefore = (c: Context) => direct.begunWith((c.env as Partial<HttpBindings>).incoming);
 
   async function holderOf(exchange: Exchange, digest: Buffer, path: ResourcePath): Promise<Holder> {
     const known = holders.get(digest);
@@ -105,9 +118,10 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): H
     progress: Progress,
   ): Promise<Answered> {
     checkRequest(c, c.req.header('origin'));
-    progress.message = await readMessage(c);
-    const limits = await countCalls(services, holder, callsIn(progress.message));
-    const response = await protocol(c.req.raw, progress.message, exchange);
+    const begun = begunBefore(c);
+    progress.message = begun?.message ?? (await readMessage(c));
+    const limits = await (begun?.limits ?? countCalls(services, holder, callsIn(progress.message)));
+    const response = begun?.response ?? (await protocol(c.req.raw, progress.message, exchange));
     // A tool presents the token itself. What is answered without any tool holds no secret, and is not given out without asking.
     await admit(exchange, path).catch(async (fault: unknown) => {
       if (typeof response !== 'string') await response.body?.cancel();
@@ -119,7 +133,8 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): H
   /** The answer to anything but OPTIONS. Throws problems: that of the token goes before every other. */
   async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Answered> {
     const digest = presentedDigest(c, services, path);
-    const exchange = openExchange(services, digest, originOf(c), c.req.header('mcp-protocol-version'));
+    const exchange =
+      begunBefore(c)?.exchange ?? openExchange(services, digest, originOf(c), c.req.header('mcp-protocol-version'));
     const holder = await holderOf(exchange, digest, path);
     exchange.holder = holder;
     try {
@@ -162,5 +177,5 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): H
     if (isOrigin(path)) routes.all('/', (c, next) => (isForTools(c) ? answered(c) : next()));
     else for (const each of withSlash(path)) routes.all(each, answered);
   }
-  return routes;
+  return { routes, direct: direct.answers };
 }

@@ -90,6 +90,21 @@ describe('what a client sends and takes', () => {
     expect((await send(service, access.token, deals, { headers })).status).toBe(200);
   });
 
+  test('a call in the plainest form has the headers and the body of one that is answered by the routes', async () => {
+    const answerTo = async (type: string, body: object) => {
+      const response = await fetch(`${service.mcpUrl}/api/mcp`, {
+        method: 'POST',
+        headers: { 'Content-Type': type, Authorization: `Bearer ${access.token}`, 'X-Request-Id': 'the-same' },
+        body: JSON.stringify(body),
+      });
+      const headers = [...response.headers].filter(([name]) => !/^(date|x-ratelimit-(remaining|reset))$/.test(name));
+      return { status: response.status, headers, names: [...response.headers.keys()], text: await response.text() };
+    };
+    await answerTo('application/json', deals);
+    for (const body of [deals, message('tools/call', { name: 'svc_deals_get', arguments: { deal_id: 'none' } })])
+      expect(await answerTo('application/json', body)).toEqual(await answerTo('application/json;charset=utf-8', body));
+  });
+
   test('a body over 1 MiB is 413, announced or not, and the next request is answered', async () => {
     const large = JSON.stringify(
       message('tools/call', { name: 'svc_deals_list', arguments: { state: 'x'.repeat(5_000_000) } }),

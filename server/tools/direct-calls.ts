@@ -1,0 +1,82 @@
+/** Plain calls (plain-call.ts) answered by Node.js's own request and response, as far as nothing stands in their way. */
+
+import type { IncomingMessage } from 'node:http';
+import type { Services } from '../services.ts';
+import { accessTokenDigest } from '../domain/clients/tokens.ts';
+import { bearerIn } from '../http/bearer-token.ts';
+import { textOf } from '../http/bounded-body.ts';
+import { bodyOf, type DirectAnswers } from '../http/direct-answers.ts';
+import { resourcePaths } from '../http/resource-metadata.ts';
+import type { TokenHolders } from '../http/token-holders.ts';
+import { countCalls } from './admission.ts';
+import { callTool } from './call.ts';
+import { openExchange, type Exchange, type Holder } from './exchange.ts';
+import { largestBody, takesJson, valueOf } from './message.ts';
+import type { PlainCalls } from './plain-call.ts';
+
+/** A call that was begun here, for the routes to go on with: what is there of it is not done again. */
+export interface BegunCall {
+  readonly exchange: Exchange;
+  readonly message: unknown;
+  readonly limits: Promise<Readonly<Record<string, string>>>;
+  response?: string;
+}
+
+const paths: ReadonlySet<string> = new Set(resourcePaths.filter((path) => path !== ''));
+
+/** Whether the headers that count once were sent once: of several, Node.js gives the first. */
+function areSingle({ rawHeaders }: IncomingMessage): boolean {
+  let found = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const { length } = rawHeaders[at] ?? '';
+    if ((length === 12 || length === 13) && /^(content-type|authorization)$/i.test(rawHeaders[at] ?? '')) found += 1;
+  }
+  return found === 2;
+}
+
+function takes(request: IncomingMessage): boolean {
+  const { method, url = '', headers } = request;
+  if (method !== 'POST' || !paths.has(url) || headers.origin !== undefined) return false;
+  const length = Number(headers['content-length'] ?? Infinity);
+  return (
+    headers['content-type'] === 'application/json' &&
+    length <= largestBody &&
+    takesJson(headers.accept) &&
+    areSingle(request)
+  );
+}
+
+/** Opens the way; `begun` are the calls that the routes have to go on with. `everyAnswer`: headers. */
+export function openDirectCalls(
+  services: Services,
+  holders: TokenHolders<Holder>,
+  { plainCall, plainAnswer }: PlainCalls,
+  everyAnswer: Readonly<Record<string, string>>,
+) {
+  const begun = new WeakMap<object, BegunCall>();
+  const answers: DirectAnswers = {
+    takes,
+    async answer(request, from) {
+      const { headers } = request;
+      const digest = accessTokenDigest(bearerIn(headers.authorization ?? ''));
+      // Of a token that is not known yet the routes find out whose it is.
+      const holder = digest && holders.get(digest);
+      if (!digest || !holder) return null;
+      const body = await bodyOf(request);
+      const text = body && textOf(body);
+      const message = text === null ? undefined : valueOf(text);
+      const plain = plainCall((name) => headers[name]?.toString(), message);
+      if (plain === null) return null;
+      const exchange = openExchange(services, digest, from, headers['mcp-protocol-version']?.toString());
+      exchange.holder = holder;
+      const call: BegunCall = { exchange, message, limits: countCalls(services, holder, 1) };
+      begun.set(request, call);
+      const limits = await call.limits.catch(() => null);
+      if (limits === null) return null;
+      call.response = plainAnswer(plain, await callTool(exchange, plain));
+      if (!exchange.caller) return null;
+      return { text: call.response, headers: { 'Content-Type': 'application/json', ...limits, ...everyAnswer } };
+    },
+  };
+  return { answers, begunWith: (request: object | undefined) => request && begun.get(request) };
+}
