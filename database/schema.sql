@@ -1645,7 +1645,15 @@ CREATE POLICY as_owner ON public.users TO CURRENT_USER
 CREATE POLICY by_a_deal_in_common ON public.users FOR SELECT TO dealkeep_server
     USING (( SELECT true
    FROM public.participants p
-  WHERE p.user_id = users.id AND p.joined_at IS NOT NULL AND p.deal_id >= COALESCE(( SELECT app.narrowed_to() AS narrowed_to), '00000000-0000-0000-0000-000000000000'::uuid) AND p.deal_id <= COALESCE(( SELECT app.narrowed_to() AS narrowed_to), 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid)
+  WHERE p.user_id = users.id AND p.joined_at IS NOT NULL AND p.deal_id >=
+        CASE
+            WHEN (( SELECT app.narrowed_to() AS narrowed_to)) IS NULL THEN '00000000-0000-0000-0000-000000000000'::uuid
+            ELSE ( SELECT app.narrowed_to() AS narrowed_to)
+        END AND p.deal_id <=
+        CASE
+            WHEN (( SELECT app.narrowed_to() AS narrowed_to)) IS NULL THEN 'ffffffff-ffff-ffff-ffff-ffffffffffff'::uuid
+            ELSE ( SELECT app.narrowed_to() AS narrowed_to)
+        END
  LIMIT 1) OR (( SELECT app.narrowed_to() AS narrowed_to)) IS NOT NULL AND app.knows_from_a_deal(id));
 CREATE POLICY colleagues ON public.users FOR SELECT TO dealkeep_server
     USING (( SELECT true
@@ -14749,4 +14757,5 @@ $function$;
 -- 115adf45f07b7d6ee7a41e2f5774ee1800ad43db2e2f80aeeafbe989ca62cdab  219_records_without_condition.sql
 -- be69b2201e449a8a880f6774c67aea5af98aec8cfbaeb4a21580ba490ab7fa78  225_checks_of_contacts.sql
 -- 48a72806168eedd2db19590fbcf1361af69733bdbb783dc84343c0dd77ba5362  226_contacts_checked.sql
+-- e125f5b58579c423cccc284b4a1b150702e13921a9deddb8fbd5bc869982e90c  230_people_of_one_deal.sql
 -- ffa6e0a836d63f6108e38291b88416af69e0b9cfde937c7854bb16136765328b  240_keys_of_secrets.sql

@@ -17,6 +17,31 @@ export interface Page<Item> {
 /** A row of a list with its sort key as text, in the column `place`. */
 export type Placed<Row> = Row & { place: string };
 
+/** What a list is ordered by, and of which type that is; rows with the same follow by `id`. */
+export interface Order {
+  readonly key: string;
+  readonly type: 'timestamptz' | 'date' | 'int';
+  readonly id: string;
+  readonly direction: 'asc' | 'desc';
+}
+
+/** What comes before every row, by the type of the key. */
+const before = {
+  desc: { timestamptz: 'infinity', date: 'infinity', int: '2147483647', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' },
+  asc: { timestamptz: '-infinity', date: '-infinity', int: '-2147483648', id: '00000000-0000-0000-0000-000000000000' },
+} as const;
+
+/**
+ * SQL: whether a row comes behind the place in $2 and $3, where there is one. A comparison alone, so that an index answers it, and by `case`: below policies
+ * PostgreSQL looks into an index only for what it knows to tell nothing about rows, which coalesce() is not.
+ */
+export function behindPlace({ key, type, id, direction }: Order): string {
+  const first = before[direction];
+  const orFirst = (parameter: string, of: string, value: string) =>
+    `case when ${parameter}::${of} is null then '${value}' else ${parameter} end`;
+  return `(${key}, ${id}) ${direction === 'desc' ? '<' : '>'} (${orFirst('$2', type, first[type])}, ${orFirst('$3', 'uuid', first.id)})`;
+}
+
 /** The first `limit` rows of a query that asks for one more than that, each as `shown` makes it, which comes without `place`. */
 export const paged = <Row extends { id: string }, Item>(
   query: Statement<Placed<Row>[]>,

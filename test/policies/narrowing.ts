@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import type pg from 'pg';
+import { activityOfDeal } from '../../server/domain/audit/activity.ts';
 import { dealTables } from '../../server/domain/visibility/within.ts';
 import { readExpectations, type Expectation } from './expectations.ts';
 import { callers, type Check, type Stage } from './scene.ts';
@@ -85,6 +86,27 @@ check('narrowed to each deal, each person sees the rows of it that they see anyw
     }
   }
 });
+
+check(
+  'narrowed to a deal, people and places in a list are looked for by an index, not among all that there is',
+  async (stage) => {
+    const { server, scene } = stage;
+    await taken(stage, async () => {
+      await enterWithin(stage, 'broker', scene.deal);
+      await server.query('set local enable_seqscan = off; set local enable_bitmapscan = off');
+      const planOf = async (text: string) => {
+        const { rows } = await server.query<{ 'QUERY PLAN': string }>(`explain (generic_plan, costs off) ${text}`);
+        return rows.map((row) => row['QUERY PLAN']).join('\n');
+      };
+      // Somebody on ten thousand deals is on this one once.
+      const person = await planOf('select name from users where id = $1');
+      assert.match(person, /on participants p\n *Index Cond: .*\bdeal_id >= /);
+      // Ten pages on, what is on the first ten is passed over.
+      const { text } = activityOfDeal(scene.deal, null, 50);
+      assert.match(await planOf(text), /Index Cond: \(\(deal_id = \$1\) AND \(ROW\(at, id\) < /);
+    });
+  },
+);
 
 check(
   'narrowed to each deal, app.people_on_deal names the people whom row-level security shows there',

@@ -1,6 +1,6 @@
 /** The activity of deals: the records of the audit trail that the caller may see, as sentences. */
 
-import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
+import { behindPlace, paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { rows, type Statement } from '../../database/statement.ts';
 import { activitySentence, type Details } from './actions.ts';
 
@@ -61,7 +61,8 @@ export const actorJoins = (record: string): string =>
    left join lateral (select app.person_in_sight(${record}.user_id, ${record}.deal_id) as name where not ${record}.is_own) known on true
    left join lateral (select name from connected_clients where id = ${record}.client_id limit 1) c on true`;
 
-// What the policies show, and what others did to records that the reader could open.
+// What the policies show, and what others did to records that the reader could open. With limits that PostgreSQL does not know when it plans, one plan serves all
+// requests of a connection: for each number it would make its own anew, which took longer than the rest.
 const ofDeal = rows<Placed<Found>>(
   'activity_of_deal',
   `select a.id, a.at, ${actorColumns('a')}, a.deal_id, d.title as deal_title, a.action,
@@ -69,12 +70,13 @@ const ofDeal = rows<Placed<Found>>(
      select * from (
        (select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details, true as is_own
         from audit_records a
-        where a.deal_id = $1 and ${isActivity} and ($2::text is null or (a.at, a.id) < ($2::timestamptz, $3::uuid))
-        order by a.at desc, a.id desc limit $4::int)
+        where a.deal_id = $1 and ${isActivity}
+          and ${behindPlace({ key: 'a.at', type: 'timestamptz', id: 'a.id', direction: 'desc' })}
+        order by a.at desc, a.id desc limit (select $4::int))
        union all
        select s.id, s.at, s.user_id, s.client_id, s.deal_id, s.action, s.subject_id, s.outcome, s.details, false
        from app.deal_activity_in_sight($1, $2::timestamptz, $3::uuid, $4::int) s) found
-     order by at desc, id desc limit $4::int) a
+     order by at desc, id desc limit (select $4::int)) a
    ${actorJoins('a')}
    left join lateral (select title from deals where id = a.deal_id limit 1) d on true
    order by a.at desc, a.id desc`,

@@ -1,48 +1,22 @@
 /** Lists of a deal's records, in pages that begin after a given row. Who does not see the deal gets nothing. */
 
-import type { Place, Placed } from '../../database/paging.ts';
+import { behindPlace, type Order, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, rows, type Row, type Statement, type Value } from '../../database/statement.ts';
 
 /** A list in one order. Filters are the parameters from $5 on. */
-interface Ordered {
+interface Ordered extends Order {
   /** The columns of a row, SQL over `tables`. */
   readonly columns: string;
   /** SQL of what the rows are read from, and of which deal they are. */
   readonly tables: string;
   readonly deal: string;
   readonly where?: string;
-  /** What it is ordered by, and of which type; rows with the same follow by `id`. */
-  readonly key: string;
-  readonly type: 'timestamptz' | 'date' | 'int';
-  readonly id: string;
-  readonly direction: 'asc' | 'desc';
 }
-
-/** What comes before every row, by the type of the key. */
-const before = {
-  desc: {
-    timestamptz: `'infinity'`,
-    date: `'infinity'`,
-    int: `'2147483647'`,
-    id: `'ffffffff-ffff-ffff-ffff-ffffffffffff'`,
-  },
-  asc: {
-    timestamptz: `'-infinity'`,
-    date: `'-infinity'`,
-    int: `'-2147483648'`,
-    id: `'00000000-0000-0000-0000-000000000000'`,
-  },
-} as const;
-
-/** SQL: whether a row comes after the place in $2 and $3, where there is one. A comparison alone, so that an index answers it. */
-const after = ({ key, type, id, direction }: Ordered): string =>
-  `(${key}, ${id}) ${direction === 'desc' ? '<' : '>'}
-    (coalesce($2::${type}, ${before[direction][type]}::${type}), coalesce($3::uuid, ${before[direction].id}::uuid))`;
 
 /** SQL of the rows of deal `seen.deal`, at most $4 of them, each with its key as text in `place`. */
 export const orderedRows = (list: Ordered): string => `
   select ${list.columns}, (${list.key})::text as place from ${list.tables}
-  where ${list.deal} = seen.deal and ${after(list)}${list.where ? ` and ${list.where}` : ''}
+  where ${list.deal} = seen.deal and ${behindPlace(list)}${list.where ? ` and ${list.where}` : ''}
   order by ${list.key} ${list.direction}, ${list.id} ${list.direction} limit $4`;
 
 /** Declares the same records by their ids, of any deal: those that the caller sees. */
