@@ -9,9 +9,9 @@ import { textSettings } from '../backup/rows.ts';
 import type { Statement } from '../database/statement.ts';
 import { snapshot } from '../database/transaction.ts';
 import { brokerageNamed, NotPossible, record, type Brokerage } from '../domain/accounts/administration.ts';
-import { exportBrokerage, type ExportManifest, type ExportSource } from '../export/brokerage.ts';
+import { exportBrokerage, storedBodies, type ExportManifest, type ExportSource } from '../export/brokerage.ts';
 import { openStorage } from '../storage/open.ts';
-import { isStorageKey, type Storage } from '../storage/storage.ts';
+import type { Storage } from '../storage/storage.ts';
 import { say, withExisting } from './backup-place.ts';
 import { readConfig } from '../config.ts';
 
@@ -27,11 +27,10 @@ function ownersSource(client: pg.Client, storage: Storage): ExportSource {
     async run<T>({ text, values, read }: Statement<T>) {
       return read((await client.query<Record<string, unknown>>(text, [...values])).rows);
     },
-    async body(table, document) {
-      const found = `select storage_key from public.${table === 'documents' ? 'documents' : 'production_documents'} where id = $1`;
-      const { rows } = await client.query<{ storage_key: string }>(found, [document]);
-      const key = rows[0]?.storage_key ?? '';
-      return isStorageKey(key) ? storage.read(key) : null;
+    async open(table, documents) {
+      const found = `select id, storage_key from public.${table === 'documents' ? 'documents' : 'production_documents'} where id = any ($1)`;
+      const { rows } = await client.query<{ id: string; storage_key: string }>(found, [documents]);
+      return storedBodies(storage, rows);
     },
   };
 }

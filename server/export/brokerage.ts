@@ -14,13 +14,17 @@ import {
 } from '../domain/people/brokerage-export.ts';
 import { logoFileName, logoOf } from '../domain/people/logos.ts';
 import { csvHeading, csvLines } from '../csv.ts';
+import { isStorageKey, type Storage } from '../storage/storage.ts';
 import { zipped, type ArchivedFile, type FileToArchive } from './zip.ts';
 
 /** Where rows and bodies come from, in somebody's name. */
 export interface ExportSource {
   run<T>(statement: Statement<T>): Promise<T>;
-  /** The body of a document of this table; null when it may not be opened, or is not in the store. */
-  body(table: string, document: string): Promise<AsyncIterable<Uint8Array> | null>;
+  /** Opens documents of this table; what is answered reads their bodies, each when it is its turn: null when it may not be opened, or is not in the store. */
+  open(
+    table: string,
+    documents: readonly string[],
+  ): Promise<(document: string) => Promise<AsyncIterable<Uint8Array> | null>>;
 }
 
 export interface ExportManifest {
@@ -52,10 +56,24 @@ export interface ExportTask {
   readonly without?: readonly string[];
 }
 
+/** Reads bodies from the store by where they are. */
+export function storedBodies(
+  storage: Storage,
+  found: readonly { readonly id: string; readonly storage_key: string }[],
+): (document: string) => Promise<AsyncIterable<Uint8Array> | null> {
+  const keys = new Map(found.map(({ id, storage_key }) => [id, storage_key]));
+  return async (document) => {
+    const key = keys.get(document);
+    return key !== undefined && isStorageKey(key) ? storage.read(key) : null;
+  };
+}
+
 /** How many rows are read at once, and held. */
 const portion = 1_000;
 /** A table with as many characters of JSON is held from its first file to its second. */
 const mostHeld = 2_000_000;
+/** How many documents are opened at once, and of how many bytes: what may be read yet when its reader may no more. */
+const mostOpened = { documents: 50, bytes: 10_000_000 };
 /** A table as its two files need it. */
 type Columns = Pick<ExportedTable, 'name' | 'columns' | 'texts'>;
 const people: Columns = { name: 'people', columns: ['id', 'name', 'email'], texts: [false, true, true] };
@@ -176,6 +194,7 @@ interface DocumentRow {
   readonly deal_id: string;
   readonly filename: string;
   readonly media_type: string;
+  readonly size_bytes: number;
   /** Of those that only the owner sees. */
   readonly removed_at?: string | null;
   /** As bytea is written; null in rows of before it was kept. */
@@ -190,29 +209,47 @@ interface Tally {
   readonly damaged: string[];
 }
 
+function* lotsOf(documents: readonly DocumentRow[]): Generator<readonly DocumentRow[]> {
+  let lot: DocumentRow[] = [];
+  let bytes = 0;
+  for (const document of documents) {
+    if (lot.length >= mostOpened.documents || (lot.length > 0 && bytes + document.size_bytes > mostOpened.bytes)) {
+      yield lot;
+      [lot, bytes] = [[], 0];
+    }
+    lot.push(document);
+    bytes += document.size_bytes;
+  }
+  if (lot.length > 0) yield lot;
+}
+
 async function* documentsOf(
   { source, brokerage }: ExportTask,
   tables: readonly ExportedTable[],
   tally: Tally,
 ): AsyncGenerator<FileToArchive> {
   for (const table of tables.filter(({ columns }) => columns.includes('filename') && columns.includes('media_type')))
-    for await (const rows of portionsOf(source, brokerage.id, table))
-      for (const { json } of rows) {
-        const { id, deal_id, filename, media_type, removed_at, sha256 } = JSON.parse(json) as DocumentRow;
-        if (removed_at) continue;
-        const content = await source.body(table.name, id);
-        const path = `documents/${deal_id}/${id} ${fileName(filename)}`;
-        if (content === null) {
-          tally.missing.push(path);
-          continue;
+    for await (const rows of portionsOf(source, brokerage.id, table)) {
+      const documents = rows.map(({ json }) => JSON.parse(json) as DocumentRow);
+      for (const lot of lotsOf(documents.filter(({ removed_at }) => !removed_at))) {
+        const ids = lot.map(({ id }) => id);
+        const bodyOf = await source.open(table.name, ids);
+        for (const { id, deal_id, filename, media_type, sha256 } of lot) {
+          const content = await bodyOf(id);
+          const path = `documents/${deal_id}/${id} ${fileName(filename)}`;
+          if (content === null) {
+            tally.missing.push(path);
+            continue;
+          }
+          const written = (file: ArchivedFile) => {
+            if (sha256 && sha256 !== `\\x${file.sha256}`) tally.damaged.push(path);
+            tally.count += 1;
+            tally.bytes += file.bytes;
+          };
+          yield { path, content, compressed: !media_type.startsWith('text/'), written };
         }
-        const written = (file: ArchivedFile) => {
-          if (sha256 && sha256 !== `\\x${file.sha256}`) tally.damaged.push(path);
-          tally.count += 1;
-          tally.bytes += file.bytes;
-        };
-        yield { path, content, compressed: !media_type.startsWith('text/'), written };
       }
+    }
 }
 
 async function* one<Part>(part: Part): AsyncGenerator<Part> {

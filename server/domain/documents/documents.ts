@@ -268,6 +268,15 @@ export const openDocument = row<OpenedDocument, [source: DocumentSource, id: str
   'select filename, media_type, size_bytes, sha256, storage_key from app.open_document($1, $2, $3)',
 );
 
+/** Where the bodies of these documents are, of those that the caller may open, leaving a record for each that they opened it. */
+export const openDocuments = rows<
+  { id: string; storage_key: string },
+  [source: DocumentSource, ids: readonly string[]]
+>(
+  'open_documents',
+  'select d.id, o.storage_key from unnest($2::uuid[]) d (id) cross join lateral app.open_document($1, d.id, false) o',
+);
+
 const head = bySource((source) =>
   row<OpenedDocument, [id: string]>(
     `head_of_${source}_document`,

@@ -5,16 +5,15 @@ import { Hono, type Context } from 'hono';
 import about from '../../../package.json' with { type: 'json' };
 import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
-import { openDocument } from '../../domain/documents/documents.ts';
+import { openDocuments } from '../../domain/documents/documents.ts';
 import { beginExport, mayExport } from '../../domain/people/brokerage-export.ts';
 import { brokerageOfCaller, type BrokerageOfCaller } from '../../domain/people/brokerages.ts';
-import { exportBrokerage, type ExportSource } from '../../export/brokerage.ts';
+import { exportBrokerage, storedBodies, type ExportSource } from '../../export/brokerage.ts';
 import { responseOf } from '../../http/held-answer.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem, retryAfter } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
-import { isStorageKey } from '../../storage/storage.ts';
 import { pathId } from './input.ts';
 
 /** How many are written at once by a node, of each brokerage one: each reads all that a brokerage has. */
@@ -31,13 +30,13 @@ function personsSource(services: Services, c: Context, brokerageId: string): Exp
       if (brokerage?.role !== 'admin') throw nothingThere();
       return answer as T;
     },
-    async body(table, document) {
+    async open(table, documents) {
       const [opened] = await asPerson(
         services,
         c,
-        openDocument(table === 'documents' ? 'simple' : 'production', document, false),
+        openDocuments(table === 'documents' ? 'simple' : 'production', documents),
       );
-      return opened && isStorageKey(opened.storage_key) ? services.storage.read(opened.storage_key) : null;
+      return storedBodies(services.storage, opened);
     },
   };
 }
