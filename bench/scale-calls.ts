@@ -83,7 +83,7 @@ const idsOnDeal = `
     (select x.id from webhook_endpoints x where x.brokerage_id = coalesce($3, d.organization_id) order by x.id limit 1) as webhook_id
   from deals d where d.id = $1`;
 
-/** What the calls of an API key are about: a contact of its brokerage, and what there is on one of its deals that has an offer. */
+/** What the calls of an API key are about: a contact of its brokerage, and what there is on one of its deals that has an offer, or on that deal. */
 export const idsOfKey = `
   select (select c.id from contacts c where c.brokerage_id = $1 and c.archived_at is null order by c.id limit 1) as contact_id,
     d.id as deal_id, (select o.id from offers o where o.deal_id = d.id order by o.id limit 1) as offer_id,
@@ -92,7 +92,7 @@ export const idsOfKey = `
     (select x.id from webhook_endpoints x where x.brokerage_id = $1 order by x.id limit 1) as webhook_id,
     (select x.id from webhook_deliveries x join webhook_endpoints e on e.id = x.endpoint_id where e.brokerage_id = $1 order by x.id limit 1) as delivery_id,
     coalesce((select g.state from deal_stages g where g.deal_id = d.id), d.state) as deal_state
-  from deals d where d.organization_id = $1 and exists (select from offers o where o.deal_id = d.id) order by d.id limit 1`;
+  from deals d where d.organization_id = $1 and ($2::uuid is null or d.id = $2) and exists (select from offers o where o.deal_id = d.id) order by d.id limit 1`;
 
 /** An id that nothing has. */
 const nothing = '018cc251-0000-7000-8000-000000000000';

@@ -33,6 +33,7 @@ import {
   type Job,
   type Route,
 } from './scale-calls.ts';
+import { aboutDeal, compare, isOver, pairsOf, dealOfBrokerage, type Difference } from './scale-one-deal.ts';
 import { forgetPlans, openPlatform, type Platform, type ScalePerson } from './scale-data.ts';
 import { table } from './table.ts';
 import { scansIn, type Scan } from './scale-plans.ts';
@@ -136,7 +137,10 @@ async function plans(platform: Platform, routes: readonly Route[], people: reado
       });
     }
     for (const [index, who] of ['key of the large brokerage', 'key of an ordinary brokerage'].entries()) {
-      const { rows } = await client.query<Record<string, string>>(idsOfKey, [platform.apiKeys[index]?.brokerage_id]);
+      const { rows } = await client.query<Record<string, string>>(idsOfKey, [
+        platform.apiKeys[index]?.brokerage_id,
+        null,
+      ]);
       found.push({ who, calls: restCalls(routes, platform, index, rows[0] ?? {}) });
     }
     return found;
@@ -276,6 +280,7 @@ const help = `npm run bench -- scale [--deals N] [--keep DIR] [--against FILE] [
   --only text     only calls whose name has this text ($ is its end), or one of these where it is given more than once
   --no-plans      leave out the search for plans that scan a table of the platform
   --no-times      search for such plans alone
+  --one-deal      only compare what requests about one deal cost callers on ten deals and on ten thousand
 `;
 
 /** Runs the suite as its arguments say; resolves with whether everything keeps within its bounds. */
@@ -291,6 +296,7 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
       only: { type: 'string', multiple: true },
       'no-plans': { type: 'boolean', default: false },
       'no-times': { type: 'boolean', default: false },
+      'one-deal': { type: 'boolean', default: false },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -326,6 +332,9 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     const only = ({ name }: { name: string }) =>
       values.only === undefined || values.only.some((text) => `${name}$`.includes(text));
     const database = openDatabase({ connection: platform.postgres.server, poolSize: 1 });
+    if (values['one-deal']) {
+      return await compareOneDeal({ platform, routes, database, only, start, say }).finally(() => database.close());
+    }
     const asked = (await plans(platform, routes, people, database)).map(({ who, calls }) => ({
       who,
       calls: calls.filter(only),
@@ -358,6 +367,85 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     await platform.close();
     if (!values.keep) await rm(directory, { recursive: true, force: true });
   }
+}
+
+interface Comparison {
+  readonly platform: Platform;
+  readonly routes: readonly Route[];
+  readonly database: Database;
+  readonly only: (call: { readonly name: string }) => boolean;
+  readonly start: () => Promise<Service>;
+  readonly say: (line: string) => void;
+}
+
+/** Says what requests about one deal cost callers on few deals and on many; resolves with whether they cost the same. */
+async function compareOneDeal({ platform, routes, database, only, start, say }: Comparison): Promise<boolean> {
+  const client = new pg.Client(platform.superuser);
+  await client.connect();
+  const { pairs, done } = await pairsOf(client, platform);
+  const service = await start();
+  const found: Difference[] = [];
+  try {
+    const backends = new ClientBackends(client);
+    const ask = (call: Call) => send(service.origin, call);
+    const both = async (name: string, few: readonly Call[], many: readonly Call[]) => {
+      say(`Comparing: ${name}`);
+      for (const call of few.filter(only)) {
+        const other = many.find((one) => one.name === call.name);
+        if (other) found.push(await compare(name, [call, other], ask, backends));
+      }
+    };
+    for (const { name, few, many } of pairs) {
+      const [ofFew, ofMany] = await Promise.all(
+        [few, many].map(async (person) => {
+          const ids = await idsOf(client, person);
+          const calls = [
+            ...webCalls(routes, person, ids),
+            ...otherCalls(person, ids, database),
+            ...toolCalls(person, ids),
+          ];
+          return aboutDeal(calls, ids);
+        }),
+      );
+      await both(name, ofFew ?? [], ofMany ?? []);
+    }
+    const [ofMany, ofFew] = await Promise.all(
+      [0, 1].map(async (index) => {
+        const brokerage = platform.apiKeys[index]?.brokerage_id ?? null;
+        const deal = await dealOfBrokerage(client, brokerage);
+        const { rows } = await client.query<Record<string, string>>(idsOfKey, [brokerage, deal]);
+        return aboutDeal(restCalls(routes, platform, index, rows[0] ?? {}), rows[0] ?? {});
+      }),
+    );
+    await both('key', ofFew ?? [], ofMany ?? []);
+  } finally {
+    await service.stop();
+    await done();
+    await client.end();
+  }
+  const heads = ['PostgreSQL ms', 'calls', 'median', '9 of 10', 'over', 'dearest'];
+  const groups = [...new Set(found.map(({ pair }) => pair))].map((pair) => {
+    const ratios = found.filter((one) => one.pair === pair).map((one) => ({ ...one, ratio: one.many / one.few }));
+    const sorted = ratios.toSorted((a, b) => a.ratio - b.ratio);
+    const at = (share: number) => (sorted[Math.floor(sorted.length * share)]?.ratio ?? Number.NaN).toFixed(2);
+    const worst = sorted.at(-1);
+    return [
+      pair,
+      String(sorted.length),
+      at(0.5),
+      at(0.9),
+      String(ratios.filter(isOver).length),
+      `${worst?.call} ×${worst?.ratio.toFixed(2)} (${numbers(worst?.few ?? 0)}, ${numbers(worst?.many ?? 0)})`,
+    ];
+  });
+  say(
+    `\n${platform.deals.toLocaleString('en-US')} deals; of a caller on ten thousand deals to one on ten, about one deal\n`,
+  );
+  say(table(heads, groups));
+  const over = found.filter(isOver);
+  for (const { pair, call, status, few, many } of over)
+    say(`  ${pair}: ${call} ${numbers(few)}, ${numbers(many)} (${status})`);
+  return over.length === 0;
 }
 
 async function waitingNda({ superuser, people }: Platform) {
