@@ -50,10 +50,11 @@ export function PagedList<Item>({ query, skeleton, empty, className, children }:
 
 /** The end of the list: fetches the next page as it nears the screen, and by a button. */
 function More({ query }: { query: PagedQuery<unknown> }) {
-  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = query;
+  const { data, hasNextPage, isFetching, isFetchingNextPage, fetchNextPage } = query;
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (!hasNextPage || isFetchingNextPage || !end.current) return;
+    // A page that is asked for while the list is asked again may never come, and the end does not move then.
+    if (!hasNextPage || isFetching || !end.current) return;
     const observer = new IntersectionObserver(
       (entries) => {
         // Several may come at once, the latest last.
@@ -64,7 +65,7 @@ function More({ query }: { query: PagedQuery<unknown> }) {
     observer.observe(end.current);
     return () => observer.disconnect();
     // An observer tells where the end is when it begins: a new one with each page that comes.
-  }, [hasNextPage, isFetchingNextPage, fetchNextPage, data]);
+  }, [hasNextPage, isFetching, fetchNextPage, data]);
   if (!hasNextPage) return null;
   return (
     <div ref={end} className="flex justify-center p-3">
