@@ -75,12 +75,35 @@ function faultsOf({ what, path: at, status, headers }: Answer, secure: boolean):
   return faults;
 }
 
+const browser = { accept: 'text/html', 'sec-fetch-dest': 'document' };
+const plain = { accept: 'text/html' };
+
+/** Over https every route is asked in every way; over http, where one header less is all that differs, in one way that reads and one that changes. */
 const services = [
-  { name: 'http', baseUrl: undefined, secure: false },
-  { name: 'https', baseUrl: 'https://deals.example.com', secure: true },
+  {
+    name: 'http',
+    baseUrl: undefined,
+    secure: false,
+    ways: [{ method: 'GET' }, { method: 'POST' }],
+    readings: [{}],
+    reached: [200, 400, 401, 403, 404, 415],
+  },
+  {
+    name: 'https',
+    baseUrl: 'https://deals.example.com',
+    secure: true,
+    ways: [
+      ...['GET', 'HEAD', 'OPTIONS', ...changing].map((method) => ({ method })),
+      { method: 'GET', headers: browser },
+      { method: 'GET', headers: plain },
+      { method: 'POST', headers: { ...plain, origin: 'https://elsewhere.example' } },
+    ],
+    readings: [{}, browser, plain],
+    reached: [200, 204, 400, 401, 403, 404, 405, 415],
+  },
 ];
 
-describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure }) => {
+describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure, ways, readings, reached }) => {
   let walk: Walk;
   beforeAll(async () => {
     walk = await openWalk(baseUrl);
@@ -96,30 +119,24 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
   const expectFaultless = (answers: readonly Answer[]) =>
     expect(answers.flatMap((answer) => faultsOf(answer, secure))).toEqual([]);
   const statuses = (answers: readonly Answer[]) => new Set(answers.map(({ status }) => status));
-  const browser = { accept: 'text/html', 'sec-fetch-dest': 'document' };
-  const plain = { accept: 'text/html' };
-  const readings = [{}, browser, plain];
 
-  test('every route, by every method, to nobody', async () => {
+  test('every route to nobody', async () => {
     const paths = [...new Set(walk.routes.map((route) => route.path))];
     expect(paths.length).toBeGreaterThan(150);
     const answers: Answer[] = [];
-    for (const at of paths) {
-      for (const method of ['GET', 'HEAD', 'OPTIONS', ...changing]) answers.push(await ask(method, at));
-      answers.push(await ask('GET', at, { headers: browser }), await ask('GET', at, { headers: plain }));
-      answers.push(await ask('POST', at, { headers: { ...plain, origin: 'https://elsewhere.example' } }));
-    }
+    for (const at of paths)
+      answers.push(...(await Promise.all(ways.map(({ method, ...init }) => ask(method, at, init)))));
     expectFaultless(answers);
-    for (const status of [200, 204, 400, 401, 403, 404, 405, 415]) expect(statuses(answers)).toContain(status);
+    expect([...statuses(answers)]).toEqual(expect.arrayContaining(reached));
   });
 
   test('every route to somebody who is signed in: what they see, and what they change', async () => {
     const answers: Answer[] = [];
     for (const { path: at } of walk.routes.filter(({ method }) => method === 'GET')) {
       const headers = await walk.signedIn();
-      for (const how of readings) answers.push(await ask('GET', at, { headers: { ...headers, ...how } }));
+      answers.push(...(await Promise.all(readings.map((how) => ask('GET', at, { headers: { ...headers, ...how } })))));
     }
-    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(120);
+    expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThan(40 * readings.length);
     for (const { method, path: at } of walk.routes.filter((route) => changing.includes(route.method))) {
       const headers = { ...(await walk.signedIn()), 'content-type': 'application/json' };
       answers.push(await ask(method, at, { headers, body: '{}' }));
