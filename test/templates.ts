@@ -23,7 +23,13 @@ export interface Templates {
   readonly server: ConnectionTo;
   /** For files; gone when the PostgreSQL stops. */
   readonly directory: string;
-  readonly templates: { readonly plain: string; readonly demo: string; readonly scene: string };
+  readonly templates: {
+    /** As the migrations make it; the others have a clock that tests can set. */
+    readonly migrated: string;
+    readonly plain: string;
+    readonly demo: string;
+    readonly scene: string;
+  };
   readonly demo: Demo;
   /** The ids of what is in the scene. */
   readonly scene: Scene;
@@ -81,10 +87,10 @@ export async function openTemplates(
     await rm(directory, { recursive: true, force: true });
   };
   try {
-    await asOwner(postgres.owner, 'create database plain');
-    const plain = { ...postgres.owner, database: 'plain' };
-    await migrate(plain, { serverLogin: postgres.server.user });
-    await asOwner(plain, movableClock);
+    await asOwner(postgres.owner, 'create database migrated');
+    await migrate({ ...postgres.owner, database: 'migrated' }, { serverLogin: postgres.server.user });
+    await asOwner(postgres.owner, 'create database plain template migrated');
+    await asOwner({ ...postgres.owner, database: 'plain' }, movableClock);
     await asOwner(postgres.owner, 'create database demo template plain');
     const demo = await loadDemo({ ...postgres.owner, database: 'demo' });
     await asOwner(postgres.owner, 'create database scene template plain');
@@ -93,7 +99,7 @@ export async function openTemplates(
       owner: access(postgres.owner),
       server: access(postgres.server),
       directory,
-      templates: { plain: 'plain', demo: 'demo', scene: 'scene' },
+      templates: { migrated: 'migrated', plain: 'plain', demo: 'demo', scene: 'scene' },
       demo,
       scene,
       close,
