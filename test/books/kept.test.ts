@@ -187,7 +187,7 @@ const changes: Readonly<Record<string, () => Promise<unknown>>> = {
 const place = () => `/deals/${deal}/qoe/members/${web.scene.participants['exclusive buyer']}`;
 
 test('every caller is told the same as of books read anew, after every change', async () => {
-  const first = ['an upload of profit and loss', 'an upload of customers', 'an adjustment more', 'another currency'];
+  const begin = ['an upload of profit and loss', 'an upload of customers', 'an adjustment more', 'another currency'];
   const last = [
     'a buyer let go',
     'an adjustment less',
@@ -195,15 +195,15 @@ test('every caller is told the same as of books read anew, after every change', 
     'an upload that is refused',
     'an adjustment less',
   ];
-  for (const change of [...first, ...last, ...first]) {
+  for (const change of [...begin, ...last, ...begin]) {
     await changes[change]?.();
+    const asked = () => Promise.all(people.map(async (caller) => [caller, await computedFor(caller)]));
     // What was kept before the change is there, and then what the first who asked had kept.
-    for (const time of ['first', 'again']) {
-      const asked = await Promise.all(people.map(async (caller) => [caller, await computedFor(caller)]));
-      const now = await booksNow();
-      const anew = await Promise.all(people.map(async (caller) => [caller, await computedAnew(caller, now)]));
-      expect([change, time, asked]).toEqual([change, time, anew]);
-    }
+    const first = await asked();
+    const now = await booksNow();
+    const anew = await Promise.all(people.map(async (caller) => [caller, await computedAnew(caller, now)]));
+    const again = await asked();
+    expect([change, first, again]).toEqual([change, anew, anew]);
   }
   const { body } = await ask('broker', `/deals/${deal}/qoe/computed`);
   expect(body.earnings.length).toBeGreaterThan(2);
