@@ -130,7 +130,7 @@ function linksTo(page: DealPage | 'deals', dealId: unknown, baseUrl: string): Re
   return typeof dealId === 'string' ? { url: baseUrl + dealPagePath(page, dealId) } : {};
 }
 
-/** The tool of a definition, with its schemas converted once and for all. */
+/** The tool of a definition, with its schemas converted once. */
 export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject, const Work extends AnyWork>(
   definition: ToolDefinition<Input, Output, Work>,
 ): Tool {
@@ -150,6 +150,9 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
     links,
     tellsCaller = false,
   } = definition;
+  // Written when they are first asked for: to convert them all takes longer than all else that a tool does at the start.
+  let takes: ListedTool['inputSchema'] | undefined;
+  let answers: ListedTool['outputSchema'];
   const isReading = definition.scope === 'mcp:read';
   const isNamed = 'people' in definition.output.shape || 'caller' in definition.output.shape;
   return {
@@ -164,8 +167,12 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
       name,
       title,
       description,
-      inputSchema: inputSchema(schema) as ListedTool['inputSchema'],
-      outputSchema: outputSchema(definition.output) as NonNullable<ListedTool['outputSchema']>,
+      get inputSchema() {
+        return (takes ??= inputSchema(schema) as ListedTool['inputSchema']);
+      },
+      get outputSchema() {
+        return (answers ??= outputSchema(definition.output) as ListedTool['outputSchema']);
+      },
       annotations,
     },
     plan(input, origin, baseUrl) {

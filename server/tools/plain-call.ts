@@ -5,20 +5,14 @@
  * only what that would take as it is, and the answer is the one that it would write: test/tools/messages.test.ts compares the two.
  */
 
-import {
-  classifyInboundRequest,
-  CLIENT_CAPABILITIES_META_KEY,
-  CLIENT_INFO_META_KEY,
-  PROTOCOL_VERSION_META_KEY,
-  SERVER_INFO_META_KEY,
-  type CallToolResult,
-} from '@modelcontextprotocol/server';
+import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ToolCall } from './call.ts';
 import { toolNamed } from './catalog/index.ts';
 import { isObject } from './exchange.ts';
 import { iconsOf, identity } from './identity.ts';
+import { loadedSdk } from './load-sdk.ts';
 import { resultText } from './results.ts';
-import { initializedVersions, newestVersion } from './versions.ts';
+import { initializedVersions, metaNames, newestVersion } from './versions.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -33,7 +27,7 @@ const partsOfMessage = new Set(['jsonrpc', 'id', 'method', 'params']);
 const partsOfCall = new Set(['name', 'arguments', '_meta']);
 /** What the names in `_meta` begin with that mean something to the protocol. */
 const ofProtocol = 'io.modelcontextprotocol/';
-const envelopeNames = new Set([PROTOCOL_VERSION_META_KEY, CLIENT_CAPABILITIES_META_KEY, CLIENT_INFO_META_KEY]);
+const envelopeNames = new Set<string>([metaNames.version, metaNames.capabilities, metaNames.client]);
 
 const hasOnly = (value: Json, names: ReadonlySet<string>): boolean =>
   Object.keys(value).every((name) => names.has(name));
@@ -62,14 +56,13 @@ type HeaderOf = (name: string) => string | null | undefined;
 
 /** Tells plain calls apart: null for whatever is to be answered by the SDK. */
 function plainCalls(): (header: HeaderOf, message: unknown) => PlainCall | null {
-  // Clients send the same with every message: each is looked at once, by the SDK.
+  // Clients send the same with every message: each is looked at once, by the SDK, to which a call goes whole while it is not loaded.
   const good = new Set<string>();
 
-  function isGood(envelope: string, body: unknown): boolean {
+  function isGood(envelope: string, call: unknown): boolean {
     if (envelope.length > longestEnvelope) return false;
     if (good.has(envelope)) return true;
-    if (classifyInboundRequest({ httpMethod: 'POST', protocolVersionHeader: newestVersion, body }).kind !== 'modern')
-      return false;
+    if (!loadedSdk()?.isNewest(call)) return false;
     const [eldest] = good;
     if (good.size >= mostEnvelopes && eldest !== undefined) good.delete(eldest);
     good.add(envelope);
@@ -94,7 +87,7 @@ function plainCalls(): (header: HeaderOf, message: unknown) => PlainCall | null 
     }
     const isNewer =
       revision === newestVersion &&
-      meta[PROTOCOL_VERSION_META_KEY] === newestVersion &&
+      meta[metaNames.version] === newestVersion &&
       header('mcp-method') === method &&
       header('mcp-name') === name &&
       isGood(envelope, message);
@@ -104,7 +97,7 @@ function plainCalls(): (header: HeaderOf, message: unknown) => PlainCall | null 
 
 /** Writes answers to plain calls, as JSON, of the server whose public origin is `baseUrl`. */
 function plainAnswers(baseUrl: string): (call: PlainCall, result: CallToolResult) => string {
-  const serverInfo = JSON.stringify({ [SERVER_INFO_META_KEY]: { ...identity, icons: iconsOf(baseUrl) } });
+  const serverInfo = JSON.stringify({ [metaNames.server]: { ...identity, icons: iconsOf(baseUrl) } });
   const complete = `,"resultType":"complete","_meta":${serverInfo}`;
   return ({ id, isNewer }, result) =>
     `{"result":{${resultText(result)}${isNewer ? complete : ''}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;

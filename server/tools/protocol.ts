@@ -1,73 +1,16 @@
 /** Both eras of the protocol on one URL, without sessions: 2026-07-28, and the revisions of 2025 for older clients. */
 
-import {
-  createMcpHandler,
-  isLegacyRequest,
-  PROTOCOL_VERSION_META_KEY,
-  type Server,
-  WebStandardStreamableHTTPServerTransport,
-} from '@modelcontextprotocol/server';
 import type { Sealer } from '../http/sealed-cursor.ts';
 import type { Logger } from '../log.ts';
 import { callTool } from './call.ts';
-import { isObject, type Exchange } from './exchange.ts';
-import { methodOf } from './message.ts';
+import type { Exchange } from './exchange.ts';
+import { loadSdk } from './load-sdk.ts';
 import type { PlainCalls } from './plain-call.ts';
-import { openServer } from './server.ts';
+import type { AnswerBySdk } from './sdk.ts';
 import type { StaticResource } from './views.ts';
 
 /** Answers one message, or (from clients of early 2025) an array of them, that came with `request`. Text is the JSON of an answer of 200. */
 export type Protocol = (request: Request, message: unknown, exchange: Exchange) => Promise<Response | string>;
-
-// A request is over with its answer, so there is nothing left to cancel; taken at its word within an array, it would
-// leave the call beside it without an answer for ever.
-const withoutCancelling = (message: unknown): unknown =>
-  Array.isArray(message) ? message.filter((one) => methodOf(one) !== 'notifications/cancelled') : message;
-
-/**
- * The message with every call's arguments an object; those that are none are kept aside, for the tool to refuse. The SDK
- * would answer them with its schema's faults.
- */
-function withObjects(message: unknown, exchange: Exchange): unknown {
-  if (Array.isArray(message)) return message.map((one: unknown) => withObjects(one, exchange));
-  if (methodOf(message) !== 'tools/call') return message;
-  const call = message as { id?: unknown; params?: unknown };
-  const { params } = call;
-  if (!isObject(params) || params['arguments'] === undefined || isObject(params['arguments'])) return message;
-  exchange.misfits.set(call.id, params['arguments']);
-  return { ...call, params: { ...params, arguments: {} } };
-}
-
-// What names its version in itself is of the newer era; only an initialize must be looked at more closely. The SDK, which
-// decides, looks at every message a second time when it answers.
-function isNewer(message: unknown): boolean {
-  const { params } = Object(message) as { params?: Record<string, unknown> | null };
-  return Object.hasOwn(Object(params?.['_meta']), PROTOCOL_VERSION_META_KEY) && methodOf(message) !== 'initialize';
-}
-
-/** The request with an Accept that the SDK takes: it insists on both types, although it answers JSON alone. */
-function accepting(request: Request): Request {
-  const accept = request.headers.get('accept') ?? '';
-  if (accept.includes('application/json') && accept.includes('text/event-stream')) return request;
-  const headers = new Headers(request.headers);
-  headers.set('Accept', 'application/json, text/event-stream');
-  return new Request(request.url, { method: 'POST', headers });
-}
-
-async function answerOlder(request: Request, message: unknown, server: Server): Promise<Response> {
-  const messages = withoutCancelling(message);
-  if (Array.isArray(messages) && messages.length === 0) return new Response(null, { status: 202 });
-  const transport = new WebStandardStreamableHTTPServerTransport({
-    sessionIdGenerator: undefined,
-    enableJsonResponse: true,
-  });
-  await server.connect(transport);
-  try {
-    return await transport.handleRequest(accepting(request), { parsedBody: messages });
-  } finally {
-    await server.close();
-  }
-}
 
 /**
  * The protocol, with these views of results, and what seals places in lists; what it reports besides its answers
@@ -79,23 +22,12 @@ export function openProtocol(
   sealerOf: () => Promise<Sealer>,
   { plainCall, plainAnswer }: PlainCalls,
 ): Protocol {
-  const serverFor = openServer(views, sealerOf);
-  const exchanges = new WeakMap<Request, Exchange>();
-  const newer = createMcpHandler(
-    ({ requestInfo }) => {
-      const exchange = requestInfo && exchanges.get(requestInfo);
-      if (!exchange) throw new Error('A request without an exchange.');
-      return serverFor(exchange);
-    },
-    { legacy: 'reject', onerror: (error) => log.debug({ reason: error.message }, 'mcp') },
-  );
-  return async (request, given, exchange) => {
-    const plain = plainCall((name) => request.headers.get(name), given);
+  let answerBySdk: AnswerBySdk | null = null;
+  return async (request, message, exchange) => {
+    const plain = plainCall((name) => request.headers.get(name), message);
     if (plain) return plainAnswer(plain, await callTool(exchange, plain));
-    const message = withObjects(given, exchange);
-    const older = !isNewer(message) && (await isLegacyRequest(request, message));
-    if (older) return answerOlder(request, message, serverFor(exchange));
-    exchanges.set(request, exchange);
-    return newer.fetch(request, { parsedBody: message });
+    const { openSdk } = await loadSdk();
+    answerBySdk ??= openSdk(log, views, sealerOf);
+    return answerBySdk(request, message, exchange);
   };
 }
