@@ -207,19 +207,20 @@ async function applyOneByOne(client: pg.Client, migration: Migration): Promise<v
   await noteApplied(client, migration);
 }
 
-/** Applies the next migration, if any, and tells its name. */
-async function applyNext(client: pg.Client, migrations: readonly Migration[]): Promise<string | null> {
+/** Applies those that the database lacks, in order, and tells their names. Nobody else applies any meanwhile. */
+async function applyPending(client: pg.Client, migrations: readonly Migration[]): Promise<string[]> {
   const { rows: found } = await client.query<{ there: boolean }>(
     `select to_regclass('app.migrations') is not null as there`,
   );
   const there = found[0]?.there === true;
-  const next = pending(migrations, there ? await appliedMigrations(client) : [])[0];
-  if (!next) return null;
-  const apply = () => (next.oneByOne ? applyOneByOne(client, next) : applyWhole(client, next, !there));
-  await untilLocked(next.name, apply).catch((error: unknown) => {
-    throw located(next, error);
-  });
-  return next.name;
+  const missing = pending(migrations, there ? await appliedMigrations(client) : []);
+  for (const [at, next] of missing.entries()) {
+    const apply = () => (next.oneByOne ? applyOneByOne(client, next) : applyWhole(client, next, !there && at === 0));
+    await untilLocked(next.name, apply).catch((error: unknown) => {
+      throw located(next, error);
+    });
+  }
+  return missing.map(({ name }) => name);
 }
 
 /**
@@ -260,10 +261,7 @@ export async function migrate(
   await client.connect();
   try {
     await taken(client);
-    const applied: string[] = [];
-    for (let name = await applyNext(client, migrations); name !== null; name = await applyNext(client, migrations)) {
-      applied.push(name);
-    }
+    const applied = await applyPending(client, migrations);
     if (serverLogin !== undefined) await letIn(client, serverLogin);
     return applied;
   } finally {
