@@ -1,13 +1,14 @@
 /** What every answer of the service tells a browser of itself: every route, every method, signed in or not, also when it fails. */
 
 import { existsSync, readdirSync } from 'node:fs';
+import { Agent, request, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connect } from '../policies/scene.ts';
 import { addToken } from '../tools/scene.ts';
 import { brokerage } from '../rest/scene.ts';
 import { authorizeUrl, callback } from '../oauth/scene.ts';
-import { changing, finish, openWalk, type Walk } from './routes.ts';
+import { changing, openWalk, type Walk } from './routes.ts';
 
 const build = path.join(import.meta.dirname, '../../web/dist');
 
@@ -103,6 +104,17 @@ const services = [
   },
 ];
 
+/** What a request of `fetch` has of itself. */
+const asFetch = { accept: '*/*', 'accept-encoding': 'gzip, deflate, br', 'sec-fetch-mode': 'cors' };
+
+interface Asked {
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+const agent = new Agent({ keepAlive: true });
+afterAll(() => agent.destroy());
+
 describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure, ways, readings, reached }) => {
   let walk: Walk;
   beforeAll(async () => {
@@ -110,11 +122,26 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
   });
   afterAll(() => walk?.close());
 
-  async function ask(method: string, at: string, init: RequestInit = {}): Promise<Answer> {
-    const signal = AbortSignal.timeout(30_000);
-    const response = await fetch(walk.service.origin + at, { method, redirect: 'manual', signal, ...init });
-    await finish(response);
-    return { what: `${method} ${at}`, path: at, status: response.status, headers: response.headers };
+  /** Of thousands of answers the headers alone are read, as they came: less work than answers of `fetch` are. */
+  async function ask(method: string, at: string, { headers = {}, body }: Asked = {}): Promise<Answer> {
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
+    const sent = request(walk.service.origin + at, {
+      method,
+      agent,
+      timeout: 30_000,
+      headers: { ...asFetch, ...headers, ...(body !== undefined && { 'content-length': Buffer.byteLength(body) }) },
+    });
+    sent.on('response', resolve).on('error', reject);
+    sent.on('timeout', () => sent.destroy(new Error(`${method} ${at} was not answered`)));
+    sent.end(body);
+    const response = await promise;
+    const found = new Headers();
+    for (let place = 0; place < response.rawHeaders.length; place += 2)
+      found.append(response.rawHeaders[place]!, response.rawHeaders[place + 1]!);
+    // The stream of changes has no end of its own.
+    if (found.get('content-type')?.startsWith('text/event-stream')) response.destroy();
+    else for await (const _ of response);
+    return { what: `${method} ${at}`, path: at, status: response.statusCode!, headers: found };
   }
   const expectFaultless = (answers: readonly Answer[]) =>
     expect(answers.flatMap((answer) => faultsOf(answer, secure))).toEqual([]);
@@ -229,7 +256,8 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
         body,
       }),
       await ask('POST', '/api/mcp/token', {
-        body: new URLSearchParams({ grant_type: 'refresh_token', client_id: clientId, refresh_token: 'dkr_x' }),
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        body: `${new URLSearchParams({ grant_type: 'refresh_token', client_id: clientId, refresh_token: 'dkr_x' })}`,
       }),
       await ask('GET', '/api/web/me', { headers }),
       await ask('GET', '/api/auth/session', { headers }),
