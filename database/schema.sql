@@ -8410,12 +8410,23 @@ CREATE OR REPLACE FUNCTION app.is_contact(id uuid, type text, display_name text,
  IMMUTABLE PARALLEL SAFE
 AS $function$
 begin
-  return type in ('person', 'company')
+  if (type in ('person', 'company')
     and length(display_name) <= 65536 and display_name ~ '\S'
     and length(phone) <= 65536
     and app.is_email_address(email)
     and external_id ~ '^[\x21-\x7e]{1,255}$' and external_id not in ('.', '..')
-    and (merged_into is null or archived_at is not null and merged_into <> id);
+    and (merged_into is null or archived_at is not null and merged_into <> id)) is not false
+  then
+    return true;
+  end if;
+  -- As the name of a check for each column did, this says which it is.
+  raise check_violation using message = 'The contact is not as it has to be.', schema = 'public', table = 'contacts', column = case
+    when type not in ('person', 'company') then 'type'
+    when not (length(display_name) <= 65536 and display_name ~ '\S') then 'display_name'
+    when length(phone) > 65536 then 'phone'
+    when not app.is_email_address(email) then 'email'
+    when not (external_id ~ '^[\x21-\x7e]{1,255}$' and external_id not in ('.', '..')) then 'external_id'
+    else 'merged_into' end;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_contact(uuid,text,text,text,text,timestamp with time zone,text,uuid) TO dealkeep_server;
@@ -14754,8 +14765,8 @@ $function$;
 -- 6b13e0afdf3ecab75c1fde3a0ee6132a5eca328b67183fbfa836e642d296ec90  213_deals_joined_by_hash.sql
 -- 80134c9e028cb6c31a6f649b8f3c6807d580d3d301cc705bf37a0f5bed99461a  214_pages_of_deals_at_once.sql
 -- 7f0fbfd50acdb375ffce9a028edb5e86eb64d398200552eabf4dd62da045ad36  218_part_with_the_deal.sql
--- 115adf45f07b7d6ee7a41e2f5774ee1800ad43db2e2f80aeeafbe989ca62cdab  219_records_without_condition.sql
--- be69b2201e449a8a880f6774c67aea5af98aec8cfbaeb4a21580ba490ab7fa78  225_checks_of_contacts.sql
+-- 19a72f5ee40266ac9932b33ac883baa14d9af70275408af9dd84c1506e16f6a9  219_records_without_condition.sql
+-- 8eeac46834eecb89a161ae3272275b8db26dbbdd14d8eb65863374c8a7099899  225_checks_of_contacts.sql
 -- 48a72806168eedd2db19590fbcf1361af69733bdbb783dc84343c0dd77ba5362  226_contacts_checked.sql
 -- e125f5b58579c423cccc284b4a1b150702e13921a9deddb8fbd5bc869982e90c  230_people_of_one_deal.sql
 -- ffa6e0a836d63f6108e38291b88416af69e0b9cfde937c7854bb16136765328b  240_keys_of_secrets.sql

@@ -3,7 +3,7 @@
 -- Whether there is anything to note of a record is asked by the function. PostgreSQL reads the text of a trigger's condition anew with every statement, which takes more
 -- than calling a function whose expressions it keeps: an eighth of what the record of a call takes.
 
--- As before, with the rights of the owner, who alone writes records; of a record of what was not done it asks only that, and of contacts nobody is told.
+-- As before, with the rights of the owner: the functions that write records run as the owner, and nobody else may write any. Of a record of what was not done it asks only that, and of contacts nobody is told.
 create or replace function app.note_done() returns trigger
 language plpgsql volatile as $$
 declare

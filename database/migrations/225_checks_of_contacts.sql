@@ -6,12 +6,23 @@
 create function app.is_contact(id uuid, type text, display_name text, email text, phone text, archived_at timestamptz, external_id text, merged_into uuid) returns boolean
 language plpgsql immutable parallel safe as $$
 begin
-  return type in ('person', 'company')
+  if (type in ('person', 'company')
     and length(display_name) <= 65536 and display_name ~ '\S'
     and length(phone) <= 65536
     and app.is_email_address(email)
     and external_id ~ '^[\x21-\x7e]{1,255}$' and external_id not in ('.', '..')
-    and (merged_into is null or archived_at is not null and merged_into <> id);
+    and (merged_into is null or archived_at is not null and merged_into <> id)) is not false
+  then
+    return true;
+  end if;
+  -- As the name of a check for each column did, this says which it is.
+  raise check_violation using message = 'The contact is not as it has to be.', schema = 'public', table = 'contacts', column = case
+    when type not in ('person', 'company') then 'type'
+    when not (length(display_name) <= 65536 and display_name ~ '\S') then 'display_name'
+    when length(phone) > 65536 then 'phone'
+    when not app.is_email_address(email) then 'email'
+    when not (external_id ~ '^[\x21-\x7e]{1,255}$' and external_id not in ('.', '..')) then 'external_id'
+    else 'merged_into' end;
 end
 $$;
 grant execute on function app.is_contact(uuid, text, text, text, text, timestamptz, text, uuid) to dealkeep_server;

@@ -10,7 +10,7 @@ import { startEmbedded, type EmbeddedPostgres } from '../../server/database/embe
 import { installedEngine, preparedHome } from '../../server/database/postgres-home.ts';
 import { newKey } from '../../drill/writers.ts';
 import { startPooler } from '../database/network.ts';
-import { cleanUp, dealkeep, migratedDataDir, newDataDir, run } from './program.ts';
+import { cleanUp, dealkeep, newDataDir, run } from './program.ts';
 
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
@@ -19,9 +19,9 @@ let admin: pg.Client;
 const password = randomBytes(12).toString('hex');
 
 beforeAll(async () => {
-  // Only its cluster is of use: making one takes longer than a copy.
-  const dataDir = await migratedDataDir();
+  const dataDir = await newDataDir();
   const settings = { fsync: 'off', full_page_writes: 'off' };
+  await (await startEmbedded({ dataDir, settings })).stop();
   // A superuser that may sign in is made as on any PostgreSQL whose administrator forgot the password.
   const { engine, directory, prefix, user } = preparedHome(dataDir, await installedEngine());
   const [program = '', ...args] = [
