@@ -39,13 +39,14 @@ export function createApp(services: Services, metricsReader?: MetricsReader): Ho
   for (const { mount, routes } of interfaces) {
     const made = routes(services);
     app.route(mount, 'direct' in made ? made.routes : made);
-    // Spans are of the middleware.
+    // Middleware makes the spans of a request: while there are traces, the app answers everything.
     if ('direct' in made && !tracing)
       answerDirectly(app, made.direct, {
         headers: Object.fromEntries(headersOfAll(config.baseUrl)),
         addressOf: ({ socket, headers }) => findAddress(socket.remoteAddress, headers['x-forwarded-for']?.toString()),
         note: (request, from, millis) =>
           metrics.note({ method: 'POST', path: request.url ?? '', asked: noRoute, from, status: 200, millis }),
+        failed: (from, error) => services.log.error({ requestId: from.requestId, err: error }, 'a plain call failed'),
       });
   }
   app.route('/', unsubscribeRoutes(services));

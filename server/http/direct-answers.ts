@@ -29,31 +29,43 @@ export interface Surroundings {
   addressOf(request: IncomingMessage): string;
   /** Told of an answer once it is on its way. */
   note(request: IncomingMessage, from: RequestOrigin, millis: number): void;
+  /** Told of a fault, after which the app answers. */
+  failed(from: RequestOrigin, error: unknown): void;
 }
 
 /** Answers a request, or has the app do it. */
 export type DirectListener = (request: IncomingMessage, response: ServerResponse, otherwise: () => void) => void;
 
 const listeners = new WeakMap<Hono, DirectListener>();
+/** When requests came that the app had to answer after all. */
+const beganAt = new WeakMap<object, number>();
 
 /** What is asked before this app, if anything. */
 export const directListenerOf = (app: Hono): DirectListener | undefined => listeners.get(app);
+
+/** When a request that was looked at before the app came, by performance.now(). */
+export const beganBefore = (incoming: object | undefined): number | undefined => incoming && beganAt.get(incoming);
 
 /** Has these answers asked for before the app. */
 export function answerDirectly(
   app: Hono,
   { takes, answer }: DirectAnswers,
-  { headers, addressOf, note }: Surroundings,
+  { headers, addressOf, note, failed }: Surroundings,
 ): void {
+  if (listeners.has(app)) throw new Error('Something is asked before this app already.');
   listeners.set(app, (request, response, otherwise) => {
     if (isMarkedRefused(request) || !takes(request)) return otherwise();
     const start = performance.now();
     const from = { address: addressOf(request), requestId: idFrom(request.headers['x-request-id']) ?? randomUUID() };
+    const leaveToApp = () => {
+      // What the app answers is known by the same id, and took as long.
+      request.headers['x-request-id'] = from.requestId;
+      beganAt.set(request, start);
+      otherwise();
+    };
     answer(request, from)
       .then((answered) => {
-        // What the app answers is known by the same id.
-        if (answered === null) request.headers['x-request-id'] = from.requestId;
-        if (answered === null) return otherwise();
+        if (answered === null) return leaveToApp();
         const { text } = answered;
         const own = { 'X-Request-Id': from.requestId, 'Content-Length': Buffer.byteLength(text) };
         response.writeHead(200, { ...headers, ...answered.headers, ...own });
@@ -61,7 +73,11 @@ export function answerDirectly(
         const millis = performance.now() - start;
         setImmediate(() => note(request, from, millis));
       })
-      .catch(() => (response.headersSent ? response.destroy() : otherwise()));
+      .catch((error: unknown) => {
+        failed(from, error);
+        if (response.headersSent) response.destroy();
+        else leaveToApp();
+      });
   });
 }
 

@@ -17,7 +17,7 @@ export function holdOpen(c: Context, headers: Readonly<Record<string, string>>, 
   return c.body(null, 200, headers);
 }
 
-/** Begins the answers that are held open, with the headers that everything behind it has set: the outermost of all. */
+/** Begins the answers that are held open, with the headers of the answer and those that every answer has: the outermost of all. */
 export const heldAnswers: MiddlewareHandler = async (c, next) => {
   await next();
   const text: unknown = c.get('heldOpenWith');

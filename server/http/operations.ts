@@ -2,6 +2,7 @@
 
 import { timingSafeEqual } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
+import type { HttpBindings } from '@hono/node-server';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
@@ -19,6 +20,7 @@ import {
   type MailCounts,
   type ServiceState,
 } from '../domain/service/status.ts';
+import { beganBefore } from './direct-answers.ts';
 import { originOf, type RequestOrigin } from './origin.ts';
 
 const quiet = new Set(['/healthz', '/readyz', '/metrics']);
@@ -271,7 +273,7 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
   }
 
   const observe: MiddlewareHandler = async (c, next) => {
-    const start = performance.now();
+    const start = beganBefore((c.env as Partial<HttpBindings>).incoming) ?? performance.now();
     await next();
     const millis = performance.now() - start;
     const { status } = c.res;

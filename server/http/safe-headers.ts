@@ -20,16 +20,13 @@ export async function goOnWith(c: Context, headers: readonly (readonly [string, 
   for (const [name, value] of headers) if (!c.res.headers.has(name)) c.res.headers.set(name, value);
 }
 
-/**
- * Sets the headers that hold of everything, and the strictest of those that an answer has not set itself: its policy,
- * what a link tells of where it was followed, and how long it is kept.
- */
+/** Sets {@link headersOfAll} of an answer, the strictest there are, unless it sets them itself. */
 export function safeHeaders(baseUrl: string): MiddlewareHandler {
   const headers = headersOfAll(baseUrl);
   return (c, next) => goOnWith(c, headers, next);
 }
 
-/** Those headers. */
+/** What a browser may make of an answer, what a link in it tells of where it was followed, and how long it is kept, as names and values. */
 export function headersOfAll(baseUrl: string): [string, string][] {
   return [
     ['X-Content-Type-Options', 'nosniff'],

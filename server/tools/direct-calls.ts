@@ -19,7 +19,8 @@ export interface BegunCall {
   readonly exchange: Exchange;
   readonly message: unknown;
   readonly limits: Promise<Readonly<Record<string, string>>>;
-  response?: string;
+  /** Set once the tool runs, which it does once. */
+  response?: Promise<string>;
 }
 
 const paths: ReadonlySet<string> = new Set(resourcePaths.filter((path) => path !== ''));
@@ -46,7 +47,7 @@ function takes(request: IncomingMessage): boolean {
   );
 }
 
-/** Opens the way; `begun` are the calls that the routes have to go on with. `everyAnswer`: headers. */
+/** What answers plain calls before the app, and what tells the routes of a call that they have to go on with. `everyAnswer`: headers. */
 export function openDirectCalls(
   services: Services,
   holders: TokenHolders<Holder>,
@@ -73,9 +74,10 @@ export function openDirectCalls(
       begun.set(request, call);
       const limits = await call.limits.catch(() => null);
       if (limits === null) return null;
-      call.response = plainAnswer(plain, await callTool(exchange, plain));
+      call.response = callTool(exchange, plain).then((result) => plainAnswer(plain, result));
+      const answered = await call.response;
       if (!exchange.caller) return null;
-      return { text: call.response, headers: { 'Content-Type': 'application/json', ...limits, ...everyAnswer } };
+      return { text: answered, headers: { 'Content-Type': 'application/json', ...limits, ...everyAnswer } };
     },
   };
   return { answers, begunWith: (request: object | undefined) => request && begun.get(request) };

@@ -121,7 +121,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     const begun = begunBefore(c);
     progress.message = begun?.message ?? (await readMessage(c));
     const limits = await (begun?.limits ?? countCalls(services, holder, callsIn(progress.message)));
-    const response = begun?.response ?? (await protocol(c.req.raw, progress.message, exchange));
+    const response = await (begun?.response ?? protocol(c.req.raw, progress.message, exchange));
     // A tool presents the token itself. What is answered without any tool holds no secret, and is not given out without asking.
     await admit(exchange, path).catch(async (fault: unknown) => {
       if (typeof response !== 'string') await response.body?.cancel();
