@@ -118,8 +118,8 @@ export class OpenStreams {
   }
 
   /**
-   * Tells this response of changes, from when its answer has begun until it is closed; first of those since its page was loaded, where that is
-   * told, as Unix time in milliseconds. `digest` is the session's.
+   * Tells this response of changes, from when its answer has begun until it is closed; first of those since its page was loaded, as Unix time in
+   * milliseconds, or not where `since` is null: its page loads everything again by itself. `digest` is the session's.
    */
   add(
     stream: ServerResponse,

@@ -17,7 +17,7 @@ export class RecentChanges {
   /** In the order in which they were heard; those before `#first` are forgotten. */
   #heard: { readonly at: number; readonly change: Change }[] = [];
   #first = 0;
-  /** Everything since then is remembered, but for what is too long ago. */
+  /** What was heard since then is remembered, but for what is too long ago, and the oldest of too much. */
   #from = Date.now();
 
   constructor(most: Remembered) {
@@ -40,9 +40,7 @@ export class RecentChanges {
     const oldest = Date.now() - this.#most.millis;
     this.#from = Math.max(this.#from, oldest);
     for (let first = this.#heard[this.#first]; first !== undefined; first = this.#heard[this.#first]) {
-      const isTooMany = this.#heard.length - this.#first > this.#most.records;
-      if (first.at >= oldest && !isTooMany) break;
-      if (isTooMany) this.#from = Math.max(this.#from, first.at);
+      if (first.at >= oldest && this.#heard.length - this.#first <= this.#most.records) break;
       this.#first += 1;
     }
     if (this.#first <= this.#heard.length / 2) return;
@@ -50,7 +48,10 @@ export class RecentChanges {
     this.#first = 0;
   }
 
-  /** Whether everything since then is remembered. */
+  /**
+   * Whether what was heard since then is remembered. How much that was makes no difference: it is of everybody, and who were told that it
+   * was too much would know how much others do.
+   */
   reaches(since: number): boolean {
     this.#drop();
     return since - skew >= this.#from;
