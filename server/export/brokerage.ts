@@ -74,6 +74,8 @@ const portion = 1_000;
 const mostHeld = 2_000_000;
 /** How many documents are opened at once, and of how many bytes: what may be read yet when its reader may no more. */
 const mostOpened = { documents: 50, bytes: 10_000_000 };
+/** After how long those that were not read yet are opened anew, in milliseconds: whoever reads slowly may no longer be allowed to. */
+const openedFor = 5_000;
 /** A table as its two files need it. */
 type Columns = Pick<ExportedTable, 'name' | 'columns' | 'texts'>;
 const people: Columns = { name: 'people', columns: ['id', 'name', 'email'], texts: [false, true, true] };
@@ -232,9 +234,16 @@ async function* documentsOf(
     for await (const rows of portionsOf(source, brokerage.id, table)) {
       const documents = rows.map(({ json }) => JSON.parse(json) as DocumentRow);
       for (const lot of lotsOf(documents.filter(({ removed_at }) => !removed_at))) {
-        const ids = lot.map(({ id }) => id);
-        const bodyOf = await source.open(table.name, ids);
-        for (const { id, deal_id, filename, media_type, sha256 } of lot) {
+        let bodyOf: Awaited<ReturnType<ExportSource['open']>> | undefined;
+        let openedAt = -Infinity;
+        for (const [nth, { id, deal_id, filename, media_type, sha256 }] of lot.entries()) {
+          if (bodyOf === undefined || performance.now() - openedAt > openedFor) {
+            bodyOf = await source.open(
+              table.name,
+              lot.slice(nth).map((document) => document.id),
+            );
+            openedAt = performance.now();
+          }
           const content = await bodyOf(id);
           const path = `documents/${deal_id}/${id} ${fileName(filename)}`;
           if (content === null) {
