@@ -1,6 +1,7 @@
 /** Runs heavy work in a process of its own, one piece after the other. */
 
 import { fork, type ChildProcess } from 'node:child_process';
+import { startedBy } from './end-with-parent.ts';
 
 /** The most that a piece of work may take. */
 export interface Most {
@@ -13,7 +14,7 @@ function started(program: string, heapMegabytes: number): ChildProcess {
   const { NODE_COMPILE_CACHE } = process.env;
   const worker = fork(program, {
     execArgv: [`--max-old-space-size=${heapMegabytes}`],
-    env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }) },
+    env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }), [startedBy]: String(process.pid) },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
   });
