@@ -88,10 +88,13 @@ test('data of another version of PostgreSQL is left as it is, and named', async 
   const version = path.join(dataDir, 'postgres/cluster/PG_VERSION');
   const right = await readFile(version, 'utf8');
   await writeFile(version, '14\n');
-  // It ended by itself: nobody waited until it would have to answer.
-  const refused = 'did not start (ended with code 1). The data was written by PostgreSQL 14: dump it';
-  await expect(startEmbedded({ dataDir, settings: fast })).rejects.toThrow(refused);
-  await writeFile(version, right);
+  try {
+    // It ended by itself: nobody waited until it would have to answer.
+    const refused = 'did not start (ended with code 1). The data was written by PostgreSQL 14: dump it';
+    await expect(startEmbedded({ dataDir, settings: fast })).rejects.toThrow(refused);
+  } finally {
+    await writeFile(version, right);
+  }
   await keepsData(dataDir);
 });
 

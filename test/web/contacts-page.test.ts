@@ -120,6 +120,7 @@ test('a phone shows the same as cards', { timeout: 180_000 }, async () => {
   await desk.go('/contacts?search=zora');
   await expectAccessible(page);
   expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
+  await page.setViewportSize({ width: 1280, height: 900 });
 });
 
 test('who is a member of no brokerage is told so', { timeout: 180_000 }, async () => {

@@ -38,7 +38,7 @@ export interface Delivery {
 const fields = `d.id, d.event_id, d.type, d.object_type, d.object_id, d.about_deal as deal_id, d.is_again, d.state, d.attempts, d.next_attempt_at, d.created_at,
   d.last_attempt_at, d.ended_at, d.sent_to, d.sent_bytes, d.sent_digest, d.status, d.error, d.answer, d.answer_type, d.millis`;
 
-/** SQL of a page of the log of webhook $1, of the state $2 if one is named, of $3 rows, a number unknown when it is planned: once for all; a row without `id` for a log with none. */
+/** SQL of a page of the log of webhook $1, of the state $2 if one is named, of $3 rows; a row without `id` for a log with none. One plan serves every number of rows, since PostgreSQL does not know it when it plans. */
 const page = (behind: string) => `
   select l.* from webhook_endpoints e
   left join lateral (
