@@ -8420,7 +8420,7 @@ begin
     return true;
   end if;
   -- As the name of a check for each column did, this says which it is.
-  raise check_violation using message = 'The contact is not as it has to be.', schema = 'public', table = 'contacts', column = case
+  raise check_violation using message = 'A contact violates its check.', schema = 'public', table = 'contacts', column = case
     when type not in ('person', 'company') then 'type'
     when not (length(display_name) <= 65536 and display_name ~ '\S') then 'display_name'
     when length(phone) > 65536 then 'phone'
@@ -14766,7 +14766,7 @@ $function$;
 -- 80134c9e028cb6c31a6f649b8f3c6807d580d3d301cc705bf37a0f5bed99461a  214_pages_of_deals_at_once.sql
 -- 7f0fbfd50acdb375ffce9a028edb5e86eb64d398200552eabf4dd62da045ad36  218_part_with_the_deal.sql
 -- 19a72f5ee40266ac9932b33ac883baa14d9af70275408af9dd84c1506e16f6a9  219_records_without_condition.sql
--- 8eeac46834eecb89a161ae3272275b8db26dbbdd14d8eb65863374c8a7099899  225_checks_of_contacts.sql
+-- 3d79eccadf454c95aa81a865cf1211cd2a597540b1d729490bc1bb6a3e0c5490  225_checks_of_contacts.sql
 -- 48a72806168eedd2db19590fbcf1361af69733bdbb783dc84343c0dd77ba5362  226_contacts_checked.sql
 -- e125f5b58579c423cccc284b4a1b150702e13921a9deddb8fbd5bc869982e90c  230_people_of_one_deal.sql
 -- ffa6e0a836d63f6108e38291b88416af69e0b9cfde937c7854bb16136765328b  240_keys_of_secrets.sql

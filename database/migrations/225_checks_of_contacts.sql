@@ -16,7 +16,7 @@ begin
     return true;
   end if;
   -- As the name of a check for each column did, this says which it is.
-  raise check_violation using message = 'The contact is not as it has to be.', schema = 'public', table = 'contacts', column = case
+  raise check_violation using message = 'A contact violates its check.', schema = 'public', table = 'contacts', column = case
     when type not in ('person', 'company') then 'type'
     when not (length(display_name) <= 65536 and display_name ~ '\S') then 'display_name'
     when length(phone) > 65536 then 'phone'
