@@ -36,7 +36,7 @@ describe('under load', () => {
     let kept = 0;
     const callers = Array.from({ length: 64 }, async (_, number) => {
       const person = randomUUID();
-      for (let turn = 0; turn < 10; turn += 1) {
+      for (let turn = 0; turn < 25; turn += 1) {
         const id = number * 100 + turn;
         const fault = wrong[Math.floor(Math.random() * 16)];
         const run = database.together(enter(person), insert(id, 'x'), caller, fault ?? one(), caller, echo(`${id}`));
@@ -180,7 +180,7 @@ describe.skipIf(!pooler)('behind PgBouncer in transaction mode', () => {
     await Promise.all(
       Array.from({ length: 32 }, async (_, number) => {
         const person = randomUUID();
-        for (let turn = 0; turn < 10; turn += 1) {
+        for (let turn = 0; turn < 20; turn += 1) {
           const fault = wrong[Math.floor(Math.random() * 12)];
           const run = database.together(
             enter(person),
