@@ -8,6 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Bench } from './bench.ts';
 import { portOf } from './compare.ts';
 import type { Outcome } from './load.ts';
+import { median } from './median.ts';
 import { divideProcessors } from './processors.ts';
 import { startDealkeep, type Service } from './processes.ts';
 import { contactRequests } from './rest-operations.ts';
@@ -147,12 +148,6 @@ async function round(bench: Bench, service: Service, name: string, load: Load, i
   const [first, second] = [capacity.rate, over.served.rate].map(whole);
   bench.say(`  capacity ${first} /s; of three times as much ${second} /s served`);
   return { capacity, normal, over, health, served, refused, peak };
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const [below, above] = [sorted[(sorted.length - 1) >> 1] ?? NaN, sorted[sorted.length >> 1] ?? NaN];
-  return (below + above) / 2;
 }
 
 async function overload(bench: Bench, service: Service, name: string, load: Load): Promise<string[]> {

@@ -5,6 +5,7 @@
 
 import type pg from 'pg';
 import type { ClientBackends } from './backends.ts';
+import { median } from './median.ts';
 import type { Call } from './scale-calls.ts';
 import type { Platform, ScalePerson } from './scale-data.ts';
 import { id } from './scale-rows.ts';
@@ -100,9 +101,6 @@ export function aboutDeal(calls: readonly Call[], ids: Readonly<Record<string, s
   const named = Object.values(ofDeal).filter((value) => /^[0-9a-f-]{36}$/.test(value));
   return calls.filter(({ path, body }) => named.some((value) => path.includes(value) || body?.includes(value)));
 }
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 
 /** Asks for both in turns; the median of each of what PostgreSQL spends. */
 export async function compare(
