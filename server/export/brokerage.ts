@@ -211,18 +211,33 @@ interface Tally {
   readonly damaged: string[];
 }
 
-function* lotsOf(documents: readonly DocumentRow[]): Generator<readonly DocumentRow[]> {
-  let lot: DocumentRow[] = [];
+/** The ids of those from `at` on that are opened at once. */
+function lotFrom(documents: readonly DocumentRow[], at: number): string[] {
+  const lot: string[] = [];
   let bytes = 0;
-  for (const document of documents) {
-    if (lot.length >= mostOpened.documents || (lot.length > 0 && bytes + document.size_bytes > mostOpened.bytes)) {
-      yield lot;
-      [lot, bytes] = [[], 0];
-    }
-    lot.push(document);
-    bytes += document.size_bytes;
+  for (const { id, size_bytes } of documents.slice(at, at + mostOpened.documents)) {
+    bytes += size_bytes;
+    if (lot.length > 0 && bytes > mostOpened.bytes) break;
+    lot.push(id);
   }
-  if (lot.length > 0) yield lot;
+  return lot;
+}
+
+/** Each of these documents of a table with its body. */
+async function* withBodies(source: ExportSource, table: string, documents: readonly DocumentRow[]) {
+  let bodyOf: Awaited<ReturnType<ExportSource['open']>> = async () => null;
+  let left = 0;
+  let openedAt = 0;
+  for (const [at, document] of documents.entries()) {
+    if (left === 0 || performance.now() - openedAt > openedFor) {
+      const lot = lotFrom(documents, at);
+      bodyOf = await source.open(table, lot);
+      left = lot.length;
+      openedAt = performance.now();
+    }
+    left -= 1;
+    yield [document, await bodyOf(document.id)] as const;
+  }
 }
 
 async function* documentsOf(
@@ -233,30 +248,23 @@ async function* documentsOf(
   for (const table of tables.filter(({ columns }) => columns.includes('filename') && columns.includes('media_type')))
     for await (const rows of portionsOf(source, brokerage.id, table)) {
       const documents = rows.map(({ json }) => JSON.parse(json) as DocumentRow);
-      for (const lot of lotsOf(documents.filter(({ removed_at }) => !removed_at))) {
-        let bodyOf: Awaited<ReturnType<ExportSource['open']>> | undefined;
-        let openedAt = -Infinity;
-        for (const [nth, { id, deal_id, filename, media_type, sha256 }] of lot.entries()) {
-          if (bodyOf === undefined || performance.now() - openedAt > openedFor) {
-            bodyOf = await source.open(
-              table.name,
-              lot.slice(nth).map((document) => document.id),
-            );
-            openedAt = performance.now();
-          }
-          const content = await bodyOf(id);
-          const path = `documents/${deal_id}/${id} ${fileName(filename)}`;
-          if (content === null) {
-            tally.missing.push(path);
-            continue;
-          }
-          const written = (file: ArchivedFile) => {
-            if (sha256 && sha256 !== `\\x${file.sha256}`) tally.damaged.push(path);
-            tally.count += 1;
-            tally.bytes += file.bytes;
-          };
-          yield { path, content, compressed: !media_type.startsWith('text/'), written };
+      const kept = documents.filter(({ removed_at }) => !removed_at);
+      for await (const [{ id, deal_id, filename, media_type, sha256 }, content] of withBodies(
+        source,
+        table.name,
+        kept,
+      )) {
+        const path = `documents/${deal_id}/${id} ${fileName(filename)}`;
+        if (content === null) {
+          tally.missing.push(path);
+          continue;
         }
+        const written = (file: ArchivedFile) => {
+          if (sha256 && sha256 !== `\\x${file.sha256}`) tally.damaged.push(path);
+          tally.count += 1;
+          tally.bytes += file.bytes;
+        };
+        yield { path, content, compressed: !media_type.startsWith('text/'), written };
       }
     }
 }
