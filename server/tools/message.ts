@@ -40,9 +40,9 @@ export async function readMessage(c: Context): Promise<unknown> {
   if (body === 'too_large')
     throw new Problem(413, 'too_large', `The body is too large: send at most ${largestBody} bytes (1 MiB).`);
   if (body === 'not_text') throw parseError('Parse error: the body is not UTF-8. Send JSON in UTF-8.');
-  if (isTooDeep(body.text))
-    throw parseError('Parse error: the body is nested too deeply. Send one message with plain arguments.');
   const message = valueOf(body.text);
+  if (message === undefined && isTooDeep(body.text))
+    throw parseError('Parse error: the body is nested too deeply. Send one message with plain arguments.');
   if (message === undefined) throw parseError('Parse error: the body is not valid JSON. Send one JSON-RPC message.');
   if (Array.isArray(message)) checkArray(c, message);
   return message;
