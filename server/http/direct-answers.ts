@@ -23,8 +23,8 @@ export interface DirectAnswers {
   answer(request: IncomingMessage, from: RequestOrigin): Promise<DirectAnswer | null>;
 }
 
-/** What every answer needs besides. */
-export interface Surroundings {
+/** The headers of every answer, and what the app does for a request besides answering it. */
+export interface DirectOptions {
   readonly headers: Readonly<Record<string, string>>;
   addressOf(request: IncomingMessage): string;
   /** Told of an answer once it is on its way. */
@@ -34,7 +34,7 @@ export interface Surroundings {
 }
 
 /** Answers a request, or has the app do it. */
-export type DirectListener = (request: IncomingMessage, response: ServerResponse, otherwise: () => void) => void;
+export type DirectListener = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
 const listeners = new WeakMap<Hono, DirectListener>();
 /** When requests came that the app had to answer after all. */
@@ -50,18 +50,18 @@ export const beganBefore = (incoming: object | undefined): number | undefined =>
 export function answerDirectly(
   app: Hono,
   { takes, answer }: DirectAnswers,
-  { headers, addressOf, note, failed }: Surroundings,
+  { headers, addressOf, note, failed }: DirectOptions,
 ): void {
   if (listeners.has(app)) throw new Error('Something is asked before this app already.');
-  listeners.set(app, (request, response, otherwise) => {
-    if (isMarkedRefused(request) || !takes(request)) return otherwise();
+  listeners.set(app, (request, response, next) => {
+    if (isMarkedRefused(request) || !takes(request)) return next();
     const start = performance.now();
     const from = { address: addressOf(request), requestId: idFrom(request.headers['x-request-id']) ?? randomUUID() };
     const leaveToApp = () => {
       // What the app answers is known by the same id, and took as long.
       request.headers['x-request-id'] = from.requestId;
       beganAt.set(request, start);
-      otherwise();
+      next();
     };
     answer(request, from)
       .then((answered) => {

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Context, MiddlewareHandler } from 'hono';
-import { goOnWith } from './safe-headers.ts';
+import { nextWithHeaders } from './safe-headers.ts';
 
 const acceptable = /^[A-Za-z0-9_-]{1,64}$/;
 
@@ -14,7 +14,7 @@ export const idFrom = (given: string | readonly string[] | undefined): string | 
 export const requestId: MiddlewareHandler<{ Variables: { requestId: string } }> = (c, next) => {
   const id = idFrom(c.req.header('x-request-id')) ?? randomUUID();
   c.set('requestId', id);
-  return goOnWith(c, [['X-Request-Id', id]], next);
+  return nextWithHeaders(c, [['X-Request-Id', id]], next);
 };
 
 /** The id of this request. */

@@ -8,10 +8,14 @@ import type { Context, MiddlewareHandler, Next } from 'hono';
 const nothing = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /**
- * Goes on with these headers on the answer, unless it sets them itself. They are put on Node.js's own response, which an answer's
+ * Calls the next middleware, with these headers on the answer unless it sets them itself. They are put on Node.js's own response, which an answer's
  * own headers replace: on the answer they would make web headers of those of each answer, which takes longer than all the rest of them.
  */
-export async function goOnWith(c: Context, headers: readonly (readonly [string, string])[], next: Next): Promise<void> {
+export async function nextWithHeaders(
+  c: Context,
+  headers: readonly (readonly [string, string])[],
+  next: Next,
+): Promise<void> {
   const { outgoing } = c.env as Partial<HttpBindings>;
   for (const [name, value] of headers) (outgoing as ServerResponse | undefined)?.setHeader(name, value);
   await next();
@@ -23,7 +27,7 @@ export async function goOnWith(c: Context, headers: readonly (readonly [string, 
 /** Sets {@link headersOfAll} of an answer, the strictest there are, unless it sets them itself. */
 export function safeHeaders(baseUrl: string): MiddlewareHandler {
   const headers = headersOfAll(baseUrl);
-  return (c, next) => goOnWith(c, headers, next);
+  return (c, next) => nextWithHeaders(c, headers, next);
 }
 
 /** What a browser may make of an answer, what a link in it tells of where it was followed, and how long it is kept, as names and values. */

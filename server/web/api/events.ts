@@ -42,9 +42,9 @@ export function eventRoutes(services: Services) {
     const refusal = streams.refusal(person);
     if (refusal !== null) throw refusal;
     const response = responseOf(c);
-    // Counted before anything is waited for.
     // A browser that opens the same stream again names what it heard last; its pages then load everything again.
     const since = c.req.header('last-event-id') === undefined ? (c.req.valid('query').since ?? null) : null;
+    // Counted before anything is waited for.
     if (!response.destroyed) streams.add(response, person, digest, since);
     const retry = Math.round(reopening.least + Math.random() * (reopening.most - reopening.least));
     return holdOpen(c, headers, `retry: ${retry}\nid: 1\n\n`);
