@@ -2,7 +2,6 @@
 
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import chromium from '@sparticuz/chromium';
 import {
   chromium as playwright,
   type Browser,
@@ -11,7 +10,7 @@ import {
   type Page,
 } from 'playwright-core';
 import { expect } from 'vitest';
-import { onDisk } from './temporary.ts';
+import { chromiumProgram } from './chromium.ts';
 
 // Not the package's own arguments: they switch web security and the isolation of sites off, and run it all as one
 // process, which ends when the first context is closed.
@@ -27,8 +26,7 @@ const args = [
 
 /** Starts Chromium, of which nobody else knows; `close` it. */
 export async function startBrowser(): Promise<Browser> {
-  const executablePath = await onDisk(() => chromium.executablePath());
-  return playwright.launch({ executablePath, args, headless: true, handleSIGTERM: false });
+  return playwright.launch({ executablePath: await chromiumProgram(), args, headless: true, handleSIGTERM: false });
 }
 
 async function startShared(): Promise<Browser> {

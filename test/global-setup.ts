@@ -3,6 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { TestProject } from 'vitest/node';
 import { buildWeb, needsBuild } from '../server/cli/web-build.ts';
+import { chromiumProgram, opensBrowser } from './chromium.ts';
 import { compiledProgram, startsProgram } from './runtime/compiled.ts';
 import { openTemplates, type Templates } from './templates.ts';
 import { keepInMemory } from './temporary.ts';
@@ -21,11 +22,12 @@ function provide(project: TestProject, { owner, server, directory, templates, de
 }
 
 export default async function setUp(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  const files = project.vitest.state.getPaths();
   keepInMemory();
   const built = Promise.all([
+    opensBrowser(files) && chromiumProgram(),
     needsBuild() && buildWeb(new AbortController().signal),
-    startsProgram(project.vitest.state.getPaths()) &&
-      compiledProgram().then((folder) => (process.env['DEALKEEP_TEST_PROGRAM'] = folder)),
+    startsProgram(files) && compiledProgram().then((folder) => (process.env['DEALKEEP_TEST_PROGRAM'] = folder)),
   ]);
   // `npm run mutate` has a PostgreSQL running already, with something broken in it, and says here how to reach it.
   const open = process.env['DEALKEEP_TEST_TEMPLATES'];

@@ -27,10 +27,3 @@ function hasRoom(): boolean {
 export function keepInMemory(): void {
   if (process.env['TMPDIR'] === undefined && hasRoom()) process.env['TMPDIR'] = memory;
 }
-
-/** Does what unpacks something that later runs are to find: not in memory. */
-export async function onDisk<T>(work: () => Promise<T>): Promise<T> {
-  if (os.tmpdir() !== memory) return work();
-  delete process.env['TMPDIR'];
-  return work().finally(() => (process.env['TMPDIR'] = memory));
-}

@@ -1,0 +1,43 @@
+/** The Chromium that the tests use, unpacked from its npm package. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import chromium from '@sparticuz/chromium';
+
+const root = path.join(import.meta.dirname, '..');
+const { devDependencies } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+  devDependencies: { '@sparticuz/chromium': string };
+};
+/** On the disk: what is temporary may lie in memory. */
+const kept = path.join(root, 'node_modules/.cache', `chromium-${devDependencies['@sparticuz/chromium']}`);
+const executable = path.join(kept, 'chromium');
+
+/** Whether any of these test files opens a browser. */
+export const opensBrowser = (files: readonly string[]): boolean =>
+  files.some((file) => /from '[^']*\/browser\.ts'/.test(readFileSync(file, 'utf8')));
+
+/** The package unpacks into the folder for what is temporary, which it asks for when it is called, and takes what lies there for whole. */
+function unpackInto(folder: string): Promise<string> {
+  const { TMPDIR } = process.env;
+  process.env['TMPDIR'] = folder;
+  const unpacked = chromium.executablePath();
+  if (TMPDIR === undefined) delete process.env['TMPDIR'];
+  else process.env['TMPDIR'] = TMPDIR;
+  return unpacked;
+}
+
+/** The path of the program, which is unpacked when it is first asked for. Of several processes that do so one is kept. */
+export async function chromiumProgram(): Promise<string> {
+  if (existsSync(executable)) return executable;
+  await mkdir(path.dirname(kept), { recursive: true });
+  const made = await mkdtemp(`${kept}-`);
+  try {
+    await unpackInto(made);
+    await rename(made, kept);
+  } catch (error) {
+    await rm(made, { recursive: true, force: true });
+    if (!existsSync(executable)) throw error;
+  }
+  return executable;
+}
