@@ -171,9 +171,12 @@ describe('a stream that says since when its page is loaded', () => {
     const streams = await Promise.all(all.map((caller) => followSince(caller, since)));
     await expect.poll(() => streams[0]!.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
     expect(asked()).toBeLessThan(all.length);
-    for (const caller of callers) await optIn(caller);
-    for (const { heard } of streams)
-      await expect.poll(() => heard, { timeout: 30_000 }).toContainEqual({ topic: 'tools', deal_id: scene.deal });
+    // What changes while a stream is opened may be told before what was before it. Whoever has heard of two such changes has heard all.
+    const opted = ({ heard }: (typeof streams)[number]) => heard.filter(({ topic }) => topic === 'tools').length;
+    for (let times = 1; times <= 2; times += 1) {
+      for (const caller of callers) await optIn(caller);
+      await expect.poll(() => Math.min(...streams.map(opted)), { timeout: 30_000 }).toBeGreaterThanOrEqual(times);
+    }
     const of = (topic: string) => streams.map(({ heard }) => heard.some((one) => one.topic === topic));
     expect(of('conditions')).toEqual(all.map((caller) => caller !== 'other buyer'));
     for (const { stop } of streams) stop();
