@@ -91,7 +91,12 @@ async function openChangesOf(
   { log, silenceMillis }: Pick<ServicesOptions, 'log' | 'silenceMillis'>,
 ): Promise<Changes> {
   const onAway = (reason: string) => log.warn({ reason }, 'not hearing what changes: connecting again');
-  if (redisUrl === undefined) return openChanges(listening, onAway, { silenceMillis });
+  if (redisUrl === undefined) {
+    const changes = openChanges(listening, onAway, { silenceMillis });
+    // No page is answered before it: whose stream opens then hears what changes from its loading on.
+    await changes.begun;
+    return changes;
+  }
   const [{ openRedis }, { openSharedChanges }] = await Promise.all([
     import('./redis.ts'),
     import('./shared-changes.ts'),

@@ -1,7 +1,6 @@
 /** Where the tests keep what is temporary. */
 
 import { readFileSync, statfsSync } from 'node:fs';
-import os from 'node:os';
 
 const memory = '/dev/shm';
 /** More than a run fills at any time, for the processes beside it too. */

@@ -29,6 +29,12 @@ export interface Changes {
   close(): Promise<void>;
 }
 
+/** Heard on a connection of this process's own. */
+export interface DatabaseChanges extends Changes {
+  /** Settles when it listens, or could not at first and tries again. What changes before may not be heard. */
+  readonly begun: Promise<void>;
+}
+
 /** Who listens in this process, and how they are told. */
 export class Listeners implements Pick<Changes, 'follow' | 'onMail'> {
   readonly #changes = new Set<Listener>();
@@ -67,7 +73,7 @@ export function openChanges(
   connection: pg.ClientConfig,
   onAway: (reason: string) => void,
   { saysMissed = false, silenceMillis = 10_000 }: ChangesOptions = {},
-): Changes {
+): DatabaseChanges {
   const listeners = new Listeners();
   let client: pg.Client | undefined;
   let listening: pg.Client | undefined;
@@ -129,13 +135,15 @@ export function openChanges(
     }
   }
 
-  connecting = connect(saysMissed);
+  const begun = connect(saysMissed);
+  connecting = begun;
   const asking = setInterval(() => void ask(), silenceMillis).unref();
   const resume = () => {
     isPaused = false;
     client?.connection.stream.resume();
   };
   return {
+    begun,
     follow: listeners.follow,
     onMail: listeners.onMail,
     pause() {
