@@ -191,7 +191,7 @@ describe('listing', () => {
     const { token } = await tenant.key();
     await service.sql(
       `insert into contacts (brokerage_id, type, display_name, created_at)
-       select $1, 'person', 'n' || n, app.now() - n * interval '1 second' from generate_series(1, 20000) n`,
+       select $1, 'person', 'n' || n, app.now() - n * interval '1 second' from generate_series(1, 2000) n`,
       [tenant.id],
     );
     await service.sql('analyze contacts');
