@@ -1,6 +1,5 @@
 /** What stands beside the specified records of an answer, how long answers are, and writing once however often a call is sent. */
 
-import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
@@ -21,6 +20,7 @@ import {
   type Role,
   type ToolAnswer,
 } from './scene.ts';
+import { tokensIn } from './tokens.ts';
 
 type Row = Record<string, unknown>;
 
@@ -225,7 +225,6 @@ describe('filters', () => {
 
 describe('length', () => {
   let own: FullDeal;
-  const tokens = (text: string) => encode(text).length;
   const amounts = [
     'revenue',
     'cost_of_goods_sold',
@@ -291,11 +290,11 @@ describe('length', () => {
     await insertAll(service, 'pl_periods', kept);
     const some = await call('svc_qoe_pl_periods');
     const { summary, ...rows } = some.structuredContent;
-    expect(tokens(JSON.stringify(rows))).toBeLessThanOrEqual(2_500);
+    expect(tokensIn(JSON.stringify(rows))).toBeLessThanOrEqual(2_500);
     // These figures contradict themselves in every month: of each kind two are named, and how many there are.
     expect(summary).toMatchObject({ contradictions: { length: 4 }, contradictions_in_all: 72 });
-    expect(tokens(some.content[0]!.text)).toBeLessThanOrEqual(2_850);
-    expect(tokens(JSON.stringify(some.structuredContent))).toBeLessThanOrEqual(2_850);
+    expect(tokensIn(some.content[0]!.text)).toBeLessThanOrEqual(2_850);
+    expect(tokensIn(JSON.stringify(some.structuredContent))).toBeLessThanOrEqual(2_850);
     expect(rowsOf('svc_qoe_pl_periods', some.structuredContent)).toEqual(plain(kept));
     // With answers as long as they may be, too.
     const broker = await signInAs(service, own.people.broker.userId);
@@ -316,7 +315,7 @@ describe('length', () => {
       contradictions: Array.from({ length: 2 }, () => expect.stringContaining(' Explained: The accountant booked')),
       contradictions_in_all: 72,
     });
-    expect(tokens(JSON.stringify(answered.structuredContent))).toBeLessThanOrEqual(2_850);
+    expect(tokensIn(JSON.stringify(answered.structuredContent))).toBeLessThanOrEqual(2_850);
     await service.sql('delete from contradiction_answers where deal_id = $1', [own.deal]);
     for (const [at, count] of [
       [2, 200],
@@ -325,7 +324,7 @@ describe('length', () => {
       await insertAll(service, 'pl_periods', months(await addSnapshot(at), count));
     const all = await call('svc_qoe_pl_periods');
     expect(all.structuredContent['periods']).toHaveLength(500);
-    expect(tokens(all.content[0]!.text)).toBeLessThanOrEqual(35_000);
+    expect(tokensIn(all.content[0]!.text)).toBeLessThanOrEqual(35_000);
   });
 
   test('periods that are no calendar month, or are called something else, say so; columns that no period has are left out', async () => {

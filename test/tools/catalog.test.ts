@@ -1,11 +1,11 @@
 /** What models read of the tools: schemas, annotations, descriptions, and how much of it there is. */
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
-import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { format } from 'prettier';
 import { expect, test } from 'vitest';
 import { catalog, listedWith } from '../../server/tools/catalog/index.ts';
 import { instructions } from '../../server/tools/instructions.ts';
+import { tokensIn } from './tokens.ts';
 
 /** What is read of the schema of an input. */
 interface Described {
@@ -62,7 +62,7 @@ test.each([true, false])('the whole list stays under 5,000 tokens, with features
   const tools = catalog.map((tool) => listedWith(tool, { findings: on, financing: on }));
   // For 19 tools. One more may add 250, up to the 6,000 that the specification allows.
   const most = Math.min(6000, 5000 + 250 * (tools.length - 19));
-  expect(encode(JSON.stringify({ tools })).length).toBeLessThanOrEqual(most);
+  expect(tokensIn(JSON.stringify({ tools }))).toBeLessThanOrEqual(most);
 });
 
 test('each input says what it may be', () => {

@@ -3,11 +3,11 @@
  * are those of the database to the cent, and no question takes many calls or words.
  */
 
-import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { check } from './ask.ts';
 import { addToken, caller } from './scene.ts';
+import { tokensIn } from './tokens.ts';
 
 type Row = Record<string, unknown>;
 type Rows = Row[];
@@ -39,7 +39,7 @@ async function openAssistant() {
     const answer = await call(tool, input);
     check(tool, answer);
     used.calls += 1;
-    used.tokens += encode(answer.content[0]!.text).length;
+    used.tokens += tokensIn(answer.content[0]!.text);
     return answer.structuredContent as Record<string, Rows>;
   }
   return {
