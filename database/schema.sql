@@ -7215,6 +7215,8 @@ begin
       case when themself then 'You are' else 'They are' end, alone.name,
       case when alone.more > 0 then format(' and of %s more', alone.more) else '' end));
   end if;
+  -- Before their deals, as whoever removes them from one takes these: else each would wait for the other.
+  perform from public.participants p where p.user_id = person order by p.id for update;
   perform from public.deals d join public.participants p on p.deal_id = d.id
     where p.user_id = person and p.role = 'broker' and p.status = 'active' order by d.id for update of d;
   select d.title, count(*) over () - 1 as more into alone from public.participants p join public.deals d on d.id = p.deal_id
@@ -14770,3 +14772,4 @@ $function$;
 -- 48a72806168eedd2db19590fbcf1361af69733bdbb783dc84343c0dd77ba5362  226_contacts_checked.sql
 -- e125f5b58579c423cccc284b4a1b150702e13921a9deddb8fbd5bc869982e90c  230_people_of_one_deal.sql
 -- ffa6e0a836d63f6108e38291b88416af69e0b9cfde937c7854bb16136765328b  240_keys_of_secrets.sql
+-- a0c7eb260690da05e6ce937fa9096199cff90b0f5920daa7be1973e343c31666  246_parts_before_deals.sql
