@@ -62,22 +62,21 @@ export function startScheduledJobs(services: CoreServices): () => void {
       .run(noteJobRun(job, succeeded))
       .catch((error: unknown) => log.warn({ err: error, job }, 'when a scheduled job ran could not be noted'));
   }
-  const repeat = (job: JobName, every: number, work: () => Promise<unknown>) =>
-    setInterval(() => void run(job, work), every).unref();
-  const start = (job: JobName, every: number, work: () => Promise<unknown>) => {
-    void run(job, work);
-    return repeat(job, every, work);
-  };
-  const ofDatabase = (job: () => Statement<unknown>) => () => database.run(job());
   let isStopped = false;
-  // At first one after the other: all at once would open every connection to the database, and keep the first requests from them.
-  async function runAll(): Promise<void> {
-    for (const { name, job } of scheduledJobs) if (!isStopped) await run(name, ofDatabase(job));
-  }
-  void runAll();
-  const timers = scheduledJobs.map(({ every, name, job }) => repeat(name, every, ofDatabase(job)));
-  timers.push(start('clear_store', 60 * minute, () => clearBodies(services)));
-  timers.push(start('delete_brokerages', 10 * minute, () => deleteDueBrokerages(services)));
+  let turn = Promise.resolve();
+  // One after the other: all at once would take every connection to the database, and keep requests from them.
+  const runInTurn = (name: JobName, job: () => Statement<unknown>) => {
+    turn = turn.then(() => (isStopped ? undefined : run(name, () => database.run(job()))));
+  };
+  const start = (every: number, work: () => void) => {
+    work();
+    return setInterval(work, every).unref();
+  };
+  const timers = [
+    ...scheduledJobs.map(({ every, name, job }) => start(every, () => runInTurn(name, job))),
+    start(60 * minute, () => void run('clear_store', () => clearBodies(services))),
+    start(10 * minute, () => void run('delete_brokerages', () => deleteDueBrokerages(services))),
+  ];
   return () => {
     isStopped = true;
     timers.forEach(clearInterval);
