@@ -7,6 +7,7 @@ import { toolFacts } from '../../server/tools/catalog/index.ts';
 import { checkOf } from '../../server/web/api/input.ts';
 import { apiRoutes } from '../../server/web/api/routes.ts';
 import type { Route } from '../http/routes.ts';
+import { anyId } from '../ids.ts';
 
 /** A request as it is sent; `tool` goes to the tool server instead of `path`. */
 export interface HostileRequest {
@@ -190,7 +191,7 @@ export function generator(
   }
 
   const idsIn = (path: string) =>
-    path.replaceAll(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => {
+    path.replaceAll(anyId, (id) => {
       if (often(0.6)) return id;
       return often(0.7)
         ? pick(ids)

@@ -9,6 +9,7 @@ import { readConfig, type Config } from '../../server/config.ts';
 import { csrfToken } from '../../server/http/csrf.ts';
 import { canonicalResource } from '../../server/http/resource-metadata.ts';
 import { openService, type TestService } from '../harness.ts';
+import { anyId } from '../ids.ts';
 import { connect } from '../policies/scene.ts';
 import { withoutTriggers } from '../triggers.ts';
 import { beginning, secretsOf } from './names.ts';
@@ -65,7 +66,6 @@ const random: readonly (readonly [what: RegExp, by: string, why: string])[] = [
   [/nonce-[\w+/=-]+|nonce="[\w+/=-]+"/g, '<nonce>', 'a nonce of the content security policy is random'],
 ];
 // Ids that are in neither world were made by this very request, or by one before it: a new record, or a request's id.
-const anyId = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 /** Headers that tell of the request, or nothing but a digest of the body, which is compared itself: by REST, and of what names the service's port. */
 const uncompared = (as: string, name: string, namesPort: boolean): boolean =>
   name === 'date' || name === 'x-request-id' || ((as === 'key' || namesPort) && name === 'etag');

@@ -1,8 +1,8 @@
 /** How much a model reads. */
 
 import { encode } from 'gpt-tokenizer/encoding/o200k_base';
+import { anyId } from '../ids.ts';
 
-const id = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g;
 const ofId = 23;
 
 /**
@@ -10,4 +10,4 @@ const ofId = 23;
  * do that were made at the same time, all take more or all take less.
  */
 export const tokensIn = (text: string): number =>
-  encode(text.replaceAll(id, '')).length + ofId * (text.match(id)?.length ?? 0);
+  encode(text.replaceAll(anyId, '')).length + ofId * (text.match(anyId)?.length ?? 0);

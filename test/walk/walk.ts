@@ -6,6 +6,7 @@ import { Denied, Invalid, Refusal, Conflict } from '../../server/database/errors
 import { row } from '../../server/database/statement.ts';
 import { enterWithSession } from '../../server/domain/accounts/sessions.ts';
 import { numbersOf } from '../hostile/random.ts';
+import { anyId } from '../ids.ts';
 import { makers, ofTime, weights } from './moves.ts';
 import { sweep } from './moves-deals.ts';
 import { nameOf, sessionOf, type Step } from './step.ts';
@@ -140,7 +141,7 @@ async function difference(ground: Ground, world: World, person: string): Promise
 
 /** An id as the walk calls it, where it has a name for it. */
 function named(world: World, text: string): string {
-  return text.replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, (id) => {
+  return text.replace(anyId, (id) => {
     const person = world.people.indexOf(id);
     if (person >= 0) return `p${person}`;
     const brokerage = world.brokerages.indexOf(id);
