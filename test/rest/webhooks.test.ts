@@ -14,6 +14,7 @@ import {
   type ClaimedLot,
   type NotedLot,
 } from '../../server/domain/webhooks/deliveries.ts';
+import { locksWaited } from '../locks.ts';
 import { as, brokerage } from './scene.ts';
 import { hour, Webhook, webhookScene, type Made } from './webhook-scene.ts';
 
@@ -182,14 +183,6 @@ describe('a receiver that fails', () => {
     expect((await log(dead.id)).data.some(({ error }) => error?.includes('broke'))).toBe(true);
   });
 });
-
-/** How many locks are waited for. */
-const locksWaited = async () =>
-  (
-    await scene.service.sql(
-      `select from pg_locks l join pg_stat_activity a on a.pid = l.pid where a.datname = current_database() and not l.granted`,
-    )
-  ).length;
 
 /** How an attempt ends that is taken. */
 const taking = {
@@ -365,7 +358,7 @@ describe('a lot', () => {
       await blocking.query('begin');
       await blocking.query('select from webhook_endpoints where id = $1 for update', [id]);
       held[0]!.writeHead(204).end();
-      await expect.poll(locksWaited, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => locksWaited(scene.service), { timeout: 20_000 }).toBeGreaterThan(0);
       held[1]!.writeHead(204).end();
       await wait(300);
       held[2]!.writeHead(204).end();
@@ -430,7 +423,7 @@ describe('a lot', () => {
       await blocking.query('begin');
       await blocking.query('select from webhook_endpoints for update');
       held[0]!.writeHead(204).end();
-      await expect.poll(locksWaited, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => locksWaited(scene.service), { timeout: 20_000 }).toBeGreaterThan(0);
       for (const response of held.slice(1)) response.writeHead(204).end();
       await wait(300);
       await blocking.query('commit');
@@ -478,7 +471,7 @@ describe('a lot', () => {
       await other.query('begin');
       await other.query('select from webhook_endpoints where id = $1 for update', [id]);
       const queued = scene.service.database.run(queueWebhooks());
-      await expect.poll(locksWaited, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => locksWaited(scene.service), { timeout: 20_000 }).toBeGreaterThan(0);
       await other.query('commit');
       expect(await queued).toBe(true);
     } finally {
@@ -499,7 +492,7 @@ describe('a lot', () => {
       // It has been chosen, and then its key is looked at.
       await other.query('lock table api_keys in access exclusive mode');
       const claimed = scene.service.sql('select id from app.claim_deliveries(1)');
-      await expect.poll(locksWaited, { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => locksWaited(scene.service), { timeout: 20_000 }).toBeGreaterThan(0);
       await other.query(`update webhook_endpoints set rests_until = now() + interval '1 year', failures = 5`);
       await other.query('commit');
       expect(await claimed).toEqual([]);

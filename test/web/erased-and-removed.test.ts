@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { erasePerson } from '../../server/domain/accounts/erasure.ts';
 import { openService, type TestService } from '../harness.ts';
+import { locksWaited } from '../locks.ts';
 import { connect } from '../policies/scene.ts';
 import { signInAs } from './person.ts';
 
@@ -25,22 +26,14 @@ test('a broker who is erased while another takes them out of a deal is erased, a
   ]);
   const broker = await signInAs(service, people['broker']!);
   const [holder, eraser] = await Promise.all([connect(service.connections.owner), connect(service.connections.owner)]);
-  const waiting = (many: number) =>
-    expect
-      .poll(() =>
-        service.sql(
-          'select from pg_locks l join pg_stat_activity a on a.pid = l.pid where a.datname = current_database() and not l.granted',
-        ),
-      )
-      .toHaveLength(many);
   try {
     // Between its locks and what it changes, the erasure comes to somebody's place in the brokerage.
     await holder.query('begin');
     await holder.query('select from members where user_id = $1 for update', [outsider]);
     const erasure = erasePerson(eraser, outsider, async () => {});
-    await waiting(1);
+    await expect.poll(() => locksWaited(service)).toBe(1);
     const removal = broker.ask(`/deals/${deal}/participants/${part!.id}`, undefined, 'DELETE');
-    await waiting(2);
+    await expect.poll(() => locksWaited(service)).toBe(2);
     await holder.query('commit');
     const [{ pseudonym }, { status, body }] = await Promise.all([erasure, removal]);
     expect(pseudonym).toMatch(/^Former participant /);
