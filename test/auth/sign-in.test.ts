@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { hashByRecipe } from '../../server/domain/accounts/password-hashes.ts';
 import { openService, type TestService } from '../harness.ts';
+import { processorTime } from '../processor-time.ts';
 import { newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
 const minute = 60_000;
@@ -109,13 +110,11 @@ describe('refusing', () => {
     // A hash takes a hundred times what the rest of an answer does, so that nothing but hashing decides.
     const slow = await openService({ config: { passwordParameters: '$argon2id$v=19$m=19456,t=16,p=1' } });
     const { email: address } = await openAccount(slow);
-    // The time of the processor, which other programs do not lengthen: nobody else has a request under way here.
-    const time = async (email: string) => {
-      const start = process.cpuUsage();
-      expect((await new Visitor(slow.origin).signIn({ email, password: newPassword() })).status).toBe(401);
-      const { user, system } = process.cpuUsage(start);
-      return user + system;
-    };
+    // Nobody else has a request under way here.
+    const time = (email: string) =>
+      processorTime(async () => {
+        expect((await new Visitor(slow.origin).signIn({ email, password: newPassword() })).status).toBe(401);
+      });
     const known: number[] = [];
     const unknown: number[] = [];
     for (let round = 0; round < 3; round += 1) {

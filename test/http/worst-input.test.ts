@@ -4,6 +4,7 @@ import http from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { csrfToken } from '../../server/http/csrf.ts';
 import { mintToken } from '../../server/domain/accounts/secret-tokens.ts';
+import { processorTime } from '../processor-time.ts';
 import { brokerage } from '../rest/scene.ts';
 import { upload } from '../web/uploads.ts';
 import type { SignedIn } from '../web/person.ts';
@@ -60,17 +61,9 @@ test('nothing of a body is read before the session, key or token is known to be 
   }
 });
 
-/** Microseconds of the processor's time that something takes, which other programs lengthen little. */
-async function processorTime(work: () => unknown): Promise<number> {
-  const before = process.cpuUsage();
-  await work();
-  const { user, system } = process.cpuUsage(before);
-  return user + system;
-}
-
 const pairs = JSON.stringify(Array.from({ length: 100_000 }, (_, at) => [at, String(at)]));
 
-/** What takes this machine an eighth of a second where it takes others a tenth, or a quarter. */
+/** Work that takes the longer the slower the machine is: about an eighth of a second. */
 function readPairs(): void {
   for (let times = 0; times < 5; times += 1) JSON.parse(pairs);
 }
