@@ -13,10 +13,6 @@ const { devDependencies } = JSON.parse(readFileSync(path.join(root, 'package.jso
 const kept = path.join(root, 'node_modules/.cache', `chromium-${devDependencies['@sparticuz/chromium']}`);
 const executable = path.join(kept, 'chromium');
 
-/** Whether any of these test files opens a browser. */
-export const opensBrowser = (files: readonly string[]): boolean =>
-  files.some((file) => /from '[^']*\/browser\.ts'/.test(readFileSync(file, 'utf8')));
-
 /** The package unpacks into the folder for what is temporary, which it asks for when it is called, and takes what lies there for whole. */
 function unpackInto(folder: string): Promise<string> {
   const { TMPDIR } = process.env;

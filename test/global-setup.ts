@@ -1,10 +1,11 @@
 /** One PostgreSQL for the whole run, with a migrated database to copy for each test file. */
 
+import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import type { TestProject } from 'vitest/node';
 import { buildWeb, needsBuild } from '../server/cli/web-build.ts';
-import { chromiumProgram, opensBrowser } from './chromium.ts';
-import { compiledProgram, startsProgram } from './runtime/compiled.ts';
+import { chromiumProgram } from './chromium.ts';
+import { compiledProgram } from './runtime/compiled.ts';
 import { openTemplates, type Templates } from './templates.ts';
 import { keepInMemory } from './temporary.ts';
 
@@ -22,12 +23,13 @@ function provide(project: TestProject, { owner, server, directory, templates, de
 }
 
 export default async function setUp(project: TestProject): Promise<(() => Promise<void>) | undefined> {
-  const files = project.vitest.state.getPaths();
+  const texts = project.vitest.state.getPaths().map((file) => readFileSync(file, 'utf8'));
+  const isImported = (name: string) => texts.some((text) => new RegExp(`from '[^']*/${name}'`).test(text));
   keepInMemory();
   const built = Promise.all([
-    opensBrowser(files) && chromiumProgram(),
+    isImported('browser.ts') && chromiumProgram(),
     needsBuild() && buildWeb(new AbortController().signal),
-    startsProgram(files) && compiledProgram().then((folder) => (process.env['DEALKEEP_TEST_PROGRAM'] = folder)),
+    isImported('program.ts') && compiledProgram().then((folder) => (process.env['DEALKEEP_TEST_PROGRAM'] = folder)),
   ]);
   // `npm run mutate` has a PostgreSQL running already, with something broken in it, and says here how to reach it.
   const open = process.env['DEALKEEP_TEST_TEMPLATES'];

@@ -1,6 +1,6 @@
 /** The program as it is packed, for the tests that start it: compiled into few files, it starts in half the processor time. */
 
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, rename, rm, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { build, newest } from '../../server/cli/web-build.ts';
@@ -8,10 +8,6 @@ import { build, newest } from '../../server/cli/web-build.ts';
 const root = path.join(import.meta.dirname, '../..');
 const kept = path.join(root, 'node_modules/.cache/program');
 const main = 'dist/server/main.js';
-
-/** Whether any of these test files starts the program. */
-export const startsProgram = (files: readonly string[]): boolean =>
-  files.some((file) => /from '[^']*\/program\.ts'/.test(readFileSync(file, 'utf8')));
 
 /** Whether something that it is compiled of changed since. */
 function isOutdated(): boolean {
