@@ -8,8 +8,8 @@
  * Once somebody was refused, the line is kept short: for two seconds, then for four as long as too many keep coming. Half as many
  * are answered at once, and no more wait than are answered soon at the pace at which answers end, so that whoever gets a place in it
  * is answered about as soon as at other times; for whom there is none, they are refused at once, which costs least before anything is
- * made of their request. Then more are let wait for a moment: when they find room, the line is as it was before, else those who are
- * too many are refused at once and it stays short.
+ * made of their request. Then more are let wait for a moment, and no more are answered at once, so that nobody is answered later because
+ * of it: when all who come find room, the line is as it was before, else those who are too many are refused at once and it stays short.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -110,7 +110,7 @@ export function openLoadShedding(
   const waitingFor = new Counts();
   /** More than this is many. */
   const many = 2 * atOnce;
-  /** How many are answered at once while the line is short: each then waits half as long for its turns of the event loop and of PostgreSQL. */
+  /** How many are answered at once until it is clear that the line need not be short: each then waits half as long for its turns of the event loop and of PostgreSQL. */
   const fewAtOnce = Math.ceil(atOnce / 2);
   /** In the order in which they came. */
   let line: Waiting[] = [];
@@ -159,7 +159,7 @@ export function openLoadShedding(
   }
 
   const turnsTaken = (): number => answering.size - Math.min(resting, answering.size);
-  const turnsAt = (now: number): number => (now < shortUntil ? fewAtOnce : atOnce);
+  const turnsAt = (now: number): number => (now < shortUntil + lookMillis ? fewAtOnce : atOnce);
   const isFull = (now: number): boolean => turnsTaken() >= turnsAt(now);
   /** One credential has half of the turns at most, so that what others ask for is always being answered as well. */
   const hasShare = (credential: string, now: number): boolean =>
