@@ -9,7 +9,16 @@ import { command, surroundings } from '../server/database/cluster.ts';
 import { startEmbedded, type EmbeddedPostgres } from '../server/database/embedded.ts';
 import { migrate } from '../server/database/migrate.ts';
 import { homeDirectory, installedEngine, preparedHome } from '../server/database/postgres-home.ts';
-import { beginning, dealRows, dealsOfLarge, fewestDeals, firstRows, functions, sizeOf } from './scale-rows.ts';
+import {
+  beginning,
+  dealRows,
+  dealsOfLarge,
+  fewestDeals,
+  firstRows,
+  functions,
+  keptRows,
+  sizeOf,
+} from './scale-rows.ts';
 
 /** The login with every right, beside those of the service: it loads the rows, and reads what PostgreSQL counts. */
 const superuser = 'bench_superuser';
@@ -111,6 +120,15 @@ const chunk = 10_000;
 /** As many as may work at once: PostgreSQL takes a processor for each. */
 const loaders = 2;
 
+/** Runs all of these statements, as many at once as may work. */
+async function inTurns(connection: pg.ClientConfig, statements: readonly string[]): Promise<void> {
+  const left = [...statements];
+  const work = async (client: pg.Client) => {
+    for (let statement = left.shift(); statement !== undefined; statement = left.shift()) await client.query(statement);
+  };
+  await Promise.all(Array.from({ length: loaders }, () => withClient(connection, work)));
+}
+
 const plainIndexes = `
   select i.indexrelid::regclass::text as name, pg_get_indexdef(i.indexrelid) as definition
   from pg_index i join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
@@ -152,12 +170,13 @@ async function load(connection: pg.ClientConfig, { deals, baseUrl, say }: Platfo
     }
   };
   await Promise.all(Array.from({ length: loaders }, () => withClient(asReplica, work)));
+  say('  what is kept of them');
+  await withClient(connection, (client) =>
+    client.query('analyze deals, deal_stages, exclusivities, ndas, participants, questions'),
+  );
+  await inTurns({ ...asReplica, options: `${asReplica.options} -c work_mem=256MB` }, keptRows);
   say('  indexes');
-  const build = async (client: pg.Client) => {
-    for (let definition = indexes.pop(); definition !== undefined; definition = indexes.pop())
-      await client.query(definition);
-  };
-  await Promise.all(Array.from({ length: loaders }, () => withClient(connection, build)));
+  await inTurns(connection, indexes);
   say('  vacuum, analyze');
   await withClient(connection, (client) => client.query('vacuum (analyze)'));
 }
