@@ -6640,6 +6640,10 @@ declare
   client uuid;
   left_deal record;
 begin
+  if old.role = 'admin' then
+    perform from public.brokerages b where b.id = new.brokerage_id for no key update;
+  end if;
+  perform app.lock_parts(new.user_id, new.brokerage_id);
   for left_deal in
     update public.participants p set status = 'removed'
       from public.deals d
@@ -7202,9 +7206,10 @@ begin
         hold.kind, hold.title, hold.kind, hold.subject_id) end);
   end if;
 
+  perform from public.members m where m.user_id = person order by m.brokerage_id for update;
   -- One after the other, or two who leave at once would each count on the other.
   perform from public.brokerages b join public.members m on m.brokerage_id = b.id
-    where m.user_id = person and m.role = 'admin' and m.status = 'active' order by b.id for update of b;
+    where m.user_id = person and m.role = 'admin' and m.status = 'active' order by b.id for no key update of b;
   select b.name, count(*) over () - 1 as more into alone from public.members m join public.brokerages b on b.id = m.brokerage_id
     where m.user_id = person and m.role = 'admin' and m.status = 'active'
       and not exists (select from public.members o join public.users u on u.id = o.user_id and u.suspended_at is null
@@ -7215,10 +7220,7 @@ begin
       case when themself then 'You are' else 'They are' end, alone.name,
       case when alone.more > 0 then format(' and of %s more', alone.more) else '' end));
   end if;
-  -- Before their deals, as whoever removes them from one takes these: else each would wait for the other.
-  perform from public.participants p where p.user_id = person order by p.id for update;
-  perform from public.deals d join public.participants p on p.deal_id = d.id
-    where p.user_id = person and p.role = 'broker' and p.status = 'active' order by d.id for update of d;
+  perform app.lock_parts(person);
   select d.title, count(*) over () - 1 as more into alone from public.participants p join public.deals d on d.id = p.deal_id
     where p.user_id = person and p.role = 'broker' and p.status = 'active' and d.state not in ('closed', 'withdrawn')
       and not exists (select from public.participants o join public.users u on u.id = o.user_id and u.suspended_at is null
@@ -8689,7 +8691,7 @@ CREATE OR REPLACE FUNCTION app.keep_an_admin()
  SET search_path TO ''
 AS $function$
 begin
-  perform from public.brokerages b where b.id = old.brokerage_id for update;
+  perform from public.brokerages b where b.id = old.brokerage_id for no key update;
   if not exists (
     select from public.members m
     where m.brokerage_id = old.brokerage_id and m.role = 'admin' and m.status = 'active')
@@ -9487,6 +9489,35 @@ begin
     values (new.id, new.state, new.updated_at, new.organization_id);
   new.state := 'under_offer';
   return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.lock_parts(person uuid, of_brokerage uuid DEFAULT NULL::uuid, successor uuid DEFAULT NULL::uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  part record;
+begin
+  perform from public.participants p
+    where p.user_id = person and (of_brokerage is null or p.brokerage_id = of_brokerage)
+      or p.user_id = successor and p.brokerage_id = of_brokerage and exists (
+        select from public.participants o where o.deal_id = p.deal_id and o.user_id = person and o.role = 'broker' and o.status = 'active')
+    order by p.id for update;
+  for part in
+    select p.deal_id, p.role = 'broker' as runs from public.participants p
+    where p.user_id = person and p.status = 'active' and (of_brokerage is null or p.brokerage_id = of_brokerage)
+    order by p.deal_id
+  loop
+    -- Brokers leave a deal one after the other, or two who leave at once would each count on the other. Who only takes part leaves it while others write on it.
+    if part.runs then
+      perform from public.deals d where d.id = part.deal_id for no key update;
+    else
+      perform from public.deals d where d.id = part.deal_id for share;
+    end if;
+  end loop;
 end
 $function$;
 
@@ -12285,13 +12316,21 @@ begin
   if from_brokerage is null or not from_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
     return;
   end if;
+  -- Whoever makes the successor a broker needs their account, and an erasure has it first.
+  perform from public.users u where u.id = successor for key share;
+  perform from public.members m
+    where m.brokerage_id = from_brokerage and (m.person_id = member or m.user_id = successor) order by m.user_id for update;
+  if not exists (select from public.members m where m.brokerage_id = from_brokerage and m.person_id = member and m.status <> 'removed') then
+    return;
+  end if;
+  perform from public.brokerages b join public.members m on m.brokerage_id = b.id
+    where b.id = from_brokerage and m.person_id = member and m.role = 'admin' and m.status = 'active' for no key update of b;
+  perform app.lock_parts(member, from_brokerage, successor);
+  -- As it is now that nobody else leaves them.
   select coalesce(jsonb_agg(jsonb_build_object('id', a.id, 'title', a.title)), '[]') into alone
     from app.deals_run_alone(from_brokerage, member) a;
   update public.members m set status = 'removed'
     where m.brokerage_id = from_brokerage and m.person_id = member and m.status <> 'removed';
-  if not found then
-    return;
-  end if;
   perform app.audit('member.remove', member::text, 'done', from_brokerage, null, address, request_id,
     case when jsonb_array_length(alone) = 0 then '{}' else jsonb_build_object('deals', jsonb_array_length(alone)) end);
   if successor is not null then
@@ -14773,3 +14812,4 @@ $function$;
 -- e125f5b58579c423cccc284b4a1b150702e13921a9deddb8fbd5bc869982e90c  230_people_of_one_deal.sql
 -- ffa6e0a836d63f6108e38291b88416af69e0b9cfde937c7854bb16136765328b  240_keys_of_secrets.sql
 -- a0c7eb260690da05e6ce937fa9096199cff90b0f5920daa7be1973e343c31666  246_parts_before_deals.sql
+-- b842ac89af79db29593339ba28a427ce85201791396fd152ee12e7ecc4304f3e  253_removals_in_order.sql

@@ -1,17 +1,82 @@
-/** Somebody is erased while they are removed from a deal: neither waits for the other for ever. */
+/** People are removed from deals and brokerages, and erased, at the same time: none waits for another for ever. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { erasePerson } from '../../server/domain/accounts/erasure.ts';
 import { openService, type TestService } from '../harness.ts';
 import { locksWaited } from '../locks.ts';
 import { connect } from '../policies/scene.ts';
+import { addBrokerage, addPerson, insert } from '../tools/scene.ts';
 import { signInAs } from './person.ts';
 
 let service: TestService;
 beforeAll(async () => {
-  service = await openService({ scene: true });
+  // One caller, and requests like one that has waited, have half of the connections.
+  service = await openService({ scene: true, config: { poolSize: 4 } });
 });
 afterAll(() => service?.close());
+
+/** Holds a row until the first waits, and after it the second. */
+async function atOnce<A, B>(
+  [table, column, value]: readonly [table: string, column: string, value: string],
+  first: () => Promise<A>,
+  second: () => Promise<B>,
+): Promise<[A, B]> {
+  const holder = await connect(service.connections.owner);
+  try {
+    await holder.query('begin');
+    await holder.query(`select from ${table} where ${column} = $1 for update`, [value]);
+    const one = first();
+    await expect.poll(() => locksWaited(service)).toBe(1);
+    const other = second();
+    await expect.poll(() => locksWaited(service)).toBe(2);
+    await holder.query('commit');
+    return await Promise.all([one, other]);
+  } finally {
+    await holder.end();
+  }
+}
+
+async function erase(person: string) {
+  const eraser = await connect(service.connections.owner);
+  return erasePerson(eraser, person, async () => {}).finally(() => eraser.end());
+}
+
+/** A brokerage with an admin and two brokers: each has a deal of which they alone are the broker, and sees the other's. */
+async function addBrokers() {
+  const brokerage = await addBrokerage(service);
+  const join = async (role: string, name: string) => {
+    const user = await addPerson(service, name);
+    await insert(service, 'members', { brokerage_id: brokerage, user_id: user, role });
+    return user;
+  };
+  const admin = await signInAs(service, await join('admin', 'Ada'));
+  const takePart = (deal_id: string, user_id: string, role: string) =>
+    insert(service, 'participants', { deal_id, user_id, role, status: 'active' });
+  const addBroker = async (name: string) => {
+    const user = await join('broker', name);
+    const deal = await insert(service, 'deals', {
+      organization_id: brokerage,
+      title: `${name}’s deal`,
+      state: 'listed',
+    });
+    return { user, deal, part: await takePart(deal, user, 'broker') };
+  };
+  const brokers = [await addBroker('Bo'), await addBroker('Cy')] as const;
+  await takePart(brokers[0].deal, brokers[1].user, 'viewer');
+  await takePart(brokers[1].deal, brokers[0].user, 'viewer');
+  const remove = (member: string, successor?: string) => {
+    const more = successor === undefined ? '' : `?successor_id=${successor}`;
+    return admin.ask(`/brokerages/${brokerage}/members/${member}${more}`, undefined, 'DELETE');
+  };
+  return { brokerage, admin, brokers, join, remove };
+}
+
+/** Who are the brokers of these deals, in the order in which these were made. */
+const brokersOf = (...deals: readonly string[]) =>
+  service.sql(
+    `select deal_id, user_id from participants where deal_id = any ($1) and role = 'broker' and status = 'active' order by deal_id`,
+    [deals],
+  );
 
 test('a broker who is erased while another takes them out of a deal is erased, and out of it', async () => {
   const { deal, brokerage, people } = service.scene;
@@ -25,26 +90,139 @@ test('a broker who is erased while another takes them out of a deal is erased, a
     outsider,
   ]);
   const broker = await signInAs(service, people['broker']!);
-  const [holder, eraser] = await Promise.all([connect(service.connections.owner), connect(service.connections.owner)]);
-  try {
-    // Between its locks and what it changes, the erasure comes to somebody's place in the brokerage.
-    await holder.query('begin');
-    await holder.query('select from members where user_id = $1 for update', [outsider]);
-    const erasure = erasePerson(eraser, outsider, async () => {});
-    await expect.poll(() => locksWaited(service)).toBe(1);
-    const removal = broker.ask(`/deals/${deal}/participants/${part!.id}`, undefined, 'DELETE');
-    await expect.poll(() => locksWaited(service)).toBe(2);
-    await holder.query('commit');
-    const [{ pseudonym }, { status, body }] = await Promise.all([erasure, removal]);
-    expect(pseudonym).toMatch(/^Former participant /);
-    expect([status, body.error.details]).toEqual([
-      400,
-      [{ path: '', message: `${pseudonym} has already been removed.` }],
-    ]);
-    expect(await service.sql('select status from participants where id = $1', [part!.id])).toEqual([
-      { status: 'removed' },
-    ]);
-  } finally {
-    await Promise.all([holder.end(), eraser.end()]);
-  }
+  // The erasure comes to the deals that they run when it has their parts.
+  const [{ pseudonym }, { status, body }] = await atOnce(
+    ['deals', 'id', deal],
+    () => erase(outsider),
+    () => broker.ask(`/deals/${deal}/participants/${part!.id}`, undefined, 'DELETE'),
+  );
+  expect(pseudonym).toMatch(/^Former participant /);
+  expect([status, body.error.details]).toEqual([
+    400,
+    [{ path: '', message: `${pseudonym} has already been removed.` }],
+  ]);
+  expect(await service.sql('select status from participants where id = $1', [part!.id])).toEqual([
+    { status: 'removed' },
+  ]);
+});
+
+test('two who are removed with each other as successor: one hands over, the other cannot', async () => {
+  const { brokers, remove } = await addBrokers();
+  const [bo, cy] = brokers;
+  const [first, second] = await atOnce(
+    ['participants', 'id', bo.part],
+    () => remove(bo.user, cy.user),
+    () => remove(cy.user, bo.user),
+  );
+  expect([first.status, first.body]).toEqual([
+    200,
+    { deals: [{ id: bo.deal, title: 'Bo’s deal' }], handed_over: true },
+  ]);
+  expect([second.status, second.body.error.code]).toEqual([409, 'not_a_broker']);
+  expect(await brokersOf(bo.deal, cy.deal)).toEqual([
+    { deal_id: bo.deal, user_id: cy.user },
+    { deal_id: cy.deal, user_id: cy.user },
+  ]);
+});
+
+test('two who are on each other’s deals are removed with one successor, who has the deals of both', async () => {
+  const { brokers, join, remove } = await addBrokers();
+  const [bo, cy] = brokers;
+  const di = await join('broker', 'Di');
+  const removed = await atOnce(
+    ['members', 'user_id', di],
+    () => remove(bo.user, di),
+    () => remove(cy.user, di),
+  );
+  expect(removed.map(({ status, body }) => [status, body])).toEqual([
+    [200, { deals: [{ id: bo.deal, title: 'Bo’s deal' }], handed_over: true }],
+    [200, { deals: [{ id: cy.deal, title: 'Cy’s deal' }], handed_over: true }],
+  ]);
+  expect(await brokersOf(bo.deal, cy.deal)).toEqual([
+    { deal_id: bo.deal, user_id: di },
+    { deal_id: cy.deal, user_id: di },
+  ]);
+});
+
+test('two who are the brokers of one deal are removed at once: the second leaves it without one, and is said to', async () => {
+  const { brokers, remove } = await addBrokers();
+  const [bo, cy] = brokers;
+  await service.sql(`update participants set role = 'broker' where deal_id = $1`, [bo.deal]);
+  const [first, second] = await atOnce(
+    ['deals', 'id', bo.deal],
+    () => remove(bo.user),
+    () => remove(cy.user),
+  );
+  expect([first.status, first.body]).toEqual([200, { deals: [], handed_over: false }]);
+  expect([second.status, second.body]).toEqual([
+    200,
+    {
+      deals: [
+        { id: cy.deal, title: 'Cy’s deal' },
+        { id: bo.deal, title: 'Bo’s deal' },
+      ],
+      handed_over: false,
+    },
+  ]);
+});
+
+test('a broker who is erased while an admin removes them from the brokerage is erased', async () => {
+  const { brokerage, brokers, remove } = await addBrokers();
+  const [bo, cy] = brokers;
+  await service.sql(`update participants set role = 'broker' where deal_id = $1`, [bo.deal]);
+  const [{ pseudonym }, { status }] = await atOnce(
+    ['deals', 'id', bo.deal],
+    () => erase(bo.user),
+    () => remove(bo.user, cy.user),
+  );
+  expect(pseudonym).toMatch(/^Former participant /);
+  expect(status).toBe(403);
+  expect(
+    await service.sql('select status from members where brokerage_id = $1 and user_id = $2', [brokerage, bo.user]),
+  ).toEqual([{ status: 'removed' }]);
+});
+
+test('a broker who is erased while another is removed with them as successor', async () => {
+  const { brokers, remove } = await addBrokers();
+  const [bo, cy] = brokers;
+  await service.sql(`update participants set role = 'broker' where deal_id = $1 and user_id = $2`, [cy.deal, bo.user]);
+  const [{ pseudonym }, { status, body }] = await atOnce(
+    ['deals', 'id', cy.deal],
+    () => erase(cy.user),
+    () => remove(bo.user, cy.user),
+  );
+  expect(pseudonym).toMatch(/^Former participant /);
+  expect([status, body.error.code]).toEqual([409, 'not_a_broker']);
+  expect(await brokersOf(bo.deal, cy.deal)).toEqual([
+    { deal_id: bo.deal, user_id: bo.user },
+    { deal_id: cy.deal, user_id: bo.user },
+  ]);
+});
+
+test('an admin who is erased while another is removed', async () => {
+  const { brokers, join, remove } = await addBrokers();
+  const [bo] = brokers;
+  const [left, erased] = [await join('admin', 'Di'), await join('admin', 'Ed')];
+  for (const user of [left, erased])
+    await insert(service, 'participants', { deal_id: bo.deal, user_id: user, role: 'broker', status: 'active' });
+  const [{ status }, { pseudonym }] = await atOnce(
+    ['deals', 'id', bo.deal],
+    () => remove(left),
+    () => erase(erased),
+  );
+  expect(status).toBe(200);
+  expect(pseudonym).toMatch(/^Former participant /);
+});
+
+test('a member who is made staff while they are erased', async () => {
+  const { brokerage, brokers, admin } = await addBrokers();
+  const [bo, cy] = brokers;
+  await service.sql(`update participants set role = 'broker' where deal_id = $1 and user_id = $2`, [cy.deal, bo.user]);
+  const [{ pseudonym }, { status }] = await atOnce(
+    ['deals', 'id', cy.deal],
+    () => erase(cy.user),
+    () => admin.ask(`/brokerages/${brokerage}/members/${cy.user}`, { role: 'staff' }, 'PATCH'),
+  );
+  expect(pseudonym).toMatch(/^Former participant /);
+  expect(status).toBe(404);
 });
