@@ -378,17 +378,17 @@ export const dealRows: readonly string[] = [
        case k when 1 then ${seller} when 2 then null else ${broker} end, (now() + (bench.pick(n, 19, 120) - 20) * interval '1 day')::date,
        case when k = 0 then ${made(260)} end, ${made(250)}, ${made(260)}
      from generate_series($1::bigint, $2::bigint) n, generate_series(0, 3) k where ${state} in ('diligence', 'closing')`,
-  `insert into audit_records (id, at, brokerage_id, deal_id, user_id, address, request_id, action, subject_id, outcome, details)
+  `insert into audit_records (id, at, brokerage_id, deal_id, user_id, address, request_id, action, subject_id, outcome, details, noted)
      select ${id('record', 'n * 100 + k')}, ${made('k * 24')}, ${id('brokerage', 'bench.brokerage_of(n)')}, ${id('deal', 'n')},
        case k % 3 when 0 then ${broker} when 1 then ${seller} else bench.buyer_of(n, 1) end, '203.0.113.24', 'bench-' || n,
        (array['deal.open', 'tool:svc_deals_get', 'question.ask', 'document.upload', 'tool:svc_offers_list', 'nda.send', 'deal.update', 'tool:svc_questions_list', 'offer.submit', 'question.answer'])[1 + k],
        (case k when 2 then ${id('question', 'n * 100 + 2')} when 3 then ${id('document', 'n * 100 + 3')} when 5 then ${id('nda', 'n * 100 + 2')}
          when 8 then ${id('offer', 'n * 100 + 1')} when 9 then ${id('question', 'n * 100')} else ${id('deal', 'n')} end)::text,
-       case when k in (1, 4, 7) then 'ok' else 'done' end, '{}'
+       case when k in (1, 4, 7) then 'ok' else 'done' end, '{}', k not in (1, 4, 7)
      from generate_series($1::bigint, $2::bigint) n, generate_series(0, 9) k`,
-  `insert into audit_records (id, at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, outcome, details)
+  `insert into audit_records (id, at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, outcome, details, noted)
      select ${id('record', 'n * 100 + 10 + number')}, ${made('number * 5')}, ${id('brokerage', 'bench.brokerage_of(n)')}, ${id('deal', 'n')}, p.user_id, p.client_id,
-       '203.0.113.24', 'bench-' || n, 'tool:svc_deals_get', 'ok', '{}'
+       '203.0.113.24', 'bench-' || n, 'tool:svc_deals_get', 'ok', '{}', false
      from bench.parts join bench.people p using (number) where n between $1::bigint and $2::bigint`,
   // What triggers would keep beside them: of the ten records the ninth is the buyer's last that counts as activity, the tenth the broker's.
   `insert into vault.deal_activity (deal_id, at, record_id)

@@ -1,6 +1,6 @@
-/** The tool server beside the bare SDK and beside pgbench, and refreshes of tokens beside pgbench. */
+/** The tool server beside the bare SDK and beside pgbench, what the audit record of a call costs, and refreshes of tokens beside pgbench. */
 
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -16,6 +16,7 @@ import { cells, comparisonHeads, inTurns, portOf } from './compare.ts';
 import { request } from './load.ts';
 import { findPgbench, runPgbench } from './pgbench.ts';
 import { freePort } from './free-port.ts';
+import { median } from './median.ts';
 import { startBareSdk, startDealkeep, type Service } from './processes.ts';
 import { millis, percent, table, whole } from './table.ts';
 import { clientOf, deals, openToolsData, perDeal, type ToolsData } from './tools-data.ts';
@@ -189,6 +190,66 @@ async function calls(setting: Setting): Promise<void> {
   }
 }
 
+// The audit record ----------------------------------------------------------------------------------------------------
+
+/** Turns, and the calls of each with the record and without. */
+const recorded = { turns: 200, calls: 30 };
+
+/** What the audit record of a call costs PostgreSQL: the same call with it and without, in turns on one connection. */
+async function auditRecord({ bench: { cluster, say }, data, port }: Setting): Promise<void> {
+  const watcher = new pg.Client(cluster.owner);
+  const client = new pg.Client(cluster.server);
+  await watcher.connect();
+  await client.connect();
+  const backends = new ClientBackends(watcher);
+  const call = async (deal: number, isRecorded: boolean): Promise<void> => {
+    const digest = createHash('sha256').update(data.accessToken(deal)).digest();
+    const id = data.dealId(deal);
+    const from = { address: '127.0.0.1', requestId: 'bench' };
+    const called = { tool: 'svc_deals_get', subjectId: null, dealId: id, from };
+    const { text, values } = dealTold.enter(digest, `${addressAt(port)}/api/mcp`, { table: 'deals', id }, called);
+    // The fifth parameter is the tool: of a call of none no record is left.
+    const { rows } = await client.query({
+      name: 'call',
+      text,
+      values: isRecorded ? [...values] : values.with(4, null),
+    });
+    if (rows.length !== 1) throw new Error('The token of a deal lets nobody in.');
+  };
+  const spent = async (isRecorded: boolean): Promise<number> => {
+    const before = (await backends.spent()) ?? Number.NaN;
+    for (let n = 0; n < recorded.calls; n++) await call(1 + (n % deals), isRecorded);
+    return ((((await backends.spent()) ?? Number.NaN) - before) / recorded.calls) * 1e6;
+  };
+  try {
+    say('Measuring the audit record of a call');
+    for (let n = 0; n < 20; n++) for (const isRecorded of [true, false]) await spent(isRecorded);
+    const kept: number[] = [];
+    const unkept: number[] = [];
+    for (let turn = 0; turn < recorded.turns; turn++) {
+      for (const isRecorded of turn % 2 === 0 ? [true, false] : [false, true])
+        (isRecorded ? kept : unkept).push(await spent(isRecorded));
+    }
+    const most = (part: number) => (numbers: number[]) =>
+      numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * part)] ?? Number.NaN;
+    const row = (name: string, of: (numbers: number[]) => number) => [
+      name,
+      ...[of(kept), of(unkept), of(kept) - of(unkept)].map((micros) => (Number.isNaN(micros) ? '–' : whole(micros))),
+    ];
+    say('\nsvc_deals_get on one connection: PostgreSQL µs a call\n');
+    say(
+      table(
+        ['', 'with its record', 'without', 'the audit record'],
+        [row('least tenth', most(0.1)), row('median', median)],
+      ),
+    );
+    say('');
+  } finally {
+    await client.end();
+    await watcher.end();
+  }
+}
+
 // Refreshes -----------------------------------------------------------------------------------------------------------
 
 const rotation = `
@@ -247,13 +308,14 @@ async function refreshes(setting: Setting): Promise<void> {
   say('\nWith overlap on, each refresh waits 100 ms for others of the same token, so that all of them get one answer.');
 }
 
-/** Prints both tables. */
+/** Prints the three tables. */
 export async function benchTools(bench: Bench): Promise<void> {
   bench.say('Loading deals, offers, accounts and tokens');
   const port = await freePort();
   const tokens = Math.ceil(concurrencies.length * bench.seconds * fastest * 3);
   const data = await openToolsData(bench.cluster, addressAt(port), tokens);
   try {
+    await auditRecord({ bench, data, port });
     await calls({ bench, data, port });
     await refreshes({ bench, data, port });
   } finally {

@@ -239,14 +239,15 @@ CREATE TABLE public.audit_records (
     subject_id text,
     outcome text NOT NULL,
     details jsonb DEFAULT '{}'::jsonb NOT NULL,
+    noted boolean DEFAULT true NOT NULL,
     CONSTRAINT audit_records_pkey PRIMARY KEY (id, at)
 ) PARTITION BY RANGE (at);
-CREATE INDEX activity_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text AND deal_id IS NOT NULL;
-CREATE INDEX activity_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text AND deal_id IS NOT NULL;
-CREATE INDEX activity_by_user ON ONLY public.audit_records USING btree (user_id, at DESC, id DESC) WHERE outcome = 'done'::text AND action !~~ 'tool:%'::text AND deal_id IS NOT NULL;
-CREATE INDEX audit_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC) WHERE brokerage_id IS NOT NULL;
-CREATE INDEX audit_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE deal_id IS NOT NULL;
-CREATE INDEX audit_by_user ON ONLY public.audit_records USING btree (user_id, at DESC, id DESC) WHERE user_id IS NOT NULL;
+CREATE INDEX noted_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
+CREATE INDEX noted_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
+CREATE INDEX noted_by_user ON ONLY public.audit_records USING btree (user_id, at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
+CREATE INDEX records_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC);
+CREATE INDEX records_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC);
+CREATE INDEX records_by_user ON ONLY public.audit_records USING btree (user_id, at DESC, id DESC);
 ALTER TABLE public.audit_records ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.audit_records FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.audit_records TO CURRENT_USER
@@ -256,7 +257,7 @@ CREATE POLICY brokers_of_the_deal ON public.audit_records FOR SELECT TO dealkeep
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY own_and_admins ON public.audit_records FOR SELECT TO dealkeep_server
     USING (user_id = (( SELECT app.user_id() AS user_id)) OR (brokerage_id = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
-CREATE TRIGGER note_done AFTER INSERT ON public.audit_records FOR EACH ROW EXECUTE FUNCTION app.note_done();
+CREATE TRIGGER note_done AFTER INSERT ON public.audit_records FOR EACH ROW WHEN (new.noted) EXECUTE FUNCTION app.note_done();
 GRANT SELECT ON public.audit_records TO dealkeep_server;
 
 CREATE TABLE public.brokerage_logos (
@@ -3039,7 +3040,7 @@ begin
       select a.id, a.at, a.user_id, a.client_id, a.action, a.subject_id, a.outcome, a.details
       from (
         select l.*, app.subject_of(l.action, l.details) as subject from public.audit_records l
-        where l.deal_id = own.deal_id and l.outcome = 'done' and l.action not like 'tool:%' and l.at > since
+        where l.deal_id = own.deal_id and l.noted and l.at > since
           and l.user_id is distinct from me and app.subject_of(l.action, l.details) is not null
           and l.subject_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
         order by l.at desc, l.id desc limit 200) a
@@ -3506,13 +3507,14 @@ declare
   person constant uuid := nullif(split_part(identity, ',', 1), '');
 begin
   insert into public.audit_records
-    (brokerage_id, deal_id, user_id, client_id, key_id, address, request_id, action, subject_id, outcome, details)
+    (brokerage_id, deal_id, user_id, client_id, key_id, address, request_id, action, subject_id, outcome, details, noted)
   values (
     coalesce((select d.organization_id from public.deals d where d.id = audit.deal_id), audit.brokerage_id,
       case when person is null then nullif(split_part(identity, ',', 4), '')::uuid end),
     audit.deal_id, person, case when person is not null then nullif(split_part(identity, ',', 2), '')::uuid end,
     nullif(split_part(identity, ',', 3), '')::uuid, audit.address, audit.request_id, audit.action,
-    audit.subject_id, audit.outcome, coalesce(audit.details, '{}'));
+    audit.subject_id, audit.outcome, coalesce(audit.details, '{}'),
+    audit.outcome = 'done' and audit.action not like 'tool:%' and (audit.deal_id is not null or audit.action not like 'contact.%'));
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.audit(text,text,text,uuid,uuid,inet,text,jsonb) TO dealkeep_server;
@@ -5333,9 +5335,9 @@ begin
   insert into public.contacts (id, brokerage_id, type, display_name, email, phone, created_by, created_by_key, created_at, updated_at)
   values (made, brokerage, create_contact.type, create_contact.display_name, create_contact.email,
     create_contact.phone, null, caller, now, now);
-  insert into public.audit_records (id, brokerage_id, key_id, address, request_id, action, subject_id, outcome, details)
+  insert into public.audit_records (id, brokerage_id, key_id, address, request_id, action, subject_id, outcome, details, noted)
   values (record_id, brokerage, caller, create_contact.address, create_contact.request_id, 'contact.create', made::text, 'done',
-    jsonb_build_object('type', create_contact.type));
+    jsonb_build_object('type', create_contact.type), false);
   id := made;
   created_at := now;
   repeated := false;
@@ -5380,9 +5382,9 @@ begin
         perform app.refuse('idempotency_key_reused',
           'This Idempotency-Key was used with another body within the last 24 hours: send the same body, or use a new key.');
       end if;
-      insert into public.audit_records (id, brokerage_id, key_id, address, request_id, action, subject_id, outcome)
+      insert into public.audit_records (id, brokerage_id, key_id, address, request_id, action, subject_id, outcome, noted)
       values (record_id, key.brokerage_id, key.key_id, create_contact_by_key.address, create_contact_by_key.request_id, 'contact.create',
-        earlier.contact_id::text, 'repeated');
+        earlier.contact_id::text, 'repeated', false);
       return concat_ws(',', key.key_id, key.brokerage_id, array_to_string(key.scopes, ' '), coalesce(key.ceiling::text, ''),
         earlier.contact_id, earlier.made_at, 'repeated');
     end if;
@@ -5394,9 +5396,9 @@ begin
   insert into public.contacts (id, brokerage_id, type, display_name, email, phone, created_by, created_by_key, created_at, updated_at)
   values (made, key.brokerage_id, create_contact_by_key.type, create_contact_by_key.display_name, create_contact_by_key.email,
     create_contact_by_key.phone, null, key.key_id, now, now);
-  insert into public.audit_records (id, brokerage_id, key_id, address, request_id, action, subject_id, outcome, details)
+  insert into public.audit_records (id, brokerage_id, key_id, address, request_id, action, subject_id, outcome, details, noted)
   values (record_id, key.brokerage_id, key.key_id, create_contact_by_key.address, create_contact_by_key.request_id, 'contact.create', made::text, 'done',
-    jsonb_build_object('type', create_contact_by_key.type));
+    jsonb_build_object('type', create_contact_by_key.type), false);
   return concat_ws(',', key.key_id, key.brokerage_id, array_to_string(key.scopes, ' '), coalesce(key.ceiling::text, ''), made, now);
 end
 $function$;
@@ -5520,7 +5522,7 @@ begin
   end if;
   for one in
     select a.* from public.audit_records a
-    where a.deal_id = deal and a.outcome = 'done' and a.action not like 'tool:%'
+    where a.deal_id = deal and a.noted
       and (after_at is null or (a.at, a.id) < (after_at, after_id))
       and a.user_id is distinct from me and app.subject_of(a.action, a.details) is not null
       and a.subject_id ~ '^[0-9a-f-]{36}$'
@@ -6899,9 +6901,9 @@ begin
       else json_build_array(vault.offers_told(deal, side, coalesce(advised, participant)), settled, now::text) end;
   end if;
   if tool is not null and not is_unheld then
-    insert into public.audit_records (id, at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, subject_id, outcome)
+    insert into public.audit_records (id, at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, subject_id, outcome, noted)
     values (record_id, now, case when on_deal = deal then tenant end, on_deal, user_id, client_id, enter_with_access_token.address,
-      enter_with_access_token.request_id, 'tool:' || tool, subject, 'ok');
+      enter_with_access_token.request_id, 'tool:' || tool, subject, 'ok', false);
   end if;
   return next;
 end
@@ -7143,9 +7145,9 @@ begin
       else json_build_array(vault.offers_told(deal, side, principal), settled, app.now()::text) end;
   end if;
   if tool is not null and is_unheld is not true then
-    insert into public.audit_records (id, at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, subject_id, outcome)
+    insert into public.audit_records (id, at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, subject_id, outcome, noted)
     values (record_id, app.now(), case when on_deal = deal then tenant end, on_deal, person, client_id, enter_with_token.address,
-      enter_with_token.request_id, 'tool:' || tool, subject, 'ok');
+      enter_with_token.request_id, 'tool:' || tool, subject, 'ok', false);
   end if;
   return json_build_array(person, client_id, client_name, family_id, scopes, expires_at::text, user_name, deal_role, told);
 end
@@ -7419,7 +7421,7 @@ AS $function$
               else format('exists (select from public.users u where u.id = t.%I)', a.attname) end, a.attname, a.attname)
           else format('t.%I', a.attname) end, ', ' order by a.attnum) as taken
       from pg_catalog.pg_attribute a join pg_catalog.pg_type y on y.oid = a.atttypid
-      where a.attrelid = t.id and a.attnum > 0 and not a.attisdropped and a.attname not in ('storage_key', 'body_cleared_at', 'picture')
+      where a.attrelid = t.id and a.attnum > 0 and not a.attisdropped and a.attname not in ('storage_key', 'body_cleared_at', 'picture', 'noted')
         and not (a.attname = 'user_id' and t.name in ('members', 'participants')) and has_column_privilege(a.attrelid, a.attnum, 'select')) c
     cross join lateral (
       select string_agg(format('t.%I', p.attname), ', ' order by p.place) as key,
@@ -8118,18 +8120,18 @@ begin
       select c.*, true as is_own from (
         select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details from busiest b cross join lateral (
           select a.* from public.audit_records a
-          where a.deal_id = b.deal_id and a.outcome = 'done' and a.action not like 'tool:%' order by a.at desc, a.id desc limit 8) a
+          where a.deal_id = b.deal_id and a.noted order by a.at desc, a.id desc limit 8) a
         union
         select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details
         from unnest(administered) b (id) cross join lateral (
           select a.* from public.audit_records a
-          where a.brokerage_id = b.id and a.outcome = 'done' and a.action not like 'tool:%' and a.deal_id is not null
+          where a.brokerage_id = b.id and a.noted and a.deal_id is not null
           order by a.at desc, a.id desc limit 8) a
         union
         (select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details
           from own_busiest b cross join lateral (
             select a.* from public.audit_records a
-            where b.deals <> '{}' and a.user_id = me and a.outcome = 'done' and a.action not like 'tool:%' and a.deal_id = any (b.deals)
+            where b.deals <> '{}' and a.user_id = me and a.noted and a.deal_id = any (b.deals)
             order by a.at desc, a.id desc limit 8) a)
         order by at desc, id desc limit 8) c),
     latest as materialized (
@@ -9177,15 +9179,15 @@ begin
     select found.id from (
       select a.id, a.at from unnest(busiest) b (id) cross join lateral (
         select a.id, a.at from public.audit_records a
-        where a.deal_id = b.id and a.outcome = 'done' and a.action not like 'tool:%' order by a.at desc, a.id desc limit 8) a
+        where a.deal_id = b.id and a.noted order by a.at desc, a.id desc limit 8) a
       union
       select a.id, a.at from unnest(administered) b (id) cross join lateral (
         select a.id, a.at from public.audit_records a
-        where a.brokerage_id = b.id and a.outcome = 'done' and a.action not like 'tool:%' and a.deal_id is not null
+        where a.brokerage_id = b.id and a.noted and a.deal_id is not null
         order by a.at desc, a.id desc limit 8) a
       union
       (select a.id, a.at from public.audit_records a
-        where own_busiest <> '{}' and a.user_id = me and a.outcome = 'done' and a.action not like 'tool:%' and a.deal_id = any (own_busiest)
+        where own_busiest <> '{}' and a.user_id = me and a.noted and a.deal_id = any (own_busiest)
         order by a.at desc, a.id desc limit 8)) found
     order by found.at desc, found.id desc limit 8;
 end
@@ -11820,8 +11822,8 @@ CREATE OR REPLACE FUNCTION app.record(user_id uuid, action text, outcome text, d
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  insert into public.audit_records (user_id, action, outcome, details, address, request_id)
-  values (record.user_id, record.action, record.outcome, coalesce(record.details, '{}'), record.address, record.request_id)
+  insert into public.audit_records (user_id, action, outcome, details, address, request_id, noted)
+  values (record.user_id, record.action, record.outcome, coalesce(record.details, '{}'), record.address, record.request_id, record.outcome = 'done')
 $function$;
 
 CREATE OR REPLACE FUNCTION app.record_finding_change()
@@ -14812,4 +14814,7 @@ $function$;
 -- e125f5b58579c423cccc284b4a1b150702e13921a9deddb8fbd5bc869982e90c  230_people_of_one_deal.sql
 -- ffa6e0a836d63f6108e38291b88416af69e0b9cfde937c7854bb16136765328b  240_keys_of_secrets.sql
 -- a0c7eb260690da05e6ce937fa9096199cff90b0f5920daa7be1973e343c31666  246_parts_before_deals.sql
+-- b2121c09571f1482c3243e24e2ff04dee1efd943e023ba7f8166a11199cd7f4c  247_noted_records.sql
+-- 14a1276332a237322602b093fdf9d963f72d50daa4d7de212b5cbc701dec953b  248_indexes_of_noted_records.sql
+-- a9f5e5af5cc59180117b6482902c4e4e81fb13fc279a87301bc5f7be3fef2b6a  249_activity_by_noted_records.sql
 -- b842ac89af79db29593339ba28a427ce85201791396fd152ee12e7ecc4304f3e  253_removals_in_order.sql

@@ -242,6 +242,11 @@ export async function openService({
     async close() {
       await Promise.all(closers.map((closeNode) => closeNode()));
       const { rows: actions } = await ownerPool.query<{ action: string }>('select distinct action from audit_records');
+      const { rows: wronglyNoted } = await ownerPool.query(
+        `select action, outcome, deal_id is not null as of_deal, noted from audit_records
+         where noted is distinct from (outcome = 'done' and action not like 'tool:%' and (deal_id is not null or action not like 'contact.%'))
+         group by 1, 2, 3, 4`,
+      );
       await ownerPool.end();
       await rm(dataDir, { recursive: true, force: true });
       const notes = process.env['DEALKEEP_TEST_CALLED'];
@@ -249,6 +254,8 @@ export async function openService({
       await dropDatabase(inject('owner'), name);
       // No type knows what functions of the database write into the audit trail: here it is held to the table of words.
       expect(actions.filter(({ action }) => !isKnownAction(action))).toEqual([]);
+      // Whoever leaves a record says by themself whether anything is noted of it.
+      expect(wronglyNoted).toEqual([]);
     },
   };
 }

@@ -165,12 +165,24 @@ const statementsOf = (text: string): string[] =>
     .map((statement) => statement.replaceAll(/^\s*--.*\n/gm, '').trim())
     .filter(Boolean);
 
-const indexBuild = /^create (?:unique )?index concurrently (?:if not exists )?([\w".]+)\s+on (?:only )?([\w".]+)/i;
+const indexBuild =
+  /^create (unique )?index concurrently (?:if not exists )?([\w".]+)\s+on (?:only )?([\w".]+)\s*(.*)$/is;
+
+interface IndexBuild {
+  readonly unique: string;
+  readonly index: string;
+  readonly table: string;
+  /** Its columns, and what follows them. */
+  readonly what: string;
+}
+
+function readIndexBuild(statement: string): IndexBuild | null {
+  const [found, unique = '', index = '', table = '', what = ''] = indexBuild.exec(statement) ?? [];
+  return found === undefined ? null : { unique, index, table, what };
+}
 
 /** Takes away an index whose building broke off: PostgreSQL leaves it behind, kept up with every write and of no use. */
-async function dropUnfinished(client: pg.Client, statement: string): Promise<void> {
-  const [, index = '', table = ''] = indexBuild.exec(statement) ?? [];
-  if (index === '') return;
+async function dropUnfinished(client: pg.Client, { index, table }: IndexBuild): Promise<void> {
   const { rows: found } = await client.query<{ name: string }>(
     `select format('%I.%I', n.nspname, c.relname) as name
      from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
@@ -178,6 +190,66 @@ async function dropUnfinished(client: pg.Client, statement: string): Promise<voi
     [table, index],
   );
   if (found[0]) await client.query(`drop index concurrently ${found[0].name}`);
+}
+
+async function isPartitioned(client: pg.Client, table: string): Promise<boolean> {
+  const { rows: found } = await client.query(`select from pg_class where oid = to_regclass($1) and relkind = 'p'`, [
+    table,
+  ]);
+  return found.length > 0;
+}
+
+interface Part {
+  readonly name: string;
+  /** What its index is called, without and with the schema that it shares with the part. */
+  readonly index: string;
+  readonly ofPart: string;
+  /** The index of the whole, with its schema. */
+  readonly ofWhole: string;
+}
+
+/** The parts of a partitioned table that have no part of its index yet. */
+async function partsWithout(client: pg.Client, { index, table }: IndexBuild): Promise<Part[]> {
+  const { rows: found } = await client.query<Part>(
+    `select format('%I.%I', n.nspname, p.relname) as name, format('%I', x.name) as index,
+       format('%I.%I', n.nspname, x.name) as "ofPart", w.indexrelid::regclass::text as "ofWhole"
+     from pg_index w join pg_class c on c.oid = w.indexrelid join pg_inherits i on i.inhparent = w.indrelid
+       join pg_class p on p.oid = i.inhrelid join pg_namespace n on n.oid = p.relnamespace
+       cross join lateral (select left(p.relname || '_' || c.relname, 63) as name) x
+     where w.indrelid = to_regclass($1) and c.relname = (parse_ident($2))[1] and not exists (
+       select from pg_inherits a join pg_index o on o.indexrelid = a.inhrelid
+       where a.inhparent = w.indexrelid and o.indrelid = p.oid)
+     order by 1`,
+    [table, index],
+  );
+  return found;
+}
+
+/**
+ * Runs a statement that may wait for a lock for so many milliseconds, or as long as it takes (0), and again when it did not get
+ * it; before each time it drops what is left of an index that it builds.
+ */
+type Locked = (millis: number, statement: string, build?: IndexBuild | null) => Promise<void>;
+
+/**
+ * PostgreSQL builds no index of a partitioned table concurrently: it is made of the whole without its parts, which new parts
+ * have from then on, then of each part, and attached. What broke off goes on where it was.
+ */
+async function buildByParts(client: pg.Client, build: IndexBuild, locked: Locked): Promise<void> {
+  const { unique, index, table, what } = build;
+  await locked(lockMillis, `create ${unique}index if not exists ${index} on only ${table} ${what}`);
+  for (let missing = await partsWithout(client, build); missing[0]; missing = await partsWithout(client, build)) {
+    const [part] = missing;
+    try {
+      const ofPart = { unique, index: part.index, table: part.name, what };
+      await locked(0, `create ${unique}index concurrently if not exists ${part.index} on ${part.name} ${what}`, ofPart);
+      await locked(lockMillis, `alter index ${part.ofWhole} attach partition ${part.ofPart}`);
+    } catch (error) {
+      // The job that keeps the months may have dropped or renamed the part meanwhile.
+      const isGone = error instanceof pg.DatabaseError && error.code === '42P01';
+      if (!isGone || (await partsWithout(client, build)).some(({ name }) => name === part.name)) throw error;
+    }
+  }
 }
 
 async function noteApplied(client: pg.Client, { name, digest, breaking }: Migration): Promise<void> {
@@ -196,12 +268,21 @@ async function applyWhole(client: pg.Client, migration: Migration, isFirst: bool
 
 /** Statement by statement. One that breaks off is run again from its first statement, so each can be repeated. */
 async function applyOneByOne(client: pg.Client, migration: Migration): Promise<void> {
+  const locked: Locked = async (millis, statement, build) => {
+    await client.query(`set lock_timeout = ${millis}`);
+    await untilLocked(migration.name, async () => {
+      if (build) await dropUnfinished(client, build);
+      await client.query(statement);
+    });
+  };
   for (const statement of statementsOf(migration.text)) {
+    const build = readIndexBuild(statement);
+    if (build && (await isPartitioned(client, build.table))) {
+      await buildByParts(client, build, locked);
+      continue;
+    }
     // Building an index waits for other transactions, but blocks none.
-    const patient = /\bconcurrently\b/i.test(statement);
-    await client.query(`set lock_timeout = ${patient ? 0 : lockMillis}`);
-    if (patient) await dropUnfinished(client, statement);
-    await untilLocked(migration.name, () => client.query(statement));
+    await locked(/\bconcurrently\b/i.test(statement) ? 0 : lockMillis, statement, build);
   }
   await client.query('reset lock_timeout');
   await noteApplied(client, migration);

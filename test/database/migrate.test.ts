@@ -123,6 +123,89 @@ test('an index is built concurrently while others write; one that broke off is b
   expect(await applied('900_index.sql')).toEqual([{ breaking: false }]);
 }, 60_000);
 
+test('an index of a table in parts is built part by part while others write; one that broke off goes on', async () => {
+  await add(
+    '900_index.sql',
+    '-- no transaction\ncreate index concurrently if not exists asked on public.audit_records (request_id) where request_id is not null;\n',
+  );
+  const indexes = async () =>
+    (
+      await owner.query<{ part: string; whole: string | null; indisvalid: boolean }>(
+        `select i.indrelid::regclass::text as part, h.inhparent::regclass::text as whole, i.indisvalid
+         from pg_index i left join pg_inherits h on h.inhrelid = i.indexrelid
+         where pg_get_indexdef(i.indexrelid) like '%(request_id)%' order by 1`,
+      )
+    ).rows;
+  const building = () =>
+    owner.query<{ pid: number }>(
+      `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
+         and query ~ '^(create|drop) index concurrently'`,
+    );
+  // Somebody is about to write into the first part, and the migration ends while it waits for them.
+  await other.query('begin');
+  await other.query('lock table vault.audit_records_first in row exclusive mode');
+  const ended = migrate(connection(), { directory }).catch((error: unknown) => error);
+  await expect.poll(async () => (await building()).rowCount, { timeout: 20_000 }).toBe(1);
+  await owner.query(`insert into audit_records (action, outcome, request_id) values ('while', 'done', 'one')`);
+  const [waits] = (await building()).rows;
+  await administration.query('select pg_terminate_backend($1)', [waits?.pid]);
+  expect(await ended).toBeInstanceOf(Error);
+  expect(await indexes()).toEqual(
+    expect.arrayContaining([
+      { part: 'audit_records', whole: null, indisvalid: false },
+      { part: 'vault.audit_records_first', whole: null, indisvalid: false },
+    ]),
+  );
+
+  // It begins again and waits. Parts are made, and go, meanwhile.
+  const both = [migrate(connection(), { directory }), migrate(connection(), { directory })];
+  await expect.poll(async () => (await building()).rowCount, { timeout: 20_000 }).toBe(1);
+  await owner.query(
+    `create or replace function app.now() returns timestamptz language sql stable parallel safe as $$ select now() + interval '2 months' $$`,
+  );
+  await owner.query('select app.keep_audit_months()');
+  await other.query('commit');
+  expect((await Promise.all(both)).flat()).toEqual(['900_index.sql']);
+  const parts = (
+    await owner.query<{ part: string }>(
+      `select inhrelid::regclass::text as part from pg_inherits where inhparent = 'audit_records'::regclass`,
+    )
+  ).rows;
+  expect(parts.length).toBeGreaterThan(4);
+  expect(await indexes()).toEqual(
+    [{ part: 'audit_records', whole: null }, ...parts.map(({ part }) => ({ part, whole: 'asked' }))]
+      .map((index) => ({ ...index, indisvalid: true }))
+      .toSorted((one, two) => (one.part < two.part ? -1 : 1)),
+  );
+}, 60_000);
+
+test('records from before it was noted in a column are noted as those of today', async () => {
+  await administration.query(`drop database ${database} with (force)`);
+  await administration.query(`create database ${database}`);
+  const before = (await migrationFiles()).filter(({ name }) => name < '247').map(({ name }) => name);
+  await migrate(connection(), { only: new Set(before) });
+  owner = await connected(connection());
+  // More deals than are gone through at a time, in several months.
+  await owner.query(`alter table audit_records disable trigger note_done;
+    insert into audit_records (at, deal_id, action, outcome)
+      select now() - n % 3 * interval '1 month', gen_random_uuid(), action, outcome from generate_series(1, 2500) n,
+        (values ('deal.edit', 'done'), ('deal.edit', 'refused'), ('tool:svc_deals_list', 'ok'), ('tool:svc_deals_list', 'done')) w (action, outcome);
+    alter table audit_records enable trigger note_done`);
+  await migrate(connection());
+  expect(
+    (
+      await owner.query(
+        'select action, outcome, noted, count(*)::int from audit_records group by 1, 2, 3 order by 1, 2',
+      )
+    ).rows,
+  ).toEqual([
+    { action: 'deal.edit', outcome: 'done', noted: true, count: 2500 },
+    { action: 'deal.edit', outcome: 'refused', noted: false, count: 2500 },
+    { action: 'tool:svc_deals_list', outcome: 'done', noted: false, count: 2500 },
+    { action: 'tool:svc_deals_list', outcome: 'ok', noted: false, count: 2500 },
+  ]);
+}, 60_000);
+
 test('what a file says to be breaking is remembered, and a release that does not know it is told', async () => {
   await add('900_breaking.sql', '-- breaking: the name goes\nalter table contacts drop column phone cascade;\n');
   await add('901_more.sql', 'create table more (id int);\n');

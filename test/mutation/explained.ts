@@ -113,10 +113,6 @@ export const explained: readonly Explanation[] = [
     why: 'Nobody takes part in no deal, so that there is nothing to go through either way.',
   },
   {
-    mutants: /^function activity_in_sight: without "and l\.action not like 'tool:%'"/,
-    why: 'A call of a tool is about no record that could be opened: the next condition leaves it out, this one has the index used.',
-  },
-  {
     mutants: /^function deal_told: without "or not \(knows_all or side = 'buyer'\)"/,
     why: 'An advisor advises no other advisor (app.check_advised), so that nobody is on a fifth side; whoever were would be told nothing.',
   },

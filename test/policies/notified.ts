@@ -140,8 +140,8 @@ export const notifiedChecks: Check[] = [
         const add = (
           who: string,
           whens: string,
-        ) => `insert into audit_records (deal_id, user_id, action, subject_id, outcome, at, details)
-          select r.deal_id, ${who}, '${action}', r.${key}, w.outcome, w.at, '{"source": "${source}"}' from ${table} r, (values ${whens}) w (outcome, at)
+        ) => `insert into audit_records (deal_id, user_id, action, subject_id, outcome, at, details, noted)
+          select r.deal_id, ${who}, '${action}', r.${key}, w.outcome, w.at, '{"source": "${source}"}', w.outcome = 'done' from ${table} r, (values ${whens}) w (outcome, at)
           where r.${key} = any ('{${ids.join(',')}}')`;
         await server.query('begin');
         try {

@@ -393,6 +393,7 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
     deal_id: deal,
     user_id: people['broker'],
     action: 'tool:svc_deals_get',
+    noted: false,
     outcome: 'ok',
   });
   await keep('audit_records', 'what the seller did on the deal', {

@@ -262,9 +262,9 @@ describe('activity', () => {
 
   test('leaves out what tools only read and what was refused, and comes in pages', async () => {
     await web.service.sql(
-      `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome, at)
+      `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome, noted, at)
        select $1, $2, $3, case when n % 2 = 0 then 'tool:svc_deals_get' else 'deal.edit' end,
-         case when n % 3 = 0 then 'rls_denied' else 'done' end, app.now() - make_interval(mins => n / 6)
+         case when n % 3 = 0 then 'rls_denied' else 'done' end, n % 2 > 0 and n % 3 > 0, app.now() - make_interval(mins => n / 6)
        from generate_series(1, 360) n`,
       [web.scene.brokerage, deal, web.scene.people['broker']],
     );

@@ -21,8 +21,8 @@ export interface Activity {
   named: { before: string; name: string; after: string } | null;
 }
 
-/** Leaves out the calls of tools, because what they change has its own record. Must equal the predicate of the activity indexes, or they are not used. */
-const isActivity = `a.outcome = 'done' and a.action not like 'tool:%'`;
+/** What was done, and no calls of tools, because what they change has its own record. The indexes of activity hold these alone. */
+const isActivity = 'a.noted';
 
 /** When something was last done on deal `d`, as far as the caller sees: the time of the first record of its activity. */
 export const lastActivityAt = `(select a.at from audit_records a where a.deal_id = d.id and ${isActivity}
