@@ -1637,6 +1637,7 @@ CREATE TABLE public.users (
     CONSTRAINT users_sandbox_check CHECK ((sandbox_id IS NULL) = (email !~~ '%.sandbox.invalid'::text))
 );
 CREATE UNIQUE INDEX users_by_email ON public.users USING btree (email);
+CREATE INDEX users_by_pseudonym ON public.users USING btree (name) WHERE name ~~ 'Former participant %'::text;
 CREATE INDEX users_by_sandbox ON public.users USING btree (sandbox_id) WHERE sandbox_id IS NOT NULL;
 ALTER TABLE public.users ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.users FORCE ROW LEVEL SECURITY;
@@ -2110,6 +2111,7 @@ CREATE TABLE vault.invitations (
     CONSTRAINT invitations_check CHECK (num_nonnulls(brokerage_id, participant_id) = 1),
     CONSTRAINT invitations_digest_check CHECK (length(digest) = 32)
 );
+CREATE INDEX invitations_by_brokerage ON vault.invitations USING btree (brokerage_id) WHERE brokerage_id IS NOT NULL;
 CREATE INDEX invitations_by_expiry ON vault.invitations USING btree (expires_at);
 CREATE INDEX invitations_by_participant ON vault.invitations USING btree (participant_id) WHERE participant_id IS NOT NULL;
 CREATE INDEX invitations_by_user ON vault.invitations USING btree (user_id);
@@ -2383,6 +2385,7 @@ CREATE TABLE vault.passwords (
     CONSTRAINT passwords_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
     CONSTRAINT passwords_phc_check CHECK (phc ~ '^\$argon2id\$v=19\$m=\d+,t=\d+,p=\d+\$[A-Za-z0-9+/]+\$[A-Za-z0-9+/]+$'::text)
 );
+CREATE INDEX passwords_by_hash ON vault.passwords USING hash (phc);
 ALTER TABLE vault.passwords ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.passwords FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.passwords TO CURRENT_USER
@@ -2547,7 +2550,7 @@ CREATE TABLE vault.token_families (
     CONSTRAINT token_families_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
     CONSTRAINT token_families_scopes_check CHECK (scopes <@ '{mcp:read,mcp:write}'::text[] AND ('mcp:read'::text = ANY (scopes)))
 );
-CREATE INDEX token_families_by_client ON vault.token_families USING btree (client_id) WHERE revoked_at IS NULL;
+CREATE INDEX token_families_by_client ON vault.token_families USING btree (client_id);
 CREATE INDEX token_families_by_end ON vault.token_families USING btree (ends_at);
 CREATE INDEX token_families_by_user ON vault.token_families USING btree (user_id, client_id) WHERE revoked_at IS NULL;
 CREATE INDEX token_families_of_people ON vault.token_families USING btree (user_id);
@@ -5080,6 +5083,22 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.contacts_that_fit(text,text,text,text[],timestamp with time zone,text,text,uuid,integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.contacts_with_address(address text)
+ RETURNS TABLE(id uuid, brokerage_id uuid)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select k.id, b.id from public.brokerages b
+  cross join lateral (
+    select c.id from public.contacts c
+      where c.brokerage_id = b.id and lower(c.email) = address and c.email is not null and c.archived_at is null
+    union all
+    select c.id from public.contacts c
+      where c.brokerage_id = b.id and lower(c.email) = address and c.email is not null and c.archived_at is not null
+    offset 0) k
+$function$;
+
 CREATE OR REPLACE FUNCTION app.contacts_with_emails(brokerage uuid, emails text[])
  RETURNS TABLE(email text, id uuid)
  LANGUAGE plpgsql
@@ -7237,7 +7256,7 @@ begin
   -- From nothing that is known about them, so that nobody finds out who it was; not the same as another's, so that records stay apart.
   loop
     pseudonym := 'Former participant ' || upper(substr(replace(gen_random_uuid()::text, '-', ''), 1, digits));
-    exit when not exists (select from public.users u where u.name = pseudonym);
+    exit when not exists (select from public.users u where u.name = pseudonym and u.name like 'Former participant %');
     digits := least(digits + 1, 12);
   end loop;
 
@@ -7275,7 +7294,7 @@ begin
       phone = case when c.type = 'company' then c.phone end, email = null,
       archived_at = case when c.type = 'person' then coalesce(c.archived_at, now) else c.archived_at end,
       external_id = case when c.type = 'company' then c.external_id end
-    where lower(c.email) = erased.email;
+    where c.id = any (array(select k.id from app.contacts_with_address(erased.email) k));
   -- First answers that name them are given to nobody any more; their keys stay taken for their 24 hours, so that nothing is done twice.
   update vault.idempotency_keys k set answer = null
     where k.answer is not null and (strpos(lower(k.answer), erased.email) > 0 or strpos(k.answer, to_json(erased.name)::text) > 0);
@@ -7941,7 +7960,7 @@ AS $function$
   ), brokerages as (
     select m.brokerage_id as id from public.members m where m.user_id = person
     union select s.organization_id from parts s
-    union select c.brokerage_id from public.contacts c join public.users u on u.id = person and lower(c.email) = u.email
+    union select c.brokerage_id from public.users u cross join lateral app.contacts_with_address(u.email) c where u.id = person
   )
   select h.kind, h.subject_id, coalesce(s.title, b.name, u.name)
   from vault.legal_holds h
@@ -14818,3 +14837,4 @@ $function$;
 -- 14a1276332a237322602b093fdf9d963f72d50daa4d7de212b5cbc701dec953b  248_indexes_of_noted_records.sql
 -- a9f5e5af5cc59180117b6482902c4e4e81fb13fc279a87301bc5f7be3fef2b6a  249_activity_by_noted_records.sql
 -- b842ac89af79db29593339ba28a427ce85201791396fd152ee12e7ecc4304f3e  253_removals_in_order.sql
+-- 886e415b7f920fe5eb4d95eccd73866ff8c3a23ccb2db5a545091d58392c9c99  254_indexes_for_who_leaves.sql
