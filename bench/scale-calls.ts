@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Database } from '../server/database/database.ts';
-import { rows as several } from '../server/database/statement.ts';
+import { row, rows as several, type Statement } from '../server/database/statement.ts';
 import { amongDealsOf, recordsOf } from '../server/domain/changed-records.ts';
 import { callingApiKey, enterWithApiKey } from '../server/domain/clients/api-keys.ts';
 import {
@@ -28,6 +28,7 @@ import {
 import { completeSnapshot, processSnapshot, requestSnapshot } from '../server/domain/diligence/snapshots.ts';
 import { deadlines, enterWithCalendarLink } from '../server/domain/notifications/calendar.ts';
 import { queueNotificationMails, tellEvents } from '../server/domain/notifications/events.ts';
+import { upgradePassword } from '../server/domain/accounts/passwords.ts';
 import { remind } from '../server/domain/notifications/reminders.ts';
 import { brokerageToDelete } from '../server/domain/people/brokerage-deletion.ts';
 import { exportDeals, exportRows, exportTables } from '../server/domain/people/brokerage-export.ts';
@@ -685,11 +686,56 @@ const changedOf = several<{ id: string; deal: string | null }, [type: string]>(
    where c.object_type = $1 limit 50`,
 );
 
+const takeBack = row('bench_take_back', 'select 1 / 0');
+
+/** Does this, and takes it back: the next run finds the same. */
+async function undone(database: Database, ...statements: readonly Statement<unknown>[]): Promise<string> {
+  try {
+    await database.together(...statements, takeBack());
+  } catch (error) {
+    if ((error as { cause?: { code?: string } }).cause?.code !== '22012') throw error;
+  }
+  return 'done';
+}
+
+const erase = row<object, [person: string]>('bench_erase', `select app.erase_person($1, 'operator', null)`);
+// A broker of some two hundred deals, alone on most of the last two thousand.
+const removeBroker = row<object, [brokerage: string]>(
+  'bench_remove_member',
+  'select app.remove_member($1, bench.broker_of(12000), bench.broker_of(11999), null, null)',
+);
+
+/** Whoever leaves: the platform, by the owner's connection, or the large brokerage. */
+function leaving(database: Database, asOwner: Database, people: readonly ScalePerson[]): Job[] {
+  const admin = people.find(({ role, deals }) => role === 'admin' && deals > 1_000);
+  return [
+    ...['buyer of 1', 'buyer of 1000', 'seller of 1000'].flatMap((name) =>
+      people
+        .filter((person) => person.name === name)
+        .map(({ user_id }) => ({ name: `erase_person: ${name}`, run: () => undone(asOwner, erase(user_id)) })),
+    ),
+    ...(admin?.brokerage_id
+      ? [
+          {
+            name: 'remove_member: with a successor',
+            run: () =>
+              undone(database, enterWithSession(digestOf(admin.session_token)), removeBroker(admin.brokerage_id ?? '')),
+          },
+        ]
+      : []),
+    {
+      name: 'upgrade_password',
+      run: () => database.run(upgradePassword('$argon2id$of$nobody', '$argon2id$of$nobody')).then(() => 'done'),
+    },
+  ];
+}
+
 /** Every scheduled job, what the workers do when something has happened, and what is done too seldom for a person to be measured. */
 export function jobsOf(
   database: Database,
   { people, apiKeys }: Pick<Platform, 'people' | 'apiKeys'>,
   unsigned: Unsigned | null,
+  asOwner: Database,
 ): Job[] {
   const broker = people.find(({ name }) => name === 'broker of 1000');
   const admin = people.find(({ name }) => name === 'admin of 12000');
@@ -719,6 +765,7 @@ export function jobsOf(
       : []),
     ...sandboxJobs(database, apiKeys[0]?.brokerage_id),
     ...expansions(database, apiKeys[0]?.token),
+    ...leaving(database, asOwner, people),
     {
       name: 'mail_counts, service_state: for the metrics',
       run: () => done(database.together(mailCounts(), serviceState())),

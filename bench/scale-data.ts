@@ -216,11 +216,14 @@ const peopleNow = `
       order by x.state = 'diligence' desc, x.n, x.deal_id limit 1) as deal_id
   from bench.people p order by p.number`;
 
+/** Who asks: the service, and the owner for what an operator does. */
+export const loginsOf = ({ server, owner }: EmbeddedPostgres): string[] => [server.user ?? '', owner.user ?? ''];
+
 /** Has PostgreSQL tell no plans any more, which costs more than the calls: also those that an interrupted search for them left. */
-export async function forgetPlans(connection: pg.ClientConfig, login: string): Promise<void> {
+export async function forgetPlans(connection: pg.ClientConfig, logins: readonly string[]): Promise<void> {
   await withClient(connection, async (client) => {
     await client.query(`load 'auto_explain'`);
-    await client.query(`alter role ${login} reset all`);
+    for (const login of logins) await client.query(`alter role ${login} reset all`);
     await client.query('alter system reset auto_explain.log_min_duration');
     await client.query('select pg_reload_conf()');
   });
@@ -255,7 +258,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
   try {
     await migrate(postgres.owner, { serverLogin: postgres.server.user ?? '' });
     const connection = asSuperuser(postgres, directory);
-    await forgetPlans(connection, postgres.server.user ?? '');
+    await forgetPlans(connection, loginsOf(postgres));
     return await withClient(connection, async (client) => {
       const facts = await client.query<{ deals: string; complete: boolean; base_url: string }>(
         'select * from bench.facts',

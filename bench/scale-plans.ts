@@ -14,6 +14,8 @@ interface PlanNode {
   readonly 'Index Cond'?: string;
   readonly 'Actual Rows'?: number;
   readonly 'Actual Loops'?: number;
+  readonly 'Shared Hit Blocks'?: number;
+  readonly 'Shared Read Blocks'?: number;
   readonly 'Rows Removed by Filter'?: number;
   readonly 'Rows Removed by Index Recheck'?: number;
   readonly Plans?: readonly PlanNode[];
@@ -47,6 +49,13 @@ function note(found: Map<string, Scan>, node: string, rows: number): void {
   const known = found.get(node);
   if (!known || known.rows < rows) found.set(node, { node, rows });
 }
+
+/**
+ * How many pages of tables and indexes the statements have read, from memory or not; those of a function also count for what calls it. It is the
+ * same on a busy machine.
+ */
+export const pagesIn = (log: string): number =>
+  plansIn(log).reduce((sum, plan) => sum + (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0), 0);
 
 /**
  * The nodes that went through a large table, or a large part of one for nothing: a sequential scan of a table with many rows, an

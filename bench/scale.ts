@@ -34,9 +34,9 @@ import {
   type Route,
 } from './scale-calls.ts';
 import { aboutDeal, compare, isOver, pairsOf, dealOfBrokerage, type Difference } from './scale-one-deal.ts';
-import { forgetPlans, openPlatform, type Platform, type ScalePerson } from './scale-data.ts';
+import { forgetPlans, loginsOf, openPlatform, type Platform, type ScalePerson } from './scale-data.ts';
 import { table } from './table.ts';
-import { scansIn, type Scan } from './scale-plans.ts';
+import { pagesIn, scansIn, type Scan } from './scale-plans.ts';
 
 /** What a call cost one caller; times in milliseconds. */
 interface Measure {
@@ -53,6 +53,8 @@ interface Results {
   readonly deals: number;
   readonly measures: Record<string, Record<string, Measure>>;
   readonly scans: Record<string, Scan[]>;
+  /** How many pages each call read, by who and what. */
+  readonly pages: Record<string, number>;
 }
 
 /** Whom to measure when nobody is named: every size, every role, and the admin of a large brokerage. */
@@ -73,6 +75,8 @@ const usual = [
 const bounds = { few: 25, many: 60 } as const;
 /** How much more than on a platform a hundredth of the size a call may cost. */
 const growthBound = 1.3;
+/** How many more pages it may read: an index of a table a hundred times as large is a level or two deeper. */
+const pagesBound = { times: 1.5, more: 100 } as const;
 
 const quantile = (sorted: readonly number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
@@ -180,7 +184,11 @@ function report({ measures }: Results, before: Results | null): string {
 }
 
 /** What is over a bound, one line for each. */
-function faults({ measures, scans }: Results, before: Results | null, sizes: ReadonlyMap<string, number>): string[] {
+function faults(
+  { measures, scans, pages }: Results,
+  before: Results | null,
+  sizes: ReadonlyMap<string, number>,
+): string[] {
   const found: string[] = [];
   for (const [who, calls] of Object.entries(measures)) {
     const bound = (sizes.get(who) ?? 0) > 1_000 ? bounds.many : bounds.few;
@@ -198,6 +206,11 @@ function faults({ measures, scans }: Results, before: Results | null, sizes: Rea
   }
   for (const [call, nodes] of Object.entries(scans))
     for (const { node, rows } of nodes) found.push(`${call}: ${node} read ${rows.toLocaleString('en-US')} rows`);
+  for (const [call, read] of Object.entries(pages)) {
+    const was = before?.pages?.[call];
+    if (was !== undefined && read > was * pagesBound.times && read - was > pagesBound.more)
+      found.push(`${call}: reads ${read} pages, ${was} on the smaller platform`);
+  }
   return found;
 }
 
@@ -208,18 +221,20 @@ async function findScans(
   jobs: readonly Job[],
   start: () => Promise<Service>,
   say: (line: string) => void,
-): Promise<Record<string, Scan[]>> {
+): Promise<Pick<Results, 'scans' | 'pages'>> {
   const client = new pg.Client(platform.superuser);
   await client.connect();
-  const login = platform.postgres.server.user ?? '';
+  const logins = loginsOf(platform.postgres);
   const settings: [string, string][] = [
     ['session_preload_libraries', 'auto_explain'],
     ['auto_explain.log_analyze', 'on'],
     ['auto_explain.log_timing', 'off'],
+    ['auto_explain.log_buffers', 'on'],
     ['auto_explain.log_nested_statements', 'on'],
     ['auto_explain.log_format', 'json'],
   ];
-  for (const [name, value] of settings) await client.query(`alter role ${login} set ${name} = '${value}'`);
+  for (const login of logins)
+    for (const [name, value] of settings) await client.query(`alter role ${login} set ${name} = '${value}'`);
   // To tell every plan costs more than the calls: it is switched on for the one that is looked at.
   await client.query(`load 'auto_explain'`);
   const telling = async (from: number) => {
@@ -241,12 +256,15 @@ async function findScans(
     return buffer.toString('utf8');
   };
   const scans: Record<string, Scan[]> = {};
+  const pages: Record<string, number> = {};
   const look = async (name: string, work: () => Promise<string>) => {
     await telling(0);
     const from = statSync(log).size;
     await work();
-    const found = scansIn(since(from), rowsOf);
+    const told = since(from);
     await telling(-1);
+    const found = scansIn(told, rowsOf);
+    pages[name] = pagesIn(told);
     if (found.length > 0) scans[name] = found;
   };
   const service = await start();
@@ -254,7 +272,8 @@ async function findScans(
     for (const { who, calls } of asked) {
       say(`Plans: ${who}`);
       for (const call of calls) {
-        for (let warm = 0; warm < 5; warm += 1) await send(service.origin, call);
+        const began = performance.now();
+        for (let warm = 0; warm < 5 && performance.now() - began < 2_000; warm += 1) await send(service.origin, call);
         await look(`${who}: ${call.name}`, () => send(service.origin, call));
       }
     }
@@ -265,9 +284,9 @@ async function findScans(
   } finally {
     await service.stop();
     await client.end();
-    await forgetPlans(platform.superuser, login);
+    await forgetPlans(platform.superuser, logins);
   }
-  return scans;
+  return { scans, pages };
 }
 
 const help = `npm run bench -- scale [--deals N] [--keep DIR] [--against FILE] [--people a,b] [--only text] [--no-plans]
@@ -276,7 +295,7 @@ const help = `npm run bench -- scale [--deals N] [--keep DIR] [--against FILE] [
   --keep DIR      where the database lies, and stays: it is taken as it is when it is there already
   --against FILE  what an earlier run on a smaller platform wrote: tells what has grown
   --out FILE      where to write what is found, for --against (DIR/scale.json with --keep)
-  --people a,b    whom to measure, or all (${usual.join(', ')})
+  --people a,b    whom to measure, of people, keys and jobs, or all (${usual.join(', ')}, keys, jobs)
   --only text     only calls whose name has this text ($ is its end), or one of these where it is given more than once
   --no-plans      leave out the search for plans that scan a table of the platform
   --no-times      search for such plans alone
@@ -332,22 +351,33 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     const only = ({ name }: { name: string }) =>
       values.only === undefined || values.only.some((text) => `${name}$`.includes(text));
     const database = openDatabase({ connection: platform.postgres.server, poolSize: 1 });
+    const asOwner = openDatabase({
+      connection: platform.postgres.owner,
+      poolSize: 1,
+      statementMillis: 120_000,
+      silenceMillis: 120_000,
+    });
     if (values['one-deal']) {
-      return await compareOneDeal({ platform, routes, database, only, start, say }).finally(() => database.close());
+      return await compareOneDeal({ platform, routes, database, only, start, say }).finally(() =>
+        Promise.all([database.close(), asOwner.close()]),
+      );
     }
-    const asked = (await plans(platform, routes, people, database)).map(({ who, calls }) => ({
-      who,
-      calls: calls.filter(only),
-    }));
-    const jobs = jobsOf(database, platform, await waitingNda(platform)).filter(only);
-    const results: Results = { deals: platform.deals, measures: {}, scans: {} };
+    const named = (group: string) =>
+      values.people === undefined || ['all', group].some((name) => chosen.includes(name));
+    const asked = (await plans(platform, routes, people, database))
+      .filter(({ who }) => !who.startsWith('key of') || named('keys'))
+      .map(({ who, calls }) => ({ who, calls: calls.filter(only) }));
+    const jobs = named('jobs') ? jobsOf(database, platform, await waitingNda(platform), asOwner).filter(only) : [];
+    const results: Results = { deals: platform.deals, measures: {}, scans: {}, pages: {} };
     try {
       if (!values['no-times']) await measureAll({ platform, asked, jobs, start, results, say });
       if (!values['no-plans']) {
-        Object.assign(results.scans, await findScans(platform, asked, jobs, start, say));
+        const found = await findScans(platform, asked, jobs, start, say);
+        Object.assign(results.scans, found.scans);
+        Object.assign(results.pages, found.pages);
       }
     } finally {
-      await database.close();
+      await Promise.all([database.close(), asOwner.close()]);
     }
     const before = values.against ? (JSON.parse(readFileSync(values.against, 'utf8')) as Results) : null;
     const out = values.out ?? (values.keep ? path.join(directory, 'scale.json') : null);
