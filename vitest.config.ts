@@ -20,7 +20,7 @@ function fastFiles(): string[] {
 
 /** What takes longest of all, where the tests stand beside the file, or ask for much and wait. */
 const longest =
-  /\/(?:isolation\/two-worlds|web\/same-rows|web\/deal-pages|web\/settings-pages|http\/headers|tools\/faults|runtime\/(?:backup|life-cycle|own-database|database-faults|command-line)|policies\/lists|documents\/memory)\.test\.ts$/;
+  /\/(?:isolation\/two-worlds|web\/same-rows|web\/deal-pages|web\/settings-pages|http\/(?:headers|csrf)|tools\/faults|runtime\/(?:backup|life-cycle|own-database|database-faults|command-line|proxies)|policies\/(?:lists|keys|visibility|triggers)|documents\/memory)\.test\.ts$/;
 
 /** The longest files begin first, then the slow ones, the larger before the smaller: none of them runs on alone at the end. */
 class SlowFirst extends BaseSequencer {
