@@ -33,7 +33,7 @@ import { remind } from '../server/domain/notifications/reminders.ts';
 import { brokerageToDelete } from '../server/domain/people/brokerage-deletion.ts';
 import { exportDeals, exportRows, exportTables } from '../server/domain/people/brokerage-export.ts';
 import { enterWithSession } from '../server/domain/accounts/sessions.ts';
-import { withinDeal } from '../server/domain/visibility/within.ts';
+import { withinDeal } from '../server/domain/visibility/deal-scope.ts';
 import { mailCounts, serviceState } from '../server/domain/service/status.ts';
 import { csrfToken } from '../server/http/csrf.ts';
 import { scheduledJobs } from '../server/scheduled-jobs.ts';

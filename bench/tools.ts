@@ -6,10 +6,10 @@ import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
 import type { Statement } from '../server/database/statement.ts';
-import { dealTold } from '../server/domain/deals/participants.ts';
-import { offersTold } from '../server/domain/offers/offers.ts';
+import { dealAnswer } from '../server/domain/deals/participants.ts';
+import { offersAnswer } from '../server/domain/offers/offers.ts';
 import { booksAndPeriods } from '../server/domain/diligence/period-list.ts';
-import { enterToRead, type Told } from '../server/domain/clients/tokens.ts';
+import { enterToRead, type EnteringRead } from '../server/domain/clients/tokens.ts';
 import { ClientBackends } from './backends.ts';
 import { concurrencies, type Bench } from './bench.ts';
 import { cells, comparisonHeads, inTurns, portOf } from './compare.ts';
@@ -45,7 +45,7 @@ interface ToolCase {
   readonly tool: string;
   readonly era: '2026-07-28' | '2025-11-25';
   /** What the tool sends to the database in the place of entering, or after it with SQL for its parameters. */
-  readonly told?: Told<unknown>;
+  readonly told?: EnteringRead<unknown>;
   readonly statement?: Statement<unknown>;
   readonly parameters?: readonly string[];
 }
@@ -53,9 +53,9 @@ interface ToolCase {
 const dealOf = `bench.uuid_of('deal', :t)`;
 const nobody = randomUUID();
 const cases: readonly ToolCase[] = [
-  { tool: 'svc_deals_get', era: '2026-07-28', told: dealTold },
-  { tool: 'svc_deals_get', era: '2025-11-25', told: dealTold },
-  { tool: 'svc_offers_list', era: '2026-07-28', told: offersTold(nobody) },
+  { tool: 'svc_deals_get', era: '2026-07-28', told: dealAnswer },
+  { tool: 'svc_deals_get', era: '2025-11-25', told: dealAnswer },
+  { tool: 'svc_offers_list', era: '2026-07-28', told: offersAnswer(nobody) },
   {
     tool: 'svc_qoe_pl_periods',
     era: '2026-07-28',
@@ -207,7 +207,7 @@ async function auditRecord({ bench: { cluster, say }, data, port }: Setting): Pr
     const id = data.dealId(deal);
     const from = { address: '127.0.0.1', requestId: 'bench' };
     const called = { tool: 'svc_deals_get', subjectId: null, dealId: id, from };
-    const { text, values } = dealTold.enter(digest, `${addressAt(port)}/api/mcp`, { table: 'deals', id }, called);
+    const { text, values } = dealAnswer.enter(digest, `${addressAt(port)}/api/mcp`, { table: 'deals', id }, called);
     // The fifth parameter is the tool: of a call of none no record is left.
     const { rows } = await client.query({
       name: 'call',

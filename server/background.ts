@@ -4,7 +4,7 @@ import { startDelivery } from './mail/delivery.ts';
 import { startNotifier } from './notifier.ts';
 import type { Services } from './services.ts';
 import { loadSdk } from './tools/load-sdk.ts';
-import { startWritingUses } from './uses.ts';
+import { startWritingLastUsed } from './last-used.ts';
 import { startWebhooks } from './webhooks/delivery.ts';
 
 /** How long after the start that is loaded which only some calls of tools need, in milliseconds: first come those who wait for the start. */
@@ -12,7 +12,7 @@ const loadMillis = 1_000;
 
 /** Delivers mails and webhooks, tells people of what happened and writes down the last use of credentials; the function returned ends all of it. */
 export function startBackground(services: Services): () => Promise<void> {
-  const stopWritingUses = startWritingUses(services);
+  const stopWritingUses = startWritingLastUsed(services);
   const stops = [startDelivery(services), startNotifier(services), startWebhooks(services)];
   // Where it cannot be loaded the call that needs it says so.
   const loading = setTimeout(() => void loadSdk().catch(() => {}), loadMillis).unref();

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
-import { backupKey, type BackupKey } from './backup/sealing.ts';
+import { backupKey, type BackupKey } from './backup/encryption.ts';
 import { recommendedParameters } from './domain/accounts/password-hashes.ts';
 import { misspelt, withSecretFiles, type Environment } from './environment.ts';
 import { protocols, samplerNames, tracingOf, type TracingConfig } from './tracing-config.ts';

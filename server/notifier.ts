@@ -5,7 +5,7 @@
 
 import { queueNotificationMails, tellEvents } from './domain/notifications/events.ts';
 import type { Services } from './services.ts';
-import { startWoken } from './woken.ts';
+import { startQueueWorker } from './queue-worker.ts';
 
 /** How many events are turned into notifications, and how many mails are written, in one transaction. */
 const atOnce = 20;
@@ -13,7 +13,7 @@ const atOnce = 20;
 /** Starts it; the function returned stops it, when what is under way is done. Every node does it: each event is taken by one. */
 export function startNotifier(services: Services): () => Promise<void> {
   const { database } = services;
-  return startWoken(services, 'telling people of what happened failed', async (stopping) => {
+  return startQueueWorker(services, 'telling people of what happened failed', async (stopping) => {
     while (!stopping.aborted && (await database.run(tellEvents(atOnce))) === atOnce);
     while (!stopping.aborted && (await database.run(queueNotificationMails(atOnce))) === atOnce);
   });

@@ -15,7 +15,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 import type { TracedRun } from './database/database.ts';
 import type { Logger } from './log.ts';
-import { version } from './measures.ts';
+import { version } from './metrics.ts';
 import type { TracingConfig } from './tracing-config.ts';
 import { unseen, type OpenSpan, type SpanStart, type Tracing } from './tracing.ts';
 

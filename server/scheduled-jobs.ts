@@ -4,7 +4,7 @@ import type { CoreServices } from './services.ts';
 import { row, type Statement } from './database/statement.ts';
 import { traced } from './tracing.ts';
 import { deleteBrokerages } from './documents/brokerage-deletion.ts';
-import { clearBodies } from './documents/clearing.ts';
+import { deleteUnusedBodies } from './documents/deletion.ts';
 import { noteJobRun, type JobName } from './domain/service/status.ts';
 import { mailDirectory, removeMailsNaming } from './mail/files.ts';
 import { purgeChanges } from './domain/events/changes.ts';
@@ -47,7 +47,7 @@ export const deleteDueBrokerages = (services: CoreServices): Promise<void> =>
 
 /** Starts it; the function returned stops it. Every node does it, once for all of its processes: what one has done, the next finds done. */
 export function startScheduledJobs(services: CoreServices): () => void {
-  const { database, log, clock, measures, tracing } = services;
+  const { database, log, clock, metrics, tracing } = services;
   async function run(job: JobName, work: () => Promise<unknown>): Promise<void> {
     const began = performance.now();
     let succeeded = true;
@@ -57,7 +57,7 @@ export function startScheduledJobs(services: CoreServices): () => void {
       succeeded = false;
       log.warn({ err: error, job }, 'a scheduled job failed');
     }
-    measures.jobRan(job, succeeded, (performance.now() - began) / 1000, clock());
+    metrics.jobRan(job, succeeded, (performance.now() - began) / 1000, clock());
     await database
       .run(noteJobRun(job, succeeded))
       .catch((error: unknown) => log.warn({ err: error, job }, 'when a scheduled job ran could not be noted'));
@@ -74,7 +74,7 @@ export function startScheduledJobs(services: CoreServices): () => void {
   };
   const timers = [
     ...scheduledJobs.map(({ every, name, job }) => start(every, () => runInTurn(name, job))),
-    start(60 * minute, () => void run('clear_store', () => clearBodies(services))),
+    start(60 * minute, () => void run('clear_store', () => deleteUnusedBodies(services))),
     start(10 * minute, () => void run('delete_brokerages', () => deleteDueBrokerages(services))),
   ];
   return () => {

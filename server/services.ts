@@ -8,11 +8,11 @@ import { postgresStore, redisStore, type LimitStore } from './http/limit-stores.
 import { keepSeconds, openLimits, type RateLimits } from './http/limits.ts';
 import { openLoadShedding, type LoadShedding } from './http/load-shedding.ts';
 import type { Logger } from './log.ts';
-import { openMeasures, type Measures } from './measures.ts';
+import { openServiceMetrics, type ServiceMetrics } from './metrics.ts';
 import { createMailer, type Mailer } from './mail/transport.ts';
 import { openSecrets, type Secrets } from './secrets.ts';
 import { openStorage } from './storage/open.ts';
-import { openUses, writeUses, type Uses } from './uses.ts';
+import { openLastUsed, writeLastUsed, type LastUsed } from './last-used.ts';
 import type { Storage } from './storage/storage.ts';
 import { tracedStorage } from './storage/traced.ts';
 import type { Tracing } from './tracing.ts';
@@ -24,7 +24,7 @@ export interface CoreServices {
   /** For windows and cookies; whether something has expired is decided in SQL. */
   readonly clock: () => Date;
   readonly log: Logger;
-  readonly measures: Measures;
+  readonly metrics: ServiceMetrics;
   /** Null where no traces are asked for. */
   readonly tracing: Tracing | null;
   /** The bodies of documents. */
@@ -32,7 +32,7 @@ export interface CoreServices {
   /** Encrypts what the database keeps of secrets. */
   readonly secrets: Secrets;
   /** Which credentials were used, until it is written down. */
-  readonly uses: Uses;
+  readonly lastUsed: LastUsed;
 }
 
 export interface Services extends CoreServices {
@@ -58,7 +58,7 @@ export interface ServicesOptions {
   /** How long a request waits for a connection to the database, and for its count by all nodes, in milliseconds. */
   readonly waitMillis?: number;
   /** What counts; by default something new. */
-  readonly measures?: Measures;
+  readonly metrics?: ServiceMetrics;
   /** What makes traces of it, which is closed with the services; by default nothing does. */
   readonly tracing?: Tracing | null;
 }
@@ -118,19 +118,19 @@ async function openChangesOf(
 export async function openCoreServices(
   config: Config,
   connection: pg.ClientConfig,
-  { log, clock, silenceMillis, waitMillis, measures = openMeasures(), tracing = null }: ServicesOptions,
+  { log, clock, silenceMillis, waitMillis, metrics = openServiceMetrics(), tracing = null }: ServicesOptions,
 ): Promise<CoreServices> {
   const opened = await openStorage(config);
   const storage = tracing === null ? opened : tracedStorage(opened, tracing);
-  const uses = openUses(clock);
+  const lastUsed = openLastUsed(clock);
   const database = openDatabase({
     connection,
     poolSize: config.poolSize,
     prepare: config.prepare,
     onConnectionLost: (error) => log.warn({ reason: error.message }, 'a connection to the database was lost'),
-    onRun: measures.ran,
+    onRun: metrics.ran,
     onTrace: tracing?.ran,
-    onUse: uses.note,
+    onUse: lastUsed.note,
     ...(clock && { clock }),
     ...(silenceMillis !== undefined && { silenceMillis }),
     ...(waitMillis !== undefined && { waitMillis }),
@@ -140,11 +140,11 @@ export async function openCoreServices(
     database,
     clock: clock ?? (() => new Date()),
     log,
-    measures,
+    metrics,
     tracing,
     storage,
     secrets: openSecrets(config.secretsKeys),
-    uses,
+    lastUsed,
   };
 }
 
@@ -155,14 +155,14 @@ export async function openServices(
   options: ServicesOptions,
 ): Promise<OpenServices> {
   const core = await openCoreServices(config, connection, options);
-  const { log, database, storage, clock, measures, tracing } = core;
+  const { log, database, storage, clock, metrics, tracing } = core;
   const { mail, waitMillis } = options;
   const store = await limitStore(config, connection, waitMillis);
   const limits = openLimits({
     ceilings: config.rateLimits,
     clock,
     log,
-    onExceeded: measures.limited,
+    onExceeded: metrics.limited,
     ...(store && { store }),
   });
 
@@ -193,7 +193,7 @@ export async function openServices(
       mailer.close();
       await storage.close();
       await limits.close();
-      await writeUses(core);
+      await writeLastUsed(core);
       await database.close();
       await tracing?.close();
     },

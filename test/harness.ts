@@ -227,7 +227,7 @@ export async function openService({
     },
     connections: { owner, server },
     async noteUses() {
-      for (const { services } of nodes) await services.uses.flush(services.database);
+      for (const { services } of nodes) await services.lastUsed.flush(services.database);
     },
     async sql<R extends pg.QueryResultRow>(text: string, values: readonly unknown[] = []) {
       const client = await ownerPool.connect();

@@ -39,7 +39,7 @@ const others = (name: string) => interfaces.filter((one) => one !== name).map((o
 /** By file, what it must not import. */
 const forbidden: Readonly<Record<string, readonly string[]>> = {
   'server/database/probe.ts': [
-    '../domain/visibility/must-see.ts',
+    '../domain/visibility/require-visible.ts',
     '../http/origin.ts',
     '../storage/open.ts',
     '../services.ts',
@@ -56,7 +56,11 @@ const forbidden: Readonly<Record<string, readonly string[]>> = {
     '@hono/node-server',
     '@modelcontextprotocol/server',
   ],
-  'server/storage/probe.ts': ['../database/database.ts', '../domain/visibility/must-see.ts', '../http/origin.ts'],
+  'server/storage/probe.ts': [
+    '../database/database.ts',
+    '../domain/visibility/require-visible.ts',
+    '../http/origin.ts',
+  ],
   'server/documents/probe.ts': ['../http/origin.ts', '../web/routes.ts', 'hono'],
   'server/http/probe.ts': [...others(''), '../cli/run.ts', '../app.ts', '../interfaces.ts'],
   ...Object.fromEntries(
@@ -64,7 +68,7 @@ const forbidden: Readonly<Record<string, readonly string[]>> = {
   ),
   'server/cli/probe.ts': others(''),
   'web/src/lib/probe.ts': [
-    '../../../server/domain/visibility/must-see.ts',
+    '../../../server/domain/visibility/require-visible.ts',
     '../../../server/web/routes.ts',
     '../../../server/contract.ts',
     '../../../database/demo/load.ts',
@@ -76,11 +80,11 @@ const forbidden: Readonly<Record<string, readonly string[]>> = {
 const allowed: Readonly<Record<string, readonly string[]>> = {
   'server/database/fine.ts': ['../config.ts', './statement.ts', 'pg'],
   'server/domain/deals/fine.ts': ['../../database/statement.ts', '../audit/audited.ts', 'zod'],
-  'server/http/fine.ts': ['../domain/visibility/must-see.ts', '../database/errors.ts', '../services.ts', 'hono'],
+  'server/http/fine.ts': ['../domain/visibility/require-visible.ts', '../database/errors.ts', '../services.ts', 'hono'],
   'server/tools/catalog/fine.ts': [
     '../../http/origin.ts',
     '../define.ts',
-    '../../domain/visibility/must-see.ts',
+    '../../domain/visibility/require-visible.ts',
     '../../log.ts',
   ],
   'server/cli/fine.ts': ['../app.ts', '../http/links.ts', '../scheduled-jobs.ts'],

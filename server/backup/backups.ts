@@ -15,9 +15,9 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
 import { checkedKey, isStorageKey } from '../storage/storage.ts';
-import type { Place } from './place.ts';
+import type { BackupDestination } from './destination.ts';
 import { wholeLines } from './rows.ts';
-import { Damaged, keyIdIn, opened, sealed, type BackupKey } from './sealing.ts';
+import { Damaged, keyIdIn, opened, sealed, type BackupKey } from './encryption.ts';
 
 /** There is no such backup; the message says where it was looked for. */
 class NoBackup extends Error {
@@ -73,7 +73,7 @@ export const bodyName = (key: BackupKey | null, storageKey: string): string =>
 
 /** Writes a file, encrypted when there is a key, and tells its size and digest as it is stored. */
 export async function writeFileTo(
-  place: Place,
+  place: BackupDestination,
   name: string,
   body: AsyncIterable<Uint8Array>,
   key: BackupKey | null,
@@ -106,7 +106,7 @@ async function* withBeginning(
 
 /** What was written to a file. Throws {@link Damaged} when it is not there, and at its end when it is not as it was `written`. */
 export async function* readFileFrom(
-  place: Place,
+  place: BackupDestination,
   name: string,
   key: BackupKey | null,
   written?: Written,
@@ -132,7 +132,7 @@ export async function* readFileFrom(
 }
 
 /** The id of the key that a file was encrypted with; null when it was not, or is not there. */
-export async function keyIdOf(place: Place, name: string): Promise<string | null> {
+export async function keyIdOf(place: BackupDestination, name: string): Promise<string | null> {
   const body = await place.read(name);
   if (body === null) return null;
   for await (const part of body) return keyIdIn(part);
@@ -175,7 +175,11 @@ export async function* decompressed(body: AsyncIterable<Uint8Array>, name: strin
 export const manifestName = (backup: string): string => `${backup}/manifest`;
 
 /** Writes the manifest of a backup, which makes it complete. */
-export async function writeManifest(place: Place, manifest: Manifest, key: BackupKey | null): Promise<void> {
+export async function writeManifest(
+  place: BackupDestination,
+  manifest: Manifest,
+  key: BackupKey | null,
+): Promise<void> {
   async function* text(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(`${JSON.stringify(manifest)}\n`);
   }
@@ -186,7 +190,7 @@ export async function writeManifest(place: Place, manifest: Manifest, key: Backu
 const largestManifest = 16_000_000;
 
 /** What a whole backup says of itself. Throws {@link Damaged}. */
-export async function readManifest(place: Place, backup: string, key: BackupKey | null): Promise<Manifest> {
+export async function readManifest(place: BackupDestination, backup: string, key: BackupKey | null): Promise<Manifest> {
   const name = manifestName(backup);
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -211,7 +215,7 @@ export interface Found {
 }
 
 /** The backups in a place, the oldest first; also those that were broken off. */
-export async function backupsIn(place: Place): Promise<Found[]> {
+export async function backupsIn(place: BackupDestination): Promise<Found[]> {
   const names = (await place.folders()).filter((name) => seriesOf(name) !== null).toSorted();
   const found: Found[] = [];
   for (const name of names) {
@@ -223,7 +227,7 @@ export async function backupsIn(place: Place): Promise<Found[]> {
 }
 
 /** The backup of this name, or the latest whole one. Throws {@link NoBackup}. */
-export async function chosenBackup(place: Place, name: string | undefined): Promise<string> {
+export async function chosenBackup(place: BackupDestination, name: string | undefined): Promise<string> {
   const found = await backupsIn(place);
   const chosen = name === undefined ? found.findLast(({ isWhole }) => isWhole) : found.find((one) => one.name === name);
   if (chosen?.isWhole) return chosen.name;
@@ -240,7 +244,7 @@ export interface Body {
 
 /** Reads the list of a backup's bodies. Throws {@link Damaged}. */
 export async function* bodiesOf(
-  place: Place,
+  place: BackupDestination,
   backup: string,
   key: BackupKey | null,
   written?: Written,

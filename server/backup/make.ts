@@ -22,9 +22,9 @@ import {
   type Body,
   type Manifest,
 } from './backups.ts';
-import { byBytes, type Place, type Placed } from './place.ts';
+import { byBytes, type BackupDestination, type Placed } from './destination.ts';
 import { copied, partsOf, quoted, rowsOf, sequencesOf, tablesOf, textSettings, type Table } from './rows.ts';
-import { Damaged, sealedSize, type BackupKey } from './sealing.ts';
+import { Damaged, sealedSize, type BackupKey } from './encryption.ts';
 
 /** It cannot be made as asked; the message says why. */
 class NoBackupMade extends Error {
@@ -35,7 +35,7 @@ export interface BackupTask {
   /** The owner's connection, for this alone. */
   readonly client: pg.Client;
   readonly storage: Storage;
-  readonly place: Place;
+  readonly place: BackupDestination;
   readonly key: BackupKey | null;
   /** How many whole backups are kept; undefined: all. */
   readonly keep?: number | undefined;
@@ -166,7 +166,7 @@ async function copyBodies(task: BackupTask, manifest: Manifest): Promise<{ manif
   return { manifest: { ...manifest, documents }, copied: copiedNow };
 }
 
-async function removeBackup(place: Place, backup: string): Promise<void> {
+async function removeBackup(place: BackupDestination, backup: string): Promise<void> {
   // First what says that it is whole.
   await place.remove(manifestName(backup));
   const inner: string[] = [];
@@ -196,7 +196,7 @@ async function prune({ place, key, keep = Infinity }: BackupTask): Promise<strin
 }
 
 /** Refuses a place with backups of another database: each would delete what the other needs. */
-async function checkSeries(place: Place, series: string): Promise<void> {
+async function checkSeries(place: BackupDestination, series: string): Promise<void> {
   const other = (await place.folders()).find((name) => ![null, series].includes(seriesOf(name)));
   if (other !== undefined)
     throw new NoBackupMade(

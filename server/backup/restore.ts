@@ -6,7 +6,7 @@ import { appliedMigrations, migrate, migrationFiles } from '../database/migrate.
 import { inTransaction } from '../database/transaction.ts';
 import type { Storage } from '../storage/storage.ts';
 import { bodiesOf, bodyName, checked, decompressed, readFileFrom, readManifest, type Manifest } from './backups.ts';
-import type { Place } from './place.ts';
+import type { BackupDestination } from './destination.ts';
 import {
   heldIn,
   loadRows,
@@ -19,7 +19,7 @@ import {
   type Part,
   type Table,
 } from './rows.ts';
-import { Damaged, type BackupKey } from './sealing.ts';
+import { Damaged, type BackupKey } from './encryption.ts';
 
 /** It cannot be restored there, or by this release; the message says why. */
 export class NotRestored extends Error {
@@ -27,7 +27,7 @@ export class NotRestored extends Error {
 }
 
 export interface Source {
-  readonly place: Place;
+  readonly place: BackupDestination;
   readonly backup: string;
   readonly key: BackupKey | null;
 }

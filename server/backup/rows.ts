@@ -8,7 +8,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import pg from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
-import { Damaged, regrouped } from './sealing.ts';
+import { Damaged, regrouped } from './encryption.ts';
 
 export interface Table {
   /** With its schema, as in public.deals. */

@@ -5,9 +5,15 @@ import about from '../../package.json' with { type: 'json' };
 import { makeBackup, type Made } from '../backup/make.ts';
 import { backupJob } from '../domain/service/status.ts';
 import { openStorage } from '../storage/open.ts';
-import { atPlace, say, withExisting, type Desk, type PlaceOptions } from './backup-place.ts';
+import {
+  withDestination,
+  say,
+  withExistingDatabase,
+  type BackupContext,
+  type DestinationOptions,
+} from './backup-destination.ts';
 
-export interface BackupOptions extends PlaceOptions {
+export interface BackupOptions extends DestinationOptions {
   readonly keep?: number;
   /** As BACKUP_EVERY and BACKUP_KEEP say: nothing is made when the latest is recent enough. */
   readonly scheduled?: boolean;
@@ -16,7 +22,7 @@ export interface BackupOptions extends PlaceOptions {
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 /** What a backup holds, in a sentence. */
-function words({ manifest, copied, dropped }: Made, { place, key }: Desk): string {
+function words({ manifest, copied, dropped }: Made, { place, key }: BackupContext): string {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   const { count, body_bytes: bytes, missing } = manifest.documents;
   return [
@@ -36,10 +42,10 @@ async function note(client: pg.Client, succeeded: boolean): Promise<void> {
 
 /** Makes a backup. The exit status is 1 when the store lacks documents. */
 export async function backup(options: BackupOptions): Promise<void> {
-  await atPlace(options, async (desk) => {
+  await withDestination(options, async (desk) => {
     const { config, place, key } = desk;
     const storage = await openStorage(config);
-    const made = await withExisting(config, async (client) => {
+    const made = await withExistingDatabase(config, async (client) => {
       const task = {
         client,
         storage,

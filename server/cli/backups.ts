@@ -2,7 +2,7 @@
 
 import { InvalidArgumentError, type Command } from 'commander';
 import type { BackupOptions } from './backup.ts';
-import type { PlaceOptions } from './backup-place.ts';
+import type { DestinationOptions } from './backup-destination.ts';
 
 const place = ['--place <place>', 'a folder, or s3://bucket/folder; BACKUP_TO by default'] as const;
 const keyFile = ['--key-file <file>', 'a file with the key to encrypt with; BACKUP_KEY by default'] as const;
@@ -34,7 +34,7 @@ export function addBackups(program: Command): void {
     .option(...place)
     .option(...keyFile)
     .option(...json)
-    .action(async (given: string | undefined, options: PlaceOptions) =>
+    .action(async (given: string | undefined, options: DestinationOptions) =>
       (await import('./restore.ts')).restore(given, options),
     );
   program
@@ -44,7 +44,7 @@ export function addBackups(program: Command): void {
     .option(...place)
     .option(...keyFile)
     .option(...json)
-    .action(async (given: string | undefined, options: PlaceOptions) =>
+    .action(async (given: string | undefined, options: DestinationOptions) =>
       (await import('./verify.ts')).verify(given, options),
     );
 }

@@ -208,15 +208,15 @@ function addDocuments(program: Command): void {
     .action(
       command(
         async ({ do: { adoptStore }, client, config }, _options: { json?: boolean }) => {
-          const [{ openStorage }, { markStore, placeOf }] = await Promise.all([
+          const [{ openStorage }, { markStore, storeLocation }] = await Promise.all([
             import('../storage/open.ts'),
-            import('../documents/one-store.ts'),
+            import('../documents/store-marker.ts'),
           ]);
           const storage = await openStorage(config);
           const storeId = randomUUID();
           await markStore(storage, storeId).finally(() => storage.close());
           await adoptStore(client, storeId);
-          return { store_id: storeId, place: placeOf(config) };
+          return { store_id: storeId, place: storeLocation(config) };
         },
         ({ place }) => `The documents are in ${place}. Restart every node that keeps them elsewhere.`,
       ),

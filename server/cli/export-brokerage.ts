@@ -12,7 +12,7 @@ import { brokerageNamed, NotPossible, record, type Brokerage } from '../domain/a
 import { exportBrokerage, storedBodies, type ExportManifest, type ExportSource } from '../export/brokerage.ts';
 import { openStorage } from '../storage/open.ts';
 import type { Storage } from '../storage/storage.ts';
-import { say, withExisting } from './backup-place.ts';
+import { say, withExistingDatabase } from './backup-destination.ts';
 import { readConfig } from '../config.ts';
 
 interface ExportOptions {
@@ -72,7 +72,7 @@ async function writeExport(
 export async function exportCommand(which: string, { to, json }: ExportOptions): Promise<void> {
   const config = readConfig();
   const storage = await openStorage(config);
-  await withExisting(config, async (client) => {
+  await withExistingDatabase(config, async (client) => {
     const brokerage = await brokerageNamed(client, which);
     const file = to ?? `${brokerage.slug}-${new Date().toISOString().slice(0, 10)}.zip`;
     const { tables, documents } = await writeExport(client, storage, brokerage, file);

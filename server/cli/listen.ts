@@ -4,13 +4,13 @@ import { createServer, type RequestListener, type ServerResponse } from 'node:ht
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
-import { keepPace, usualPace } from '../http/body-pace.ts';
+import { enforceBodyRate, leastBodyRate } from '../http/body-rate.ts';
 import { directListenerOf } from '../http/direct-answers.ts';
 import { malformation, markRefused, onWire, pathNear, refusedWith, type RefusalStatus } from '../http/malformed.ts';
 import type { LoadShedding } from '../http/load-shedding.ts';
 import { simpleRequest } from '../http/simple-request.ts';
 import type { Problem } from '../http/problem.ts';
-import { openRefuser, type Refuser } from './prepared-refusal.ts';
+import { openPrebuiltResponses, type PrebuiltResponses } from './prebuilt-responses.ts';
 import { watchConnections } from './connections.ts';
 import { openPort } from './port.ts';
 
@@ -64,12 +64,12 @@ const addressIn = (packet: Buffer | undefined): string =>
   /^[A-Z]{1,20} (\S{1,2000})/.exec(packet?.toString('latin1', 0, 2_048) ?? '')?.[1] ?? '/';
 
 /** Opens the port; `pace` is what the body of a request must keep. Rejects with {@link CannotListen}. */
-export async function listen(host: string, port: number, pace = usualPace): Promise<Listener> {
+export async function listen(host: string, port: number, pace = leastBodyRate): Promise<Listener> {
   let answer: RequestListener = notReady;
   let known: Hono | null = null;
   const unfinished = new Set<ServerResponse>();
   let isLeaving = false;
-  let refuser: Refuser | undefined;
+  let refuser: PrebuiltResponses | undefined;
   let load: LoadShedding | undefined;
 
   /** Answers, past Node.js, what has no response of its own or whose handler waits for the body; then closes the connection. */
@@ -106,7 +106,7 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
         response.setHeader('Connection', 'close');
       }
       request.headers.host = ourName;
-      keepPace(request, response, pace, () => void refuse(request.socket, url, refusedWith(408)));
+      enforceBodyRate(request, response, pace, () => void refuse(request.socket, url, refusedWith(408)));
       answer(request, response);
     };
 
@@ -148,7 +148,7 @@ export async function listen(host: string, port: number, pace = usualPace): Prom
         return;
       }
       const { admit } = load;
-      const { refuse: refuseAsTooMuch } = (refuser = openRefuser(app, load, keptSeconds));
+      const { refuse: refuseAsTooMuch } = (refuser = openPrebuiltResponses(app, load, keptSeconds));
       answer = (request, response) =>
         admit(
           request,

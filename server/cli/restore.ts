@@ -6,19 +6,19 @@ import { NotRestored, restoreBackup } from '../backup/restore.ts';
 import { withClient } from '../database/client.ts';
 import { migrateDatabase } from '../database/connections.ts';
 import { migrate } from '../database/migrate.ts';
-import { markStore, placeOf } from '../documents/one-store.ts';
+import { markStore, storeLocation } from '../documents/store-marker.ts';
 import { adoptStore } from '../domain/accounts/administration.ts';
 import { openStorage } from '../storage/open.ts';
-import { atPlace, say, withNew, type PlaceOptions } from './backup-place.ts';
+import { withDestination, say, withNewDatabase, type DestinationOptions } from './backup-destination.ts';
 import { comparison, isSame } from './verify.ts';
 
 /** Restores the backup of this name, or the latest, into the database and the store of the configuration. */
-export async function restore(name: string | undefined, options: PlaceOptions): Promise<void> {
-  await atPlace(options, async ({ config, place, key }) => {
+export async function restore(name: string | undefined, options: DestinationOptions): Promise<void> {
+  await withDestination(options, async ({ config, place, key }) => {
     const backup = await chosenBackup(place, name);
     const storage = await openStorage(config);
     const storeId = randomUUID();
-    const restored = await withNew(config, async (owner) => {
+    const restored = await withNewDatabase(config, async (owner) => {
       const result = await restoreBackup({ place, backup, key }, owner, storage);
       // The store is another one than that of the backup, even at the same place: whoever still keeps documents there is refused.
       await markStore(storage, storeId);
@@ -30,7 +30,7 @@ export async function restore(name: string | undefined, options: PlaceOptions): 
     if (options.json) say(JSON.stringify({ name: backup, documents: restored.bodies, tables: restored.tables }));
     else
       say(
-        `${comparison(restored)}\n${backup} is restored; its documents are in ${placeOf(config)}. Start the service with: dealkeep serve`,
+        `${comparison(restored)}\n${backup} is restored; its documents are in ${storeLocation(config)}. Start the service with: dealkeep serve`,
       );
     if (!isSame(restored)) throw new NotRestored('What was restored is not what was backed up: see the table.');
   });

@@ -4,7 +4,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { startPublisher } from '../publisher.ts';
 import { startScheduledJobs } from '../scheduled-jobs.ts';
-import { openObservation } from './observation.ts';
+import { openTelemetry } from './telemetry.ts';
 import { startScheduledBackups } from './scheduled-backup.ts';
 import { readConfig } from '../config.ts';
 import type { CoreServices } from '../services.ts';
@@ -67,8 +67,8 @@ const starter = async (workers: number) =>
 /** Runs the service until there is a reason to stop, then ends the process: 0 when it was asked to. */
 async function run({ json }: Output, prepare: Prepare): Promise<void> {
   const config = readConfig();
-  const observation = await openObservation(config);
-  const { log } = observation;
+  const telemetry = await openTelemetry(config);
+  const { log } = telemetry;
   const starting = new AbortController();
   const asked = reasonToStop(log);
   void asked.then(() => starting.abort());
@@ -77,7 +77,7 @@ async function run({ json }: Output, prepare: Prepare): Promise<void> {
     more = await prepare(services, connections);
   };
   const start = await starter(config.workers);
-  const running = await start(config, observation, prepared, starting.signal).catch((error: unknown) => {
+  const running = await start(config, telemetry, prepared, starting.signal).catch((error: unknown) => {
     if (!starting.signal.aborted) throw error;
     return null;
   });

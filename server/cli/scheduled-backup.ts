@@ -2,7 +2,7 @@
 
 import { spawn } from 'node:child_process';
 import { backupsIn, madeAt } from '../backup/backups.ts';
-import { openPlace } from '../backup/place.ts';
+import { openDestination } from '../backup/destination.ts';
 import type { Config } from '../config.ts';
 import { backupJob, noteJobRun } from '../domain/service/status.ts';
 import type { CoreServices } from '../services.ts';
@@ -15,7 +15,7 @@ const longest = 60 * minute;
 /** When the latest whole backup was made; null when there is none. */
 async function latestBackup(config: Config): Promise<Date | null> {
   if (!config.backup.to) return null;
-  const place = await openPlace(config.backup.to);
+  const place = await openDestination(config.backup.to);
   const found = await backupsIn(place).finally(() => place.close());
   const latest = found.findLast(({ isWhole }) => isWhole);
   return latest ? madeAt(latest.name) : null;

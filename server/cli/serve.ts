@@ -6,7 +6,7 @@ import { startBackground } from '../background.ts';
 import { settled } from '../config.ts';
 import { openServices } from '../services.ts';
 import { listen } from './listen.ts';
-import { makeReady, opening, opensPortFirst, type Start } from './preparation.ts';
+import { makeReady, opening, opensPortFirst, type Start } from './startup.ts';
 
 /** Starts the server in this process. */
 export const start: Start = (config, { log, tracing }, prepare, signal) =>

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { chosenBackup } from '../backup/backups.ts';
 import { restoreBackup, type Restored } from '../backup/restore.ts';
 import { startEmbedded } from '../database/embedded.ts';
-import { atPlace, say, type PlaceOptions } from './backup-place.ts';
+import { withDestination, say, type DestinationOptions } from './backup-destination.ts';
 
 /** Whether every table came back as it was backed up, and no body was missing. */
 export const isSame = ({ manifest, tables }: Restored): boolean =>
@@ -32,8 +32,8 @@ export function comparison({ manifest, tables, bodies }: Restored): string {
 }
 
 /** Restores the backup of this name, or the latest, into a PostgreSQL of its own, and compares. The exit status is 1 when it differs. */
-export async function verify(name: string | undefined, options: PlaceOptions): Promise<void> {
-  await atPlace(options, async ({ place, key }) => {
+export async function verify(name: string | undefined, options: DestinationOptions): Promise<void> {
+  await withDestination(options, async ({ place, key }) => {
     const backup = await chosenBackup(place, name);
     const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-verify-'));
     try {

@@ -7,7 +7,7 @@ import { readConfig, settled } from '../config.ts';
 import type { MetricsReader } from '../http/operations.ts';
 import { openServices, type OpenServices } from '../services.ts';
 import { listen, type Listener } from './listen.ts';
-import { openObservation } from './observation.ts';
+import { openTelemetry } from './telemetry.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
 
 /** Resolves when it is sent. */
@@ -22,7 +22,7 @@ const metricsMillis = 5_000;
 /** Runs the worker of this id until it is told to stop; the process ends with it. */
 export async function runWorker(id: number): Promise<never> {
   const config = readConfig();
-  const { log: logOfAll, tracing } = await openObservation(config);
+  const { log: logOfAll, tracing } = await openTelemetry(config);
   const log = logOfAll.child({ worker: id });
   let listener: Listener | undefined;
   let opened: OpenServices | undefined;

@@ -9,9 +9,9 @@ import { AggregatorRegistry, Gauge } from 'prom-client';
 import type { ClientConfig } from 'pg';
 import { settled, type Config } from '../config.ts';
 import type { Logger } from '../log.ts';
-import { openMeasures, type Measures } from '../measures.ts';
+import { openServiceMetrics, type ServiceMetrics } from '../metrics.ts';
 import { openCoreServices } from '../services.ts';
-import { makeReady, opening, opensPortFirst, type Start } from './preparation.ts';
+import { makeReady, opening, opensPortFirst, type Start } from './startup.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
 
 /** Workers cannot be started, or do not stay; the message says why. */
@@ -55,7 +55,7 @@ async function openWorkers(
   { workers: count, port: wantedPort, shutdownSeconds }: Config,
   connection: ClientConfig,
   log: Logger,
-  { registry }: Measures,
+  { registry }: ServiceMetrics,
   signal: AbortSignal,
   first: 'listening' | 'answering',
 ): Promise<Workers> {
@@ -239,15 +239,15 @@ const aborted = (signal: AbortSignal): Promise<string> =>
 /** Starts the server, with `config.workers` processes that answer. */
 export const startWorkers: Start = (config, { log, tracing }, prepare, signal) =>
   opening(config, log, signal, async ({ connections, closers, stop }) => {
-    const measures = openMeasures();
+    const metrics = openServiceMetrics();
     const open = (first: 'listening' | 'answering') =>
-      openWorkers(config, connections.server, log, measures, signal, first);
+      openWorkers(config, connections.server, log, metrics, signal, first);
     let listening = opensPortFirst(config) ? await open('listening') : null;
     closers.push(async () => listening?.stop());
     // What is done once, one thing after the other.
     const own = { ...settled(config, listening?.port ?? config.port), poolSize: Math.min(config.poolSize, 2) };
     closers.push(async () => tracing?.close());
-    const services = await openCoreServices(own, connections.server, { log, measures, tracing });
+    const services = await openCoreServices(own, connections.server, { log, metrics, tracing });
     closers.push(() => services.database.close());
     closers.push(() => services.storage.close());
 

@@ -2,8 +2,8 @@
 
 import pg from 'pg';
 import { classify, NotWritable, unavailable } from './errors.ts';
-import { bound, forgetPrepared, oneSync, TakenBack, type Bound, type Next } from './one-sync.ts';
-import { openLine, type RunKind } from './line.ts';
+import { bound, forgetPrepared, pipelined, RolledBack, type Bound, type Next } from './pipelining.ts';
+import { openConnectionQueue, type RunKind } from './connection-queue.ts';
 import { row, type Row, type Statement } from './statement.ts';
 
 /** The answers of several statements, in their order. */
@@ -104,7 +104,7 @@ const setClock = row('set_clock', `select set_config('dealkeep.now', $1, true)`)
 export function openDatabase(options: DatabaseOptions): Database {
   const { prepare = true, statementMillis = 9_000, silenceMillis = 10_000, clock } = options;
   const { poolSize = 10, waitMillis = 3_000 } = options;
-  const line = openLine({ size: poolSize, waitMillis, most: mostWaiting });
+  const queue = openConnectionQueue({ size: poolSize, waitMillis, most: mostWaiting });
   const pool = new pg.Pool({
     Client: PoolClient,
     ...options.connection,
@@ -163,18 +163,18 @@ export function openDatabase(options: DatabaseOptions): Database {
     const silence = setTimeout(() => client.connection.stream.destroy(new Error('No answer in time.')), silenceMillis);
     let usable = false;
     try {
-      const answers = await oneSync(client, statements, { prepare, answered, next }).catch((error: unknown) => {
+      const answers = await pipelined(client, statements, { prepare, answered, next }).catch((error: unknown) => {
         if (!isStale(error)) throw error;
         // The server itself refused and rolled back, so sending it once more is safe.
         forgetPrepared(client);
         answered?.splice(0);
-        return oneSync(client, statements, { prepare, answered, next });
+        return pipelined(client, statements, { prepare, answered, next });
       });
       usable = client.getTransactionStatus() === 'I';
       if (!usable) throw new Error('A statement opened a transaction of its own: leave out begin.');
       return answers;
     } catch (error) {
-      const isTakenBack = error instanceof pg.DatabaseError || error instanceof TakenBack;
+      const isTakenBack = error instanceof pg.DatabaseError || error instanceof RolledBack;
       usable = isTakenBack && client.getTransactionStatus() === 'I';
       if (error instanceof pg.DatabaseError && error.code === '25006') {
         usable = false;
@@ -195,9 +195,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     if (clock) sent.unshift(bound(setClock(clock().toISOString())));
     const next: Next | undefined = followedBy && ((answers) => [bound(followedBy(clock ? answers.slice(1) : answers))]);
     const asked = performance.now();
-    const waitsBefore = line.waits();
-    const entered = line.enter(kindOf(statements));
-    const hadToWait = line.waits() > waitsBefore;
+    const waitsBefore = queue.waits();
+    const entered = queue.enter(kindOf(statements));
+    const hadToWait = queue.waits() > waitsBefore;
     const giveBack = await entered;
     const began = hadToWait ? performance.now() : asked;
     const answered: number[] | undefined = options.onTrace && [];
@@ -212,7 +212,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       }
       return answers;
     } catch (error) {
-      failure = error instanceof TakenBack ? error.cause : classify(error);
+      failure = error instanceof RolledBack ? error.cause : classify(error);
       throw failure;
     } finally {
       giveBack(succeeded);
@@ -243,7 +243,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       const answers = await send(statements, (found) => (last = next(readAll(statements, found))));
       return (last as Statement<T>).read(answers.at(-1) as Row[]);
     },
-    connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: line.waiting() }),
+    connections: () => ({ total: pool.totalCount, idle: pool.idleCount, waiting: queue.waiting() }),
     close: () => (closed ??= pool.end()),
   };
 }

@@ -2,7 +2,7 @@
 
 import type { CoreServices } from '../services.ts';
 import { brokerageToDelete, deleteBrokeragePart } from '../domain/people/brokerage-deletion.ts';
-import { clearBodies } from './clearing.ts';
+import { deleteUnusedBodies } from './deletion.ts';
 
 /** How many rows are deleted in one transaction: a fraction of a second, so that others do not wait for long. */
 const rowsAtOnce = 2_000;
@@ -35,6 +35,6 @@ export async function deleteBrokerages(services: CoreServices, forget: (name: st
       skipped.push(id);
     }
   }
-  if (finished > 0) await clearBodies(services);
+  if (finished > 0) await deleteUnusedBodies(services);
   if (faults.length > 0) throw new AggregateError(faults, `${faults.length} brokerages could not be deleted.`);
 }

@@ -14,19 +14,19 @@ import { snapshotsByIds } from './diligence/snapshots.ts';
 import { documentsByIds } from './documents/documents.ts';
 import { sourcesByIds } from './offers/financing.ts';
 import { offersByIds } from './offers/offers.ts';
-import { amongDeals } from './visibility/within.ts';
+import { amongDeals } from './visibility/deal-scope.ts';
 import type { ChangeEvent, ObjectType } from './events/changes.ts';
-import { told, toldOffer } from './events/told.ts';
+import { resourceOf, offerResource } from './events/resources.ts';
 
 /** A record as its own path answers it. */
-type ToldRecord = Readonly<Record<string, unknown>>;
-type Expansion = (ids: readonly string[]) => Statement<readonly (readonly [id: string, record: ToldRecord])[]>;
+type RecordResource = Readonly<Record<string, unknown>>;
+type Expansion = (ids: readonly string[]) => Statement<readonly (readonly [id: string, record: RecordResource])[]>;
 
 /** Reads records by their ids, of those that the caller sees, and tells each as `show` does. */
 const by =
   <T extends { id: string }>(
     read: (ids: readonly string[]) => Statement<T[]>,
-    show: (record: T) => ToldRecord = told,
+    show: (record: T) => RecordResource = resourceOf,
   ): Expansion =>
   (ids) =>
     mapped(read(ids), (found) => found.map((record) => [record.id, show(record)] as const));
@@ -36,7 +36,7 @@ const expansions: Record<ObjectType, Expansion> = {
   deal: by(dealsByIds),
   participant: by(participantsByIds),
   nda: by(ndasByIds),
-  offer: by(offersByIds, toldOffer),
+  offer: by(offersByIds, offerResource),
   question: by(questionsByIds),
   document: by(documentsByIds.simple),
   production_document: by(documentsByIds.production),
@@ -75,7 +75,7 @@ export const recordsOf = (events: readonly ChangeEvent[], features: Features): R
 /** The events with their records. */
 export function withRecords(
   events: readonly ChangeEvent[],
-  found: readonly (readonly (readonly [id: string, record: ToldRecord])[])[],
+  found: readonly (readonly (readonly [id: string, record: RecordResource])[])[],
 ): ShownEvent[] {
   const byId = new Map(found.flat());
   return events.map((one) => ({ ...one, data: byId.get(one.objectId) ?? null }));

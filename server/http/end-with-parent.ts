@@ -1,4 +1,4 @@
-/** For the programs that are run in processes of their own (apart.ts). */
+/** For the programs that are run in processes of their own (worker-process.ts). */
 
 import { Worker } from 'node:worker_threads';
 

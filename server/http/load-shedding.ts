@@ -1,15 +1,13 @@
 /**
- * Keeps what is done at once to what can be done at once. A request that comes when enough are being answered waits for its
- * turn. While few wait, the first goes first; when many wait, the last: whoever came first has waited long already, and of
- * more than can be answered some are answered in time this way instead of all too late. When many have waited for a second and more
- * keep coming, those that have waited too long are refused. A burst that is over by then is answered whole. Nothing of a request is
- * looked at before its turn but its first lines.
+ * Limits how many requests are answered at once; others wait in a queue. While few wait, the queue is first in, first out. While many wait, it
+ * is last in, first out: the first have waited long already, and of more than can be answered some are answered in time this way instead of
+ * all too late. When many have waited for a second and more keep coming, those that have waited too long are refused; a burst that is over by
+ * then is answered whole. Nothing of a request is read before it has a slot but its head.
  *
- * Once somebody was refused, the line is kept short: for two seconds, then for four as long as too many keep coming. Half as many
- * are answered at once, and no more wait than are answered soon at the pace at which answers end, so that whoever gets a place in it
- * is answered about as soon as at other times; for whom there is none, they are refused at once, which costs least before anything is
- * made of their request. Then more are let wait for a moment, and no more are answered at once, so that nobody is answered later because
- * of it: when all who come find room, the line is as it was before, else those who are too many are refused at once and it stays short.
+ * A refusal begins an overload, of two seconds at first and of four while too many keep coming. During it half as many requests are answered at
+ * once, and the queue is as short as the measured rate of answers allows, so that what is admitted is answered about as soon as at other
+ * times; everything else is refused at once, which costs least before anything is made of the request. Then, for a moment, a longer queue is
+ * allowed, with no more answered at once, so that nobody is answered later for it: when all that come fit in, the overload is over.
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -22,20 +20,20 @@ import { sessionIn } from './session.ts';
 export interface LoadLimits {
   /** How many requests are answered at once. */
   readonly atOnce: number;
-  /** How long a request may wait for its turn, in milliseconds. */
+  /** How long a request may be queued, in milliseconds. */
   readonly waitMillis: number;
   /** For how long more may come than can be answered before anybody is refused, in milliseconds. */
   readonly burstMillis?: number;
-  /** Within how long all who are answered and wait are to be answered while the line is short, in milliseconds. */
+  /** Within how long all that are answered or queued are to be answered during an overload, in milliseconds. */
   readonly soonMillis?: number;
 }
 
 export interface LoadShedding {
-  /** Has `start` called when it is the turn of the request, or `refuse`. */
+  /** Calls `start` as soon as the request has a slot, or `refuse`. */
   admit(request: IncomingMessage, response: ServerResponse, start: () => void, refuse: () => void): void;
-  /** Lets others have the turn of an answer that only waits to be sent. */
-  giveUpTurn(response: ServerResponse): void;
-  /** Whether the line is kept short. */
+  /** Frees the slot of an answer that only waits to be sent. */
+  releaseSlot(response: ServerResponse): void;
+  /** Whether an overload lasts. */
   isOverloaded(): boolean;
   /** Whether there is no place for a request while it is overloaded; it is then to be refused, as if it had waited. */
   hasNoPlace(asked: Asked): boolean;
@@ -55,19 +53,19 @@ export const tooMuch = (): Problem =>
   );
 
 /** The most requests that wait. */
-const mostWaiting = 1_000;
+const longestQueue = 1_000;
 /** How long a request waits at most while many wait and more come, in milliseconds. */
-const hurriedMillis = 80;
-/** How long a burst may last; and how long after the line was last kept short what comes is no burst, in milliseconds. */
+const longWaitMillis = 80;
+/** How long a burst may last; and how long after an overload what comes is no burst, in milliseconds. */
 const usualBurstMillis = 1_000;
 const calmMillis = 8_000;
-/** For how long the line is kept short after somebody was refused, at first and at most, and then for how long is looked if it has to stay so, in milliseconds. */
-const shortMillis = 2_000;
-const longestShortMillis = 4_000;
-const lookMillis = 200;
+/** How long an overload lasts, at first and at most, and for how long a longer queue is tried then, in milliseconds. */
+const overloadMillis = 2_000;
+const longestOverloadMillis = 4_000;
+const probeMillis = 200;
 const usualSoonMillis = 15;
-/** Over how long the pace is measured, in milliseconds. */
-const paceMillis = 100;
+/** Over how long the rate is measured, in milliseconds. */
+const rateMillis = 100;
 /** How often those that have waited too long are looked for, in milliseconds. */
 const every = 50;
 /** How often the log says that requests are refused, in milliseconds. */
@@ -110,20 +108,20 @@ export function openLoadShedding(
   const waitingFor = new Counts();
   /** More than this is many. */
   const many = 2 * atOnce;
-  /** How many are answered at once until it is clear that the line need not be short: each then waits half as long for its turns of the event loop and of PostgreSQL. */
-  const fewAtOnce = Math.ceil(atOnce / 2);
+  /** How many are answered at once until an overload is over: each then waits half as long for the event loop and for PostgreSQL. */
+  const overloadSlots = Math.ceil(atOnce / 2);
   /** In the order in which they came. */
-  let line: Waiting[] = [];
+  let queue: Waiting[] = [];
   let sweeping: NodeJS.Timeout | undefined;
   let resting = 0;
-  let lookedAt = -Infinity;
-  let shortUntil = -Infinity;
-  /** For how long the line is kept short the next time. */
-  let shortFor = shortMillis;
+  let countedAt = -Infinity;
+  let overloadUntil = -Infinity;
+  /** How long the next overload lasts. */
+  let overloadFor = overloadMillis;
   /** Since when many wait. */
   let longSince = Infinity;
-  /** How many turns end in a millisecond; null before any was measured. */
-  let pace: number | null = null;
+  /** How many answers end in a millisecond; null before that was measured. */
+  let rate: number | null = null;
   let ended = 0;
   let countedSince = -Infinity;
   const refusedAt = new Map<string, number>();
@@ -138,19 +136,19 @@ export function openLoadShedding(
     ended += 1;
   }
 
-  /** Measures the pace anew, as soon as there is enough to count. */
-  function measurePace(now: number): void {
+  /** Measures the rate anew, as soon as there is enough to count. */
+  function measureRate(now: number): void {
     const took = now - countedSince;
-    if (took < paceMillis) return;
-    pace = pace === null ? ended / took : (pace + ended / took) / 2;
+    if (took < rateMillis) return;
+    rate = rate === null ? ended / took : (rate + ended / took) / 2;
     ended = 0;
     countedSince = now;
   }
 
-  /** Looks who takes up a turn: an answer under way takes what the client's connection takes, and a body not yet here nothing. */
-  function look(now: number): void {
-    if (now - lookedAt < 1) return;
-    lookedAt = now;
+  /** Counts the slots in use: an answer that is being sent has none, nor has a request whose body is still arriving. */
+  function countSlots(now: number): void {
+    if (now - countedAt < 1) return;
+    countedAt = now;
     resting = 0;
     for (const [response, { request }] of answering) {
       if (response.headersSent) release(response);
@@ -158,16 +156,16 @@ export function openLoadShedding(
     }
   }
 
-  const turnsTaken = (): number => answering.size - Math.min(resting, answering.size);
-  const turnsAt = (now: number): number => (now < shortUntil + lookMillis ? fewAtOnce : atOnce);
-  const isFull = (now: number): boolean => turnsTaken() >= turnsAt(now);
-  /** One credential has half of the turns at most, so that what others ask for is always being answered as well. */
+  const slotsTaken = (): number => answering.size - Math.min(resting, answering.size);
+  const slotsAt = (now: number): number => (now < overloadUntil + probeMillis ? overloadSlots : atOnce);
+  const isFull = (now: number): boolean => slotsTaken() >= slotsAt(now);
+  /** One credential has half of the slots at most, so that what others ask for is always being answered as well. */
   const hasShare = (credential: string, now: number): boolean =>
-    answeringFor.of(credential) < Math.ceil(turnsAt(now) / 2);
+    answeringFor.of(credential) < Math.ceil(slotsAt(now) / 2);
 
   /** Whether one more can be answered now. */
   function mayBegin(credential: string, now: number): boolean {
-    if (isFull(now) || !hasShare(credential, now)) look(now);
+    if (isFull(now) || !hasShare(credential, now)) countSlots(now);
     return !isFull(now) && hasShare(credential, now);
   }
 
@@ -177,89 +175,92 @@ export function openLoadShedding(
     next();
   }
 
-  function begin({ credential, response, start }: Omit<Waiting, 'since' | 'refuse'>, request: IncomingMessage): void {
+  function beginAnswering(
+    { credential, response, start }: Omit<Waiting, 'since' | 'refuse'>,
+    request: IncomingMessage,
+  ): void {
     answering.set(response, { credential, request });
     answeringFor.add(credential, 1);
     response.on('close', closed);
     start();
   }
 
-  function leave(at: number): Waiting {
-    const [waiting] = line.splice(at, 1) as [Waiting];
+  function removeAt(at: number): Waiting {
+    const [waiting] = queue.splice(at, 1) as [Waiting];
     waitingFor.add(waiting.credential, -1);
-    if (line.length <= many) longSince = Infinity;
-    if (line.length === 0) {
+    if (queue.length <= many) longSince = Infinity;
+    if (queue.length === 0) {
       clearInterval(sweeping);
       sweeping = undefined;
     }
     return waiting;
   }
 
-  /** Where in the line the next one stands whose credential has turns left, or -1. */
+  /** The index of the next in the queue whose credential has slots left, or -1. */
   function nextAt(now: number): number {
     const may = ({ credential }: Waiting) => hasShare(credential, now);
-    const enough = now < shortUntil + lookMillis ? fewAtOnce : many;
-    return line.length > enough ? line.findLastIndex(may) : line.findIndex(may);
+    const enough = now < overloadUntil + probeMillis ? overloadSlots : many;
+    return queue.length > enough ? queue.findLastIndex(may) : queue.findIndex(may);
   }
 
   function next(): void {
     const now = performance.now();
-    if (line.length > 0 && isFull(now)) look(now);
-    while (line.length > 0 && !isFull(now)) {
+    if (queue.length > 0 && isFull(now)) countSlots(now);
+    while (queue.length > 0 && !isFull(now)) {
       const at = nextAt(now);
       if (at < 0) return;
-      const waiting = leave(at);
+      const waiting = removeAt(at);
       // Gone meanwhile.
       if (waiting.response.destroyed) continue;
-      begin(waiting, waiting.response.req);
+      beginAnswering(waiting, waiting.response.req);
     }
   }
 
-  /** How many may wait while the line is short: as many as have their turn soon, but some in any case, so that no turn stays empty. */
-  function fewPlaces(now: number): number {
-    measurePace(now);
-    if (pace === null) return fewAtOnce;
-    return Math.max(Math.ceil(atOnce / 8), Math.min(fewAtOnce, Math.ceil(pace * soonMillis) - turnsTaken()));
+  /** How many may be queued during an overload: as many as are answered soon, but some in any case, so that no slot stays empty. */
+  function mostQueuedWhileOverloaded(now: number): number {
+    measureRate(now);
+    if (rate === null) return overloadSlots;
+    return Math.max(Math.ceil(atOnce / 8), Math.min(overloadSlots, Math.ceil(rate * soonMillis) - slotsTaken()));
   }
 
-  /** Keeps the line short from now on, unless it is. */
-  function keepShort(now: number): void {
-    if (now < shortUntil) return;
-    if (now >= shortUntil + lookMillis) {
-      // What ended while less was asked for says nothing of the pace.
-      pace = null;
+  /** Begins an overload, unless one lasts. */
+  function startOverload(now: number): void {
+    if (now < overloadUntil) return;
+    if (now >= overloadUntil + probeMillis) {
+      // What ended while less was asked for says nothing of the rate.
+      rate = null;
       ended = 0;
       countedSince = now;
-      shortFor = shortMillis;
+      overloadFor = overloadMillis;
     }
-    shortUntil = now + shortFor;
-    shortFor = Math.min(2 * shortFor, longestShortMillis);
+    overloadUntil = now + overloadFor;
+    overloadFor = Math.min(2 * overloadFor, longestOverloadMillis);
   }
 
   /** How many may wait at this moment. */
-  function places(now: number): number {
-    if (now < shortUntil) return fewPlaces(now);
-    return now < shortUntil + lookMillis ? many : Infinity;
+  function mostQueued(now: number): number {
+    if (now < overloadUntil) return mostQueuedWhileOverloaded(now);
+    return now < overloadUntil + probeMillis ? many : Infinity;
   }
 
-  /** One more has come: of those who have waited long, up to `most` go, so that a line that grows becomes short again. */
+  /** One more has come: of those who have waited long, up to `most` go, so that a queue that grows becomes short again. */
   function makeRoom(now: number, most: number): void {
-    const isShort = now < shortUntil;
-    const enough = isShort ? fewAtOnce : many;
-    const isBurst = now - longSince < burstMillis && now - shortUntil > calmMillis;
-    for (let gone = 0; gone < most && line.length > enough; gone += 1) {
-      const isLate = !isBurst && line[0] !== undefined && (isShort || now - line[0].since >= hurriedMillis);
-      if (!isLate && line.length <= mostWaiting) return;
-      keepShort(now);
-      leave(0).refuse();
+    const isOverloaded = now < overloadUntil;
+    const enough = isOverloaded ? overloadSlots : many;
+    const isBurst = now - longSince < burstMillis && now - overloadUntil > calmMillis;
+    for (let gone = 0; gone < most && queue.length > enough; gone += 1) {
+      const isLate = !isBurst && queue[0] !== undefined && (isOverloaded || now - queue[0].since >= longWaitMillis);
+      if (!isLate && queue.length <= longestQueue) return;
+      startOverload(now);
+      removeAt(0).refuse();
     }
   }
 
-  /** Whether one more of this credential is too many for the line; one credential may fill half of it. */
+  /** Whether one more of this credential is too many for the queue, of which one credential may fill half. */
   function isTooMuch(credential: string, now: number): boolean {
-    const most = places(now);
-    if (line.length < most) return waitingFor.of(credential) >= Math.min(most, mostWaiting) / 2;
-    keepShort(now);
+    const most = mostQueued(now);
+    if (queue.length < most) return waitingFor.of(credential) >= Math.min(most, longestQueue) / 2;
+    startOverload(now);
     // Two at most are refused for each that comes, with itself: more at once would keep all others waiting meanwhile.
     makeRoom(now, 1);
     return true;
@@ -268,7 +269,7 @@ export function openLoadShedding(
   /** Refuses those who have waited as long as anybody may. */
   function sweep(): void {
     const now = performance.now();
-    while (line[0] && now - line[0].since >= waitMillis) leave(0).refuse();
+    while (queue[0] && now - queue[0].since >= waitMillis) removeAt(0).refuse();
     next();
   }
 
@@ -279,19 +280,19 @@ export function openLoadShedding(
       const now = performance.now();
       const header = (name: keyof typeof headers) => headers[name]?.toString();
       const credential = credentialOf({ target: url, header, remoteAddress: socket.remoteAddress });
-      if (mayBegin(credential, now)) return begin({ credential, response, start }, request);
+      if (mayBegin(credential, now)) return beginAnswering({ credential, response, start }, request);
       if (isTooMuch(credential, now)) return refuse();
-      line.push({ credential, response, since: now, start, refuse });
+      queue.push({ credential, response, since: now, start, refuse });
       waitingFor.add(credential, 1);
-      if (line.length > many) longSince = Math.min(longSince, now);
+      if (queue.length > many) longSince = Math.min(longSince, now);
       makeRoom(now, 2);
       sweeping ??= setInterval(sweep, Math.min(every, waitMillis)).unref();
     },
-    giveUpTurn(response) {
+    releaseSlot(response) {
       release(response);
       next();
     },
-    isOverloaded: () => places(performance.now()) < Infinity,
+    isOverloaded: () => mostQueued(performance.now()) < Infinity,
     hasNoPlace(asked) {
       const now = performance.now();
       const credential = credentialOf(asked);
@@ -306,8 +307,8 @@ export function openLoadShedding(
       unsaid = 0;
     },
     state() {
-      look(performance.now());
-      return { answering: answering.size, waiting: line.length, refused: refusedAt };
+      countSlots(performance.now());
+      return { answering: answering.size, waiting: queue.length, refused: refusedAt };
     },
   };
 }

@@ -7,7 +7,7 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { gathering } from '../measures.ts';
+import { gathering } from '../metrics.ts';
 import type { Services } from '../services.ts';
 import { NotWritable } from '../database/errors.ts';
 import { missingMigrations, migrationFiles } from '../database/migrate.ts';
@@ -181,7 +181,7 @@ export function routeOf(c: Context): { readonly method: string; readonly route: 
 
 /** Starts counting, by the interface that `nameAt` finds for a path; the pool's state is read whenever the metrics are. */
 export function startMetrics(services: Services, nameAt: (path: string) => string): Metrics {
-  const { database, load, log, measures } = services;
+  const { database, load, log, metrics } = services;
   const own = new Registry();
   const registers = [own];
   const requests = new Counter({
@@ -283,7 +283,7 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
       note({ method, path, asked: routeOf(c), from: originOf(c), status, millis });
     });
   };
-  return { registry: Registry.merge([measures.registry, own]), observe, note };
+  return { registry: Registry.merge([metrics.registry, own]), observe, note };
 }
 
 const loopback = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);

@@ -6,7 +6,7 @@ import type { Results } from '../database/database.ts';
 import { Denied, Refusal } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
 import { enterWithSession, type SessionCaller } from '../domain/accounts/sessions.ts';
-import type { Within } from '../domain/visibility/within.ts';
+import type { DealScope } from '../domain/visibility/deal-scope.ts';
 import { Problem } from './problem.ts';
 import { sessionDigest } from './session.ts';
 
@@ -25,7 +25,7 @@ const isAttended = (c: Context): boolean => c.req.header('x-unattended') === und
  * of the person's deals none but this one is looked at.
  */
 export const personOr =
-  (nobody: () => Problem, within: Within | null = null) =>
+  (nobody: () => Problem, within: DealScope | null = null) =>
   async <const S extends readonly Statement<unknown>[]>(
     { database }: Services,
     c: Context,
@@ -52,7 +52,7 @@ export const personIdOf = (c: Context): string | null => (c.get('personId') as s
 export const withPerson = personOr(signedOut);
 
 /** The same of statements about one deal, or about a record of one. */
-export const withPersonWithin = (within: Within | null) => personOr(signedOut, within);
+export const withPersonWithin = (within: DealScope | null) => personOr(signedOut, within);
 
 /** The answers alone. Throws 401 when nobody is signed in. */
 export async function asPerson<const S extends readonly Statement<unknown>[]>(
@@ -67,7 +67,7 @@ export async function asPerson<const S extends readonly Statement<unknown>[]>(
 export async function asPersonWithin<const S extends readonly Statement<unknown>[]>(
   services: Services,
   c: Context,
-  within: Within | null,
+  within: DealScope | null,
   ...statements: S
 ): Promise<Results<S>> {
   const [, ...answers] = await withPersonWithin(within)(services, c, ...statements);

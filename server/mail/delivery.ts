@@ -5,7 +5,7 @@
  */
 
 import type { Services } from '../services.ts';
-import { noteEnd, startDelivering } from '../woken.ts';
+import { recordOutcome, startDeliveryWorker } from '../queue-worker.ts';
 import { claimMail, mailFailed, mailSent, type ClaimedMail } from '../domain/outbox/mails.ts';
 import { notificationMail } from '../domain/notifications/events.ts';
 import { logoOfMail } from '../domain/people/logos.ts';
@@ -63,7 +63,7 @@ async function composed(services: Services, claimed: ClaimedMail): Promise<Mail>
 
 /** Opens the delivery of this node, of that many mails at once; it does nothing by itself. */
 export function openDelivery(services: Services, atOnce = connections): Delivery {
-  const { database, mail, log, measures, tracing } = services;
+  const { database, mail, log, metrics, tracing } = services;
   const stopping = new AbortController();
 
   async function handOver(written: Mail): Promise<void> {
@@ -72,7 +72,7 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
       await traced(tracing, { name: 'mail send', kind: 'client', below: 'open' }, () => mail.send(written));
       outcome = 'sent';
     } finally {
-      measures.mailTried(outcome);
+      metrics.mailTried(outcome);
     }
   }
 
@@ -97,7 +97,7 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
       await database.run(mailFailed(claimed, message, final));
       return;
     }
-    await noteEnd(() => database.run(mailSent(claimed)));
+    await recordOutcome(() => database.run(mailSent(claimed)));
   }
 
   /** One after the other, until none is due. */
@@ -136,7 +136,7 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
 /** Delivers as long as the node runs: at once when a mail is written, and every few seconds. The function returned ends that. */
 export function startDelivery(services: Services): () => Promise<void> {
   const delivery = openDelivery(services);
-  return startDelivering(services, 'delivering mails failed', {
+  return startDeliveryWorker(services, 'delivering mails failed', {
     deliver: () => delivery.deliverDue(),
     finish: () => delivery.stop(),
   });

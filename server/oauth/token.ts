@@ -11,7 +11,7 @@ import { bodyParameters, required } from './body.ts';
 import { isDocumentUrl, takenDocuments } from './client-documents.ts';
 import { checkClient, countFailure, countSuccess, limitAddress } from './limits.ts';
 import { grantError, oauthError } from './oauth-error.ts';
-import { Overlap } from './overlap.ts';
+import { ConcurrentRefreshes } from './concurrent-refreshes.ts';
 import { presentedClient, type PresentedClient } from './presented-client.ts';
 import { scopeList, type Parameters } from './parameters.ts';
 
@@ -29,7 +29,7 @@ const known = [
 /** One request: what it presents, and when it had come. */
 interface Exchange {
   readonly services: Services;
-  readonly overlap: Overlap;
+  readonly overlap: ConcurrentRefreshes;
   readonly c: Context;
   readonly parameters: Parameters;
   readonly client: PresentedClient;
@@ -100,7 +100,7 @@ const grants = new Map([
 
 /** The handler of the token endpoint. */
 export function tokenEndpoint(services: Services): Handler {
-  const overlap = new Overlap(services);
+  const overlap = new ConcurrentRefreshes(services);
   const isTaken = takenDocuments(services.config.clientMetadata);
   return async (c) => {
     await limitAddress(services, c);

@@ -7,11 +7,11 @@ import { Invalid } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
 import { apiKeyDigest, enterWithApiKey, type KeyCaller, type KeyQuestion } from '../domain/clients/api-keys.ts';
 import type { KeyScope } from '../domain/clients/key-scopes.ts';
-import type { Within } from '../domain/visibility/within.ts';
+import type { DealScope } from '../domain/visibility/deal-scope.ts';
 import { bearerToken } from '../http/bearer-token.ts';
 import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
-import { openHolders } from '../http/token-holders.ts';
+import { openTokenHolders } from '../http/token-holder-cache.ts';
 import { Problem } from '../http/problem.ts';
 import { insufficientScope, unauthorized } from './envelope.ts';
 
@@ -44,7 +44,7 @@ export interface Apart {
    * The deal, or the record of one, that the request is about: of all that the key reaches nothing else is looked at. Not for a question
    * that enters by itself.
    */
-  readonly within?: Within | null | undefined;
+  readonly within?: DealScope | null | undefined;
 }
 
 /** Asks a question for the key of this digest, in one transaction and one round trip; `entering` enters for those that do not by themselves. */
@@ -125,7 +125,7 @@ const mostRaised = 20_000;
 
 /** Lets in who calls the API: counts, limits, and the key's part in each transaction. */
 export function openCallers({ database, limits, config, clock }: Services): Callers {
-  const holders = openHolders<Holder>();
+  const holders = openTokenHolders<Holder>();
   let raisedIn = 0;
   /** By address, the highest ceiling of the good keys that it has presented in this minute, where that is above the general one. */
   let raised = new Map<string, number>();

@@ -3,7 +3,7 @@
 import type { Context } from 'hono';
 import { mappedQuestion, type KeyQuestion } from '../domain/clients/api-keys.ts';
 import type { Position } from '../domain/contacts/contacts.ts';
-import type { Within } from '../domain/visibility/within.ts';
+import type { DealScope } from '../domain/visibility/deal-scope.ts';
 import type { Problem } from '../http/problem.ts';
 import { deploymentSealer, type Unsealed } from '../http/sealed-cursor.ts';
 import { isUuid } from '../http/uuid.ts';
@@ -81,7 +81,7 @@ export interface Pages {
     limit: Parameter<number>,
     list: () => List<Row, P>,
     show?: (row: Row) => unknown,
-    within?: Within,
+    within?: DealScope,
   ): Promise<Response>;
 }
 
@@ -95,7 +95,7 @@ export function openPages({ database, secrets }: Services, callers: Callers): Pa
       limit: Parameter<number>,
       list: () => List<Row, P>,
       show: (row: Row) => unknown = (row) => row,
-      within?: Within,
+      within?: DealScope,
     ) {
       const sealer = await sealerOf();
       const { caller, answer } = await callers.ask(

@@ -15,9 +15,9 @@ import {
   isIdempotencyKey,
   once,
   rememberAnswer,
-} from '../domain/clients/repeated-requests.ts';
-import { mustSee } from '../domain/visibility/must-see.ts';
-import type { Within } from '../domain/visibility/within.ts';
+} from '../domain/clients/idempotency.ts';
+import { requireVisible } from '../domain/visibility/require-visible.ts';
+import type { DealScope } from '../domain/visibility/deal-scope.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem, problemOf } from '../http/problem.ts';
 import { secretRows } from '../secrets.ts';
@@ -89,7 +89,7 @@ export interface Writes {
       readonly scopes: Scopes;
       readonly action: Action;
       /** The deal that it is about. */
-      readonly within?: Within | null | undefined;
+      readonly within?: DealScope | null | undefined;
       /** What a fault means here, where it means something else than everywhere. */
       readonly meaning?: (fault: unknown) => unknown;
     },
@@ -139,7 +139,7 @@ export function openWrites(services: Services, callers: Callers): Writes {
     key: string,
     digest: Buffer,
     firstGiven: Statement<Remembered | null>,
-    within: Within | null | undefined,
+    within: DealScope | null | undefined,
   ): Promise<{ answer: Answered; isRepeated: boolean }> {
     const next = ([found, , ...results]: readonly unknown[]) => {
       const answered = answer(results as unknown as Results<S>, admit(found as KeyCaller | null));
@@ -149,7 +149,7 @@ export function openWrites(services: Services, callers: Callers): Writes {
     };
     const first = { statements: [enter, claimIdempotencyKey(key, digest), ...statements], next };
     return once(database, first, async () => {
-      const guards = within ? [mustSee('deals', within.id)] : [];
+      const guards = within ? [requireVisible('deals', within.id)] : [];
       const [found, given] = await database.together(enter, firstGiven, ...guards);
       admit(found);
       if (given === null) return null;

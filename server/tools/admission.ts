@@ -8,7 +8,7 @@ import { accessTokenDigest, type TokenCaller } from '../domain/clients/tokens.ts
 import { bearerToken } from '../http/bearer-token.ts';
 import { Problem } from '../http/problem.ts';
 import { bearerChallenge, type ResourcePath } from '../http/resource-metadata.ts';
-import type { Exchange, Holder } from './exchange.ts';
+import type { RequestContext, Holder } from './request-context.ts';
 
 /**
  * 401 that leads a client to where it gets a token (RFC 9728, section 5.1). The body always says invalid_token
@@ -32,16 +32,15 @@ export function presentedDigest(c: Context, services: Services, path: ResourcePa
 }
 
 /** Who calls; the database is asked unless it has been. Throws a problem of 401 when the token is not valid. */
-export async function admit(exchange: Exchange, path: ResourcePath): Promise<TokenCaller> {
-  const caller =
-    exchange.caller === undefined ? await exchange.services.database.run(exchange.enter()) : exchange.caller;
-  if (caller === null) throw unauthorized(exchange.services, path, 'invalid_token');
+export async function admit(context: RequestContext, path: ResourcePath): Promise<TokenCaller> {
+  const caller = context.caller === undefined ? await context.services.database.run(context.enter()) : context.caller;
+  if (caller === null) throw unauthorized(context.services, path, 'invalid_token');
   return caller;
 }
 
 /** Throws a problem of 401 for a client by a document that is not taken: it was connected when the service was set up otherwise. */
 export async function checkDocument(
-  { services, enter }: Exchange,
+  { services, enter }: RequestContext,
   path: ResourcePath,
   isTaken: NonNullable<TakenDocuments>,
 ): Promise<void> {

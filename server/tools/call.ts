@@ -11,14 +11,14 @@ import {
   isIdempotencyKey,
   once,
   rememberToolAnswer,
-} from '../domain/clients/repeated-requests.ts';
+} from '../domain/clients/idempotency.ts';
 import type { ToolRead } from '../domain/clients/tokens.ts';
-import type { ToolOutcome } from '../measures.ts';
+import type { ToolOutcome } from '../metrics.ts';
 import { traced, type OpenSpan } from '../tracing.ts';
-import { withinDeal, withinDealOf, type Within } from '../domain/visibility/within.ts';
+import { withinDeal, withinDealOf, type DealScope } from '../domain/visibility/deal-scope.ts';
 import { isUuid } from '../http/uuid.ts';
 import type { Plan, Tool } from './define.ts';
-import { isObject, type Exchange } from './exchange.ts';
+import { isObject, type RequestContext } from './request-context.ts';
 import { invalidInput } from './inputs.ts';
 import { featureNotAvailable, internalError, missingScope, refusalOf, type CallFacts } from './refusals.ts';
 import { idempotencyKeyName, refusal, replayed, success, ToolRefusal, type RefusalBody } from './results.ts';
@@ -35,14 +35,14 @@ const subjectOf = ({ deal_id, finding_id, source_id }: Input) => ({
 });
 
 /** Leaves the record that a call ended with `outcome`. */
-function record({ from }: Exchange, tool: Tool, input: Input, outcome: string): Statement<unknown> {
+function record({ from }: RequestContext, tool: Tool, input: Input, outcome: string): Statement<unknown> {
   const { dealId, subjectId } = subjectOf(input);
   const leave = tool.scope === 'mcp:read' ? recordToolRefusal : recordToolCall;
   return leave(tool.name, subjectId, outcome, dealId, from.address, from.requestId);
 }
 
 /** The one deal that a call is about, where its input names a deal or a record of one. */
-function within({ deal_id, finding_id, source_id }: Input): Within | null {
+function within({ deal_id, finding_id, source_id }: Input): DealScope | null {
   const [deal, finding, source] = [asId(deal_id), asId(finding_id), asId(source_id)];
   if (deal !== null) return withinDeal(deal);
   if (finding !== null) return withinDealOf('findings', finding);
@@ -51,14 +51,14 @@ function within({ deal_id, finding_id, source_id }: Input): Within | null {
 
 /** What the work of a tool that reads finds: told by the statement that enters, or else asked in a transaction with it. The record is left by the one that answers. */
 async function foundBy(
-  exchange: Exchange,
-  about: Within | null,
+  context: RequestContext,
+  about: DealScope | null,
   read: ToolRead,
   { told, work: statements }: Pick<Plan, 'told' | 'work'>,
 ): Promise<readonly unknown[]> {
-  const { database } = exchange.services;
-  const [found] = told ? await database.together(exchange.enterToTell(about, read, told)) : [null];
-  return found ?? (await database.together(exchange.enterToCall(about, read), ...statements)).slice(1);
+  const { database } = context.services;
+  const [found] = told ? await database.together(context.enterToTell(about, read, told)) : [null];
+  return found ?? (await database.together(context.enterToCall(about, read), ...statements)).slice(1);
 }
 
 /**
@@ -67,29 +67,28 @@ async function foundBy(
  * node does not hold, a second transaction does all of it. That the token carries mcp:read goes without saying: every token does.
  */
 async function work(
-  exchange: Exchange,
+  context: RequestContext,
   tool: Tool,
   input: Input,
   { given, meta }: Pick<ToolCall, 'given' | 'meta'>,
 ): Promise<CallToolResult> {
-  const { database, config } = exchange.services;
+  const { database, config } = context.services;
   if (tool.feature && !config.features[tool.feature]) throw new ToolRefusal(featureNotAvailable(tool));
   // Before the input is looked at. The database asks again, in the transaction that writes.
-  if (!exchange.holder?.scopes.includes(tool.scope))
-    throw new ToolRefusal(missingScope(factsOf(exchange, tool, input)));
-  const plan = tool.plan(given, exchange.from, config.baseUrl);
-  const read = tool.scope === 'mcp:read' ? { tool: tool.name, ...subjectOf(input), from: exchange.from } : null;
+  if (!context.holder?.scopes.includes(tool.scope)) throw new ToolRefusal(missingScope(factsOf(context, tool, input)));
+  const plan = tool.plan(given, context.from, config.baseUrl);
+  const read = tool.scope === 'mcp:read' ? { tool: tool.name, ...subjectOf(input), from: context.from } : null;
   const answerOf = (found: readonly unknown[]): Record<string, unknown> => {
-    const result = plan.answer(found, exchange.caller ?? null);
+    const result = plan.answer(found, context.caller ?? null);
     if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);
     return result;
   };
   if (read) {
-    const found = await foundBy(exchange, within(input), read, plan);
-    return success(answerOf(found), exchange.takesLinks ? plan.links(found) : []);
+    const found = await foundBy(context, within(input), read, plan);
+    return success(answerOf(found), context.takesLinks ? plan.links(found) : []);
   }
-  const before = [exchange.enterToCall(within(input), null), ...(plan.gate ? [plan.gate] : [])];
-  const after = [...plan.work, record(exchange, tool, input, 'ok')];
+  const before = [context.enterToCall(within(input), null), ...(plan.gate ? [plan.gate] : [])];
+  const after = [...plan.work, record(context, tool, input, 'ok')];
   const key = keyIn(meta);
   if (key === null) return success(answerOf((await database.together(...before, ...after)).slice(before.length, -1)));
   const digest = digestOfRequest(plan.said);
@@ -102,7 +101,7 @@ async function work(
   };
   const { answer, isRepeated } = await once(database, first, async () => {
     const again = firstToolAnswer<Record<string, unknown>>(tool.name, key, digest);
-    const found = await database.together(...before, again, record(exchange, tool, input, 'repeated'));
+    const found = await database.together(...before, again, record(context, tool, input, 'repeated'));
     return found[before.length] as Record<string, unknown> | null;
   });
   return isRepeated ? replayed(answer) : success(answer);
@@ -117,7 +116,7 @@ function keyIn(meta: Input): string | null {
   throw new ToolRefusal(invalidInput([{ path: `_meta.${idempotencyKeyName}`, message: 'It is no key.', allowed }]));
 }
 
-function factsOf({ services, holder }: Exchange, tool: Tool, input: Input): CallFacts {
+function factsOf({ services, holder }: RequestContext, tool: Tool, input: Input): CallFacts {
   return {
     tool,
     dealId: asId(input['deal_id']),
@@ -127,18 +126,18 @@ function factsOf({ services, holder }: Exchange, tool: Tool, input: Input): Call
 }
 
 /** What a failure means to the caller; what we do not know of goes to the log, and nothing of it is told. */
-export function explain(exchange: Exchange, tool: Tool, input: Input, error: unknown): RefusalBody {
-  const { services, from } = exchange;
-  const known = refusalOf(error, factsOf(exchange, tool, input));
+export function explain(context: RequestContext, tool: Tool, input: Input, error: unknown): RefusalBody {
+  const { services, from } = context;
+  const known = refusalOf(error, factsOf(context, tool, input));
   if (known === null) services.log.error({ requestId: from.requestId, tool: tool.name, err: error }, 'a tool failed');
   return known ?? internalError(from.requestId);
 }
 
 /** Keeps a record of a call that came to nothing: its own transaction was rolled back, or never begun. */
-export async function recordFailure(exchange: Exchange, tool: Tool, input: Input, outcome: string): Promise<void> {
-  const { services, from } = exchange;
+export async function recordFailure(context: RequestContext, tool: Tool, input: Input, outcome: string): Promise<void> {
+  const { services, from } = context;
   try {
-    await services.database.together(exchange.enter(), record(exchange, tool, input, outcome));
+    await services.database.together(context.enter(), record(context, tool, input, outcome));
   } catch (error) {
     services.log.warn(
       { requestId: from.requestId, tool: tool.name, outcome, err: error },
@@ -165,34 +164,34 @@ export interface ToolCall {
 }
 
 /** The result of a call: what the tool answers, or why it came to nothing. Never rejects. */
-export function callTool(exchange: Exchange, sent: ToolCall): Promise<CallToolResult> {
+export function callTool(context: RequestContext, sent: ToolCall): Promise<CallToolResult> {
   const { tool } = sent;
   const attributes = { 'mcp.method.name': 'tools/call', 'gen_ai.tool.name': tool.name };
   return traced(
-    exchange.services.tracing,
+    context.services.tracing,
     { name: `tools/call ${tool.name}`, kind: 'internal', attributes, below: 'open' },
-    (span) => call(exchange, sent, span),
+    (span) => call(context, sent, span),
   );
 }
 
-async function call(exchange: Exchange, sent: ToolCall, span: OpenSpan): Promise<CallToolResult> {
-  const { services, from } = exchange;
+async function call(context: RequestContext, sent: ToolCall, span: OpenSpan): Promise<CallToolResult> {
+  const { services, from } = context;
   const { tool, given } = sent;
   const input = isObject(given) ? given : {};
   const began = performance.now();
   let result: CallToolResult;
   let outcome = 'ok';
   try {
-    result = await work(exchange, tool, input, sent);
+    result = await work(context, tool, input, sent);
   } catch (error) {
-    const body = explain(exchange, tool, input, error);
+    const body = explain(context, tool, input, error);
     outcome = body.error;
     result = refusal(body);
-    if (!(error instanceof Unavailable)) await recordFailure(exchange, tool, input, outcome);
+    if (!(error instanceof Unavailable)) await recordFailure(context, tool, input, outcome);
   }
   const ms = Math.round((performance.now() - began) * 10) / 10;
-  services.measures.toolCalled(tool.name, kindOfOutcome(outcome), ms / 1000);
-  if (exchange.caller === null) outcome = 'invalid_token';
+  services.metrics.toolCalled(tool.name, kindOfOutcome(outcome), ms / 1000);
+  if (context.caller === null) outcome = 'invalid_token';
   span.set({ 'dealkeep.outcome': outcome });
   if (kindOfOutcome(outcome) === 'failed') span.fail(outcome);
   services.log.info({ requestId: from.requestId, tool: tool.name, outcome, ms }, 'tool call');

@@ -7,7 +7,7 @@ import type { Results } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import type { Origin } from '../domain/audit/audited.ts';
 import type { Scope } from '../domain/clients/connected-clients.ts';
-import type { Told, TokenCaller } from '../domain/clients/tokens.ts';
+import type { EnteringRead, TokenCaller } from '../domain/clients/tokens.ts';
 import { dealPagePath, dealsPath, type DealPage } from '../http/links.ts';
 import { hintOf, knownOf, type Filter } from './filters.ts';
 import { inputFaults, invalidInput, leniently } from './inputs.ts';
@@ -48,11 +48,11 @@ export const replaces: Annotations = {
 };
 
 /** Statements, or what the statement that enters tells in their place. */
-type AnyWork = readonly Statement<unknown>[] | Told<readonly unknown[]>;
+type AnyWork = readonly Statement<unknown>[] | EnteringRead<readonly unknown[]>;
 
 /** What the work finds. */
 type Found<Work extends AnyWork> =
-  Work extends Told<infer T extends readonly unknown[]>
+  Work extends EnteringRead<infer T extends readonly unknown[]>
     ? T
     : Work extends readonly Statement<unknown>[]
       ? Results<Work>
@@ -76,7 +76,7 @@ export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodO
   /** What is sent to the database, in one transaction with the credential in front of it, or told with it. `origin` is for what leaves a record. */
   readonly work: (input: z.output<Input>, origin: Origin) => Work;
   /** Of a tool that reads: what the statement that enters tells in the place of statements; null: it left no record, and they have to be asked after all. */
-  readonly told?: (input: z.output<Input>) => Told<Found<Work> | null>;
+  readonly told?: (input: z.output<Input>) => EnteringRead<Found<Work> | null>;
   /** Of a tool that reads: the filters among its inputs whose values are words of the service, not of a schema. */
   readonly filters?: (input: z.output<Input>) => readonly Filter[];
   /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
@@ -100,7 +100,7 @@ export interface Plan {
   readonly gate: Statement<unknown> | null;
   readonly work: readonly Statement<unknown>[];
   /** As in {@link ToolDefinition}. */
-  readonly told: Told<readonly unknown[] | null> | null;
+  readonly told: EnteringRead<readonly unknown[] | null> | null;
   readonly answer: (found: readonly unknown[], caller: TokenCaller | null) => Record<string, unknown> | null;
   readonly links: (found: readonly unknown[]) => readonly ResourceLink[];
 }

@@ -7,16 +7,16 @@ import { bearerIn } from '../http/bearer-token.ts';
 import { textOf } from '../http/bounded-body.ts';
 import { bodyOf, type DirectAnswers } from '../http/direct-answers.ts';
 import { resourcePaths } from '../http/resource-metadata.ts';
-import type { TokenHolders } from '../http/token-holders.ts';
+import type { TokenHolders } from '../http/token-holder-cache.ts';
 import { countCalls } from './admission.ts';
 import { callTool } from './call.ts';
-import { openExchange, type Exchange, type Holder } from './exchange.ts';
+import { openRequestContext, type RequestContext, type Holder } from './request-context.ts';
 import { largestBody, takesJson, valueOf } from './message.ts';
 import type { PlainCalls } from './plain-call.ts';
 
 /** A call that was begun here, for the routes to go on with: what is there of it is not done again. */
 export interface BegunCall {
-  readonly exchange: Exchange;
+  readonly context: RequestContext;
   readonly message: unknown;
   readonly limits: Promise<Readonly<Record<string, string>>>;
   /** Set once the tool runs, which it does once. */
@@ -68,15 +68,15 @@ export function openDirectCalls(
       const message = text === null ? undefined : valueOf(text);
       const plain = plainCall((name) => headers[name]?.toString(), message);
       if (plain === null) return null;
-      const exchange = openExchange(services, digest, from, headers['mcp-protocol-version']?.toString());
-      exchange.holder = holder;
-      const call: BegunCall = { exchange, message, limits: countCalls(services, holder, 1) };
+      const context = openRequestContext(services, digest, from, headers['mcp-protocol-version']?.toString());
+      context.holder = holder;
+      const call: BegunCall = { context, message, limits: countCalls(services, holder, 1) };
       begun.set(request, call);
       const limits = await call.limits.catch(() => null);
       if (limits === null) return null;
-      call.response = callTool(exchange, plain).then((result) => plainAnswer(plain, result));
+      call.response = callTool(context, plain).then((result) => plainAnswer(plain, result));
       const answered = await call.response;
-      if (!exchange.caller) return null;
+      if (!context.caller) return null;
       return { text: answered, headers: { 'Content-Type': 'application/json', ...limits, ...everyAnswer } };
     },
   };

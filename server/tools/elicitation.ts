@@ -10,7 +10,7 @@ import {
   type InputRequiredResult,
 } from '@modelcontextprotocol/server';
 import type { GateReason } from '../domain/clients/tool-gate.ts';
-import { isObject } from './exchange.ts';
+import { isObject } from './request-context.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { decimalPattern, isDecimal, longestAmount } from '../domain/diligence/normalizations.ts';
-import { isObject } from './exchange.ts';
+import { isObject } from './request-context.ts';
 import type { RefusalBody } from './results.ts';
 
 const allowances = z.registry<{ allowed: string }>();

@@ -8,7 +8,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { ToolCall } from './call.ts';
 import { toolNamed } from './catalog/index.ts';
-import { isObject } from './exchange.ts';
+import { isObject } from './request-context.ts';
 import { iconsOf, identity } from './identity.ts';
 import { loadedSdk } from './load-sdk.ts';
 import { resultText } from './results.ts';

@@ -12,10 +12,10 @@ import { dealTitles } from '../domain/deals/deals.ts';
 import { isUuid } from '../http/uuid.ts';
 import { catalog } from './catalog/index.ts';
 import { svcDealsList } from './catalog/svc_deals_list.ts';
-import type { Exchange } from './exchange.ts';
+import type { RequestContext } from './request-context.ts';
 import { iconsOf } from './identity.ts';
 import { shown } from './inputs.ts';
-import { readAs } from './reading.ts';
+import { readAsTool } from './read-as-tool.ts';
 
 /** One call of a tool, and what of its answer counts. */
 interface Step {
@@ -179,7 +179,7 @@ function dayOf(words: string, now: Date): string {
 
 /** A prompt with its arguments filled in. Throws a ProtocolError that says what to send. */
 export function getPrompt(
-  { config, clock }: Exchange['services'],
+  { config, clock }: RequestContext['services'],
   name: string,
   sent: Readonly<Record<string, unknown>>,
 ): GetPromptResult {
@@ -227,7 +227,7 @@ const completed = (values: string[], total = values.length): CompleteResult => (
 
 /** What an argument of a prompt could be that begins as it was typed: titles of the caller's deals, or days. Templates of resources are completed with nothing. */
 export async function completeArgument(
-  exchange: Exchange,
+  context: RequestContext,
   ref: Readonly<{ type: string; name?: string }>,
   { name, value }: Readonly<{ name: string; value: string }>,
 ): Promise<CompleteResult> {
@@ -236,12 +236,12 @@ export async function completeArgument(
   const typed = value.trim().toLowerCase();
   if (!Object.hasOwn(takes, name) || typed.length > longest) return completed([]);
   if (name === 'since') {
-    const now = exchange.services.clock();
+    const now = context.services.clock();
     const week = Array.from({ length: 7 }, (_, days) => dayBefore(now, days));
     const words = weekdays.map((day) => `${day.charAt(0).toUpperCase()}${day.slice(1)}`);
     return completed(['yesterday', ...words, ...week].filter((day) => day.toLowerCase().startsWith(typed)));
   }
   const statement = dealTitles(typed, mostValues);
-  const { titles, total } = await readAs(exchange, svcDealsList, { dealId: null, subjectId: null }, statement);
+  const { titles, total } = await readAsTool(context, svcDealsList, { dealId: null, subjectId: null }, statement);
   return completed(titles, total);
 }

@@ -3,14 +3,14 @@
 import type { Sealer } from '../http/sealed-cursor.ts';
 import type { Logger } from '../log.ts';
 import { callTool } from './call.ts';
-import type { Exchange } from './exchange.ts';
+import type { RequestContext } from './request-context.ts';
 import { loadSdk } from './load-sdk.ts';
 import type { PlainCalls } from './plain-call.ts';
 import type { AnswerBySdk } from './sdk.ts';
 import type { StaticResource } from './views.ts';
 
 /** Answers one message, or (from clients of early 2025) an array of them, that came with `request`. Text is the JSON of an answer of 200. */
-export type Protocol = (request: Request, message: unknown, exchange: Exchange) => Promise<Response | string>;
+export type Protocol = (request: Request, message: unknown, context: RequestContext) => Promise<Response | string>;
 
 /**
  * The protocol, with these views of results, and what seals places in lists; what it reports besides its answers
@@ -23,11 +23,11 @@ export function openProtocol(
   { plainCall, plainAnswer }: PlainCalls,
 ): Protocol {
   let answerBySdk: AnswerBySdk | null = null;
-  return async (request, message, exchange) => {
+  return async (request, message, context) => {
     const plain = plainCall((name) => request.headers.get(name), message);
-    if (plain) return plainAnswer(plain, await callTool(exchange, plain));
+    if (plain) return plainAnswer(plain, await callTool(context, plain));
     const { openSdk } = await loadSdk();
     answerBySdk ??= openSdk(log, views, sealerOf);
-    return answerBySdk(request, message, exchange);
+    return answerBySdk(request, message, context);
   };
 }

@@ -79,7 +79,7 @@ export const ebitdaBridge = z
 /** What is computed of the uploaded books (docs/books.md); absent where there is nothing. */
 const summary = z.looseObject({}).meta({ brief: true }).optional();
 
-/** As server/tools/condensed.ts makes it: 500 periods with each field named would be twice as long. */
+/** As server/tools/compact-rows.ts makes it: 500 periods with each field named would be twice as long. */
 export const plPeriods = z.strictObject({
   snapshots: z
     .array(z.strictObject({ snapshot_id: id, currency: z.string() }))

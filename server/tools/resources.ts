@@ -13,10 +13,10 @@ import type { Sealer } from '../http/sealed-cursor.ts';
 import { isUuid } from '../http/uuid.ts';
 import { svcDocumentsList } from './catalog/svc_documents_list.ts';
 import { documentUri } from './document-links.ts';
-import type { Exchange } from './exchange.ts';
+import type { RequestContext } from './request-context.ts';
 import { iconsOf } from './identity.ts';
 import { shown } from './inputs.ts';
-import { readAs } from './reading.ts';
+import { readAsTool } from './read-as-tool.ts';
 import type { StaticResource } from './views.ts';
 
 const mimeType = 'application/json';
@@ -73,12 +73,12 @@ export const documentTemplate = (baseUrl: string) => ({
 
 /** A page of the list: the views first, then the documents that the caller may open, of all deals, the latest deal first. */
 export async function listResources(
-  exchange: Exchange,
+  context: RequestContext,
   views: readonly StaticResource[],
   sealerOf: () => Promise<Sealer>,
   cursor: string | undefined,
 ): Promise<{ resources: Resource[]; nextCursor?: string }> {
-  const { services, holder } = exchange;
+  const { services, holder } = context;
   const { baseUrl } = services.config;
   const reader = holder?.userId ?? '';
   const sealer = await sealerOf();
@@ -93,7 +93,7 @@ export async function listResources(
       );
   }
   const statement = documentsAnywhere(after, documentsOnAPage + 1);
-  const found = await readAs(exchange, svcDocumentsList, { dealId: null, subjectId: null }, statement);
+  const found = await readAsTool(context, svcDocumentsList, { dealId: null, subjectId: null }, statement);
   const page = found.slice(0, documentsOnAPage);
   const last = found.length > page.length ? page.at(-1) : undefined;
   const fixed = after === null ? views.map((view) => ({ ...view.listed, icons: iconsOf(baseUrl) })) : [];
@@ -106,7 +106,7 @@ export async function listResources(
 const address = new RegExp(`^${documentUri('([^/]{36})', '([^/]{36})')}$`);
 
 /** What is at an address. Rejects with a ProtocolError, the same for what there is not and what the caller may not see. */
-export async function readResource(exchange: Exchange, views: ReadonlyMap<string, StaticResource>, uri: string) {
+export async function readResource(context: RequestContext, views: ReadonlyMap<string, StaticResource>, uri: string) {
   const view = views.get(uri);
   if (view) {
     const { mimeType: type, _meta } = view.listed;
@@ -114,7 +114,7 @@ export async function readResource(exchange: Exchange, views: ReadonlyMap<string
   }
   const [, dealId = '', id = ''] = address.exec(uri)?.map((part) => part.toLowerCase()) ?? [];
   if (!isUuid(dealId) || !isUuid(id)) throw unknown(uri);
-  const found = await readAs(exchange, svcDocumentsList, { dealId, subjectId: id }, documentOfDeal(dealId, id));
+  const found = await readAsTool(context, svcDocumentsList, { dealId, subjectId: id }, documentOfDeal(dealId, id));
   if (found === null) throw unknown(uri);
   const { filename, category, confidentiality, size_bytes, uploaded_at, source, media_type } = found;
   const told: DocumentMetadata & Record<string, unknown> = {
@@ -127,7 +127,7 @@ export async function readResource(exchange: Exchange, views: ReadonlyMap<string
     media_type,
     uploaded_at,
     source,
-    url: exchange.services.config.baseUrl + dealPagePath('documents', dealId),
+    url: context.services.config.baseUrl + dealPagePath('documents', dealId),
   };
   // Asked for anew each time: who may open a document can change at any moment.
   return { contents: [{ uri, mimeType, text: JSON.stringify(told) }], ttlMs: 0, cacheScope: 'private' as const };

@@ -10,9 +10,9 @@ import { Problem, reported } from '../http/problem.ts';
 import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
 import { admit, checkDocument, countCalls, presentedDigest } from './admission.ts';
 import { deploymentSealer } from '../http/sealed-cursor.ts';
-import { openHolders } from '../http/token-holders.ts';
+import { openTokenHolders } from '../http/token-holder-cache.ts';
 import { openDirectCalls } from './direct-calls.ts';
-import { openExchange, type Exchange, type Holder } from './exchange.ts';
+import { openRequestContext, type RequestContext, type Holder } from './request-context.ts';
 import { checkAccept, idOf, methodOf, readMessage } from './message.ts';
 import { corsHeaders, originCheck, preflightHeaders } from './origins.ts';
 import { openPlainCalls } from './plain-call.ts';
@@ -85,15 +85,15 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
   const mayCall = originCheck(config.baseUrl, config.allowedOrigins);
   const plainCalls = openPlainCalls(config.baseUrl);
   const protocol = openProtocol(log, readViews(config.baseUrl), deploymentSealer(services), plainCalls);
-  const holders = openHolders<Holder>();
+  const holders = openTokenHolders<Holder>();
   const direct = openDirectCalls(services, holders, plainCalls, everyAnswer);
   const begunBefore = (c: Context) => direct.begunWith((c.env as Partial<HttpBindings>).incoming);
 
-  async function holderOf(exchange: Exchange, digest: Buffer, path: ResourcePath): Promise<Holder> {
+  async function holderOf(context: RequestContext, digest: Buffer, path: ResourcePath): Promise<Holder> {
     const known = holders.get(digest);
     if (known) return known;
-    const { user_id: userId, client_id: clientId, scopes } = await admit(exchange, path);
-    if (isTaken) await checkDocument(exchange, path, isTaken);
+    const { user_id: userId, client_id: clientId, scopes } = await admit(context, path);
+    if (isTaken) await checkDocument(context, path, isTaken);
     const holder = { userId, clientId, scopes };
     holders.set(digest, holder);
     return holder;
@@ -113,7 +113,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
   async function answerHolder(
     c: Context,
     path: ResourcePath,
-    exchange: Exchange,
+    context: RequestContext,
     holder: Holder,
     progress: Progress,
   ): Promise<Answered> {
@@ -121,9 +121,9 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     const begun = begunBefore(c);
     progress.message = begun?.message ?? (await readMessage(c));
     const limits = await (begun?.limits ?? countCalls(services, holder, callsIn(progress.message)));
-    const response = await (begun?.response ?? protocol(c.req.raw, progress.message, exchange));
+    const response = await (begun?.response ?? protocol(c.req.raw, progress.message, context));
     // A tool presents the token itself. What is answered without any tool holds no secret, and is not given out without asking.
-    await admit(exchange, path).catch(async (fault: unknown) => {
+    await admit(context, path).catch(async (fault: unknown) => {
       if (typeof response !== 'string') await response.body?.cancel();
       throw fault;
     });
@@ -133,19 +133,20 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
   /** The answer to anything but OPTIONS. Throws problems: that of the token goes before every other. */
   async function answer(c: Context, path: ResourcePath, progress: Progress): Promise<Answered> {
     const digest = presentedDigest(c, services, path);
-    const exchange =
-      begunBefore(c)?.exchange ?? openExchange(services, digest, originOf(c), c.req.header('mcp-protocol-version'));
-    const holder = await holderOf(exchange, digest, path);
-    exchange.holder = holder;
+    const context =
+      begunBefore(c)?.context ??
+      openRequestContext(services, digest, originOf(c), c.req.header('mcp-protocol-version'));
+    const holder = await holderOf(context, digest, path);
+    context.holder = holder;
     try {
-      return await answerHolder(c, path, exchange, holder, progress);
+      return await answerHolder(c, path, context, holder, progress);
     } catch (error) {
       // Whose token it is was remembered, maybe: whether it is still good is asked before another fault is told. Over the
       // limit of calls the database is left alone.
-      if (error instanceof Problem && error.status !== 429) await admit(exchange, path);
+      if (error instanceof Problem && error.status !== 429) await admit(context, path);
       throw error;
     } finally {
-      if (exchange.caller === null) holders.forget(digest);
+      if (context.caller === null) holders.forget(digest);
     }
   }
 

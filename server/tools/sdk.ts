@@ -12,7 +12,7 @@ import {
 } from '@modelcontextprotocol/server';
 import type { Sealer } from '../http/sealed-cursor.ts';
 import type { Logger } from '../log.ts';
-import { isObject, type Exchange } from './exchange.ts';
+import { isObject, type RequestContext } from './request-context.ts';
 import { methodOf } from './message.ts';
 import { openServer } from './server.ts';
 import { metaNames, newestVersion } from './versions.ts';
@@ -27,13 +27,13 @@ const withoutCancelling = (message: unknown): unknown =>
  * The message with every call's arguments an object; those that are none are kept aside, for the tool to refuse. The SDK
  * would answer them with its schema's faults.
  */
-function withObjects(message: unknown, exchange: Exchange): unknown {
-  if (Array.isArray(message)) return message.map((one: unknown) => withObjects(one, exchange));
+function withObjects(message: unknown, context: RequestContext): unknown {
+  if (Array.isArray(message)) return message.map((one: unknown) => withObjects(one, context));
   if (methodOf(message) !== 'tools/call') return message;
   const call = message as { id?: unknown; params?: unknown };
   const { params } = call;
   if (!isObject(params) || params['arguments'] === undefined || isObject(params['arguments'])) return message;
-  exchange.misfits.set(call.id, params['arguments']);
+  context.misfits.set(call.id, params['arguments']);
   return { ...call, params: { ...params, arguments: {} } };
 }
 
@@ -73,25 +73,25 @@ export const isNewest = (call: unknown): boolean =>
   classifyInboundRequest({ httpMethod: 'POST', protocolVersionHeader: newestVersion, body: call }).kind === 'modern';
 
 /** Answers one message, or an array of them, that came with `request`. */
-export type AnswerBySdk = (request: Request, message: unknown, exchange: Exchange) => Promise<Response>;
+export type AnswerBySdk = (request: Request, message: unknown, context: RequestContext) => Promise<Response>;
 
 /** Answers by the SDK, with these views of results, and what seals places in lists; what it reports besides its answers goes to the log. */
 export function openSdk(log: Logger, views: readonly StaticResource[], sealerOf: () => Promise<Sealer>): AnswerBySdk {
   const serverFor = openServer(views, sealerOf);
-  const exchanges = new WeakMap<Request, Exchange>();
+  const exchanges = new WeakMap<Request, RequestContext>();
   const newer = createMcpHandler(
     ({ requestInfo }) => {
-      const exchange = requestInfo && exchanges.get(requestInfo);
-      if (!exchange) throw new Error('A request without an exchange.');
-      return serverFor(exchange);
+      const context = requestInfo && exchanges.get(requestInfo);
+      if (!context) throw new Error('A request without a context.');
+      return serverFor(context);
     },
     { legacy: 'reject', onerror: (error) => log.debug({ reason: error.message }, 'mcp') },
   );
-  return async (request, given, exchange) => {
-    const message = withObjects(given, exchange);
+  return async (request, given, context) => {
+    const message = withObjects(given, context);
     const older = !isNewer(message) && (await isLegacyRequest(request, message));
-    if (older) return answerOlder(request, message, serverFor(exchange));
-    exchanges.set(request, exchange);
+    if (older) return answerOlder(request, message, serverFor(context));
+    exchanges.set(request, context);
     return newer.fetch(request, { parsedBody: message });
   };
 }

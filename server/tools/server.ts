@@ -15,7 +15,7 @@ import { callTool } from './call.ts';
 import type { Config } from '../config.ts';
 import { catalog, listedWith, toolNamed } from './catalog/index.ts';
 import { askingPerson } from './elicitation.ts';
-import { isObject, type Exchange } from './exchange.ts';
+import { isObject, type RequestContext } from './request-context.ts';
 import type { Sealer } from '../http/sealed-cursor.ts';
 import { iconsOf, identity } from './identity.ts';
 import { shown } from './inputs.ts';
@@ -98,7 +98,7 @@ function showsNoViews(envelope: Readonly<Record<string, unknown>> = {}): boolean
 export function openServer(
   views: readonly StaticResource[],
   sealerOf: () => Promise<Sealer>,
-): (exchange: Exchange) => Server {
+): (context: RequestContext) => Server {
   const resources = new Map(views.map((view) => [view.listed.uri, view]));
   // One configuration in a process, but several in the tests.
   const lists = new WeakMap<Config, Record<'tools' | 'drawn', ListedTool[]>>();
@@ -114,8 +114,8 @@ export function openServer(
     lists.set(config, { tools, drawn });
     return { tools, drawn };
   }
-  return (exchange) => {
-    const { config } = exchange.services;
+  return (context) => {
+    const { config } = context.services;
     const server = new PlainServer({ ...identity, icons: iconsOf(config.baseUrl) }, options);
     server.setRequestHandler('tools/list', ({ params }, { mcpReq }) => {
       refuseCursor('tools', params?.cursor);
@@ -129,28 +129,26 @@ export function openServer(
           ProtocolErrorCode.InvalidParams,
           `Unknown tool: ${shown(params.name)}. tools/list has those that there are.`,
         );
-      const { misfits } = exchange;
+      const { misfits } = context;
       const given = misfits.has(mcpReq.id) ? misfits.get(mcpReq.id) : (params.arguments ?? {});
-      const result = await callTool(exchange, { tool, given, meta: params['_meta'] ?? {} });
+      const result = await callTool(context, { tool, given, meta: params['_meta'] ?? {} });
       return askingPerson(result, tool.listed.title ?? tool.name, mcpReq);
     });
-    server.setRequestHandler('resources/list', ({ params }) =>
-      listResources(exchange, views, sealerOf, params?.cursor),
-    );
+    server.setRequestHandler('resources/list', ({ params }) => listResources(context, views, sealerOf, params?.cursor));
     server.setRequestHandler('resources/templates/list', ({ params }) => {
       refuseCursor('templates', params?.cursor);
       return { resourceTemplates: [documentTemplate(config.baseUrl)] };
     });
-    server.setRequestHandler('resources/read', ({ params }) => readResource(exchange, resources, params.uri));
+    server.setRequestHandler('resources/read', ({ params }) => readResource(context, resources, params.uri));
     server.setRequestHandler('prompts/list', ({ params }) => {
       refuseCursor('prompts', params?.cursor);
       return { prompts: listPrompts(config) };
     });
     server.setRequestHandler('prompts/get', ({ params }) =>
-      getPrompt(exchange.services, params.name, params.arguments ?? {}),
+      getPrompt(context.services, params.name, params.arguments ?? {}),
     );
     server.setRequestHandler('completion/complete', ({ params }) =>
-      completeArgument(exchange, params.ref, params.argument),
+      completeArgument(context, params.ref, params.argument),
     );
     return server;
   };

@@ -1,14 +1,14 @@
 /**
- * Delivers webhooks. What is due of one webhook is claimed as a lot, which sending.ts sends; notes.ts notes for many at once how it went. A node that dies before leaves it
+ * Delivers webhooks. What is due of one webhook is claimed as a lot, which sending.ts sends; delivery-results.ts notes for many at once how it went. A node that dies before leaves it
  * to another one, which sends it under the same webhook-id.
  */
 
 import { claimDeliveries, queueWebhooks, type ClaimedLot } from '../domain/webhooks/deliveries.ts';
 import type { Services } from '../services.ts';
-import { startDelivering } from '../woken.ts';
+import { startDeliveryWorker } from '../queue-worker.ts';
 import { openReceivers } from './connections.ts';
 import { oneAtATime } from './one-at-a-time.ts';
-import { openNotes } from './notes.ts';
+import { openDeliveryResults } from './delivery-results.ts';
 import { Sending } from './sending.ts';
 
 export interface WebhookDelivery {
@@ -29,7 +29,7 @@ export function openWebhooks(services: Services): WebhookDelivery {
   const stopping = new AbortController();
   const running = new Set<Promise<void>>();
   const receivers = openReceivers();
-  const sender = { services, receivers, notes: openNotes(services), stopping: stopping.signal };
+  const sender = { services, receivers, notes: openDeliveryResults(services), stopping: stopping.signal };
 
   function start(lot: ClaimedLot): void {
     const run = new Sending(sender, lot)
@@ -81,7 +81,7 @@ export function openWebhooks(services: Services): WebhookDelivery {
 /** Delivers as long as the node runs: when changes are published, and every few seconds. The function returned ends that. */
 export function startWebhooks(services: Services): () => Promise<void> {
   const delivery = openWebhooks(services);
-  return startDelivering(services, 'delivering webhooks failed', {
+  return startDeliveryWorker(services, 'delivering webhooks failed', {
     deliver: () => delivery.begin(),
     finish: () => delivery.stop(),
   });

@@ -15,7 +15,7 @@ import {
 import { guardedFetch, NotFetched } from '../http/guarded-fetch.ts';
 import type { Services } from '../services.ts';
 import type { Receivers } from './connections.ts';
-import { takenAtOnce, type Notes } from './notes.ts';
+import { takenAtOnce, type DeliveryResults } from './delivery-results.ts';
 import { signedHeaders, signingKeys, type SigningKeys } from './signature.ts';
 
 /** How many requests are under way to a webhook at once. */
@@ -52,7 +52,7 @@ interface Read {
 /** What a node has for all lots that it sends. */
 export interface Sender {
   readonly services: Services;
-  readonly notes: Notes;
+  readonly notes: DeliveryResults;
   readonly receivers: Receivers;
   readonly stopping: AbortSignal;
 }

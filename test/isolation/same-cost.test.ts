@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rows, type Statement } from '../../server/database/statement.ts';
 import { enterWithApiKey, mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
-import { withinDeal } from '../../server/domain/visibility/within.ts';
+import { withinDeal } from '../../server/domain/visibility/deal-scope.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
 import { connect, type Scene } from '../policies/scene.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { clientPresets, redirectUriFault, redirectUriMatches } from '../../server/domain/clients/redirect-uris.ts';
-import { ways } from '../../web/src/routes/settings/assistants/ways.ts';
+import { ways } from '../../web/src/routes/settings/assistants/instructions.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signedInWith } from '../web/person.ts';
 import { scopesOf } from './bearer.ts';

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import type pg from 'pg';
 import { activityOfDeal } from '../../server/domain/audit/activity.ts';
-import { dealTables } from '../../server/domain/visibility/within.ts';
+import { dealTables } from '../../server/domain/visibility/deal-scope.ts';
 import { readExpectations, type Expectation } from './expectations.ts';
 import { callers, type Check, type Stage } from './scene.ts';
 import { enter, enterWithin } from './stage.ts';

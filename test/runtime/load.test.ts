@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { createApp } from '../../server/app.ts';
 import { listen } from '../../server/cli/listen.ts';
 import { openLoadShedding, type LoadLimits, type LoadShedding } from '../../server/http/load-shedding.ts';
-import { paceRefusals } from '../../server/http/paced-refusals.ts';
+import { delayRefusals } from '../../server/http/delayed-refusals.ts';
 import { createLog } from '../../server/log.ts';
 import { openService, type TestService } from '../harness.ts';
 import { brokerage, type Brokerage } from '../rest/scene.ts';
@@ -435,7 +435,7 @@ describe('when as many requests are being answered as there is room for', () => 
 test('of many answers of 429 some wait, and hold no turn meanwhile', async () => {
   const load = openLoadShedding({ atOnce: 1, waitMillis: 60_000 }, createLog('silent', { write: () => {} }));
   const app = new Hono();
-  app.use(paceRefusals(load, { atOnce: 1, waitMillis: 600_000, most: 1 }));
+  app.use(delayRefusals(load, { atOnce: 1, waitMillis: 600_000, most: 1 }));
   let refused = 0;
   app.get('/over', (c) => {
     refused += 1;

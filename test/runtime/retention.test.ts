@@ -2,7 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { clearBodies } from '../../server/documents/clearing.ts';
+import { deleteUnusedBodies } from '../../server/documents/deletion.ts';
 import { queueNotificationMails, tellEvents } from '../../server/domain/notifications/events.ts';
 import { scheduledJobs } from '../../server/scheduled-jobs.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -134,7 +134,7 @@ test(
     for (let years = 0; years < 4; years += 1) {
       service.clock.advance(366 * 86_400_000);
       for (const { job } of scheduledJobs) for (let lot = 0; lot < 3; lot += 1) await database.run(job());
-      await clearBodies(service.services);
+      await deleteUnusedBodies(service.services);
       // What became due meanwhile is told once more; in the last years nothing is left that could be.
       for (let lot = 0; lot < 50 && (await database.run(tellEvents(100))) > 0; lot += 1);
       await database.run(queueNotificationMails(200));

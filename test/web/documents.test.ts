@@ -6,7 +6,7 @@ import { request } from 'node:http';
 import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { clearBodies } from '../../server/documents/clearing.ts';
+import { deleteUnusedBodies } from '../../server/documents/deletion.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 import { aPdf, aPng, fetchBody, upload, type UploadQuery } from './uploads.ts';
 
@@ -421,11 +421,11 @@ describe('changing documents', () => {
     const [row] = await web.service.sql('select storage_key from documents where id = $1', [id]);
     await (await web.as('broker')).ask(`/documents/simple/${id}`, undefined, 'DELETE');
     await add('broker', Buffer.from('MZ'), { filename: 'a.pdf' });
-    await clearBodies(web.service.services);
+    await deleteUnusedBodies(web.service.services);
     expect(await stored()).toContain(row?.['storage_key']);
     expect(await web.service.sql('select from vault.uploads')).not.toHaveLength(0);
     web.service.clock.advance(8 * 86_400_000);
-    await clearBodies(web.service.services);
+    await deleteUnusedBodies(web.service.services);
     expect(await stored()).not.toContain(row?.['storage_key']);
     expect(await web.service.sql('select from vault.uploads')).toHaveLength(0);
     expect(await web.service.sql('select key from app.bodies_to_clear() key')).toEqual([]);

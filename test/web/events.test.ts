@@ -9,7 +9,7 @@ import { row } from '../../server/database/statement.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import type { SessionCaller } from '../../server/domain/accounts/sessions.ts';
 import { OpenStreams } from '../../server/web/api/open-streams.ts';
-import { keyOf, Presented } from '../../server/web/api/presented.ts';
+import { keyOf, SessionDigests } from '../../server/web/api/session-digests.ts';
 import { openService, type TestService } from '../harness.ts';
 import { connect, type Scene } from '../policies/scene.ts';
 import { signInAs } from './person.ts';
@@ -290,7 +290,7 @@ test('of each record those are told who see it when they ask', { timeout: 60_000
   );
   const digests = new Map<string, Buffer>();
   const callerOf = new Map<string, string>();
-  const presented = new Presented();
+  const presented = new SessionDigests();
   for (const [caller, user] of Object.entries(scene.people)) {
     const digest = tokenDigest(mintToken());
     const [session] = await service.sql<{ id: string }>(

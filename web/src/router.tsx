@@ -23,7 +23,7 @@ import { readDealsSearch } from './routes/deals/search.ts';
 import { safeReturnPath } from './lib/return-path.ts';
 import { paths, type PagePath } from './paths.ts';
 import { AppShell } from './shell/app-shell.tsx';
-import { EntrancePages } from './shell/entrance.tsx';
+import { SignedOutPages } from './shell/signed-out-layout.tsx';
 import { LoneNotFound, LonePageFault, NotFound, PageFault, PagePending } from './shell/fallbacks.tsx';
 import { Root } from './shell/root.tsx';
 
@@ -72,7 +72,7 @@ function pageAt(path: PathBelow<typeof paths.deal | typeof paths.settings>) {
 const entrance = createRoute({
   getParentRoute: () => rootRoute,
   id: 'entrance',
-  component: EntrancePages,
+  component: SignedOutPages,
 });
 
 const signIn = createRoute({

@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import { backupsIn, madeAt } from '../../backup/backups.ts';
-import { openPlace } from '../../backup/place.ts';
+import { openDestination } from '../../backup/destination.ts';
 import type { Config } from '../../config.ts';
 import type { Findings } from './finding.ts';
 
@@ -30,7 +30,7 @@ export async function checkBackups(server: pg.Client, config: Config, findings: 
       );
     return;
   }
-  const place = await openPlace(to);
+  const place = await openDestination(to);
   const found = await backupsIn(place).finally(() => place.close());
   const latest = found.findLast(({ isWhole }) => isWhole);
   const { rows } = await server.query<{ failed_last: boolean }>(

@@ -15,7 +15,7 @@ import { bounded, findingsOf, reasonOf, type Finding, type Findings } from './fi
 import { checkQueues } from './queues.ts';
 import { checkSecrets } from './secrets.ts';
 import { checkBodies, checkMark } from './store.ts';
-import { checkDisk, checkLimits, checkMail } from './surroundings.ts';
+import { checkDisk, checkLimits, checkMail } from './external-services.ts';
 
 export interface DoctorOptions {
   readonly json?: boolean;

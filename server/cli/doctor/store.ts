@@ -4,7 +4,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
 import type { Config } from '../../config.ts';
-import { isMarked, placeOf } from '../../documents/one-store.ts';
+import { isMarked, storeLocation } from '../../documents/store-marker.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { reasonOf, type Findings } from './finding.ts';
 
@@ -23,15 +23,15 @@ export async function checkMark(
     .finally(() => server.query('rollback'));
   const known = rows[0];
   if (!known?.is_marked) {
-    findings.ok(`${placeOf(config)} will be marked as the store of this database by the first start.`);
+    findings.ok(`${storeLocation(config)} will be marked as the store of this database by the first start.`);
     return true;
   }
   if (await isMarked(storage, known.store_id)) {
-    findings.ok(`${placeOf(config)} is the store of this database.`);
+    findings.ok(`${storeLocation(config)} is the store of this database.`);
     return true;
   }
   findings.fault(
-    `The documents of this database are not kept in ${placeOf(config)}.`,
+    `The documents of this database are not kept in ${storeLocation(config)}.`,
     'Set S3_BUCKET or DATA_DIR as where they are; if they were moved or restored to this place: dealkeep documents adopt.',
   );
   return false;

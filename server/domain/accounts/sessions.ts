@@ -2,7 +2,7 @@
 
 import { entering, mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
-import type { Within } from '../visibility/within.ts';
+import type { DealScope } from '../visibility/deal-scope.ts';
 
 /** The person behind a live session. */
 export interface SessionCaller {
@@ -32,7 +32,7 @@ const enter = row<SessionCaller>(
 export const enterWithSession = (
   digest: Buffer | null,
   attended = true,
-  within: Within | null = null,
+  within: DealScope | null = null,
 ): Statement<SessionCaller | null> => entering(digest, enter(digest, attended, within?.table, within?.id), attended);
 
 const alive = rows<{ id: string }>('sessions_alive', 'select app.sessions_alive($1) as id');

@@ -35,7 +35,7 @@ export type Found = Omit<Activity, 'summary' | 'named'> & { details: Details; ob
 const unnamed = /\ba (?:document|closing condition|finding)\b/;
 
 /** As it is told, with the name of what it was done to where there is one. */
-export function told({ details, object_name: name, ...activity }: Found): Activity {
+export function activityOf({ details, object_name: name, ...activity }: Found): Activity {
   const summary = activitySentence(activity.action, details);
   const [before, after] = summary.split(unnamed);
   const named = name !== null && before !== undefined && after !== undefined ? { before, name, after } : null;
@@ -84,4 +84,4 @@ const ofDeal = rows<Placed<Found>>(
 
 /** What was done on a deal, as far as the caller may see, the latest first, in pages. */
 export const activityOfDeal = (dealId: string, after: Place | null, limit: number): Statement<Page<Activity>> =>
-  paged(ofDeal(dealId, after?.key, after?.id, limit + 1), limit, told);
+  paged(ofDeal(dealId, after?.key, after?.id, limit + 1), limit, activityOf);

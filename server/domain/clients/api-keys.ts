@@ -3,7 +3,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { entering, mapped, row, rows, type Statement, type Value } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
-import type { Within } from '../visibility/within.ts';
+import type { DealScope } from '../visibility/deal-scope.ts';
 import type { KeyScope } from './key-scopes.ts';
 
 export type KeyEnvironment = 'live' | 'test';
@@ -48,7 +48,7 @@ const enter = row<KeyCaller>(
  * Enters as the key with this digest for the rest of the transaction; null when no key that is in force has it. `within`: of
  * the deals that it reaches the transaction looks at this one alone.
  */
-export const enterWithApiKey = (digest: Buffer, within: Within | null = null): Statement<KeyCaller | null> =>
+export const enterWithApiKey = (digest: Buffer, within: DealScope | null = null): Statement<KeyCaller | null> =>
   entering(digest, enter(digest, within?.table, within?.id));
 
 /** A question of an API key, entered for and answered by one statement. */

@@ -6,7 +6,7 @@ import { timestamp } from '../../database/types.ts';
 import { uuidV7 } from '../../database/uuid.ts';
 import type { Scope } from './connected-clients.ts';
 import type { Origin } from '../audit/audited.ts';
-import type { Within } from '../visibility/within.ts';
+import type { DealScope } from '../visibility/deal-scope.ts';
 
 /** The seconds that an access token lives (specification, section 8). */
 export const accessTokenSeconds = 3600;
@@ -210,7 +210,7 @@ const enterForTool = entry('enter_to_call_tool', '$1, $2, $3, $4', ', app.check_
 export const enterWithAccessToken = (
   digest: Buffer,
   resource: string,
-  within: Within | null = null,
+  within: DealScope | null = null,
 ): Statement<TokenCaller | null> => enteringCaller(digest, enter(digest, resource, within?.table, within?.id));
 
 const enterForReading = entry('enter_to_read', '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10');
@@ -241,7 +241,7 @@ const recordOf = ({ tool, subjectId, dealId, from }: ToolRead): Value[] => [
 export const enterToCallTool = (
   digest: Buffer,
   resource: string,
-  within: Within | null,
+  within: DealScope | null,
 ): Statement<TokenCaller | null> => enteringCaller(digest, enterForTool(digest, resource, within?.table, within?.id));
 
 /**
@@ -251,18 +251,18 @@ export const enterToCallTool = (
 export const enterToRead = (
   digest: Buffer,
   resource: string,
-  within: Within | null,
+  within: DealScope | null,
   read: ToolRead,
 ): Statement<TokenCaller | null> =>
   enteringCaller(digest, enterForReading(digest, resource, within?.table, within?.id, ...recordOf(read)));
 
 /** A call of a tool that reads, entered and answered by one statement. */
-export interface Told<T> {
+export interface EnteringRead<T> {
   /** Like {@link enterToRead}; `told` is the answer, whoever entered. */
   readonly enter: (
     digest: Buffer,
     resource: string,
-    within: Within | null,
+    within: DealScope | null,
     read: ToolRead,
   ) => Statement<{ caller: TokenCaller | null; told: T }>;
 }
@@ -271,7 +271,10 @@ export interface Told<T> {
  * Declares what `what`, in SQL the parameters `tells` and those after it of app.enter_with_token(), tells about the one deal of a
  * call; it may name `value` as $11. `read` makes the answer of that JSON (`J`), which is null for who sees no such deal.
  */
-export function telling<J>(name: string, what: string): <T>(read: (told: J | null) => T, value?: Value) => Told<T> {
+export function enteringRead<J>(
+  name: string,
+  what: string,
+): <T>(read: (told: J | null) => T, value?: Value) => EnteringRead<T> {
   const enterToTell = entry(`enter_to_tell_${name}`, `$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ${what}`);
   return (read, value) => ({
     enter: (digest, resource, within, called) => {

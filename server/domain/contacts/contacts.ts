@@ -42,7 +42,7 @@ const valuesOfContact = 7;
 
 const orNull = (told: string): string | null => (told === '' ? null : told.slice(1));
 
-function contactsTold(told: readonly string[]): Contact[] {
+function contactsFrom(told: readonly string[]): Contact[] {
   const found: Contact[] = [];
   for (let at = 0; at < told.length; at += valuesOfContact) {
     const [id, type, displayName, email, phone, created, updated] = told.slice(at, at + valuesOfContact) as [
@@ -65,7 +65,7 @@ const contactsOfKey = askedByKey('contacts_of_key', 'app.contacts_of_key($1, $2,
 
 /** The newest `count` contacts that the API key sees, or those that come after a place in that list. */
 export const contactsPage = (count: number, after: Position | null): AskedByKey<Contact[]> =>
-  contactsOfKey(mark, [mark, count, after?.createdAt, after?.id], contactsTold);
+  contactsOfKey(mark, [mark, count, after?.createdAt, after?.id], contactsFrom);
 
 /** What was made; `repeated` when an earlier request with the same idempotency key had made it. */
 export interface CreatedContact {

@@ -118,18 +118,18 @@ export const removeCondition = (id: string, origin: Origin): Statement<boolean> 
   tookPlace(remove(...from(origin), id));
 
 /** A condition as the REST API and webhooks return it. */
-export interface ToldCondition extends ClosingCondition {
+export interface ConditionResource extends ClosingCondition {
   deal_id: string;
   overdue: boolean;
   created_at: string;
   updated_at: string;
 }
 
-const toldFields = `c.id, c.deal_id, c.name, c.status, owner.id as owner_user_id, c.deadline,
+const resourceFields = `c.id, c.deal_id, c.name, c.status, owner.id as owner_user_id, c.deadline,
   app.is_overdue(c.status, c.deadline) as overdue, c.completed_at, c.created_at, c.updated_at`;
 
 const inOrder = {
-  columns: toldFields,
+  columns: resourceFields,
   tables: `closing_conditions c ${owner}`,
   deal: 'c.deal_id',
   where: '($5::text is null or c.status = $5)',
@@ -140,24 +140,27 @@ const inOrder = {
 } as const;
 
 /** The conditions of a deal, the latest first, in pages; of one status where that is given. */
-export const conditionsOfDeal = listOfDeal<ToldCondition, [status: string | null]>('conditions_of_deal', inOrder);
+export const conditionsOfDeal = listOfDeal<ConditionResource, [status: string | null]>('conditions_of_deal', inOrder);
 
 /** Those of these conditions that the caller sees. */
-export const conditionsByIds = recordsByIds<ToldCondition>('conditions_by_ids', inOrder);
+export const conditionsByIds = recordsByIds<ConditionResource>('conditions_by_ids', inOrder);
 
 /** One condition of a deal, or null when there is none that the caller sees. */
-export const conditionOfDeal = row<ToldCondition, [dealId: string, id: string]>(
+export const conditionOfDeal = row<ConditionResource, [dealId: string, id: string]>(
   'condition_of_deal',
-  `select ${toldFields} from closing_conditions c ${owner} where c.deal_id = $1 and c.id = $2`,
+  `select ${resourceFields} from closing_conditions c ${owner} where c.deal_id = $1 and c.id = $2`,
 );
 
-const addTold = row<ToldCondition>(
+const addWithResource = row<ConditionResource>(
   'add_told_condition',
   `with c as (
      insert into closing_conditions (deal_id, name, owner_user_id, deadline) values ($3, $4, $5, $6) returning *)
-   select ${toldFields} from c ${owner} ${audited('condition.add', { subject: 'c.id', deal: 'c.deal_id' })}`,
+   select ${resourceFields} from c ${owner} ${audited('condition.add', { subject: 'c.id', deal: 'c.deal_id' })}`,
 );
 
 /** Adds a condition as {@link addCondition} does, and tells it as {@link conditionsOfDeal} does. */
-export const addToldCondition = (dealId: string, { name, owner_user_id, deadline }: ConditionInput, origin: Origin) =>
-  addTold(...from(origin), dealId, name, owner_user_id, deadline);
+export const addConditionResource = (
+  dealId: string,
+  { name, owner_user_id, deadline }: ConditionInput,
+  origin: Origin,
+) => addWithResource(...from(origin), dealId, name, owner_user_id, deadline);

@@ -297,7 +297,7 @@ export const releaseExclusivity = (dealId: string, origin: Origin): Statement<bo
   tookPlace(release(...from(origin), dealId));
 
 /** A deal as the REST API and webhooks return it. */
-export interface ToldDeal {
+export interface DealResource {
   id: string;
   title: string;
   state: DealState;
@@ -322,17 +322,17 @@ const exclusivityOf = (of: string): string =>
   `${of}.exclusive_buyer_user_id as "exclusiveBuyerUserId", ${of}.exclusivity_granted_at as "exclusivityGrantedAt",
   ${of}.exclusivity_expires_at as "exclusivityExpiresAt"`;
 
-/** The columns of {@link ToldDeal}. Pages hold up to 200 of them: named here, no row is made anew to be answered. */
-const toldFields = (
+/** The columns of {@link DealResource}. Pages hold up to 200 of them: named here, no row is made anew to be answered. */
+const resourceFields = (
   of: string,
   exclusivity = exclusivityOf(of),
 ): string => `${of}.id, ${of}.title, ${of}.state, ${of}.organization_id as "organizationId", ${of}.industry, ${of}.location, ${of}.summary,
   trim_scale(${of}.asking_price) as "askingPrice", ${of}.currency, ${of}.needs_nda as "needsNda", ${exclusivity},
   ${of}.closed_at as "closedAt", ${of}.created_at as "createdAt", ${of}.updated_at as "updatedAt"`;
 
-const forKey = rows<Placed<ToldDeal>>(
+const forKey = rows<Placed<DealResource>>(
   'deals_for_key',
-  `select ${toldFields('d')}, d.created_at::text as place from app.deals_for_key($1, $2, $3, $4, $5, $6) d`,
+  `select ${resourceFields('d')}, d.created_at::text as place from app.deals_for_key($1, $2, $3, $4, $5, $6) d`,
 );
 
 /** What narrows the list of a key's deals; null lets everything through. */
@@ -349,22 +349,22 @@ export const dealsForKey = (
   { words, state, updatedSince }: KeyDealFilter,
   after: Place | null,
   limit: number,
-): Statement<Placed<ToldDeal>[]> => forKey(words?.map(anywhere), state, updatedSince, after?.key, after?.id, limit);
+): Statement<Placed<DealResource>[]> => forKey(words?.map(anywhere), state, updatedSince, after?.key, after?.id, limit);
 
-const toldWhere = (condition: string): string => `select ${toldFields('d')} from (
+const resourceWhere = (condition: string): string => `select ${resourceFields('d')} from (
      select ${dealColumns}, ${dealUpdatedAt} as updated_at, d.industry, d.location, d.summary, d.asking_price, d.currency, d.needs_nda
      from ${dealTables} where ${condition}) d`;
-const one = row<ToldDeal, [id: string]>('told_deal', toldWhere('d.id = $1'));
+const one = row<DealResource, [id: string]>('told_deal', resourceWhere('d.id = $1'));
 
 /** Those of these deals that the caller sees, each as {@link dealsForKey} has it. */
-export const dealsByIds = rows<ToldDeal, [ids: readonly string[]]>('told_deals', toldWhere('d.id = any ($1)'));
+export const dealsByIds = rows<DealResource, [ids: readonly string[]]>('told_deals', resourceWhere('d.id = any ($1)'));
 
 /** One deal as {@link dealsForKey} has it; null when there is none that the caller sees. */
-export const toldDeal = (id: string): Statement<ToldDeal | null> => one(id);
+export const dealResource = (id: string): Statement<DealResource | null> => one(id);
 
-const openWithKey = row<ToldDeal>(
+const openWithKey = row<DealResource>(
   'open_deal_with_key',
-  `select ${toldFields('opened', noExclusivity)}
+  `select ${resourceFields('opened', noExclusivity)}
    from app.open_deal_with_key($3, $4, $5, $6, $7, $8::numeric, $9, $10) opened
    ${audited('deal.open', { subject: 'opened.id', deal: 'opened.id' })}`,
 );
@@ -377,7 +377,7 @@ export const openDealWithKey = (
   digest: Buffer,
   input: Partial<DealInput>,
   origin: Origin,
-): Statement<ToldDeal | null> => {
+): Statement<DealResource | null> => {
   const { title, industry, location, summary, asking_price, currency, needs_nda } = input;
   return openWithKey(...from(origin), digest, title, industry, location, summary, asking_price, currency, needs_nda);
 };

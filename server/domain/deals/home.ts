@@ -5,7 +5,7 @@ import {
   actorColumns,
   actorJoins,
   objectName,
-  told,
+  activityOf,
   type Activity,
   type Found as FoundActivity,
 } from '../audit/activity.ts';
@@ -83,7 +83,19 @@ export const home = (withFindings: boolean): Statement<Home> =>
         const { id, at, user_id, user_name, client_name, deal_id, deal_title, action, outcome, details, object_name } =
           row;
         page.activity.push(
-          told({ id, at, user_id, user_name, client_name, deal_id, deal_title, action, outcome, details, object_name }),
+          activityOf({
+            id,
+            at,
+            user_id,
+            user_name,
+            client_name,
+            deal_id,
+            deal_title,
+            action,
+            outcome,
+            details,
+            object_name,
+          }),
         );
       }
     }

@@ -3,7 +3,7 @@
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { timestamp } from '../../database/types.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
-import { telling, type Told } from '../clients/tokens.ts';
+import { enteringRead, type EnteringRead } from '../clients/tokens.ts';
 import type { NewLink } from '../accounts/secret-tokens.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import { mailedInvitation } from '../people/invitations.ts';
@@ -108,7 +108,7 @@ export interface DealWithPeople {
 type Person = [userId: string, role: Participant['role'], status: Participant['status'], name: string];
 
 type Time = string | null;
-type ToldDeal = [
+type DealFields = [
   string,
   string,
   Deal['state'],
@@ -125,7 +125,7 @@ type ToldDeal = [
 const timeOf = (told: Time): Time => told && timestamp(told);
 
 /** The deal that a call of a tool is about, with its people, told by the statement that enters; null when the caller sees no such deal. */
-export const dealTold: Told<[DealWithPeople | null]> = telling<ToldDeal>(
+export const dealAnswer: EnteringRead<[DealWithPeople | null]> = enteringRead<DealFields>(
   'deal',
   `'deal'`,
 )((told) => {
@@ -242,7 +242,7 @@ export const answerInvitation = (participantId: string, accepts: boolean, origin
   mapped(answer(...from(origin), participantId, accepts), (found) => found?.deal_id ?? null);
 
 /** Somebody on a deal as they are told outside of the application. */
-export type ToldParticipant = Pick<
+export type ParticipantResource = Pick<
   PersonOfDeal,
   'id' | 'user_id' | 'role' | 'status' | 'side' | 'advises' | 'created_at' | 'updated_at'
 > & {
@@ -251,15 +251,15 @@ export type ToldParticipant = Pick<
   email: string | null;
 };
 
-const toldFields = `p.id, p.person_id as user_id, ${participantName} as name, ${participantEmail} as email, p.role, p.status,
+const resourceFields = `p.id, p.person_id as user_id, ${participantName} as name, ${participantEmail} as email, p.role, p.status,
   case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises, p.created_at, p.updated_at`;
-const toldTables = `participants p
+const resourceTables = `participants p
   left join users u on u.id = p.user_id
   left join participants advised on advised.id = p.advises`;
 
 const inOrder = {
-  columns: toldFields,
-  tables: toldTables,
+  columns: resourceFields,
+  tables: resourceTables,
   deal: 'p.deal_id',
   key: 'p.created_at',
   type: 'timestamptz',
@@ -268,13 +268,13 @@ const inOrder = {
 } as const;
 
 /** The people on a deal whom the caller may know of, in the order in which they were added, in pages. */
-export const participantsOfDeal = listOfDeal<ToldParticipant>('participants_of_deal', inOrder);
+export const participantsOfDeal = listOfDeal<ParticipantResource>('participants_of_deal', inOrder);
 
 /** Those of these participants whom the caller may know of. */
-export const participantsByIds = recordsByIds<ToldParticipant>('participants_by_ids', inOrder);
+export const participantsByIds = recordsByIds<ParticipantResource>('participants_by_ids', inOrder);
 
 /** One of the people on a deal, by e-mail address; null when the caller knows of no such person on it. */
-export const toldParticipant = row<ToldParticipant, [dealId: string, email: string]>(
+export const participantResource = row<ParticipantResource, [dealId: string, email: string]>(
   'told_participant',
-  `select ${toldFields} from ${toldTables} where p.deal_id = $1 and ${participantEmail} = lower($2)`,
+  `select ${resourceFields} from ${resourceTables} where p.deal_id = $1 and ${participantEmail} = lower($2)`,
 );

@@ -57,14 +57,14 @@ export interface ExportedPeriod {
 }
 
 /** Lines that an export may sum up by itself. */
-const toldLines = ['revenue', 'cost_of_goods_sold', 'gross_profit', 'net_income'] as const;
-export type ToldLine = (typeof toldLines)[number];
+const reportedLines = ['revenue', 'cost_of_goods_sold', 'gross_profit', 'net_income'] as const;
+export type ReportedLine = (typeof reportedLines)[number];
 
 export interface AccountsExport {
   readonly periods: readonly ExportedPeriod[];
   readonly accounts: readonly Account[];
   /** The export's own totals, by period; null where it tells none. */
-  readonly told: Readonly<Partial<Record<ToldLine, readonly (Decimal | null)[]>>>;
+  readonly told: Readonly<Partial<Record<ReportedLine, readonly (Decimal | null)[]>>>;
 }
 
 /** Whether an account stands among what was earned. */
@@ -143,7 +143,7 @@ export interface TooMuch {
 
 /** What is left of an export's own total and what the lines come to, over all periods that tell the total. */
 export interface Comparison {
-  readonly line: ToldLine;
+  readonly line: ReportedLine;
   readonly told: string;
   readonly counted: string;
   /** What is counted less what the export tells; "0" when they agree in every period. */
@@ -177,7 +177,7 @@ export function mappedBooks(exported: AccountsExport, lines: AccountLines, curre
 }
 
 function comparisonOf({ periods, told }: AccountsExport, all: readonly LineAmounts[]): Comparison[] {
-  return toldLines.flatMap((line) => {
+  return reportedLines.flatMap((line) => {
     const compared = periods.flatMap(({ heading }, place) => {
       const [amount, own] = [told[line]?.[place], all[place]?.[line]];
       return amount && own ? [{ heading, amount, own, difference: subtract(own, amount) }] : [];

@@ -3,7 +3,7 @@
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import type { Day } from './calendar.ts';
 import { decimal, decimalOrNull, type Decimal } from './decimals.ts';
-import { Kept } from './kept.ts';
+import { DealCache } from './caches.ts';
 import type { AdjustmentCategory } from './normalizations.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
 
@@ -137,7 +137,7 @@ export function readBooks(written: string): Books {
 export const noBooks: Books = { currency: 'USD', uploads: [], periods: [], customers: [], adjustments: [] };
 
 // In characters as the database wrote them; in memory they are three times as many bytes.
-const kept = new Kept<Books>({ size: 16_000_000, ofOne: 8_000_000, ofDeal: 2 });
+const kept = new DealCache<Books>({ size: 16_000_000, ofOne: 8_000_000, ofDeal: 2 });
 
 /** What a node holds of a deal's books by digest, and what it makes of {@link unheldBooks}. */
 export function holdings(dealId: string) {

@@ -4,7 +4,7 @@ import type { BookedPeriod, Books } from './books.ts';
 import { byText, daysFrom } from './calendar.ts';
 import { add, sum, written, zero, type Decimal } from './decimals.ts';
 import { basisOf, bridgeLabel, earnings, ebitdaOf, isTtm, resolved, together } from './earnings.ts';
-import { oncePer } from './kept.ts';
+import { memoized } from './caches.ts';
 import { adjustmentCategories, type AdjustmentCategory } from './normalizations.ts';
 
 /** Amounts are decimal strings. */
@@ -31,7 +31,7 @@ interface Start {
 }
 
 /** What a bridge can start from, by its label: every period of the earnings, and other rows under their own names. */
-const startsOf = oncePer(function startsOf(books: Books): ReadonlyMap<string, Start> {
+const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, Start> {
   const { rows } = resolved(books);
   const earned = earnings(books);
   const taken = new Set(earned.map(({ label }) => label));
@@ -54,7 +54,7 @@ const startsOf = oncePer(function startsOf(books: Books): ReadonlyMap<string, St
 });
 
 /** What every bridge of these books is chosen from, and which labels are told beside it. */
-const labelsOf = oncePer(function labelsOf(books: Books) {
+const labelsOf = memoized(function labelsOf(books: Books) {
   const starts = startsOf(books);
   const adjusted = new Set(books.adjustments.map(({ period_label }) => period_label));
   const known = [...starts.keys()].toSorted((a, b) => byText(b, a));
@@ -86,7 +86,7 @@ function bridgeFrom(books: Books, chosen: string | null): Bridge {
   };
 }
 
-const firstBridge = oncePer((books: Books) => bridgeFrom(books, labelsOf(books).first));
+const firstBridge = memoized((books: Books) => bridgeFrom(books, labelsOf(books).first));
 
 /**
  * The bridge of the period with this label, which starts at nothing where there are no figures of it; without a label that

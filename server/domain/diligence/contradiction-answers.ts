@@ -53,37 +53,37 @@ export const closedToAnswers = (dealId: string): Statement<boolean> =>
   mapped(closed(dealId), (found) => found?.closed ?? false);
 
 /** An answer beside its contradiction. */
-export interface ToldAnswer extends Omit<StoredAnswer, 'contradiction' | 'figures'> {
+export interface AnswerSummary extends Omit<StoredAnswer, 'contradiction' | 'figures'> {
   /** Whether it was given to other figures than the contradiction has now. */
   readonly of_other_figures: boolean;
 }
 
 /** A contradiction as somebody is told it. */
-export interface ToldContradiction extends Contradiction {
-  readonly answer: ToldAnswer | null;
+export interface ContradictionSummary extends Contradiction {
+  readonly answer: AnswerSummary | null;
 }
 
 /** What there is to clear up, and what a broker has explained. */
-export interface ToldContradictions {
-  readonly open: readonly ToldContradiction[];
-  readonly explained: readonly ToldContradiction[];
+export interface ContradictionsSummary {
+  readonly open: readonly ContradictionSummary[];
+  readonly explained: readonly ContradictionSummary[];
 }
 
 /**
  * The contradictions of these books as the caller is told them, each with its answer: all of them, or those that a broker released with the figures that
  * they have now. Explained is what was explained with the figures that it has now; all else is to be cleared up.
  */
-export function toldContradictions(books: Books, { all, answers }: AnswersInSight): ToldContradictions {
+export function contradictionsSummary(books: Books, { all, answers }: AnswersInSight): ContradictionsSummary {
   if (!all && answers.length === 0) return { open: [], explained: [] };
   const byKey = new Map(answers.map((one) => [one.contradiction, one]));
-  const told = contradictions(books).flatMap((one): ToldContradiction[] => {
+  const told = contradictions(books).flatMap((one): ContradictionSummary[] => {
     const answer = byKey.get(one.key);
     if (!all && answer?.figures !== one.figures) return [];
     if (!answer) return [{ ...one, answer: null }];
     const { contradiction: _, figures, ...rest } = answer;
     return [{ ...one, answer: { ...rest, of_other_figures: figures !== one.figures } }];
   });
-  const isExplained = ({ answer }: ToldContradiction) => answer?.status === 'explained' && !answer.of_other_figures;
+  const isExplained = ({ answer }: ContradictionSummary) => answer?.status === 'explained' && !answer.of_other_figures;
   return { open: told.filter((one) => !isExplained(one)), explained: told.filter(isExplained) };
 }
 
@@ -100,13 +100,13 @@ export function answerInWords({
   answered_by_name: by,
   answered_at,
   of_other_figures,
-}: ToldAnswer): string {
+}: AnswerSummary): string {
   const who = by === null ? '' : ` by ${by}`;
   return `${heads[status]}${who} on ${answered_at.slice(0, 10)}${of_other_figures ? ', before the figures changed' : ''}: ${why}`;
 }
 
 /** The beginning of an answer, of so many characters, in one line: "Explained: the rent was prepaid." */
-export function answerInShort({ status, why, of_other_figures }: ToldAnswer, most: number): string {
+export function answerInShort({ status, why, of_other_figures }: AnswerSummary, most: number): string {
   const characters = [...why.replace(/\s+/g, ' ').trim()];
   const text = characters.length > most ? `${characters.slice(0, most).join('')}…` : characters.join('');
   return `${heads[status]}${of_other_figures ? ', before the figures changed' : ''}: ${text}`;
@@ -130,7 +130,7 @@ const give = row<{ id: string }>(
 export const answerContradiction = (
   dealId: string,
   { key, figures }: Pick<Contradiction, 'key' | 'figures'>,
-  { status, why }: Pick<ToldAnswer, 'status' | 'why'>,
+  { status, why }: Pick<AnswerSummary, 'status' | 'why'>,
   origin: Origin,
 ): Statement<boolean> => tookPlace(give(...from(origin), dealId, key, figures, status, why));
 

@@ -13,10 +13,10 @@ import { outliers } from './contradictions/outliers.ts';
 import { totalsOff, yearUnlikeMonths } from './contradictions/sums.ts';
 import { viewOf } from './contradictions/view.ts';
 import { resolved } from './earnings.ts';
-import { oncePer } from './kept.ts';
+import { memoized } from './caches.ts';
 
 /** What contradicts itself in these books, in the order of the kinds and of time; what the order of rows and uploads is does not matter. */
-export const contradictions = oncePer(function contradictions(books: Books): Contradiction[] {
+export const contradictions = memoized(function contradictions(books: Books): Contradiction[] {
   const { found, mended } = outliers(resolved(books).rows);
   const view = viewOf(books, mended);
   return [

@@ -18,9 +18,9 @@ import {
   zero,
   type Decimal,
 } from './decimals.ts';
-import { oncePer } from './kept.ts';
+import { memoized } from './caches.ts';
 import { ebitdaOf, grossProfitOf, isMonthRow, resolved, shareOf, together, type Resolved } from './earnings.ts';
-import { makingUp, piecesOf } from './spans.ts';
+import { rowsCovering, piecesOf } from './spans.ts';
 
 export interface CustomerShare {
   readonly name: string;
@@ -129,7 +129,7 @@ function herfindahl(revenues: readonly Decimal[], all: Decimal | null): Decimal 
 export function rowsOf(first: Day, last: Day, { rows }: Resolved): readonly BookedPeriod[] {
   const own = rows.find((row) => row.first === first && row.last === last);
   if (own) return [own];
-  const made = makingUp(first, last, piecesOf(rows, 12n));
+  const made = rowsCovering(first, last, piecesOf(rows, 12n));
   if (made) return made;
   const months = rows.filter((row) => isMonthRow(row) && first <= row.first && row.last <= last);
   return wholeMonths(first, last) === BigInt(months.length) ? months : [];
@@ -143,7 +143,7 @@ interface Listing {
 }
 
 /** The periods that customers were uploaded of, the one that ends last first, each with its customers, the largest first. */
-export const listings = oncePer(function listings({
+export const listings = memoized(function listings({
   customers,
   uploads,
 }: Pick<Books, 'customers' | 'uploads'>): BookedCustomer[][] {
@@ -242,8 +242,8 @@ const concentrated = (books: Books, listing: readonly BookedCustomer[]): Concent
   };
 };
 
-const concentrations = oncePer((books: Books) =>
-  oncePer((listing: readonly BookedCustomer[]) => concentrated(books, listing)),
+const concentrations = memoized((books: Books) =>
+  memoized((listing: readonly BookedCustomer[]) => concentrated(books, listing)),
 );
 
 const concentrationOf = (books: Books, listing: readonly BookedCustomer[] | undefined): Concentration | null =>
@@ -339,7 +339,7 @@ function bridgeBetween(
 }
 
 /** Between the latest period that customers were uploaded of and the one of the same length that ended last before it began. */
-export const customerBridge = oncePer(function customerBridge(
+export const customerBridge = memoized(function customerBridge(
   books: Omit<Books, 'adjustments'>,
 ): CustomerBridge | null {
   const [later, ...others] = listings(books);

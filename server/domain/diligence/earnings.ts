@@ -16,9 +16,9 @@ import {
   type Month,
 } from './calendar.ts';
 import { add, compare, divide, isPositive, sum, subtract, zero, type Decimal } from './decimals.ts';
-import { oncePer } from './kept.ts';
+import { memoized } from './caches.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
-import { madeUp, piecesOf, type Made, type Pieces } from './spans.ts';
+import { coverOf, piecesOf, type Cover, type Pieces } from './spans.ts';
 
 export type EarningsKind = 'ttm' | 'fiscal_year' | 'calendar_year' | 'partial_year';
 
@@ -73,7 +73,7 @@ const inOrder = (a: BookedPeriod, b: BookedPeriod): number => byText(a.last, b.l
  * Which rows count: of those with the same dates that of the upload completed last, of two completed at once that of the
  * greater id; and only those in the currency of the row that ends last.
  */
-export const resolved = oncePer(function resolved(books: Pick<Books, 'currency' | 'uploads' | 'periods'>): Resolved {
+export const resolved = memoized(function resolved(books: Pick<Books, 'currency' | 'uploads' | 'periods'>): Resolved {
   const completed = agesOf(books.uploads);
   const age = ({ snapshot_id }: BookedPeriod): string => completed.get(snapshot_id) ?? '';
   const newestFirst = books.periods
@@ -128,7 +128,7 @@ const isYearRow = ({ first, last }: BookedPeriod): boolean => wholeMonths(first,
 /** Whether a row is called the last twelve months, of which there are only the latest. */
 export const isTtm = ({ label }: Pick<BookedPeriod, 'label'>): boolean => /^(ttm|ltm)$/i.test(label);
 
-interface Span extends Pick<Made, 'rows' | 'months'> {
+interface Span extends Pick<Cover, 'rows' | 'months'> {
   readonly kind: EarningsKind;
   readonly label: string;
 }
@@ -213,15 +213,15 @@ function ledgerOf({ rows, superseded }: Resolved): Ledger {
 }
 
 /** Twelve months that end on `last`: a row that is of them, or the sum of shorter ones; null where one of them is missing. */
-function twelveMonths(last: Month, { years, pieces }: Ledger): Pick<Made, 'rows' | 'months'> | null {
+function twelveMonths(last: Month, { years, pieces }: Ledger): Pick<Cover, 'rows' | 'months'> | null {
   const first = monthAfter(last, -11n);
   const year = years.get(first);
   if (year) return { rows: [year], months: [] };
-  const made = madeUp(monthsFrom(first, 12), pieces);
+  const made = coverOf(monthsFrom(first, 12), pieces);
   return made.isWhole ? made : null;
 }
 
-const spanned = (kind: EarningsKind, label: string, made: Pick<Made, 'rows' | 'months'> | null): Span[] =>
+const spanned = (kind: EarningsKind, label: string, made: Pick<Cover, 'rows' | 'months'> | null): Span[] =>
   made ? [{ kind, label, rows: made.rows, months: made.months }] : [];
 
 /** The years that the rows of fewer months touch. */
@@ -260,7 +260,7 @@ function calendarYears(ledger: Ledger): Span[] {
     const own = whole?.rows.length === 1 ? whole.rows[0]?.label : undefined;
     const label = own ?? (yearLabels.has(`FY${year}`) ? `CY${year}` : `FY${year}`);
     if (whole) return spanned('calendar_year', label, whole);
-    const part = madeUp(monthsFrom(`${year}-01`, 12), ledger.pieces);
+    const part = coverOf(monthsFrom(`${year}-01`, 12), ledger.pieces);
     const [row, ...others] = part.rows;
     if (!row) return [];
     const isOne = others.length === 0 && !isMonthRow(row);
@@ -292,7 +292,7 @@ const mostPeriods = 100;
 function yearBefore(
   { kind, last }: Pick<Earnings, 'kind' | 'last'>,
   ledger: Ledger,
-): Pick<Made, 'rows' | 'months'> | null {
+): Pick<Cover, 'rows' | 'months'> | null {
   if (kind === 'partial_year') return null;
   const ended = monthAfter(monthOf(last), -12n);
   const told = ledger.ttms.find((row) => monthOf(row.last) === ended);
@@ -312,7 +312,7 @@ export function rowsYearBefore(
  * Every period that there are earnings of, the latest hundred, the latest first: the last twelve months, fiscal and calendar
  * years, partial ones.
  */
-export const earnings = oncePer(function earnings(
+export const earnings = memoized(function earnings(
   books: Pick<Books, 'currency' | 'uploads' | 'periods' | 'adjustments'>,
 ): Earnings[] {
   const counting = resolved(books);
@@ -349,7 +349,7 @@ export interface SeasonMonth {
 }
 
 /** How revenue falls on the months of the year, in the calendar years of which every month is there; none without such a year. */
-export const seasonality = oncePer(function seasonality(
+export const seasonality = memoized(function seasonality(
   books: Pick<Books, 'currency' | 'uploads' | 'periods'>,
 ): SeasonMonth[] {
   const byYear = Map.groupBy(resolved(books).rows.filter(isMonthRow), ({ first }) => yearOf(first));

@@ -88,7 +88,7 @@ const remove = row<{ id: string }>(
 export const removeNormalization = (id: string, origin: Origin) => tookPlace(remove(...from(origin), id));
 
 /** An adjustment as the REST API and webhooks return it. */
-export type ToldNormalization = Omit<NormalizationOnPage, 'created_by_name' | 'can_delete'>;
+export type NormalizationResource = Omit<NormalizationOnPage, 'created_by_name' | 'can_delete'>;
 
 const inOrder = {
   columns: `n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, u.id as created_by, n.created_at`,
@@ -101,7 +101,7 @@ const inOrder = {
 } as const;
 
 /** The normalizations of a deal, the latest first, in pages. */
-export const normalizationsOfDeal = listOfDeal<ToldNormalization>('normalizations_of_deal', inOrder);
+export const normalizationsOfDeal = listOfDeal<NormalizationResource>('normalizations_of_deal', inOrder);
 
 /** Those of these normalizations that the caller sees. */
-export const normalizationsByIds = recordsByIds<ToldNormalization>('normalizations_by_ids', inOrder);
+export const normalizationsByIds = recordsByIds<NormalizationResource>('normalizations_by_ids', inOrder);

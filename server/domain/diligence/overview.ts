@@ -2,7 +2,7 @@
 
 import type { Books } from './books.ts';
 import type { Day } from './calendar.ts';
-import { toldContradictions, type AnswersInSight, type ToldContradiction } from './contradiction-answers.ts';
+import { contradictionsSummary, type AnswersInSight, type ContradictionSummary } from './contradiction-answers.ts';
 import {
   concentration,
   concentrationIn,
@@ -14,7 +14,7 @@ import {
 } from './customers.ts';
 import { writtenOut } from './decimals.ts';
 import { earnings, resolved, seasonality } from './earnings.ts';
-import { oncePer } from './kept.ts';
+import { memoized } from './caches.ts';
 import { restatements } from './restatements.ts';
 
 /** How many of each list are told; beside it stands how many there are. */
@@ -60,7 +60,7 @@ function customersOf(books: Books) {
 /** How many of the largest are told together. */
 const together = [1, 5, 10];
 
-const sharesTold = oncePer(({ first, last, currency, customers, count, total, revenue }: Concentration) =>
+const sharesTold = memoized(({ first, last, currency, customers, count, total, revenue }: Concentration) =>
   writtenOut({
     period: { first, last, currency, count, total, revenue },
     items: customers.slice(0, most.shares).map((one) => ({
@@ -94,13 +94,13 @@ export function customersOnPage(books: Books, dates: { readonly first: Day; read
   };
 }
 
-const shown = (found: readonly ToldContradiction[]) => ({
+const shown = (found: readonly ContradictionSummary[]) => ({
   count: found.length,
   items: writtenOut(found.slice(0, most.contradictions)),
 });
 
 /** What everybody who sees these books is told of them. */
-const forAll = oncePer(function forAll(books: Books) {
+const forAll = memoized(function forAll(books: Books) {
   const { currency, superseded, otherCurrency, rows } = resolved(books);
   const restated = restatements(books);
   return writtenOut({
@@ -116,7 +116,7 @@ const forAll = oncePer(function forAll(books: Books) {
 
 /** Everything that is computed of these books; of contradictions what the caller may see. */
 export function qoeOverview(books: Books, sight: AnswersInSight) {
-  const { open, explained } = toldContradictions(books, sight);
+  const { open, explained } = contradictionsSummary(books, sight);
   return {
     ...forAll(books),
     contradictions: { ...shown(open), explained: shown(explained), all: sight.all, may_answer: sight.may_answer },

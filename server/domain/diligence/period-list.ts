@@ -13,7 +13,7 @@ import {
 import { byText, type Day } from './calendar.ts';
 import { writtenOrNull } from './decimals.ts';
 import type { PlPeriod } from './figures.ts';
-import { oncePer } from './kept.ts';
+import { memoized } from './caches.ts';
 import { plAmounts } from './snapshots.ts';
 
 /** A period of the list; amounts are without zeros at their end. */
@@ -41,7 +41,7 @@ type Amounts = Pick<ListedPeriod, (typeof plAmounts)[number]>;
 const amountsOf = (tell: (name: keyof Amounts, place: number) => string | null): Amounts =>
   Object.fromEntries(plAmounts.map((name, place) => [name, tell(name, place)])) as unknown as Amounts;
 
-const latestFirst = oncePer(({ periods }: Books) =>
+const latestFirst = memoized(({ periods }: Books) =>
   periods.toSorted((a, b) => byText(b.first, a.first) || byText(b.id, a.id)),
 );
 
@@ -55,7 +55,7 @@ const listed = (periods: readonly BookedPeriod[]): ListedPeriod[] =>
     ...amountsOf((name) => writtenOrNull(amounts[name])),
   }));
 
-const wholeList = oncePer((books: Books): readonly ListedPeriod[] => listed(latestFirst(books)));
+const wholeList = memoized((books: Books): readonly ListedPeriod[] => listed(latestFirst(books)));
 
 type Told = [snapshot: string, label: string, first: Day, last: Day, currency: string, ...(string | null)[]];
 

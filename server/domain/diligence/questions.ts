@@ -159,7 +159,7 @@ export const readAnswers = row<unknown, [dealId: string]>(
 );
 
 /** A question as the REST API and webhooks return it. */
-export type ToldQuestion = Omit<QuestionOnPage, 'mine' | 'actions'>;
+export type QuestionResource = Omit<QuestionOnPage, 'mine' | 'actions'>;
 
 const inOrder = {
   columns: `q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, asker.name as asked_by_name, a.answer_text,
@@ -175,7 +175,7 @@ const inOrder = {
 } as const;
 
 /** The questions of a deal that the caller may read, the latest first, in pages; of one status where that is given. */
-export const questionsOfDeal = listOfDeal<ToldQuestion, [status: string | null]>('questions_of_deal', inOrder);
+export const questionsOfDeal = listOfDeal<QuestionResource, [status: string | null]>('questions_of_deal', inOrder);
 
 /** Those of these questions that the caller may read. */
-export const questionsByIds = recordsByIds<ToldQuestion>('questions_by_ids', inOrder);
+export const questionsByIds = recordsByIds<QuestionResource>('questions_by_ids', inOrder);

@@ -3,7 +3,7 @@
 import { agesOf, type BookedPeriod, type Books } from './books.ts';
 import { byText, type Day } from './calendar.ts';
 import { isZero, subtract, zero, type Decimal } from './decimals.ts';
-import { oncePer } from './kept.ts';
+import { memoized } from './caches.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
 
 export interface Restatement {
@@ -34,7 +34,7 @@ function between(old: BookedPeriod, now: BookedPeriod): Restatement[] {
 }
 
 /** Every line that a later upload has otherwise than the one before it that covers the same dates, the latest dates first. */
-export const restatements = oncePer(function restatements({
+export const restatements = memoized(function restatements({
   uploads,
   periods,
 }: Pick<Books, 'uploads' | 'periods'>): Restatement[] {

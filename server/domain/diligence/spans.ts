@@ -25,7 +25,7 @@ export function piecesOf(rows: readonly BookedPeriod[], below: bigint): Pieces {
 }
 
 /** What a span of months is made up of. */
-export interface Made {
+export interface Cover {
   /** One after the other. */
   readonly rows: readonly BookedPeriod[];
   /** The months that they tell of. */
@@ -47,7 +47,7 @@ interface Best {
  * ways that in which the earlier rows are the longer ones. A row counts whole or not at all; with `inParts` one that tells of
  * all the months does not count.
  */
-export function madeUp(months: readonly Month[], pieces: Pieces, { inParts = false } = {}): Made {
+export function coverOf(months: readonly Month[], pieces: Pieces, { inParts = false } = {}): Cover {
   const places = new Map(months.map((month, place) => [month, place]));
   const best: Best[] = [];
   best[months.length] = { missing: 0, rows: 0, piece: null, next: months.length };
@@ -83,7 +83,7 @@ export function madeUp(months: readonly Month[], pieces: Pieces, { inParts = fal
 const most = 12n;
 
 /** The rows that make up exactly these dates, at most twelve whole months; null where they are not, or a part of them is missing. */
-export function makingUp(
+export function rowsCovering(
   first: Day,
   last: Day,
   pieces: Pieces,
@@ -92,6 +92,6 @@ export function makingUp(
   const count = wholeMonths(first, last);
   if (count === null || count < 1n || count > most) return null;
   const months = monthsFrom(monthOf(first), 12).filter((month) => month <= monthOf(last));
-  const made = madeUp(months, pieces, options);
+  const made = coverOf(months, pieces, options);
   return made.isWhole ? made.rows : null;
 }

@@ -4,14 +4,14 @@ import type { Books } from './books.ts';
 import type { Day } from './calendar.ts';
 import {
   answerInShort,
-  toldContradictions,
+  contradictionsSummary,
   type AnswersInSight,
-  type ToldContradiction,
+  type ContradictionSummary,
 } from './contradiction-answers.ts';
 import { concentration, customerBridge, differenceOf, type Concentration, type CustomerChange } from './customers.ts';
 import { round, writtenOut, type Decimal } from './decimals.ts';
 import { earnings } from './earnings.ts';
-import { oncePer } from './kept.ts';
+import { memoized } from './caches.ts';
 
 /** How many periods, contradictions (and of one kind) and names a summary has at most, and characters of an answer and of all contradictions. */
 const brief = { periods: 4, contradictions: 6, ofKind: 2, names: 3, why: 100, characters: 600 } as const;
@@ -19,10 +19,10 @@ const brief = { periods: 4, contradictions: 6, ofKind: 2, names: 3, why: 100, ch
 const inShort = (share: Decimal | null): Decimal | null => share && round(share, 4n);
 
 /** A contradiction and the beginning of its answer: "… 10 less. Explained: the lease was prepaid." */
-const inWords = ({ sentence, answer }: ToldContradiction): string =>
+const inWords = ({ sentence, answer }: ContradictionSummary): string =>
   answer ? `${sentence} ${answerInShort(answer, brief.why)}` : sentence;
 
-const latestEarnings = oncePer(function latestEarnings(books: Books) {
+const latestEarnings = memoized(function latestEarnings(books: Books) {
   const found = earnings(books);
   if (found.length === 0) return null;
   const whole = found.filter(({ kind }) => kind !== 'partial_year');
@@ -45,7 +45,7 @@ const latestEarnings = oncePer(function latestEarnings(books: Books) {
 export function earningsInShort(books: Books, sight: AnswersInSight) {
   const latest = latestEarnings(books);
   if (!latest) return null;
-  const { open, explained } = toldContradictions(books, sight);
+  const { open, explained } = contradictionsSummary(books, sight);
   const all = [...open, ...explained];
   let length = 0;
   const named = [...Map.groupBy(all, ({ kind }) => kind).values()]
@@ -95,7 +95,7 @@ function shortOf(books: Books, found: Concentration) {
   });
 }
 
-const shortOfEach = oncePer((books: Books) => oncePer((found: Concentration) => shortOf(books, found)));
+const shortOfEach = memoized((books: Books) => memoized((found: Concentration) => shortOf(books, found)));
 
 /** What hangs on customers in the period that holds the day, and what became of them since the period before, in few words. */
 export function customersInShort(books: Books, asOf: Day) {

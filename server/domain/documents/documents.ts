@@ -315,7 +315,7 @@ export const bodiesToClear = (): Statement<string[]> => mapped(toClear(), (found
 export const bodyCleared = row<unknown, [storageKey: string]>('body_cleared', 'select app.body_cleared($1)');
 
 /** A document as the REST API and webhooks return it. */
-export interface ToldDocument extends DocumentMetadata {
+export interface DocumentResource extends DocumentMetadata {
   deal_id: string;
   media_type: string;
   /** In hexadecimal digits; null where it was never computed. */
@@ -325,13 +325,15 @@ export interface ToldDocument extends DocumentMetadata {
   uploaded_by_name: string | null;
 }
 
-const toldColumns = (source: DocumentSource): string => `d.id, d.deal_id, '${source}' as source, d.filename, d.category,
+const resourceColumns = (
+  source: DocumentSource,
+): string => `d.id, d.deal_id, '${source}' as source, d.filename, d.category,
   d.confidentiality, d.media_type, d.size_bytes::float8 as size_bytes, encode(d.sha256, 'hex') as sha256, d.uploaded_at,
   ${source === 'simple' ? 'null' : 'd.diligence_request'} as diligence_request, u.name as uploaded_by_name`;
 
-const toldOf = (source: DocumentSource): string =>
+const documentResourceOf = (source: DocumentSource): string =>
   orderedRows({
-    columns: toldColumns(source),
+    columns: resourceColumns(source),
     tables: tablesOf(source),
     deal: 'd.deal_id',
     where: '($5::text is null or d.category = $5) and ($6::text is null or d.confidentiality = $6)',
@@ -343,25 +345,25 @@ const toldOf = (source: DocumentSource): string =>
 
 /** The documents of a deal that the caller may open, the latest first, in pages; of a category or a confidentiality, where given. */
 export const documentsOfDeal = listOfDeal<
-  ToldDocument,
+  DocumentResource,
   [category: string | null, confidentiality: Confidentiality | null]
 >(
   'documents_of_deal',
-  `(${toldOf('simple')}) union all (${toldOf('production')}) order by uploaded_at desc, id desc limit $4`,
+  `(${documentResourceOf('simple')}) union all (${documentResourceOf('production')}) order by uploaded_at desc, id desc limit $4`,
 );
 
-const oneTold = (source: DocumentSource): string =>
-  `select ${toldColumns(source)} from ${tablesOf(source)} where d.deal_id = $1 and d.id = $2`;
+const oneResource = (source: DocumentSource): string =>
+  `select ${resourceColumns(source)} from ${tablesOf(source)} where d.deal_id = $1 and d.id = $2`;
 
 /** One document of a deal, or null when there is none that the caller may open. */
-export const documentOfDeal = row<ToldDocument, [dealId: string, id: string]>(
+export const documentOfDeal = row<DocumentResource, [dealId: string, id: string]>(
   'document_of_deal',
-  `${oneTold('simple')} union all ${oneTold('production')}`,
+  `${oneResource('simple')} union all ${oneResource('production')}`,
 );
 
 const byIds = (source: DocumentSource) =>
-  recordsByIds<ToldDocument>(`${source}_documents_by_ids`, {
-    columns: toldColumns(source),
+  recordsByIds<DocumentResource>(`${source}_documents_by_ids`, {
+    columns: resourceColumns(source),
     tables: tablesOf(source),
     id: 'd.id',
   });
@@ -378,14 +380,14 @@ export const openDocumentWithKey = row<OpenedDocument, [id: string, readsOn: boo
   'select filename, media_type, size_bytes, sha256, storage_key from app.open_document_with_key($1, $2)',
 );
 
-const addTold = (source: DocumentSource) => {
+const addWithResource = (source: DocumentSource) => {
   const more = source === 'simple' ? '' : ', diligence_request';
-  return row<ToldDocument>(
+  return row<DocumentResource>(
     `add_told_${source}_document`,
     `with d as (
        insert into ${tables[source]} (${columns}${more}) values ($3, $4, $5, $6, $7, $8, $9, $10${source === 'simple' ? '' : ', $11'})
        returning id, deal_id, filename, category, confidentiality, media_type, size_bytes, sha256, uploaded_by, uploaded_at${more})
-     select ${toldColumns(source)} from d ${knownPerson('u', 'd.uploaded_by', 'd.deal_id')}
+     select ${resourceColumns(source)} from d ${knownPerson('u', 'd.uploaded_by', 'd.deal_id')}
      ${audited('document.upload', {
        subject: 'd.id',
        deal: 'd.deal_id',
@@ -393,18 +395,18 @@ const addTold = (source: DocumentSource) => {
      })}`,
   );
 };
-const addToldSimple = addTold('simple');
-const addToldProduction = addTold('production');
+const addSimpleResource = addWithResource('simple');
+const addProductionResource = addWithResource('production');
 
 /** Adds a document as {@link addDocument} does, and tells it as {@link documentsOfDeal} does. */
-export function addToldDocument(
+export function addDocumentResource(
   dealId: string,
   { filename, category, confidentiality, size, mediaType, sha256, storageKey }: NewDocument,
   diligenceRequest: string | null,
   origin: Origin,
-): Statement<ToldDocument | null> {
+): Statement<DocumentResource | null> {
   const values = [dealId, filename, category, confidentiality, size, mediaType, sha256, storageKey];
   return diligenceRequest === null
-    ? addToldSimple(...from(origin), ...values)
-    : addToldProduction(...from(origin), ...values, diligenceRequest);
+    ? addSimpleResource(...from(origin), ...values)
+    : addProductionResource(...from(origin), ...values, diligenceRequest);
 }

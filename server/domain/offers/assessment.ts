@@ -30,7 +30,7 @@ import {
 } from '../diligence/decimals.ts';
 import { basisOf, earnings, type Earnings } from '../diligence/earnings.ts';
 import { rounded } from '../diligence/fractions.ts';
-import { oncePerBoth } from '../diligence/kept.ts';
+import { memoizedWith } from '../diligence/caches.ts';
 import { isDecimal, type AdjustmentCategory } from '../diligence/normalizations.ts';
 import { judged, rulesOn, type SbaAnswer, type SbaFacts, type SbaRule } from '../diligence/sba-rules.ts';
 import {
@@ -44,7 +44,7 @@ import {
   type EarningsBasis,
   type MoneyPart,
   type OfferAmounts,
-} from '../diligence/worth.ts';
+} from '../diligence/valuation.ts';
 import type { SourceType } from './financing.ts';
 import type { OfferPayload } from './offers.ts';
 
@@ -202,7 +202,7 @@ function loansOf({ bank, note }: Debt, typed: TypedTerms): Loan[] | null {
 /** How many times EBITDA is to cover the debt: what lenders ask for, and what the SBA asks for since 1 October 2026. */
 const asked = [decimal('1.15'), decimal('1.25')] as const;
 
-export interface YearTold {
+export interface YearSummary {
   readonly year: number;
   readonly paid: string;
   readonly coverage: string | null;
@@ -214,7 +214,7 @@ export interface MostCost {
   readonly cost: string | null;
 }
 
-export interface CoverageTold {
+export interface CoverageSummary {
   readonly debt: string;
   readonly debt_is: DebtIs;
   readonly most_cost: readonly MostCost[];
@@ -228,11 +228,11 @@ export interface CoverageTold {
     readonly sentences: readonly string[];
   } | null;
   /** With the terms that were typed in; null without them. */
-  readonly years: readonly YearTold[] | null;
-  readonly years_without_largest: readonly YearTold[] | null;
+  readonly years: readonly YearSummary[] | null;
+  readonly years_without_largest: readonly YearSummary[] | null;
 }
 
-export interface WorthTold {
+export interface ValuationSummary {
   readonly offer_id: string;
   readonly multiples: Readonly<Record<'reported_ebitda' | 'adjusted_ebitda' | 'sde' | 'revenue', string | null>> | null;
   readonly paid_for: {
@@ -243,12 +243,12 @@ export interface WorthTold {
     readonly parts: readonly { part: MoneyPart | 'unsaid'; amount: string; share: string }[];
     readonly beyond_price: string | null;
   } | null;
-  readonly coverage: CoverageTold | null;
+  readonly coverage: CoverageSummary | null;
   /** What the rules of the day say; null where financing is off or the offer is not in US dollars. */
   readonly sba: readonly SbaAnswer[] | null;
 }
 
-export interface BasisTold {
+export interface BasisSummary {
   readonly period: string;
   readonly currency: string;
   readonly revenue: string | null;
@@ -263,7 +263,7 @@ export interface BasisTold {
   }[];
 }
 
-export interface ComparedTold {
+export interface ComparisonSummary {
   readonly first: string;
   readonly second: string;
   readonly differences: readonly { term: ComparedTerm; first: string; second: string; by: string }[];
@@ -271,12 +271,12 @@ export interface ComparedTold {
 
 export interface Assessment {
   /** What the offers are compared with; null where the caller sees no earnings. */
-  readonly basis: BasisTold | null;
+  readonly basis: BasisSummary | null;
   /** The periods that can be chosen instead. */
   readonly periods: readonly string[];
-  readonly offers: readonly WorthTold[];
+  readonly offers: readonly ValuationSummary[];
   /** The two highest offers in one currency, those that have expired after those that stand; null where there are no two. */
-  readonly compared: ComparedTold | null;
+  readonly compared: ComparisonSummary | null;
   /** The rules of the SBA that are in force today, where some offer is compared with them. */
   readonly sba_rules: readonly Omit<SbaRule, 'judge' | 'needs' | 'superseded'>[];
 }
@@ -301,7 +301,7 @@ function withoutLargest(period: Earnings, books: Books): { name: string; ebitda:
   return left && { name: largest.name, ebitda: left };
 }
 
-const yearsTold = (ebitda: Decimal, all: readonly Loan[]): YearTold[] =>
+const yearsTold = (ebitda: Decimal, all: readonly Loan[]): YearSummary[] =>
   coverageByYear(ebitda, all).map(({ paid, coverage }, place) => ({
     year: place + 1,
     paid: written(paid),
@@ -337,7 +337,7 @@ function coverageOf(
   debt: Debt,
   period: Earnings | null,
   { books, typed = nothingTyped }: Given,
-): CoverageTold | null {
+): CoverageSummary | null {
   const ebitda = period?.adjusted_ebitda ?? null;
   const all = add(debt.bank, debt.note);
   if (period === null || ebitda === null || offer.currency !== period.currency || !isPositive(all)) return null;
@@ -361,7 +361,7 @@ function coverageOf(
 }
 
 /** The coverage of the worst year, which is what a rule looks at. */
-export const leastCoverage = (years: readonly YearTold[] | null | undefined): Decimal | null => {
+export const leastCoverage = (years: readonly YearSummary[] | null | undefined): Decimal | null => {
   const all = (years ?? []).flatMap(({ coverage }) => (coverage === null ? [] : [decimal(coverage)]));
   return all.toSorted(compare)[0] ?? null;
 };
@@ -370,7 +370,7 @@ function sbaFactsOf(
   offer: OfferAmounts,
   recorded: Recorded,
   debt: Debt,
-  coverage: CoverageTold | null,
+  coverage: CoverageSummary | null,
   typed: TypedTerms,
 ): SbaFacts {
   const { bank, noteStandby } = typed;
@@ -391,7 +391,7 @@ function sbaFactsOf(
 }
 
 /** The two highest offers in the currency that the highest is in; those that have expired come after those that stand. */
-function twoBest(offers: readonly AssessedOffer[]): ComparedTold | null {
+function twoBest(offers: readonly AssessedOffer[]): ComparisonSummary | null {
   const priced = offers
     .flatMap(({ id, expired, payload }) => {
       const amounts = amountsOf(payload);
@@ -422,7 +422,7 @@ interface Against {
   readonly basis: EarningsBasis;
 }
 
-function worthOf(offer: AssessedOffer, against: Against | null, given: Given): WorthTold {
+function worthOf(offer: AssessedOffer, against: Against | null, given: Given): ValuationSummary {
   const { typed = nothingTyped } = given;
   const amounts = amountsOf(offer.payload);
   const { period = null, basis = null } = against ?? {};
@@ -459,7 +459,7 @@ function worthOf(offer: AssessedOffer, against: Against | null, given: Given): W
   };
 }
 
-function basisTold({ period, basis: { addBacks, ...basis } }: Against): BasisTold {
+function basisSummary({ period, basis: { addBacks, ...basis } }: Against): BasisSummary {
   return {
     period: basis.period,
     currency: basis.currency,
@@ -483,7 +483,7 @@ export function assessed(given: Given): Assessment {
   const offers = given.offers.map((offer) => worthOf(offer, against, given));
   const withRules = offers.some(({ sba }) => sba !== null);
   return {
-    basis: against && basisTold(against),
+    basis: against && basisSummary(against),
     periods: periods.map(({ label }) => label),
     offers,
     compared: twoBest(given.offers),
@@ -495,11 +495,11 @@ export function assessed(given: Given): Assessment {
 
 /** The offers of a deal in few words, for who reads all of them. Shares are from 0 to 1, in the order in which money is sure. */
 export interface Summary {
-  readonly basis?: Omit<BasisTold, 'add_backs'>;
+  readonly basis?: Omit<BasisSummary, 'add_backs'>;
   /** The highest current ones first, at most {@link mostSummarized}. */
   readonly offers: {
     readonly offer_id: string;
-    readonly multiples?: NonNullable<WorthTold['multiples']>;
+    readonly multiples?: NonNullable<ValuationSummary['multiples']>;
     readonly money?: Readonly<Partial<Record<MoneyPart | 'unsaid', string>>>;
     readonly coverage?: string;
     readonly coverage_without_largest_customer?: string;
@@ -516,14 +516,14 @@ export interface Summary {
 const mostSummarized = 5;
 
 /** The summary of the current offers of a deal, compared with what the same caller sees of its books; null where there are none. */
-export const summaryOf = oncePerBoth((books: Books, given: readonly AssessedOffer[]): Summary | null => {
+export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOffer[]): Summary | null => {
   const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
   const highest = given.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
   if (highest.length === 0) return null;
   const { basis, offers, compared } = assessed({ books, offers: highest, funding: null, day: '' });
   const { add_backs: _addBacks, ...told } = basis ?? { add_backs: [] };
   return {
-    ...(basis ? { basis: told as Omit<BasisTold, 'add_backs'> } : {}),
+    ...(basis ? { basis: told as Omit<BasisSummary, 'add_backs'> } : {}),
     offers: offers.slice(0, mostSummarized).map(({ offer_id, multiples, money, coverage }) => {
       const [covered] = coverage?.sentences ?? [];
       const [without] = coverage?.without_largest?.sentences ?? [];

@@ -158,7 +158,7 @@ export const moveSource = (
 ): Statement<SourceStatusChange | null> => move(...from(origin), id, status);
 
 /** A source with its amount as a decimal string, as the REST API and webhooks return it. */
-export type ToldSource = Omit<SourceOnPage, 'moves'>;
+export type SourceResource = Omit<SourceOnPage, 'moves'>;
 
 const inOrder = {
   columns: fields('text'),
@@ -171,7 +171,7 @@ const inOrder = {
 } as const;
 
 /** The sources of a deal that the caller may see, the latest first, in pages. */
-export const sourcesOfDeal = listOfDeal<ToldSource>('sources_of_deal', inOrder);
+export const sourcesOfDeal = listOfDeal<SourceResource>('sources_of_deal', inOrder);
 
 /** Those of these sources that the caller sees. */
-export const sourcesByIds = recordsByIds<ToldSource>('sources_by_ids', inOrder);
+export const sourcesByIds = recordsByIds<SourceResource>('sources_by_ids', inOrder);

@@ -4,7 +4,7 @@ import { paged, type Page, type Place, type Placed } from '../../database/paging
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { timestamp } from '../../database/types.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
-import { telling, type Told } from '../clients/tokens.ts';
+import { enteringRead, type EnteringRead } from '../clients/tokens.ts';
 import { knownPerson, type Mentioned } from '../deals/participants.ts';
 import { holdings, mostRows, noBooks, type Books } from '../diligence/books.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
@@ -98,16 +98,16 @@ export function offers(dealId: string): Statement<ListedOffer[]> {
   );
 }
 
-type ToldOffer = [string, string, number, boolean, string, payload: string, buyer: Mentioned | null];
-type ToldOffers = [offers: ToldOffer[] | null, digest: string | null, now: string];
+type OfferFields = [string, string, number, boolean, string, payload: string, buyer: Mentioned | null];
+type OffersFields = [offers: OfferFields[] | null, digest: string | null, now: string];
 
-const enterToTell = telling<ToldOffers | false>(
+const enterToTell = enteringRead<OffersFields | false>(
   'offers',
   `'offers', ${mostRows.uploads}, ${mostRows.adjustments}, $11`,
 );
 
 /** The same and {@link booksOf} that deal, told by the statement that enters; null, and without a record of the call, where the node does not hold the books. */
-export function offersTold(dealId: string): Told<[ListedOffer[], Books] | null> {
+export function offersAnswer(dealId: string): EnteringRead<[ListedOffer[], Books] | null> {
   const { held, take } = holdings(dealId);
   return enterToTell(
     (found) => {

@@ -19,7 +19,7 @@ import {
 import { compare, decimal, sum, written, writtenOut, zero } from '../diligence/decimals.ts';
 import { ebitdaOf, earnings, grossProfitOf, resolved, rowsYearBefore } from '../diligence/earnings.ts';
 import { rounded } from '../diligence/fractions.ts';
-import { oncePer } from '../diligence/kept.ts';
+import { memoized } from '../diligence/caches.ts';
 import { qoeOverview } from '../diligence/overview.ts';
 import { amountsOf, assessed, funding, moment } from '../offers/assessment.ts';
 import { dealOffers, hasPassed, mostOffersAPage, type DealOffer } from '../offers/offers.ts';
@@ -248,7 +248,7 @@ export function reportInput(reader: string, answers: ReportAnswers, withFinancin
 export type ReportInput = ReturnType<typeof reportInput>;
 
 /** Written out, since books are large, and kept as long as they. */
-const digestOfBooks = oncePer((books: Books) => hash('sha256', serialize(books), 'base64'));
+const digestOfBooks = memoized((books: Books) => hash('sha256', serialize(books), 'base64'));
 
 /** The same for reports that tell the same, whenever they are written, and for no others. */
 export const digestOfInput = ({ books, ...rest }: ReportInput): string =>
@@ -293,7 +293,7 @@ function readRows([deal, , books, sight, uploads, offers, sources]: ReportAnswer
 }
 
 /** Whether all that was read for a report is read again: what has come since does not matter, what has changed or is not seen any more does. */
-export function isStillTold(before: ReportAnswers, now: ReportAnswers): boolean {
+export function isStillCurrent(before: ReportAnswers, now: ReportAnswers): boolean {
   const still = readRows(now);
   return [...readRows(before)].every((one) => still.has(one));
 }

@@ -3,7 +3,7 @@
 import { answerInWords } from '../diligence/contradiction-answers.ts';
 import { absolute, compare, decimal, multiply, round, spoken, sum, whole, written } from '../diligence/decimals.ts';
 import type { ReportContents } from './contents.ts';
-import { Pages, type Column, type Fonts, type TableRow } from './paper.ts';
+import { Pages, type Column, type Fonts, type TableRow } from './pdf-layout.ts';
 import {
   categoryWords,
   changeWords,

@@ -32,15 +32,20 @@ export interface ChangedRecords extends Pick<Change, 'topic' | 'table' | 'deal_i
 }
 
 /** What the person of a session may learn. */
-export interface Told extends SeenChange {
+export interface ListenerChange extends SeenChange {
   session_id: string;
 }
 
-const told = rows<Told>('listeners_told', 'select session_id, topic, deal_id from app.listeners_told($1, $2)');
+const told = rows<ListenerChange>(
+  'listeners_told',
+  'select session_id, topic, deal_id from app.listeners_told($1, $2)',
+);
 
 /**
  * Which of the changes the people of the listening sessions may learn of, by the same policies as when they ask for
  * the records. `presented` holds the first 16 bytes of the digest of each session, in ascending order.
  */
-export const listenersTold = (changes: readonly ChangedRecords[], presented: Buffer): Statement<Told[]> =>
-  told(JSON.stringify(changes), presented);
+export const changesForListeners = (
+  changes: readonly ChangedRecords[],
+  presented: Buffer,
+): Statement<ListenerChange[]> => told(JSON.stringify(changes), presented);

@@ -3,15 +3,15 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import {
-  addToldCondition,
+  addConditionResource,
   changeCondition,
   conditionOfDeal,
   conditionsOfDeal,
   conditionStatuses,
 } from '../../domain/deals/conditions.ts';
-import { mustSee } from '../../domain/visibility/must-see.ts';
+import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
-import { told } from '../../domain/events/told.ts';
+import { resourceOf } from '../../domain/events/resources.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import type { Callers } from '../caller.ts';
@@ -73,11 +73,11 @@ export function conditionOperations(services: Services, callers: Callers): reado
         const { name, ownerUserId = null, deadline = null } = await readBody(c, conditionCreate);
         const given = { name, owner_user_id: ownerUserId, deadline };
         return {
-          statements: [mustSee('deals', dealId), addToldCondition(dealId, given, originOf(c))],
+          statements: [requireVisible('deals', dealId), addConditionResource(dealId, given, originOf(c))],
           said: given,
           answer: ([, added]) => {
             if (added === null) throw notFound('deal_not_found');
-            return { status: 201, body: told(added) };
+            return { status: 201, body: resourceOf(added) };
           },
         };
       },
@@ -94,14 +94,14 @@ export function conditionOperations(services: Services, callers: Callers): reado
         return {
           // The transaction reaches the conditions of this deal alone.
           statements: [
-            mustSee('closing_conditions', conditionId),
+            requireVisible('closing_conditions', conditionId),
             changeCondition(conditionId, asked(given), originOf(c)),
             conditionOfDeal(dealId, conditionId),
           ],
           said: given,
           answer: ([, changed, now]) => {
             if (!changed || now === null) throw notFound('condition_not_found');
-            return { status: 200, body: told(now) };
+            return { status: 200, body: resourceOf(now) };
           },
         };
       },

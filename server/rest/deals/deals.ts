@@ -10,10 +10,10 @@ import {
   editDeal,
   moveDeal,
   openDealWithKey,
-  toldDeal,
-  type ToldDeal,
+  dealResource,
+  type DealResource,
 } from '../../domain/deals/deals.ts';
-import { mustSee } from '../../domain/visibility/must-see.ts';
+import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
@@ -100,7 +100,7 @@ const updatedSince = timeParameter('updatedSince', 'Only deals that changed at t
 const search = textParameter('search', 200, 'Words that must all occur in title, industry or location.');
 
 /** The deal without its place in the list: JSON leaves out what is undefined, and copying each of a page costs more. */
-const withoutPlace = (listed: Partial<Placed<ToldDeal>>): Partial<ToldDeal> => {
+const withoutPlace = (listed: Partial<Placed<DealResource>>): Partial<DealResource> => {
   listed.place = undefined;
   return listed;
 };
@@ -123,7 +123,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
           if (opened === null) throw notFound('deal_not_found');
           return { status: 201, body: opened, headers: { Location: `/api/v1/deals/${opened.id}` } };
         },
-        mayHearAgain: ({ body }) => mustSee('deals', (body as { readonly id: string }).id),
+        mayHearAgain: ({ body }) => requireVisible('deals', (body as { readonly id: string }).id),
       };
     });
 
@@ -138,7 +138,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       const dealId = dealInPath(c);
       const given = await readBody(c, schema);
       return {
-        statements: [mustSee('deals', dealId), changing(dealId, given), toldDeal(dealId)],
+        statements: [requireVisible('deals', dealId), changing(dealId, given), dealResource(dealId)],
         said: given,
         answer: ([, changed, now]) => {
           if (!changed || now === null) throw notFound('deal_not_found');
@@ -186,7 +186,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       scope: 'deals:read',
       answers: { 200: { description: 'The deal.', schema: deal } },
       errors: ['deal_not_found'],
-      handle: (c) => one(c, 'deals:read', 'deal_not_found', toldDeal),
+      handle: (c) => one(c, 'deals:read', 'deal_not_found', dealResource),
     },
     {
       method: 'post',

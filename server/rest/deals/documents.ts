@@ -5,23 +5,23 @@ import { z } from 'zod';
 import { Denied, Unavailable } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
 import { faultOfFilename, longestFilename } from '../../documents/filenames.ts';
-import { BrokenOff, refuseAnnounced, takeIn, TooLarge, type Kept } from '../../documents/intake.ts';
+import { UploadAborted, checkContentLength, storeUpload, TooLarge, type StoredBody } from '../../documents/upload.ts';
 import { NotTaken } from '../../documents/kinds.ts';
 import {
-  addToldDocument,
+  addDocumentResource,
   beginUpload,
   confidentialities,
   documentOfDeal,
   documentsOfDeal,
   documentSources,
   openDocumentWithKey,
-  type ToldDocument,
+  type DocumentResource,
 } from '../../domain/documents/documents.ts';
-import { mustSee } from '../../domain/visibility/must-see.ts';
+import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { readsOn, sendBody } from '../../http/document-body.ts';
 import { originOf } from '../../http/origin.ts';
 import { Problem } from '../../http/problem.ts';
-import { told } from '../../domain/events/told.ts';
+import { resourceOf } from '../../domain/events/resources.ts';
 import type { Services } from '../../services.ts';
 import { newStorageKey } from '../../storage/storage.ts';
 import type { Callers } from '../caller.ts';
@@ -139,16 +139,16 @@ export function documentOperations(services: Services, callers: Callers): readon
   }
 
   /** Keeps the file in the store. Throws a problem that says why it is not taken. */
-  async function intake(c: Context, storageKey: string, name: string): Promise<Kept> {
+  async function intake(c: Context, storageKey: string, name: string): Promise<StoredBody> {
     try {
-      refuseAnnounced(c.req.header('content-length'));
-      return await takeIn(storage, storageKey, name, c.req.raw.body ?? new ReadableStream());
+      checkContentLength(c.req.header('content-length'));
+      return await storeUpload(storage, storageKey, name, c.req.raw.body ?? new ReadableStream());
     } catch (error) {
       const faulty = (status: 400 | 413 | 415) =>
         invalid([{ in: 'body', path: '', message: (error as Error).message }], status);
       if (error instanceof NotTaken) throw faulty(415);
       if (error instanceof TooLarge) throw faulty(413);
-      if (error instanceof BrokenOff) throw faulty(400);
+      if (error instanceof UploadAborted) throw faulty(400);
       throw error;
     }
   }
@@ -166,12 +166,12 @@ export function documentOperations(services: Services, callers: Callers): readon
       within: withinDealInPath(c),
     };
     const response = await writes
-      .run(c, of, async ({ enter, admit }): Promise<Write<readonly [Statement<ToldDocument | null>]>> => {
+      .run(c, of, async ({ enter, admit }): Promise<Write<readonly [Statement<DocumentResource | null>]>> => {
         const dealId = dealInPath(c);
         // Who may not upload is told so before anything of the file is read.
         const [found, , may] = await database.together(
           enter,
-          mustSee('deals', dealId),
+          requireVisible('deals', dealId),
           beginUpload(dealId, storageKey),
         );
         admit(found);
@@ -185,11 +185,11 @@ export function documentOperations(services: Services, callers: Callers): readon
         const request = diligenceRequest.read(c);
         const kept = await intake(c, storageKey, filename);
         return {
-          statements: [addToldDocument(dealId, { ...given, ...kept, storageKey }, request, originOf(c))],
+          statements: [addDocumentResource(dealId, { ...given, ...kept, storageKey }, request, originOf(c))],
           said: { ...given, request, sha256: kept.sha256.toString('hex') },
           answer: ([added]) => {
             if (added === null) throw notFound('deal_not_found');
-            return { status: 201, body: told(added) };
+            return { status: 201, body: resourceOf(added) };
           },
         };
       })

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { mapped } from '../../database/statement.ts';
 import { currentOffers, offerOfDeal, readRevision, revisionsOfOffer } from '../../domain/offers/offers.ts';
-import { toldOffer } from '../../domain/events/told.ts';
+import { offerResource } from '../../domain/events/resources.ts';
 import type { Services } from '../../services.ts';
 import type { Callers } from '../caller.ts';
 import { currency, date, decimal, id, time } from '../fields.ts';
@@ -66,7 +66,7 @@ export function offerOperations(services: Services, callers: Callers): readonly 
       summary: 'List the offers on a deal',
       description: 'The current revision of each buyer, the latest first.',
       rows: (_c, dealId, after, limit) => currentOffers(dealId, after, limit),
-      show: (row) => toldOffer(readRevision(row)),
+      show: (row) => offerResource(readRevision(row)),
     }),
     {
       method: 'get',
@@ -84,7 +84,7 @@ export function offerOperations(services: Services, callers: Callers): readonly 
           common.scope,
           'offer_not_found',
           (dealId) => offerOfDeal(dealId, idInPath(c, 'offerId', 'offer_not_found')),
-          toldOffer,
+          offerResource,
         ),
     },
     list({
@@ -98,7 +98,7 @@ export function offerOperations(services: Services, callers: Callers): readonly 
         mapped(revisionsOfOffer(dealId, after, limit, idInPath(c, 'offerId', 'offer_not_found')), (found) =>
           after === null && found?.length === 0 ? null : found,
         ),
-      show: (row) => toldOffer(readRevision(row)),
+      show: (row) => offerResource(readRevision(row)),
       absent: 'offer_not_found',
     }),
   ];

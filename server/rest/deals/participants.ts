@@ -3,13 +3,13 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { actForIssuer } from '../../domain/clients/api-keys.ts';
-import { inviteToDeal, participantsOfDeal, toldParticipant } from '../../domain/deals/participants.ts';
+import { inviteToDeal, participantsOfDeal, participantResource } from '../../domain/deals/participants.ts';
 import { isEmailAddress, longestEmailAddress } from '../../domain/people/email-address.ts';
 import { keepsDirection, oneLine } from '../../domain/people/names.ts';
-import { mustSee } from '../../domain/visibility/must-see.ts';
+import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
 import { mintLink } from '../../mail/secrets.ts';
-import { told } from '../../domain/events/told.ts';
+import { resourceOf } from '../../domain/events/resources.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import { digestOfKey, type Callers } from '../caller.ts';
@@ -84,15 +84,15 @@ export function participantOperations(services: Services, callers: Callers): rea
         const { link } = mintLink(services.secrets, mails);
         return {
           statements: [
-            mustSee('deals', dealId),
+            requireVisible('deals', dealId),
             actForIssuer(digestOfKey(c), 'participants:write', dealId),
             inviteToDeal(dealId, given, link, originOf(c)),
-            toldParticipant(dealId, given.email),
+            participantResource(dealId, given.email),
           ],
           said: given,
           answer: ([, , invited, who]) => {
             if (!invited || who === null) throw notFound('deal_not_found');
-            return { status: 201, body: told(who) };
+            return { status: 201, body: resourceOf(who) };
           },
         };
       },

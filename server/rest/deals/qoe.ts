@@ -6,9 +6,9 @@ import { checklistOfDeal } from '../../domain/diligence/checklist.ts';
 import { customersOfDeal, periodsOfDeal } from '../../domain/diligence/figures.ts';
 import { adjustmentCategories, normalizationsOfDeal } from '../../domain/diligence/normalizations.ts';
 import { deliverSnapshot, plAmounts, snapshotsOfDeal, type DeliveredBooks } from '../../domain/diligence/snapshots.ts';
-import { mustSee } from '../../domain/visibility/must-see.ts';
+import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
-import { told } from '../../domain/events/told.ts';
+import { resourceOf } from '../../domain/events/resources.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import type { Callers } from '../caller.ts';
@@ -225,11 +225,11 @@ export function qoeOperations(services: Services, callers: Callers): readonly Op
           customers: customers.map((row) => asked({ currency: null, ...row })),
         };
         return {
-          statements: [mustSee('deals', dealId), deliverSnapshot(dealId, type, sourceName, books, originOf(c))],
+          statements: [requireVisible('deals', dealId), deliverSnapshot(dealId, type, sourceName, books, originOf(c))],
           said: { sourceName, periods, customers },
           answer: ([, delivered]) => {
             if (delivered === null) throw notFound('deal_not_found');
-            return { status: 201, body: told(delivered) };
+            return { status: 201, body: resourceOf(delivered) };
           },
         };
       },

@@ -5,8 +5,8 @@ import { z } from 'zod';
 import type { Place } from '../../database/paging.ts';
 import type { Statement } from '../../database/statement.ts';
 import type { KeyScope } from '../../domain/clients/key-scopes.ts';
-import { told } from '../../domain/events/told.ts';
-import { withinDeal } from '../../domain/visibility/within.ts';
+import { resourceOf } from '../../domain/events/resources.ts';
+import { withinDeal } from '../../domain/visibility/deal-scope.ts';
 import { Problem } from '../../http/problem.ts';
 import { isUuid } from '../../http/uuid.ts';
 import type { Services } from '../../services.ts';
@@ -106,7 +106,7 @@ export function dealResources(services: Services, callers: Callers): DealResourc
       filters = [],
       absent = 'deal_not_found',
       rows,
-      show = told,
+      show = resourceOf,
     }) {
       const limit = limitOf(things);
       return {
@@ -141,7 +141,7 @@ export function dealResources(services: Services, callers: Callers): DealResourc
       };
     },
 
-    async one(c, scope, code, read, show = told) {
+    async one(c, scope, code, read, show = resourceOf) {
       const { answer } = await callers.ask(c, scope, () => read(idInPath(c, 'dealId', code)), {
         within: withinDealInPath(c),
       });

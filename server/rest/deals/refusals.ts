@@ -1,7 +1,7 @@
 /** What the rules of a sale say against a change, as the REST API tells it: 409 `conflict`, with the rule's own words. */
 
 import { Conflict, Denied, Invalid, Refusal } from '../../database/errors.ts';
-import { inCamelCase } from '../../domain/events/told.ts';
+import { inCamelCase } from '../../domain/events/resources.ts';
 import { Problem } from '../../http/problem.ts';
 import { conflict, invalid } from '../envelope.ts';
 import { notFound, type Missing } from './records.ts';

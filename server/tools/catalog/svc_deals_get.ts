@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { dealTold } from '../../domain/deals/participants.ts';
+import { dealAnswer } from '../../domain/deals/participants.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId } from '../inputs.ts';
 import * as records from '../records.ts';
@@ -18,7 +18,7 @@ export const svcDealsGet = defineTool({
     caller: records.caller,
     people: records.people,
   }),
-  work: () => dealTold,
+  work: () => dealAnswer,
   tellsCaller: true,
   answer: (found) => ({ deal: found?.deal ?? null, participants: found?.participants ?? [] }),
   page: 'deal',

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { financingSources, financingTotals } from '../../domain/offers/financing.ts';
-import { sharing } from '../condensed.ts';
+import { sharing } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId } from '../inputs.ts';
 import { financingStack } from '../records.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { findingCategories, findings, findingStatuses, severities } from '../../domain/diligence/findings.ts';
-import { sharing } from '../condensed.ts';
+import { sharing } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
 import { anyText, dealId, oneOf } from '../inputs.ts';
 import { listedFindings } from '../records.ts';

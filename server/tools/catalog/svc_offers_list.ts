@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { summaryOf } from '../../domain/offers/assessment.ts';
-import { offers, offersTold } from '../../domain/offers/offers.ts';
+import { offers, offersAnswer } from '../../domain/offers/offers.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId } from '../inputs.ts';
 import { offer, offersSummary, people } from '../records.ts';
@@ -16,7 +16,7 @@ export const svcOffersList = defineTool({
   input: z.strictObject({ deal_id: dealId() }),
   output: z.strictObject({ offers: z.array(offer), summary: offersSummary, people }),
   work: ({ deal_id }) => [offers(deal_id), booksOf(deal_id)],
-  told: ({ deal_id }) => offersTold(deal_id),
+  told: ({ deal_id }) => offersAnswer(deal_id),
   answer: (found, books) => {
     const current = found.filter(({ is_current }) => is_current);
     const summary = summaryOf(

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { customerConcentration } from '../../domain/diligence/figures.ts';
 import { customersInShort } from '../../domain/diligence/summaries.ts';
-import { sharing } from '../condensed.ts';
+import { sharing } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
 import { date, dealId } from '../inputs.ts';
 import { customers } from '../records.ts';

@@ -1,14 +1,14 @@
 import { z } from 'zod';
 import { answersInSight } from '../../domain/diligence/contradiction-answers.ts';
-import { oncePer } from '../../domain/diligence/kept.ts';
+import { memoized } from '../../domain/diligence/caches.ts';
 import { booksAndPeriods } from '../../domain/diligence/period-list.ts';
 import { earningsInShort } from '../../domain/diligence/summaries.ts';
-import { periodsInColumns } from '../condensed.ts';
+import { periodsInColumns } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
 import { date, dealId } from '../inputs.ts';
 import { plPeriods as periods } from '../records.ts';
 
-const inColumns = oncePer(periodsInColumns);
+const inColumns = memoized(periodsInColumns);
 
 export const svcQoePlPeriods = defineTool({
   name: 'svc_qoe_pl_periods',

@@ -9,7 +9,7 @@ import { openDocuments } from '../../domain/documents/documents.ts';
 import { beginExport, mayExport } from '../../domain/people/brokerage-export.ts';
 import { brokerageOfCaller, type BrokerageOfCaller } from '../../domain/people/brokerages.ts';
 import { exportBrokerage, storedBodies, type ExportSource } from '../../export/brokerage.ts';
-import { responseOf } from '../../http/held-answer.ts';
+import { responseOf } from '../../http/open-response.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem, retryAfter } from '../../http/problem.ts';

@@ -16,7 +16,7 @@ import {
   type ConnectedClient,
   type TakenDocuments,
 } from '../../domain/clients/connected-clients.ts';
-import { mustSee } from '../../domain/visibility/must-see.ts';
+import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { clientPresets, redirectUriFaults } from '../../domain/clients/redirect-uris.ts';
 import { canonicalResource } from '../../http/resource-metadata.ts';
 import { originOf } from '../../http/origin.ts';
@@ -63,7 +63,7 @@ export function clientRoutes(services: Services, isTaken: TakenDocuments) {
     const [person, , changed, client] = await withPerson(
       services,
       c,
-      mustSee('connected_clients', clientId),
+      requireVisible('connected_clients', clientId),
       statement,
       connectedClient(clientId),
     );
@@ -118,7 +118,7 @@ export function clientRoutes(services: Services, isTaken: TakenDocuments) {
       const [person, , , client] = await withPerson(
         services,
         c,
-        mustSee('connected_clients', clientId),
+        requireVisible('connected_clients', clientId),
         disconnectClient(clientId, originOf(c)),
         connectedClient(clientId),
       );

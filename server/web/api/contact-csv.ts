@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import type { ContactInput, ListedContact } from '../../domain/contacts/contacts.ts';
 import { parseCsv, unreadable, type RowError } from './csv.ts';
-import { inTurns } from './turns.ts';
+import { inPortions } from './portions.ts';
 import { readCell } from '../../csv.ts';
 import { emailAddress, line, optional } from './input.ts';
 
@@ -73,7 +73,7 @@ export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; fa
   const rows: ReadRow[] = [];
   const faults: RowError[] = [];
   const rowOf = new Map<string, number>();
-  for await (const { row, cells } of inTurns(filled)) {
+  for await (const { row, cells } of inPortions(filled)) {
     const parsed = Row.safeParse(valuesOf(names, cells));
     if (parsed.success) {
       const email = parsed.data.email?.toLowerCase();

@@ -1,6 +1,6 @@
 /** CSV files for people who open them in a spreadsheet: written so that nothing in them is run, and read again. */
 
-import { responseOf } from '../../http/held-answer.ts';
+import { responseOf } from '../../http/open-response.ts';
 import { Problem } from '../../http/problem.ts';
 import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';

@@ -4,7 +4,14 @@ import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { Unavailable } from '../../database/errors.ts';
-import { BrokenOff, largestDocument, refuseAnnounced, takeIn, TooLarge, type Kept } from '../../documents/intake.ts';
+import {
+  UploadAborted,
+  largestDocument,
+  checkContentLength,
+  storeUpload,
+  TooLarge,
+  type StoredBody,
+} from '../../documents/upload.ts';
 import { faultOfFilename } from '../../documents/filenames.ts';
 import { endingOf, NotTaken } from '../../documents/kinds.ts';
 import {
@@ -26,7 +33,7 @@ import {
 import { newStorageKey } from '../../storage/storage.ts';
 import { readsOn, sendBody } from '../../http/document-body.ts';
 import { originOf } from '../../http/origin.ts';
-import { withinDocument } from '../../domain/visibility/within.ts';
+import { withinDocument } from '../../domain/visibility/deal-scope.ts';
 import { asPersonWithin } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
 import { body, line, optional, pathId, query } from './input.ts';
@@ -79,14 +86,14 @@ async function sendDocument(
   return sendBody(services, c, id, opened, how);
 }
 
-async function intake({ storage }: Services, c: Context, key: string, name: string): Promise<Kept> {
+async function intake({ storage }: Services, c: Context, key: string, name: string): Promise<StoredBody> {
   try {
-    refuseAnnounced(c.req.header('content-length'));
-    return await takeIn(storage, key, name, c.req.raw.body ?? new ReadableStream());
+    checkContentLength(c.req.header('content-length'));
+    return await storeUpload(storage, key, name, c.req.raw.body ?? new ReadableStream());
   } catch (error) {
     if (error instanceof NotTaken) throw new Problem(415, 'unsupported_type', error.message);
     if (error instanceof TooLarge) throw new Problem(413, 'too_large', error.message);
-    if (error instanceof BrokenOff) throw new Problem(400, 'broken_off', error.message);
+    if (error instanceof UploadAborted) throw new Problem(400, 'broken_off', error.message);
     throw error;
   }
 }

@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { enterWithSession } from '../../domain/accounts/sessions.ts';
-import { holdOpen, responseOf } from '../../http/held-answer.ts';
+import { keepOpen, responseOf } from '../../http/open-response.ts';
 import { signedOut } from '../../http/person.ts';
 import { sessionDigest } from '../../http/session.ts';
 import { query } from './input.ts';
@@ -47,6 +47,6 @@ export function eventRoutes(services: Services) {
     // Counted before anything is waited for.
     if (!response.destroyed) streams.add(response, person, digest, since);
     const retry = Math.round(reopening.least + Math.random() * (reopening.most - reopening.least));
-    return holdOpen(c, headers, `retry: ${retry}\nid: 1\n\n`);
+    return keepOpen(c, headers, `retry: ${retry}\nid: 1\n\n`);
   });
 }

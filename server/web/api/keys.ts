@@ -16,7 +16,7 @@ import {
   type ApiKey,
 } from '../../domain/clients/api-keys.ts';
 import { keyScopes } from '../../domain/clients/key-scopes.ts';
-import { mustSee } from '../../domain/visibility/must-see.ts';
+import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { requireRecentSignIn } from '../../domain/accounts/sessions.ts';
 import { sessionDigest } from '../../http/session.ts';
 import { originOf } from '../../http/origin.ts';
@@ -102,7 +102,7 @@ export function keyRoutes(services: Services) {
       const [, , id] = await asPerson(
         services,
         c,
-        mustSee('brokerages', brokerageId),
+        requireVisible('brokerages', brokerageId),
         requireRecentSignIn(sessionDigest(c)),
         createApiKey({ ...key, brokerageId, expiresAt }, minted, originOf(c)),
       );

@@ -5,14 +5,14 @@ import type { Services } from '../../services.ts';
 import { personIdOf } from '../../http/person.ts';
 import { limitRequests } from '../../http/request-limits.ts';
 import { sessionDigest } from '../../http/session.ts';
-import { openHolders } from '../../http/token-holders.ts';
+import { openTokenHolders } from '../../http/token-holder-cache.ts';
 
 /**
  * Counts a request for the person whose session it presents, in all their sessions together, and for its address. A session
  * whose person this node has not learnt yet is counted for itself.
  */
 export function limitPages(services: Services): MiddlewareHandler {
-  const people = openHolders<string>();
+  const people = openTokenHolders<string>();
   const counted = limitRequests(services, (session) => people.get(session) ?? session.toString('base64url'));
   return (c, next) =>
     counted(c, async () => {

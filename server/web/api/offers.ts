@@ -22,7 +22,7 @@ import { booksOf } from '../../domain/diligence/books.ts';
 import { mostYears } from '../../domain/diligence/coverage.ts';
 import { decimal as exact } from '../../domain/diligence/decimals.ts';
 import { assessed, funding, moment, type TypedTerms } from '../../domain/offers/assessment.ts';
-import { twoOffers } from '../../domain/offers/compared.ts';
+import { twoOffers } from '../../domain/offers/comparison.ts';
 import { asDealPage, dealPage } from '../../domain/deals/page.ts';
 import { originOf } from '../../http/origin.ts';
 import { notAllowed } from '../../http/problem.ts';

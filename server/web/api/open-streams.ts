@@ -6,10 +6,15 @@ import { Counts } from '../../counts.ts';
 import type { Services } from '../../services.ts';
 import type { Change } from '../../database/changes.ts';
 import { Unavailable } from '../../database/errors.ts';
-import { listenersTold, type ChangedRecords, type SeenChange, type Told } from '../../domain/visibility/changes.ts';
+import {
+  changesForListeners,
+  type ChangedRecords,
+  type SeenChange,
+  type ListenerChange,
+} from '../../domain/visibility/changes.ts';
 import { sessionsAlive, type SessionCaller } from '../../domain/accounts/sessions.ts';
 import { Problem, retryAfter } from '../../http/problem.ts';
-import { keyOf, Presented } from './presented.ts';
+import { keyOf, SessionDigests } from './session-digests.ts';
 import { RecentChanges } from './recent-changes.ts';
 
 /** Changes that come close together are looked at together, in milliseconds. */
@@ -72,11 +77,11 @@ function group(groups: Groups, { topic, table, record, deal_id, gone }: Change):
  * would tell of hidden records. What waits is asked for in queries of a bounded size, one after the other.
  */
 export class OpenStreams {
-  readonly #services: Pick<Services, 'database' | 'config' | 'changes' | 'log' | 'measures'>;
+  readonly #services: Pick<Services, 'database' | 'config' | 'changes' | 'log' | 'metrics'>;
   readonly #streams = new Map<ServerResponse, Listening>();
   readonly #sessions = new Map<string, Listening>();
   readonly #ofPerson = new Counts();
-  readonly #presented = new Presented();
+  readonly #presented = new SessionDigests();
   /** Those that have missed something because their client did not read. */
   readonly #behind = new Set<ServerResponse>();
   #waiting: Groups = new Map();
@@ -89,8 +94,8 @@ export class OpenStreams {
   #second = 0;
   #round: Iterator<ServerResponse, undefined> = new Map<ServerResponse, Listening>().keys();
 
-  constructor({ database, config, changes, log, measures, stopping }: Services) {
-    this.#services = { database, config, changes, log, measures };
+  constructor({ database, config, changes, log, metrics, stopping }: Services) {
+    this.#services = { database, config, changes, log, metrics };
     changes.follow((change) => {
       if (change?.table === 'sessions') return this.#endSession(change.record);
       if (change === null) this.#recent.forget();
@@ -134,7 +139,7 @@ export class OpenStreams {
     }
     this.#ofPerson.add(userId, 1);
     this.#streams.set(stream, session);
-    this.#services.measures.streams.inc();
+    this.#services.metrics.streams.inc();
     stream.on('close', this.#closed);
     stream.on('error', this.#closed);
     this.#beating ??= setInterval(() => this.#beat(), 1_000).unref();
@@ -153,7 +158,7 @@ export class OpenStreams {
     const session = this.#streams.get(stream);
     if (session === undefined) return;
     this.#streams.delete(stream);
-    this.#services.measures.streams.dec();
+    this.#services.metrics.streams.dec();
     this.#behind.delete(stream);
     session.streams.splice(session.streams.indexOf(stream), 1);
     if (session.streams.length === 0) {
@@ -255,7 +260,7 @@ export class OpenStreams {
   /** Tells those whose streams were opened meanwhile what changed while nobody told them: together, however many they are. */
   async #tellOpened(): Promise<void> {
     const streams = new Map<string, ServerResponse[]>();
-    const presented = new Presented();
+    const presented = new SessionDigests();
     let from = Infinity;
     for (const { stream, since } of this.#opened.splice(0)) {
       const session = this.#streams.get(stream);
@@ -285,7 +290,7 @@ export class OpenStreams {
   /** Tells the people of the sessions that are `presented` what they may learn, each by the streams of theirs. */
   async #tell(
     groups: readonly ChangedRecords[],
-    presented: Presented,
+    presented: SessionDigests,
     streamsOf: (session: string) => readonly ServerResponse[],
   ): Promise<void> {
     const toldBefore = new Map<string, Set<string>>();
@@ -311,11 +316,11 @@ export class OpenStreams {
   }
 
   /** Who is told what; null when the database could not say, again and again. */
-  async #ask(lot: readonly ChangedRecords[], presented: Presented): Promise<readonly Told[] | null> {
+  async #ask(lot: readonly ChangedRecords[], presented: SessionDigests): Promise<readonly ListenerChange[] | null> {
     const { database, log } = this.#services;
     for (let tries = 1; this.#streams.size > 0;) {
       try {
-        return await database.run(listenersTold(lot, presented.bytes()));
+        return await database.run(changesForListeners(lot, presented.bytes()));
       } catch (error) {
         log.warn({ reason: String(error) }, 'who may learn of a change could not be asked');
         if (!(error instanceof Unavailable) && ++tries > again.times) return null;

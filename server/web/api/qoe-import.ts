@@ -22,7 +22,7 @@ import { bodyType, boundedBytes } from '../../http/bounded-body.ts';
 import { isTooDeep } from '../../http/json-text.ts';
 import { requestIdOf } from '../../http/request-id.ts';
 import { originOf } from '../../http/origin.ts';
-import { withinDeal } from '../../domain/visibility/within.ts';
+import { withinDeal } from '../../domain/visibility/deal-scope.ts';
 import { asPerson, asPersonWithin, personIdOf } from '../../http/person.ts';
 import { notAllowed, Problem, problemOf } from '../../http/problem.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';

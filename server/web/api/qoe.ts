@@ -27,7 +27,7 @@ import {
   withdrawContradiction,
 } from '../../domain/diligence/contradiction-answers.ts';
 import { customersOnPage, qoeOverview } from '../../domain/diligence/overview.ts';
-import { mustSee } from '../../domain/visibility/must-see.ts';
+import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
 import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
 import { body, day, exactDecimal, instant, line, optional, pathId, query, text } from './input.ts';
@@ -215,14 +215,21 @@ export function qoeRoutes(services: Services) {
       const [dealId, id] = [pathId(c), pathId(c, 'participant_id')];
       const { role } = c.req.valid('json');
       const admit = admitToQoe(dealId, id, role, originOf(c));
-      const [, , member] = await withDeal(services, c, dealId, mustSee('participants', id), admit, memberOnPage(id));
+      const [, , member] = await withDeal(
+        services,
+        c,
+        dealId,
+        requireVisible('participants', id),
+        admit,
+        memberOnPage(id),
+      );
       return c.json(orNotFound(member));
     })
 
     .delete('/deals/:id/qoe/members/:participant_id', async (c) => {
       const [dealId, id] = [pathId(c), pathId(c, 'participant_id')];
       const dismiss = dismissFromQoe(dealId, id, originOf(c));
-      const [, dismissed] = await withDeal(services, c, dealId, mustSee('participants', id), dismiss);
+      const [, dismissed] = await withDeal(services, c, dealId, requireVisible('participants', id), dismiss);
       if (!dismissed) throw notAllowed();
       return c.body(null, 204);
     });

@@ -6,12 +6,12 @@ import type { Results } from '../../database/database.ts';
 import type { Statement } from '../../database/statement.ts';
 import { asDealPage, dealPage, type DealPage } from '../../domain/deals/page.ts';
 import type { SessionCaller } from '../../domain/accounts/sessions.ts';
-import { mustSee } from '../../domain/visibility/must-see.ts';
-import { withinDealOf } from '../../domain/visibility/within.ts';
+import { requireVisible } from '../../domain/visibility/require-visible.ts';
+import { withinDealOf } from '../../domain/visibility/deal-scope.ts';
 import { withPersonWithin } from '../../http/person.ts';
 import { notAllowed, nothingThere, type Problem } from '../../http/problem.ts';
 
-type Table = Parameters<typeof mustSee>[0];
+type Table = Parameters<typeof requireVisible>[0];
 
 /**
  * The person and the answers of the statements, in one transaction and one round trip, which looks at the record's deal
@@ -25,7 +25,7 @@ async function withPersonAndRecord<const S extends readonly Statement<unknown>[]
   ...statements: S
 ): Promise<[SessionCaller, ...Results<S>]> {
   const inDeal = withPersonWithin(withinDealOf(table, id));
-  const [person, , ...answers] = await inDeal(services, c, mustSee(table, id), ...statements);
+  const [person, , ...answers] = await inDeal(services, c, requireVisible(table, id), ...statements);
   return [person, ...(answers as unknown as Results<S>)];
 }
 

@@ -3,7 +3,7 @@
  * takes and answers is said by server/contract.ts.
  */
 import type { Answer, ErrorBody, Method, PathOf, RequestOptions } from '../../../server/contract.ts';
-import { attentionHeader } from '../lib/attention.ts';
+import { unattendedHeader } from '../lib/user-activity.ts';
 import { wholeNumber } from '../lib/whole-number.ts';
 
 /** An argument that may be left out where nothing in it is needed. */
@@ -133,7 +133,7 @@ export async function isSignedInAgain({ code }: ApiError, path: string): Promise
 async function request(method: string, path: string, options: Options, again = false): Promise<unknown> {
   const { json, signal } = options;
   const headers: Record<string, string> = { Accept: 'application/json' };
-  Object.assign(headers, method === 'GET' ? attentionHeader() : csrfHeader());
+  Object.assign(headers, method === 'GET' ? unattendedHeader() : csrfHeader());
   if (json !== undefined) headers['Content-Type'] = 'application/json';
   let response: Response;
   const began = performance.now();

@@ -1,7 +1,7 @@
 /** How queries behave: kept for a while, retried when that can help, shown from the cache while they are asked again. */
 import { QueryClient } from '@tanstack/react-query';
 import { ApiError } from './client.ts';
-import { noteWait } from './patience.ts';
+import { noteWait } from './retry-state.ts';
 
 /** A failure that may pass by itself: no connection, a fault on the server's side, or too much at once. Only reads are ever retried. */
 function mayPass(error: Error): boolean {

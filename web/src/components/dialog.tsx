@@ -5,7 +5,7 @@ import { cx } from '../lib/cx.ts';
 import { formsIn, useRestored } from '../lib/unsaved.ts';
 import { useReturnFocus } from '../lib/use-return-focus.ts';
 import { Button } from './button.tsx';
-import { LayerContext } from './layer.tsx';
+import { PortalContainerContext } from './portal-container.tsx';
 import { Notice } from './notice.tsx';
 import { useAskDiscard } from './unsaved.tsx';
 
@@ -145,13 +145,13 @@ export function Dialog({
               widths[size],
             )}
           >
-            <LayerContext value={layer}>
+            <PortalContainerContext value={layer}>
               <Head title={title} description={description} />
               <Restored layer={layer} />
               <div className="min-h-0 flex-1 overflow-y-auto px-5 pt-1 pb-5 sm:px-6">{children}</div>
               {footer && <Actions className="border-t border-line px-5 py-3.5 sm:px-6">{footer}</Actions>}
               <Close />
-            </LayerContext>
+            </PortalContainerContext>
           </Radix.Content>
         </div>
       </Radix.Portal>
@@ -183,7 +183,7 @@ export function Drawer({ onClose, title, description, footer, children }: LayerP
           {...(description ? {} : { 'aria-describedby': undefined })}
           className="appear-side fixed outline-none inset-y-0 right-0 z-50 flex w-full max-w-xl flex-col bg-surface shadow-3"
         >
-          <LayerContext value={layer}>
+          <PortalContainerContext value={layer}>
             <Head title={title} description={description} />
             <Restored layer={layer} />
             <div className="min-h-0 flex-1 overflow-y-auto px-5 pt-1 pb-6 sm:px-6">{children}</div>
@@ -193,7 +193,7 @@ export function Drawer({ onClose, title, description, footer, children }: LayerP
               </Actions>
             )}
             <Close />
-          </LayerContext>
+          </PortalContainerContext>
         </Radix.Content>
       </Radix.Portal>
     </Radix.Root>

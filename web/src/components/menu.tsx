@@ -1,7 +1,7 @@
 import { DropdownMenu as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
-import { useLayer } from './layer.tsx';
+import { usePortalContainer } from './portal-container.tsx';
 
 const panel = 'appear-pop z-60 min-w-52 rounded-lg border border-line bg-surface p-1.5 shadow-2';
 const item =
@@ -21,7 +21,7 @@ export function Menu({ trigger, align = 'end', side = 'bottom', children }: Menu
   return (
     <Radix.Root modal={false}>
       <Radix.Trigger asChild>{trigger}</Radix.Trigger>
-      <Radix.Portal container={useLayer()}>
+      <Radix.Portal container={usePortalContainer()}>
         <Radix.Content align={align} side={side} sideOffset={6} collisionPadding={8} className={panel}>
           {children}
         </Radix.Content>

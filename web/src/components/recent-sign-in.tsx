@@ -5,9 +5,9 @@ import { ApiError } from '../api/client.ts';
 import { useMe } from '../api/me.ts';
 import { leaveFreely } from '../lib/unsaved.ts';
 import { FormDialog } from './form-dialog.tsx';
-import { Or } from './or.tsx';
+import { OrDivider } from './or-divider.tsx';
 import { PasskeyButton } from './passkey-button.tsx';
-import { useProof } from './proof.tsx';
+import { useIdentityCheck } from './identity-check.tsx';
 
 /** Runs `deed`; when that needs a recent sign-in, has the person prove that it is them, and does it again. */
 type WithRecentSignIn = <T>(deed: () => Promise<T>) => Promise<T>;
@@ -22,7 +22,7 @@ interface ProofProps {
 function ProofDialog({ onProven, onCancel }: ProofProps) {
   const { user } = useMe();
   const client = useQueryClient();
-  const { form, field } = useProof(onProven);
+  const { form, field } = useIdentityCheck(onProven);
   // A passkey says itself whose it is: somebody else has the page loaded as theirs.
   const arrive = async () => {
     const session = await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
@@ -41,7 +41,7 @@ function ProofDialog({ onProven, onCancel }: ProofProps) {
     >
       {field}
       <div>
-        <Or />
+        <OrDivider />
         <PasskeyButton onDone={arrive} />
       </div>
     </FormDialog>

@@ -1,6 +1,6 @@
 import { Tooltip as Radix } from 'radix-ui';
 import type { ReactNode } from 'react';
-import { useLayer } from './layer.tsx';
+import { usePortalContainer } from './portal-container.tsx';
 
 export const TooltipProvider = Radix.Provider;
 
@@ -16,7 +16,7 @@ export function Tooltip({ text, side = 'top', children }: TooltipProps) {
   return (
     <Radix.Root>
       <Radix.Trigger asChild>{children}</Radix.Trigger>
-      <Radix.Portal container={useLayer()}>
+      <Radix.Portal container={usePortalContainer()}>
         <Radix.Content
           side={side}
           sideOffset={6}

@@ -14,7 +14,7 @@ import { Notice } from '../components/notice.tsx';
 import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { EmptyState, Loaded, Skeleton } from '../components/states.tsx';
-import { EntranceTitle } from '../shell/entrance-title.tsx';
+import { SignedOutTitle } from '../shell/signed-out-title.tsx';
 import { required, useForm } from '../lib/use-form.ts';
 
 /** Goes where the invitation led: to its deal, or to the deals of the brokerage. */
@@ -131,10 +131,10 @@ function InvitationCard({ token, invitation }: { token: string; invitation: Invi
   const { brokerage_name: brokerage, deal_title: deal, role } = invitation;
   return (
     <>
-      <EntranceTitle title={deal ?? `Join ${brokerage}`}>
+      <SignedOutTitle title={deal ?? `Join ${brokerage}`}>
         {deal === null ? 'You are invited' : `${brokerage} invites you to take part in this deal`} as{' '}
         {roles[role] ?? role}.
-      </EntranceTitle>
+      </SignedOutTitle>
       <Card>
         {invitation.has_password === null ? (
           <AnyForm token={token} invitation={invitation} />

@@ -4,25 +4,25 @@ import { sessionQuery } from '../api/auth.ts';
 import { Button } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { FormFields } from '../components/form-fields.tsx';
-import { Or } from '../components/or.tsx';
+import { OrDivider } from '../components/or-divider.tsx';
 import { PasskeyButton } from '../components/passkey-button.tsx';
-import { useProof } from '../components/proof.tsx';
+import { useIdentityCheck } from '../components/identity-check.tsx';
 import { Skeleton } from '../components/states.tsx';
 import { useArrival } from '../lib/use-arrival.ts';
 import { useTitle } from '../lib/use-title.ts';
-import { EntranceTitle } from '../shell/entrance-title.tsx';
+import { SignedOutTitle } from '../shell/signed-out-title.tsx';
 
 const route = getRouteApi('/entrance/re-authenticate');
 
 function Proof({ email }: { email: string }) {
   const search = route.useSearch();
   const arrive = useArrival(search.return_to);
-  const { form, field } = useProof(arrive);
+  const { form, field } = useIdentityCheck(arrive);
   return (
     <>
-      <EntranceTitle title="Confirm it is you">
+      <SignedOutTitle title="Confirm it is you">
         This protects your account or your brokerage, so we ask {email} once more.
-      </EntranceTitle>
+      </SignedOutTitle>
       <Card>
         <FormFields form={form}>
           <input type="email" name="username" autoComplete="username" value={email} readOnly hidden />
@@ -31,7 +31,7 @@ function Proof({ email }: { email: string }) {
             Continue
           </Button>
         </FormFields>
-        <Or />
+        <OrDivider />
         <PasskeyButton onDone={arrive} />
       </Card>
       <p className="mt-5 text-center">

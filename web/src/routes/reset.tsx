@@ -11,7 +11,7 @@ import { Notice } from '../components/notice.tsx';
 import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { toast } from '../components/toast.tsx';
-import { EntranceTitle } from '../shell/entrance-title.tsx';
+import { SignedOutTitle } from '../shell/signed-out-title.tsx';
 import { useFocusOnMount } from '../lib/use-focus-on-mount.ts';
 import { required, useForm } from '../lib/use-form.ts';
 
@@ -38,7 +38,7 @@ function AskStep() {
   if (sentTo !== null) {
     return (
       <>
-        <EntranceTitle title="Check your email" />
+        <SignedOutTitle title="Check your email" />
         <Card>
           <p className="text-soft">
             If someone signs in here as <strong className="font-medium text-ink">{sentTo}</strong>, a link to choose a
@@ -51,7 +51,7 @@ function AskStep() {
   }
   return (
     <>
-      <EntranceTitle title="Choose a new password">We send a link to your e-mail address.</EntranceTitle>
+      <SignedOutTitle title="Choose a new password">We send a link to your e-mail address.</SignedOutTitle>
       <Card>
         <FormFields form={form}>
           <Field label="E-mail" error={form.errors.email}>
@@ -82,7 +82,7 @@ function ChooseStep({ token }: { token: string }) {
   });
   return (
     <>
-      <EntranceTitle title="Choose a new password">You will be signed out everywhere else.</EntranceTitle>
+      <SignedOutTitle title="Choose a new password">You will be signed out everywhere else.</SignedOutTitle>
       <Card>
         <form {...form.props} className="flex flex-col gap-4">
           {form.fault && (

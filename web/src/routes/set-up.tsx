@@ -11,7 +11,7 @@ import { NewPassword } from '../components/new-password.tsx';
 import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { EmptyState } from '../components/states.tsx';
-import { EntranceTitle } from '../shell/entrance-title.tsx';
+import { SignedOutTitle } from '../shell/signed-out-title.tsx';
 import { useFocusOnMount } from '../lib/use-focus-on-mount.ts';
 import { required, useForm } from '../lib/use-form.ts';
 
@@ -38,9 +38,9 @@ function SetUpForm({ token }: { token: string }) {
   });
   return (
     <>
-      <EntranceTitle title="Set up your brokerage">
+      <SignedOutTitle title="Set up your brokerage">
         You become its first admin. Colleagues, buyers and sellers are invited afterwards.
-      </EntranceTitle>
+      </SignedOutTitle>
       <Card>
         <FormFields form={form}>
           <Field label="Brokerage" error={form.errors.brokerage_name} hint="As your clients know it.">

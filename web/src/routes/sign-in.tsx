@@ -8,11 +8,11 @@ import { CodeField } from '../components/code-field.tsx';
 import { Field } from '../components/field.tsx';
 import { FormFields } from '../components/form-fields.tsx';
 import { Input, PasswordInput } from '../components/input.tsx';
-import { Or } from '../components/or.tsx';
+import { OrDivider } from '../components/or-divider.tsx';
 import { PasskeyButton } from '../components/passkey-button.tsx';
 import { useArrival } from '../lib/use-arrival.ts';
 import { useTitle } from '../lib/use-title.ts';
-import { EntranceTitle } from '../shell/entrance-title.tsx';
+import { SignedOutTitle } from '../shell/signed-out-title.tsx';
 import { useFocusOnMount } from '../lib/use-focus-on-mount.ts';
 import { required, useForm } from '../lib/use-form.ts';
 
@@ -35,7 +35,7 @@ function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; 
   if (ways?.set_up_open) return <Navigate to="/set-up" replace />;
   return (
     <>
-      <EntranceTitle title="Sign in" />
+      <SignedOutTitle title="Sign in" />
       <Card>
         <FormFields form={form}>
           <Field label="E-mail" error={form.errors.email}>
@@ -59,7 +59,7 @@ function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; 
             Sign in
           </Button>
         </FormFields>
-        <Or />
+        <OrDivider />
         <PasskeyButton onDone={onDone} />
       </Card>
     </>
@@ -77,9 +77,9 @@ function SecondFactorStep({ onBack, onDone }: { onBack: () => void; onDone: () =
   });
   return (
     <>
-      <EntranceTitle title="Second step">
+      <SignedOutTitle title="Second step">
         Your password is correct. One more step, to make sure it is you.
-      </EntranceTitle>
+      </SignedOutTitle>
       <Card>
         <FormFields form={form}>
           <CodeField {...form.text('code')} error={form.errors.code} />
@@ -87,7 +87,7 @@ function SecondFactorStep({ onBack, onDone }: { onBack: () => void; onDone: () =
             Continue
           </Button>
         </FormFields>
-        <Or />
+        <OrDivider />
         <PasskeyButton onDone={onDone} />
         <Button kind="quiet" onClick={onBack} className="mt-2.5 w-full">
           Start over

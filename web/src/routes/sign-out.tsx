@@ -8,7 +8,7 @@ import { Skeleton } from '../components/states.tsx';
 import { forgetDrafts } from '../lib/drafts.ts';
 import { useArrival } from '../lib/use-arrival.ts';
 import { useTitle } from '../lib/use-title.ts';
-import { EntranceTitle } from '../shell/entrance-title.tsx';
+import { SignedOutTitle } from '../shell/signed-out-title.tsx';
 
 const route = getRouteApi('/entrance/sign-out');
 
@@ -25,7 +25,7 @@ function Leaving({ email }: { email: string }) {
   });
   return (
     <>
-      <EntranceTitle title="Sign out?">You are signed in as {email}.</EntranceTitle>
+      <SignedOutTitle title="Sign out?">You are signed in as {email}.</SignedOutTitle>
       <Card>
         <div className="flex flex-col gap-2.5">
           {leave.error && <Notice tone="bad">{leave.error.message}</Notice>}

@@ -8,7 +8,7 @@ import { useBrokerage, useMe } from '../api/me.ts';
 import { Avatar } from '../components/avatar.tsx';
 import { IconButton } from '../components/button.tsx';
 import { cx } from '../lib/cx.ts';
-import { LayerContext } from '../components/layer.tsx';
+import { PortalContainerContext } from '../components/portal-container.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { Bell } from './bell.tsx';
 import { Brand } from './brand.tsx';
@@ -220,7 +220,7 @@ export function AppShell() {
   const { asking, onDone } = useSignInAgain();
   useEffect(() => followChanges(client), [client]);
   return (
-    <LayerContext value={main}>
+    <PortalContainerContext value={main}>
       <a
         href="#main"
         className="sr-only z-50 rounded-md bg-ink px-4 py-2 text-paper focus:not-sr-only focus:fixed focus:top-3 focus:left-3"
@@ -250,6 +250,6 @@ export function AppShell() {
           <CommandPalette open={palette.open} onOpenChange={palette.setOpen} />
         </Suspense>
       )}
-    </LayerContext>
+    </PortalContainerContext>
   );
 }

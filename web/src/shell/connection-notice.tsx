@@ -1,6 +1,6 @@
 import { Hourglass, WifiOff } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
-import { followWaits, isWaiting } from '../api/patience.ts';
+import { followWaits, isWaiting } from '../api/retry-state.ts';
 
 function follow(changed: () => void): () => void {
   for (const event of ['online', 'offline']) window.addEventListener(event, changed);

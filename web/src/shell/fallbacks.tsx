@@ -2,7 +2,7 @@ import type { ErrorComponentProps } from '@tanstack/react-router';
 import { Compass } from 'lucide-react';
 import { ButtonLink } from '../components/button.tsx';
 import { useTitle } from '../lib/use-title.ts';
-import { Entrance } from './entrance.tsx';
+import { SignedOutLayout } from './signed-out-layout.tsx';
 import { EmptyState, ErrorState, Skeleton, SkeletonText } from '../components/states.tsx';
 
 /** A page whose files are still on their way. */
@@ -25,9 +25,9 @@ export function PageFault({ error, reset }: ErrorComponentProps) {
 /** The same where nothing stands around the page yet. */
 export function LonePageFault(props: ErrorComponentProps) {
   return (
-    <Entrance>
+    <SignedOutLayout>
       <PageFault {...props} />
-    </Entrance>
+    </SignedOutLayout>
   );
 }
 
@@ -53,8 +53,8 @@ export function NotFound({ level = 1 }: { level?: 1 | 2 }) {
 /** The same for a page without a frame. */
 export function LoneNotFound() {
   return (
-    <Entrance>
+    <SignedOutLayout>
       <NotFound />
-    </Entrance>
+    </SignedOutLayout>
   );
 }

@@ -62,7 +62,7 @@ function ebitdaOf({ ebitda, net_income, interest_expense, tax_expense, depreciat
   return named.every((amount) => amount !== null) ? sum(named) : null;
 }
 
-/** A period with its amounts by name, and with what the answer leaves out: server/tools/condensed.ts says what. */
+/** A period with its amounts by name, and with what the answer leaves out: server/tools/compact-rows.ts says what. */
 function wholePeriod(row: Row, answer: Row): Row {
   const { snapshot = 0, amounts, ...period } = row;
   if (!Array.isArray(amounts) || !Array.isArray(answer['columns'])) return row;

@@ -4,7 +4,7 @@ import { datesOf, type BookedCustomer, type BookedPeriod, type Books } from '../
 import { byText, monthAfter, monthOf, wholeMonths, type Day, type Month } from '../calendar.ts';
 import { listings } from '../customers.ts';
 import { earnings, isMonthRow, resolved, type Earnings } from '../earnings.ts';
-import { makingUp, piecesOf, type Pieces } from '../spans.ts';
+import { rowsCovering, piecesOf, type Pieces } from '../spans.ts';
 
 type Row = BookedPeriod;
 
@@ -56,7 +56,7 @@ export const partsOf = (
   first: Day,
   last: Day,
   { months, pieces }: Pick<View, 'months' | 'pieces'>,
-): readonly Row[] | null => monthsOf(first, last, months) ?? makingUp(first, last, pieces, { inParts: true });
+): readonly Row[] | null => monthsOf(first, last, months) ?? rowsCovering(first, last, pieces, { inParts: true });
 
 /** The books as the checks look at them. */
 export function viewOf(books: Books, mended: View['mended']): View {

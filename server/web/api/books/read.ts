@@ -3,9 +3,9 @@
 import { isUtf8 } from 'node:buffer';
 import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
 import { parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
-import { inTurns } from '../turns.ts';
+import { inPortions } from '../portions.ts';
 import { readCell } from '../../../csv.ts';
-import type { Whose } from '../../../http/apart.ts';
+import type { Parties } from '../../../http/fair-queue.ts';
 import {
   isIncome,
   mappedBooks,
@@ -18,8 +18,8 @@ import {
 import { sum, written } from '../../../domain/diligence/decimals.ts';
 import { keepsDirection } from '../../../domain/people/names.ts';
 import { columnsOf, isAmount, type Column, type Kind } from './columns.ts';
-import { readExport, type ReadExport } from './exported.ts';
-import { marksOf } from './marks.ts';
+import { readExport, type ReadExport } from './accounting-export.ts';
+import { decimalMarksOf } from './decimal-marks.ts';
 import { amountFault, notAnAmount, periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
 import type { Table } from './workbook-reader.ts';
 import { readXlsx, Unreadable } from './workbook.ts';
@@ -152,7 +152,7 @@ function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Co
 /** For which deal a file is read, and what its accounts count to: as was chosen, null before, and as is remembered of it. */
 export interface BooksFor {
   /** Whose turn it is to have a workbook read. */
-  readonly whose: Whose;
+  readonly whose: Parties;
   readonly currency: string;
   readonly chosen: AccountLines | null;
   readonly remembered: AccountLines;
@@ -241,8 +241,8 @@ export async function readBooks(
 async function readSheet(sheet: Sheet, several: boolean, currency: string, books: ReadBooks): Promise<void> {
   const before = new Map<string, number>();
   const amounts = sheet.columns.flatMap((column, index) => (column && isAmount(column) ? [index] : []));
-  const marks = await marksOf(sheet, sheet.rows, amounts);
-  for await (const { row, cells } of inTurns(sheet.rows)) {
+  const marks = await decimalMarksOf(sheet, sheet.rows, amounts);
+  for await (const { row, cells } of inPortions(sheet.rows)) {
     const faults: RowError[] = [];
     const blame = (column: string | null, message: string) =>
       faults.push({ row, column, message: several ? `Sheet “${sheet.name}”: ${message}` : message });

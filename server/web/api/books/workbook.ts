@@ -1,7 +1,8 @@
 /** XLSX workbooks as tables of text, read so that no workbook can take more than its share of memory and time. */
 
 import path from 'node:path';
-import { doneApart, inTurn, type Whose } from '../../../http/apart.ts';
+import { fairQueue, type Parties } from '../../../http/fair-queue.ts';
+import { runInProcess } from '../../../http/worker-process.ts';
 import { Problem, retryAfter } from '../../../http/problem.ts';
 import type { Reading, Table } from './workbook-reader.ts';
 
@@ -17,7 +18,7 @@ const damaged = () => new Unreadable('This is not an XLSX workbook, or it is dam
 const tooLarge = () => new Unreadable('This workbook holds too much: keep the sheet with the figures alone.');
 
 /** Of a person, and of all. */
-const turn = inTurn(
+const queue = fairQueue(
   { each: 2, all: 8, waitMillis: 25_000 },
   () => new Problem(503, 'busy', 'Other workbooks are being read. Try again in a moment.', retryAfter(10)),
 );
@@ -29,9 +30,9 @@ const readerProgram = path.join(import.meta.dirname, `workbook-reader${path.extn
  * The sheets of a workbook, their numbers as text with every digit; `signal` says that nobody waits for them any more.
  * Throws {@link Unreadable}, and a problem of 503 while too many wait.
  */
-export function readXlsx(bytes: Uint8Array, whose: Whose, signal: AbortSignal): Promise<Table[]> {
-  return turn(whose, signal, async () => {
-    const { sheets, fault } = await doneApart<Reading>(readerProgram, limits, bytes, tooLarge, signal);
+export function readXlsx(bytes: Uint8Array, whose: Parties, signal: AbortSignal): Promise<Table[]> {
+  return queue(whose, signal, async () => {
+    const { sheets, fault } = await runInProcess<Reading>(readerProgram, limits, bytes, tooLarge, signal);
     if (sheets) return sheets;
     throw fault === 'too large' ? tooLarge() : damaged();
   });

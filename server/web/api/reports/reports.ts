@@ -3,16 +3,17 @@
 import path from 'node:path';
 import { Hono, type Context } from 'hono';
 import type { Services } from '../../../services.ts';
-import { Kept } from '../../../domain/diligence/kept.ts';
+import { DealCache } from '../../../domain/diligence/caches.ts';
 import {
   dealInReport,
   digestOfInput,
-  isStillTold,
+  isStillCurrent,
   noteReport,
   reportInput,
   reportReads,
 } from '../../../domain/reports/contents.ts';
-import { doneInTurnApart, inTurn } from '../../../http/apart.ts';
+import { fairQueue } from '../../../http/fair-queue.ts';
+import { reusedProcess } from '../../../http/worker-process.ts';
 import { disposition } from '../../../http/document-body.ts';
 import { originOf } from '../../../http/origin.ts';
 import { Problem, retryAfter } from '../../../http/problem.ts';
@@ -33,16 +34,16 @@ const changed = () =>
 const mostAgain = 2;
 
 /** Of a person, and of all; turns go round between the brokerages whose deals they are of, and between people. */
-const turn = inTurn({ each: 2, all: 8, waitMillis: 25_000 }, busy);
+const queue = fairQueue({ each: 2, all: 8, waitMillis: 25_000 }, busy);
 
 /** Beside this module, as its source or compiled. */
 const writerProgram = path.join(import.meta.dirname, `report-writer${path.extname(import.meta.filename)}`);
 
 /** The next reports need not wait for its start; a node where nobody asks for any has no such process. */
-const write = doneInTurnApart<WrittenReport>(writerProgram, { idleMillis: 15_000, tasks: 20 });
+const write = reusedProcess<WrittenReport>(writerProgram, { idleMillis: 15_000, tasks: 20 });
 
 /** What was written, by what settles it: given out again where the same would be written for who asks now. In bytes. */
-const kept = new Kept<Written>({ size: 33_554_432, ofOne: 8_388_608, ofDeal: 8 });
+const kept = new DealCache<Written>({ size: 33_554_432, ofOne: 8_388_608, ofDeal: 8 });
 
 const mediaTypes: Readonly<Record<ReportFormat, string>> = {
   pdf: 'application/pdf',
@@ -68,7 +69,7 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
   const { signal } = c.req.raw;
   const read = () => withPersonAndDeal(services, c, dealId, ...reportReads(dealId, financing));
   // Read when its turn has come, so that one that is refused costs no read and those that wait hold nothing.
-  const answer = await turn([orNotFound(seen).organization_id, user_id], signal, async () => {
+  const answer = await queue([orNotFound(seen).organization_id, user_id], signal, async () => {
     const end = performance.now() + limits.millis;
     let [person, ...answers] = await read();
     for (let again = 0; again <= mostAgain; again += 1) {
@@ -86,7 +87,7 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
       // Whatever it tells, its reader still has to see: rights may have ended while it was written, and figures changed.
       const before = answers;
       [person, ...answers] = await read();
-      if (isStillTold(before, answers)) return written;
+      if (isStillCurrent(before, answers)) return written;
     }
     throw changed();
   });

@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react';
 import type { OfferPayload } from '../../api/shapes.ts';
 import { cx } from '../../lib/cx.ts';
-import { Scrolled } from '../scrolled.tsx';
+import { ScrollRegion } from '../scroll-region.tsx';
 import { StructureBar } from './structure-bar.tsx';
 import { conditionTerms, none, partTerms, TermLabel, wordsOf, type Term } from './terms.tsx';
 
@@ -56,7 +56,7 @@ export function ComparisonTable({ offers, above, standing, below = [] }: Compari
     ...below,
   ];
   return (
-    <Scrolled label="Offers side by side" className="rounded-xl border border-line bg-surface shadow-1">
+    <ScrollRegion label="Offers side by side" className="rounded-xl border border-line bg-surface shadow-1">
       <table className="w-full table-fixed border-collapse" style={{ minWidth: `${12 + 15 * offers.length}rem` }}>
         <thead>
           <tr className="border-b border-line">
@@ -89,6 +89,6 @@ export function ComparisonTable({ offers, above, standing, below = [] }: Compari
           ))}
         </tbody>
       </table>
-    </Scrolled>
+    </ScrollRegion>
   );
 }

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { cx } from '../../lib/cx.ts';
 import { Count } from '../../components/badge.tsx';
 import { Button } from '../../components/button.tsx';
-import { useLayer } from '../../components/layer.tsx';
+import { usePortalContainer } from '../../components/portal-container.tsx';
 
 interface FilterMenuProps<V extends string> {
   label: string;
@@ -28,7 +28,7 @@ export function FilterMenu<V extends string>({ label, icon, options, chosen, onC
           </span>
         </Button>
       </Radix.Trigger>
-      <Radix.Portal container={useLayer()}>
+      <Radix.Portal container={usePortalContainer()}>
         <Radix.Content
           align="start"
           sideOffset={6}

@@ -20,7 +20,7 @@ import { DealContext } from './context.ts';
 import { EditDealDialog } from './dialogs.tsx';
 import { ExclusivityBanner } from './exclusivity.tsx';
 import { NoSection } from './no-section.tsx';
-import { JoinBanner, StandingBadge } from './standing.tsx';
+import { JoinBanner, OwnRoleBadge } from './own-role.tsx';
 import { tabsOf } from './tabs.ts';
 
 const route = getRouteApi('/app/deals/$dealId');
@@ -163,7 +163,7 @@ function Frame({ page }: { page: DealPage }) {
             <h1 className="font-serif text-2xl font-semibold text-balance text-ink">{deal.title}</h1>
             <p className="mt-2 flex flex-wrap items-center gap-x-2.5 gap-y-1.5 text-soft">
               <StatePill look={dealStates[deal.state]} className="max-md:hidden" />
-              <StandingBadge page={page} />
+              <OwnRoleBadge page={page} />
               <span>{[deal.industry, deal.location].filter(Boolean).join(' · ')}</span>
             </p>
           </div>

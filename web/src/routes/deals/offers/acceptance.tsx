@@ -13,7 +13,7 @@ import { MoneyField } from '../../../components/value-fields.tsx';
 import { useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 import { termNames, type TermName } from './search.ts';
-import { Figures, times } from './worth.tsx';
+import { Figures, times } from './valuation.tsx';
 
 const fields: readonly {
   name: Exclude<TermName, 'equity'>;

@@ -11,7 +11,7 @@ import { useDeal } from '../context.ts';
 import { CoverageCard, SbaCard } from './acceptance.tsx';
 import { offersRoute, typedIn, type OffersSearch } from './search.ts';
 import { SideBySide } from './side-by-side.tsx';
-import { AddBacksWorth, calls, OffersWorth } from './worth.tsx';
+import { AddBacksWorth, calls, OffersWorth } from './valuation.tsx';
 
 interface FiguresProps {
   offers: readonly Offer[];

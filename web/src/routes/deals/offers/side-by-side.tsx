@@ -10,7 +10,7 @@ import { Money } from '../../../components/money.tsx';
 import { parts } from '../../../components/offers/payload.ts';
 import { none } from '../../../components/offers/terms.tsx';
 import { itemsOf } from '../../../components/paged-list.tsx';
-import { Scrolled } from '../../../components/scrolled.tsx';
+import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { SkeletonText } from '../../../components/states.tsx';
 import { DayText, Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
@@ -118,7 +118,7 @@ const cell = 'px-2.5 py-2.5 first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5 alig
 
 function LinesTable({ two: { first, second }, lines, heads }: LinesProps) {
   return (
-    <Scrolled label="What differs" className="border-t border-line">
+    <ScrollRegion label="What differs" className="border-t border-line">
       <table className="w-full min-w-160 table-fixed border-collapse text-sm">
         <thead>
           <tr className="border-b border-line text-faint">
@@ -154,7 +154,7 @@ function LinesTable({ two: { first, second }, lines, heads }: LinesProps) {
           })}
         </tbody>
       </table>
-    </Scrolled>
+    </ScrollRegion>
   );
 }
 

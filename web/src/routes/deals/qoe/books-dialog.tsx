@@ -6,7 +6,7 @@ import { Field } from '../../../components/field.tsx';
 import { ImportDialog } from '../../../components/import-dialog.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
-import { Scrolled } from '../../../components/scrolled.tsx';
+import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { plural } from '../../../lib/format.ts';
 import { optionsOf, snapshotTypes } from '../../../lib/states.ts';
@@ -25,7 +25,7 @@ function Rows({ rows, count }: Pick<SnapshotPreview, 'rows'> & { count: number }
   return (
     <div>
       <h3 className="mb-2 font-medium">What will be saved</h3>
-      <Scrolled label="What will be saved" className="max-h-80 overflow-y-auto rounded-lg border border-line">
+      <ScrollRegion label="What will be saved" className="max-h-80 overflow-y-auto rounded-lg border border-line">
         <table className="w-full text-left text-sm whitespace-nowrap">
           <thead className="sticky top-0 bg-sunken text-faint">
             <tr>
@@ -49,7 +49,7 @@ function Rows({ rows, count }: Pick<SnapshotPreview, 'rows'> & { count: number }
             ))}
           </tbody>
         </table>
-      </Scrolled>
+      </ScrollRegion>
       {count > rows.length && <p className="mt-2 text-sm text-faint">And {plural(count - rows.length, 'more row')}.</p>}
     </div>
   );

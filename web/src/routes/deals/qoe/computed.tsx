@@ -7,7 +7,7 @@ import type { ComputedBooks, Decimal, Earnings, Id } from '../../../api/shapes.t
 import { Button } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
 import { Money } from '../../../components/money.tsx';
-import { Scrolled } from '../../../components/scrolled.tsx';
+import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { EmptyState, Loaded, SkeletonCard, SkeletonRows } from '../../../components/states.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { compare } from '../../../lib/decimal.ts';
@@ -130,7 +130,7 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
             </EmptyState>
           ) : (
             <>
-              <Scrolled label="Earnings and margins">
+              <ScrollRegion label="Earnings and margins">
                 <table className="w-full border-collapse text-sm">
                   <thead className="border-y border-line bg-sunken text-faint">
                     <tr>
@@ -170,7 +170,7 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
                     ))}
                   </tbody>
                 </table>
-              </Scrolled>
+              </ScrollRegion>
               <PartialYears earnings={columns} />
               <Seasons seasonality={seasonality} />
               {(counted.superseded > 0 || counted.other_currency > 0) && (
@@ -264,7 +264,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
             <Money amount={bridge.before.total} currency={bridge.currency} />) to the same length up to{' '}
             {formatDay(bridge.after.last)} (<Money amount={bridge.after.total} currency={bridge.currency} />)
           </p>
-          <Scrolled label="Customers between two periods">
+          <ScrollRegion label="Customers between two periods">
             <table className="w-full border-collapse text-sm">
               <thead className="sr-only">
                 <tr>
@@ -281,7 +281,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
                 ))}
               </tbody>
             </table>
-          </Scrolled>
+          </ScrollRegion>
         </>
       )}
       {left.count > 0 && (
@@ -339,7 +339,7 @@ export function RestatementsCard({ dealId }: { dealId: Id }) {
               )
             }
           >
-            <Scrolled label="Restated figures">
+            <ScrollRegion label="Restated figures">
               <table className="w-full border-collapse text-sm">
                 <thead className="border-y border-line bg-sunken text-faint">
                   <tr>
@@ -373,7 +373,7 @@ export function RestatementsCard({ dealId }: { dealId: Id }) {
                   ))}
                 </tbody>
               </table>
-            </Scrolled>
+            </ScrollRegion>
           </Card>
         )
       }

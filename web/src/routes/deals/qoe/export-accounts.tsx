@@ -2,7 +2,7 @@ import { useId } from 'react';
 import type { AccountChoice, AccountLine, ExportAccount, ExportPreview } from '../../../api/shapes.ts';
 import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
-import { Scrolled } from '../../../components/scrolled.tsx';
+import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { compare } from '../../../lib/decimal.ts';
 import { formatCount, formatMoney, plural } from '../../../lib/format.ts';
 import { accountLines, optionsOf, plLines } from '../../../lib/states.ts';
@@ -28,7 +28,7 @@ function Comparison({ comparison }: Pick<ExportPreview, 'comparison'>) {
       <h3 id={id} className="mb-2 font-medium">
         Compared with the export’s own totals
       </h3>
-      <Scrolled label="Totals of all periods" className="rounded-lg border border-line">
+      <ScrollRegion label="Totals of all periods" className="rounded-lg border border-line">
         <table className="w-full text-sm">
           <thead className="bg-sunken text-faint">
             <tr>
@@ -59,7 +59,7 @@ function Comparison({ comparison }: Pick<ExportPreview, 'comparison'>) {
             ))}
           </tbody>
         </table>
-      </Scrolled>
+      </ScrollRegion>
       {differing.map(({ line, periods }) => (
         <p key={line} className="mt-2 text-sm text-soft">
           {plLines[line]} differs in{' '}

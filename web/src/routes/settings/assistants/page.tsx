@@ -9,7 +9,7 @@ import { CopyBlock } from '../../../components/copy-block.tsx';
 import { Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { toastError } from '../../../components/toast.tsx';
 import { SettingsPage } from '../settings-page.tsx';
-import { ways, type Preset } from './ways.ts';
+import { ways, type Preset } from './instructions.ts';
 
 /** What to do on the other side, with the lines to paste there. */
 function Steps({ preset, address, clientId }: { preset: Preset; address: string; clientId: string | null }) {

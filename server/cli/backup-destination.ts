@@ -1,0 +1,95 @@
+/** What the commands backup, restore and verify have in common: where backups are, with which key, and of which database. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type pg from 'pg';
+import { openDestination, type BackupDestination } from '../backup/destination.ts';
+import { NotRestored } from '../backup/restore.ts';
+import { backupKey, type BackupKey } from '../backup/encryption.ts';
+import { readConfig, type Config } from '../config.ts';
+import { withClient } from '../database/client.ts';
+import { UnusableDatabase } from '../database/connections.ts';
+import { DirectoryInUse } from '../database/data-directory.ts';
+import { runningOwner, startEmbedded } from '../database/embedded.ts';
+import { homeDirectory } from '../database/postgres-home.ts';
+
+export interface DestinationOptions {
+  readonly json?: boolean;
+  /** Instead of BACKUP_TO. */
+  readonly place?: string;
+  /** Instead of BACKUP_KEY. */
+  readonly keyFile?: string;
+}
+
+/** The options cannot be used; the message says what to change. */
+class UnusableOption extends Error {
+  override readonly name = 'UnusableOption';
+}
+
+function keyIn(file: string): BackupKey {
+  if (!existsSync(file)) throw new UnusableOption(`--key-file: ${file} is not there.`);
+  const key = backupKey(readFileSync(file, 'utf8'));
+  if (key) return key;
+  throw new UnusableOption(
+    `--key-file: ${file} must hold 32 random bytes in base64 or hexadecimal, such as: openssl rand -base64 32`,
+  );
+}
+
+export interface BackupContext {
+  readonly config: Config;
+  readonly place: BackupDestination;
+  readonly key: BackupKey | null;
+}
+
+/** Runs `work` with the place and the key that variables and options say. */
+export async function withDestination<T>(
+  { place: given, keyFile }: DestinationOptions,
+  work: (desk: BackupContext) => Promise<T>,
+): Promise<T> {
+  const config = readConfig(given === undefined ? process.env : { ...process.env, BACKUP_TO: given });
+  if (!config.backup.to)
+    throw new UnusableOption('Say where backups are: set BACKUP_TO, or give a folder or s3://bucket/folder.');
+  const key = keyFile === undefined ? config.backup.key : keyIn(keyFile);
+  const place = await openDestination(config.backup.to);
+  return work({ config, place, key }).finally(() => place.close());
+}
+
+/** Writes a line to standard output. */
+export const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+/** The owner's connection to the database as it is: one that runs, or one that is started for this; nothing is migrated. */
+export async function withExistingDatabase<T>(
+  { databaseUrl, migrateDatabaseUrl, dataDir }: Config,
+  work: (client: pg.Client) => Promise<T>,
+): Promise<T> {
+  if (databaseUrl !== undefined) return withClient(ownersOwn(migrateDatabaseUrl), 'backup', work);
+  const running = await runningOwner(dataDir);
+  if (running) return withClient(running, 'backup', work);
+  if (!existsSync(path.join(homeDirectory(dataDir), 'cluster')))
+    throw new UnusableDatabase(`There is no database in ${dataDir}: set DATA_DIR to where it is.`);
+  const started = await startEmbedded({ dataDir }).catch(async (error: unknown) => {
+    // One that started at the same moment was not there to be joined yet.
+    const joined = error instanceof DirectoryInUse ? await runningOwner(dataDir) : null;
+    if (joined) return { owner: joined, stop: async () => {} };
+    throw error;
+  });
+  return withClient(started.owner, 'backup', work).finally(() => started.stop());
+}
+
+function ownersOwn(url: string | undefined): pg.ClientConfig {
+  if (url === undefined)
+    throw new UnusableDatabase('This needs the connection of the owner: set MIGRATE_DATABASE_URL.');
+  return { connectionString: url };
+}
+
+/** Runs `work` on the database that is to be restored into, which nothing else may use. */
+export async function withNewDatabase<T>(
+  { databaseUrl, migrateDatabaseUrl, dataDir }: Config,
+  work: (owner: pg.ClientConfig) => Promise<T>,
+): Promise<T> {
+  if (databaseUrl !== undefined) return work(ownersOwn(migrateDatabaseUrl));
+  if (await runningOwner(dataDir))
+    throw new NotRestored(`Dealkeep is running on ${dataDir}: stop it, and restore into a new DATA_DIR.`);
+  const started = await startEmbedded({ dataDir });
+  return work(started.owner).finally(() => started.stop());
+}

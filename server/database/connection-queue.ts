@@ -1,0 +1,182 @@
+/**
+ * Who gets the next connection. A connection goes to whoever has waited longest among those whose share is not used up: a
+ * credential has at most half of the connections and of the queue, the same statements four fifths, or two
+ * fifths while one of them takes long, and whatever has been slow of late half in all. So neither one caller nor a lock on one table holds everybody else up.
+ */
+
+import { Counts } from '../counts.ts';
+import { Busy } from './errors.ts';
+
+/** What a run is, for its share of the connections. */
+export interface RunKind {
+  /** Whose credential it enters with; null where it enters with none. */
+  readonly holder: string | null;
+  /** The same for the same statements. */
+  readonly shape: string;
+  /** Goes first, and takes no share. */
+  readonly first?: boolean;
+}
+
+export interface ConnectionQueue {
+  /** Resolves when a connection is free for this run, with how to give it back. Rejects with {@link Busy}. */
+  enter(kind: RunKind): Promise<(succeeded: boolean) => void>;
+  waiting(): number;
+  /** How many have had to wait so far. */
+  waits(): number;
+}
+
+interface ConnectionQueueOptions {
+  /** How many connections there are. */
+  readonly size: number;
+  /** How long a run may wait, in milliseconds. */
+  readonly waitMillis: number;
+  /** How many may wait. */
+  readonly most: number;
+}
+
+/** A run that takes longer, in milliseconds, is slow: most take less than a hundredth of it. */
+const slowAfter = 250;
+/** While one takes longer, in milliseconds, it may be waiting for a lock, and so may others like it. */
+const longAfter = 50;
+/** How many shapes are remembered. */
+const mostShapes = 2_000;
+
+interface Shape {
+  /** When the runs that are under way began. */
+  readonly running: Set<{ readonly since: number }>;
+  /** Whether the last run that ended was slow, or failed because it could not go on. */
+  slow: boolean;
+}
+
+interface Waiting {
+  readonly kind: RunKind;
+  readonly until: number;
+  readonly begin: () => void;
+  readonly refuse: () => void;
+}
+
+const busy = (): Busy => new Busy('The service is busy: try again in a moment.');
+
+/** Opens the queue in front of so many connections. */
+export function openConnectionQueue({ size, waitMillis, most }: ConnectionQueueOptions): ConnectionQueue {
+  const half = Math.max(1, Math.floor(size / 2));
+  const shapeShare = Math.ceil(size * 0.8);
+  const longShare = Math.ceil(size * 0.4);
+  const holders = new Counts();
+  const queuedOf = new Counts();
+  const shapes = new Map<string, Shape>();
+  let queue: Waiting[] = [];
+  let running = 0;
+  let waits = 0;
+  let sweep: NodeJS.Timeout | undefined;
+
+  function shapeOf(name: string): Shape {
+    const known = shapes.get(name);
+    if (known) return known;
+    if (shapes.size >= mostShapes)
+      for (const [other, { running: now }] of shapes) if (now.size === 0) shapes.delete(other);
+    const shape: Shape = { running: new Set(), slow: false };
+    shapes.set(name, shape);
+    return shape;
+  }
+
+  function runsLonger({ running: now }: Shape, moment: number, millis: number): boolean {
+    // The first of a set is the eldest.
+    const [eldest] = now;
+    return eldest !== undefined && moment - eldest.since > millis;
+  }
+
+  const isSlow = (shape: Shape, moment: number): boolean => shape.slow || runsLonger(shape, moment, slowAfter);
+
+  function heldBySlow(moment: number): number {
+    let held = 0;
+    for (const shape of shapes.values())
+      if (shape.running.size > 0 && isSlow(shape, moment)) held += shape.running.size;
+    return held;
+  }
+
+  function mayBegin({ holder, shape: name, first }: RunKind): boolean {
+    if (running >= size) return false;
+    if (first) return true;
+    if (holder !== null && holders.of(holder) >= half) return false;
+    const shape = shapes.get(name);
+    if (shape === undefined) return true;
+    if (shape.running.size >= shapeShare) return false;
+    const now = performance.now();
+    if (shape.running.size >= longShare && runsLonger(shape, now, longAfter)) return false;
+    return !isSlow(shape, now) || heldBySlow(now) < half;
+  }
+
+  /** Counts a run that begins, and tells how it ends. */
+  function begun({ holder, shape: name }: RunKind): (succeeded: boolean) => void {
+    const shape = shapeOf(name);
+    const run = { since: performance.now() };
+    running += 1;
+    shape.running.add(run);
+    if (holder !== null) holders.add(holder, 1);
+    return (succeeded) => {
+      running -= 1;
+      shape.running.delete(run);
+      if (holder !== null) holders.add(holder, -1);
+      const isQuick = performance.now() - run.since <= slowAfter;
+      // What failed quickly tells nothing of how long it takes.
+      if (succeeded || !isQuick) shape.slow = !isQuick;
+      next();
+    };
+  }
+
+  function leave(waiting: Waiting): void {
+    queue.splice(queue.indexOf(waiting), 1);
+    const { holder } = waiting.kind;
+    if (holder !== null) queuedOf.add(holder, -1);
+    if (queue.length === 0) {
+      clearInterval(sweep);
+      sweep = undefined;
+    }
+  }
+
+  /** Lets everybody begin who may. */
+  function next(): void {
+    if (queue.length === 0 || running >= size) return;
+    for (const waiting of queue.slice()) {
+      if (running >= size) return;
+      if (!mayBegin(waiting.kind)) continue;
+      leave(waiting);
+      waiting.begin();
+    }
+  }
+
+  /** Sends away who has waited too long; what has become slow meanwhile has another share. */
+  function sweepQueue(): void {
+    const now = performance.now();
+    for (const waiting of queue.filter(({ until }) => until <= now)) {
+      leave(waiting);
+      waiting.refuse();
+    }
+    next();
+  }
+
+  return {
+    enter(kind) {
+      if (mayBegin(kind)) return Promise.resolve(begun(kind));
+      const { holder } = kind;
+      const own = holder === null ? 0 : queuedOf.of(holder);
+      if (!kind.first && (queue.length >= most || own >= most / 2)) return Promise.reject(busy());
+      waits += 1;
+      return new Promise((resolve, reject) => {
+        const waiting: Waiting = {
+          kind,
+          until: performance.now() + waitMillis,
+          begin: () => resolve(begun(kind)),
+          refuse: () => reject(busy()),
+        };
+        if (kind.first) queue = [waiting, ...queue];
+        else queue.push(waiting);
+        if (holder !== null) queuedOf.add(holder, 1);
+        sweep ??= setInterval(sweepQueue, Math.min(50, waitMillis)).unref();
+      });
+    },
+    waiting: () => queue.length,
+    waits: () => waits,
+  };
+}

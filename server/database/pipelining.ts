@@ -1,0 +1,258 @@
+/**
+ * Sends several statements with one `sync`: one round trip, and one implicit transaction that PostgreSQL commits at the
+ * `sync` or, when anything in it fails, rolls back as a whole (PostgreSQL documentation, "Extended Query", pipelining).
+ */
+
+import pg from 'pg';
+import { ConnectionLost } from './errors.ts';
+import type { Row, Statement } from './statement.ts';
+import { decoderOf, encode, type Decoder } from './types.ts';
+
+/** The part of pg's connection that is used here; the published types still ask for an argument it no longer takes. */
+interface Wire {
+  readonly stream: { cork(): void; uncork(): void };
+  parse(message: { name: string; text: string }): void;
+  bind(message: { statement: string; values: (string | Buffer | null)[] }): void;
+  describe(message: { type: 'P' }): void;
+  execute(message: object): void;
+  close(message: { type: 'S'; name: string }): void;
+  flush(): void;
+  sync(): void;
+  sendCopyFail(message: string): void;
+  once(event: 'readyForQuery' | 'end', listener: () => void): void;
+  off(event: 'readyForQuery' | 'end', listener: () => void): void;
+}
+
+/** A statement whose parameters are ready for the wire. */
+export interface Bound {
+  readonly name: string;
+  readonly text: string;
+  readonly parameters: (string | Buffer | null)[];
+}
+
+/** Encodes the parameters. Throws what `encode` throws. */
+export const bound = ({ name, text, values }: Statement<unknown>): Bound => ({
+  name,
+  text,
+  parameters: values.map(encode),
+});
+
+/** The columns of a result; null when the statement yields none. */
+type Shape = { readonly names: string[]; readonly decoders: (Decoder | undefined)[] } | null;
+
+// PostgreSQL refuses to run a prepared statement whose columns have changed, so they need to be described only once.
+const prepared = new WeakMap<object, Map<string, Shape>>();
+
+function preparedOn(connection: object): Map<string, Shape> {
+  let names = prepared.get(connection);
+  if (!names) prepared.set(connection, (names = new Map()));
+  return names;
+}
+
+/** Makes the client prepare every statement anew: after a migration or a failover. */
+export function forgetPrepared(client: pg.Client): void {
+  prepared.delete(client.connection);
+}
+
+/** The transaction was rolled back because of what `next` threw, which is the cause. */
+export class RolledBack extends Error {
+  override readonly name = 'RolledBack';
+}
+
+/** Makes of the answers to the first statements what ends the transaction; what it throws takes everything back. */
+export type Next = (answers: Row[][]) => readonly Bound[];
+
+class OneSync {
+  #statements: readonly Bound[];
+  /** Until the answers to the first statements are there. */
+  #next: Next | undefined;
+  #isSynced = false;
+  #takenBack: RolledBack | null = null;
+  readonly #prepare: boolean;
+  readonly #resolve: (answers: Row[][]) => void;
+  readonly #reject: (error: Error) => void;
+  readonly #answers: Row[][] = [];
+  #known = new Map<string, Shape>();
+  #rows: Row[] = [];
+  #shape: Shape = null;
+  #undecodable: Error | null = null;
+  readonly #answered: number[] | undefined;
+
+  constructor(
+    statements: readonly Bound[],
+    prepare: boolean,
+    answered: number[] | undefined,
+    next: Next | undefined,
+    resolve: (answers: Row[][]) => void,
+    reject: (error: Error) => void,
+  ) {
+    this.#statements = statements;
+    this.#next = next;
+    this.#prepare = prepare;
+    this.#answered = answered;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  submit(connection: unknown): void {
+    const wire = connection as Wire;
+    if (this.#prepare) this.#known = preparedOn(wire);
+    this.#send(wire, this.#statements);
+    this.#begin();
+  }
+
+  /** Sends the statements, and what ends the transaction with them when nothing follows. */
+  #send(wire: Wire, statements: readonly Bound[]): void {
+    const sent = new Set<string>();
+    wire.stream.cork();
+    try {
+      for (const { name, text, parameters } of statements) {
+        const statement = this.#prepare ? name : '';
+        const fresh = !this.#prepare || !(this.#known.has(name) || sent.has(name));
+        if (fresh) {
+          // An earlier run may have failed after this name was parsed, or before: closing settles it either way.
+          if (statement) wire.close({ type: 'S', name: statement });
+          wire.parse({ name: statement, text });
+          sent.add(name);
+        }
+        wire.bind({ statement, values: parameters });
+        if (fresh) wire.describe({ type: 'P' });
+        wire.execute({});
+      }
+      if (this.#next) wire.flush();
+      else this.#sync(wire);
+    } finally {
+      wire.stream.uncork();
+    }
+  }
+
+  #sync(wire: Wire): void {
+    this.#isSynced = true;
+    wire.sync();
+  }
+
+  /** Goes on when the first statements are answered: PostgreSQL holds their transaction open until the `sync`. */
+  #goOn(wire: Wire): void {
+    const next = this.#next;
+    if (!next || this.#answers.length < this.#statements.length) return;
+    this.#next = undefined;
+    try {
+      if (this.#undecodable) throw this.#undecodable;
+      const more = next(this.#answers);
+      this.#statements = [...this.#statements, ...more];
+      this.#send(wire, more);
+    } catch (error) {
+      this.#takenBack = new RolledBack('It was taken back.', { cause: error });
+      wire.parse({ name: '', text: 'rollback' });
+      wire.bind({ statement: '', values: [] });
+      wire.execute({});
+      this.#sync(wire);
+    }
+    this.#begin();
+  }
+
+  #begin(): void {
+    this.#rows = [];
+    const next = this.#statements[this.#answers.length];
+    this.#shape = (next && this.#known.get(next.name)) ?? null;
+  }
+
+  handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
+    this.#shape = {
+      names: fields.map(({ name }) => name),
+      decoders: fields.map(({ dataTypeID }) => decoderOf(dataTypeID)),
+    };
+  }
+
+  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+    try {
+      this.#rows.push(decoded(fields, this.#shape));
+    } catch (error) {
+      // Thrown from here it would end the process: this is called by the socket.
+      this.#undecodable ??= error as Error;
+    }
+  }
+
+  handleCommandComplete(_message: unknown, connection: unknown): void {
+    const statement = this.#statements[this.#answers.length];
+    if (this.#prepare && statement) this.#known.set(statement.name, this.#shape);
+    this.#answers.push(this.#rows);
+    this.#answered?.push(performance.now());
+    this.#begin();
+    this.#goOn(connection as Wire);
+  }
+
+  handleEmptyQuery(connection: unknown): void {
+    this.handleCommandComplete(null, connection);
+  }
+
+  handlePortalSuspended(): void {}
+
+  handleCopyInResponse(connection: Wire): void {
+    connection.sendCopyFail('Statements that copy cannot be sent with others.');
+    // PostgreSQL has overlooked the first one while it waited for data.
+    connection.sync();
+  }
+
+  handleCopyData(): void {}
+
+  handleReadyForQuery(): void {
+    if (this.#takenBack) this.#reject(this.#takenBack);
+    else if (this.#undecodable) this.#reject(this.#undecodable);
+    else this.#resolve(this.#answers);
+  }
+
+  /** An error of the server is reported once the connection is ready again, that is, once the rollback is done. */
+  handleError(error: Error, connection: Wire): void {
+    // Until a sync, PostgreSQL passes over whatever comes after an error.
+    if (!this.#isSynced && error instanceof pg.DatabaseError) this.#sync(connection);
+    if (!(error instanceof pg.DatabaseError)) {
+      this.#reject(new ConnectionLost('The connection to the database broke.', { cause: error }));
+      return;
+    }
+    const ready = () => {
+      connection.off('end', ended);
+      this.#reject(error);
+    };
+    const ended = () => {
+      connection.off('readyForQuery', ready);
+      this.#reject(new ConnectionLost('The database closed the connection.', { cause: error }));
+    };
+    connection.once('readyForQuery', ready);
+    connection.once('end', ended);
+  }
+}
+
+function decoded(fields: (string | null)[], shape: Shape): Row {
+  if (shape?.names.length !== fields.length) throw new Error('A result came without its description.');
+  const { names, decoders } = shape;
+  const row: Row = {};
+  for (let index = 0; index < fields.length; index += 1) {
+    const text = fields[index] as string | null;
+    const decode = decoders[index];
+    row[names[index] as string] = text === null || decode === undefined ? text : decode(text);
+  }
+  return row;
+}
+
+/**
+ * Runs the statements on `client` as one transaction and returns the rows of each. `prepare: false` leaves nothing
+ * behind on the connection, as a transaction-mode pooler needs. Rejects with pg's DatabaseError when the server refused
+ * (everything is rolled back, and the client is ready for the next run) or `ConnectionLost` (the client is of no more use).
+ * Into `answered` goes when the answer to each statement was read (`performance.now()`). With `next` the transaction takes
+ * a second round trip, for the statements that it makes of the answers to the first; it may be called again when a
+ * connection's prepared statements have gone stale.
+ */
+export function pipelined(
+  client: pg.Client,
+  statements: readonly Bound[],
+  {
+    prepare = true,
+    answered,
+    next,
+  }: { prepare?: boolean; answered?: number[] | undefined; next?: Next | undefined } = {},
+): Promise<Row[][]> {
+  return new Promise((resolve, reject) => {
+    client.query(new OneSync(statements, prepare, answered, next, resolve, reject));
+  });
+}

@@ -1,0 +1,24 @@
+/** Deletes bodies from the store that no document needs any more. */
+
+import type { CoreServices } from '../services.ts';
+import { bodiesToClear, bodyCleared } from '../domain/documents/documents.ts';
+
+const day = 86_400_000;
+/** The database tells some hundred bodies at once; after so many rounds the next run goes on. */
+const mostRounds = 200;
+
+/** Clears away the bodies of uploads that failed and of documents taken out long ago; rejects when the store or the database is away. */
+export async function deleteUnusedBodies({ database, storage, clock, log }: CoreServices): Promise<void> {
+  await storage.tidy(new Date(clock().getTime() - day));
+  let cleared = 0;
+  for (let round = 0; round < mostRounds; round += 1) {
+    const keys = await database.run(bodiesToClear());
+    if (keys.length === 0) break;
+    for (const key of keys) {
+      await storage.remove(key);
+      await database.run(bodyCleared(key));
+    }
+    cleared += keys.length;
+  }
+  if (cleared > 0) log.info({ bodies: cleared }, 'cleared the store away');
+}

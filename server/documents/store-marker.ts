@@ -1,0 +1,76 @@
+/**
+ * Makes sure that all nodes of a database keep documents in one store. The store is marked with an id that the database
+ * knows; a node whose store lacks it keeps its documents somewhere else, and does not start.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Config } from '../config.ts';
+import type { CoreServices } from '../services.ts';
+import { documentStore, documentStoreMarked } from '../domain/documents/store.ts';
+import type { Storage } from '../storage/storage.ts';
+
+/** The store of this node is not the one in which this database keeps its documents; the message says what to do. */
+class OtherStore extends Error {
+  override readonly name = 'OtherStore';
+}
+
+/** The key of the mark; keys of documents are hexadecimal. */
+const markOf = (storeId: string): string => `dealkeep-store-${storeId}`;
+
+async function* words(storeId: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(`The documents of the Dealkeep database with the store id ${storeId} are kept here.\n`);
+}
+
+/** Marks the store as the one of the database with this id. */
+export const markStore = (storage: Storage, storeId: string): Promise<void> =>
+  storage.write(markOf(storeId), words(storeId));
+
+/** Whether the store is marked as the one of the database with this id. */
+export async function isMarked(storage: Storage, storeId: string): Promise<boolean> {
+  const mark = await storage.read(markOf(storeId));
+  await mark?.cancel();
+  return mark !== null;
+}
+
+/** Where the documents of this node are kept, in words. */
+export const storeLocation = ({ s3, dataDir }: Pick<Config, 's3' | 'dataDir'>): string =>
+  s3 ? `the bucket ${s3.bucket}${s3.endpoint ? ` at ${s3.endpoint}` : ''}` : `${dataDir}/documents`;
+
+/** How often a node looks whether another has marked the store meanwhile, and for how long, in milliseconds. */
+const looksEvery = 250;
+const looksFor = 40_000;
+
+/**
+ * Marks the store at the first start of all, and makes sure at every other one that it is the same. Rejects with
+ * {@link OtherStore}. A store that does not answer is no other store: that is left to the log.
+ */
+export async function checkStoreMarker(
+  { config, database, storage, log }: CoreServices,
+  signal: AbortSignal,
+): Promise<void> {
+  const candidate = randomUUID();
+  for (const giveUp = Date.now() + looksFor; ; await pause(looksEvery, undefined, { signal })) {
+    const found = await database.run(documentStore(candidate));
+    if (found === null) return;
+    const { store_id: storeId, is_marked: marked, is_mine: mine } = found;
+    if (!marked && !mine && Date.now() < giveUp) continue;
+    try {
+      if (mine && !marked) {
+        await markStore(storage, storeId);
+        await database.run(documentStoreMarked(storeId));
+        return;
+      }
+      if (await isMarked(storage, storeId)) return;
+    } catch (error) {
+      log.warn(
+        { err: error },
+        'the store of documents could not be looked at; whether it is the right one is not known',
+      );
+      return;
+    }
+    throw new OtherStore(
+      `The documents of this database are not kept in ${storeLocation(config)}: every node needs the same store. Set S3_BUCKET as on the other nodes, or DATA_DIR to a directory that all of them share. If the documents were moved or restored to this place, say so with: dealkeep documents adopt`,
+    );
+  }
+}

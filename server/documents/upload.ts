@@ -1,0 +1,102 @@
+/** Takes a body into the store as it comes: measured, recognized, and never more of it in memory than a few parts. */
+
+import { createHash } from 'node:crypto';
+import type { Storage } from '../storage/storage.ts';
+import { headBytes, kindOf, NotTaken } from './kinds.ts';
+
+/** What a document may be at most, in bytes: 2 GB. */
+export const largestDocument = 2_147_483_648;
+
+/** The file is larger than {@link largestDocument}. */
+export class TooLarge extends Error {
+  override readonly name = 'TooLarge';
+}
+
+/** The body stopped coming before it was whole. */
+export class UploadAborted extends Error {
+  override readonly name = 'UploadAborted';
+}
+
+/** A body that is in the store. */
+export interface StoredBody {
+  readonly mediaType: string;
+  readonly size: number;
+  readonly sha256: Buffer;
+}
+
+const tooLarge = () => new TooLarge('The file is larger than 2 GB. Split it, or compress it.');
+
+/** Throws {@link TooLarge} for a body that says so itself (Content-Length), before anything of it is read. */
+export function checkContentLength(contentLength: string | undefined): void {
+  if (Number(contentLength ?? 0) > largestDocument) throw tooLarge();
+}
+
+interface Beginning {
+  readonly parts: readonly Uint8Array[];
+  /** Whether these parts are all there is. */
+  readonly whole: boolean;
+}
+
+function nextOf(source: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array, unknown>> {
+  return source.next().catch((cause: unknown) => {
+    throw new UploadAborted('The upload broke off before the file was whole. Send it again.', { cause });
+  });
+}
+
+async function readBeginning(source: AsyncIterator<Uint8Array>): Promise<Beginning> {
+  const parts: Uint8Array[] = [];
+  for (let size = 0; size < headBytes;) {
+    const next = await nextOf(source);
+    if (next.done) return { parts, whole: true };
+    parts.push(next.value);
+    size += next.value.byteLength;
+  }
+  return { parts, whole: false };
+}
+
+async function* rest(source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for (let next = await nextOf(source); !next.done; next = await nextOf(source)) yield next.value;
+}
+
+/** Reads and discards the rest of the body: a browser that is still sending would not read why its file is refused. */
+async function discard(source: AsyncIterator<Uint8Array>, limit: number): Promise<void> {
+  let size = 0;
+  for await (const part of rest(source)) if ((size += part.byteLength) > limit) return;
+}
+
+/**
+ * Keeps a body under `key`. Rejects with {@link NotTaken}, {@link TooLarge} or {@link UploadAborted}, or with what
+ * the store failed of; then nothing is left in it.
+ */
+export async function storeUpload(
+  storage: Storage,
+  key: string,
+  filename: string,
+  body: AsyncIterable<Uint8Array>,
+  limit = largestDocument,
+): Promise<StoredBody> {
+  const source = body[Symbol.asyncIterator]();
+  const hash = createHash('sha256');
+  let size = 0;
+  try {
+    const { parts, whole } = await readBeginning(source);
+    const mediaType = await kindOf(filename, Buffer.concat(parts).subarray(0, headBytes), whole);
+    async function* measured(): AsyncGenerator<Uint8Array> {
+      for (const part of parts) yield* weigh(part);
+      for await (const part of rest(source)) yield* weigh(part);
+    }
+    function* weigh(part: Uint8Array): Generator<Uint8Array> {
+      size += part.byteLength;
+      if (size > limit) throw tooLarge();
+      hash.update(part);
+      yield part;
+    }
+    await storage.write(key, measured());
+    return { mediaType, size, sha256: hash.digest() };
+  } catch (error) {
+    if (error instanceof NotTaken) await discard(source, limit);
+    throw error;
+  } finally {
+    await source.return?.();
+  }
+}

@@ -1,0 +1,51 @@
+/** Records with the property names of the REST API, for its answers and for webhooks. */
+
+import type { OfferPayload } from '../offers/offers.ts';
+
+/** A name of the database as other systems read it. */
+export const inCamelCase = (name: string): string =>
+  name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+
+/** Names of columns as other systems read them, of which there are so many: they are the same for every row. */
+const names = new Map<string, string>();
+
+function nameOf(column: string): string {
+  let name = names.get(column);
+  if (name === undefined) names.set(column, (name = inCamelCase(column)));
+  return name;
+}
+
+/** A record with its properties so named, without its place in a list. */
+export function resourceOf(record: object): Record<string, unknown> {
+  const found = record as Readonly<Record<string, unknown>>;
+  const shown: Record<string, unknown> = {};
+  for (const column of Object.keys(found)) if (column !== 'place') shown[nameOf(column)] = found[column];
+  return shown;
+}
+
+const known = [
+  'currency',
+  'purchase_price',
+  'cash_at_close',
+  'seller_note',
+  'earnout',
+  'rollover_equity',
+  'financing_contingency',
+  'target_close_date',
+  'expires_at',
+  'terms',
+] as const;
+
+function payloadResource(submitted: OfferPayload): Record<string, unknown> {
+  const others = Object.entries(submitted).filter(([name]) => !(known as readonly string[]).includes(name));
+  return {
+    ...resourceOf(Object.fromEntries(known.map((name) => [name, submitted[name] ?? null]))),
+    other: Object.fromEntries(others),
+  };
+}
+
+/** An offer so named; what the buyer submitted besides keeps the names that they gave. */
+export const offerResource = (found: { payload: OfferPayload }): Record<string, unknown> => ({
+  ...resourceOf(found),
+  payload: payloadResource(found.payload),
+});

@@ -1,0 +1,268 @@
+/** Two offers, or two revisions of one, compared with each other: every term, in which they differ, and by how much. */
+
+import { daysFrom } from '../diligence/calendar.ts';
+import { absolute, decimal, divide, isZero, subtract, written, type Decimal } from '../diligence/decimals.ts';
+import { moneyParts, type MoneyPart } from '../diligence/valuation.ts';
+import { amountsOf, assessed, leastCoverage, type Given, type ValuationSummary } from './assessment.ts';
+import { hasPassed, type OfferPayload, type OfferRevision } from './offers.ts';
+
+/** What the two sides of a line are, and so what the difference counts: amounts, shares of one, times, days; else there is none. */
+export type LineKind = 'money' | 'share' | 'times' | 'day' | 'time' | 'yes_no' | 'text';
+
+const multiples = ['adjusted_ebitda', 'reported_ebitda', 'sde', 'revenue'] as const;
+
+/** What is compared, in the order of a table: what an offer says itself under the names of its payload. */
+export type ComparedLineTerm =
+  | 'currency'
+  | 'purchase_price'
+  | MoneyPart
+  | `share_${MoneyPart | 'unsaid'}`
+  | `multiple_${(typeof multiples)[number]}`
+  | 'debt'
+  | 'most_cost'
+  | 'most_cost_without_largest'
+  | 'least_coverage'
+  | 'least_coverage_without_largest'
+  | 'financing_contingency'
+  | 'target_close_date'
+  | 'expires_at'
+  | 'terms'
+  | 'other';
+
+export interface ComparedLine {
+  readonly term: ComparedLineTerm;
+  /** What the term leaves open: the name of another term, or how many times debt is to be covered. */
+  readonly of: string | null;
+  readonly kind: LineKind;
+  /** As it is written; null where the offer does not say it, or nothing follows from it. */
+  readonly first: string | null;
+  readonly second: string | null;
+  readonly same: boolean;
+  /** By how much the first is higher, or how many days later; negative where it is less. */
+  readonly by: string | null;
+  /** The same as a share of the second, to four digits. */
+  readonly by_share: string | null;
+}
+
+/** One of the two, as it is named. */
+export interface ComparedOffer {
+  readonly id: string;
+  readonly buyer_user_id: string;
+  readonly buyer_name: string | null;
+  readonly mine: boolean;
+  readonly revision_number: number;
+  readonly is_current: boolean;
+  readonly agreed: boolean;
+  readonly submitted_at: string;
+  readonly currency: string | null;
+}
+
+export interface TwoOffers {
+  readonly first: ComparedOffer;
+  readonly second: ComparedOffer;
+  /** What they are compared with; null where the caller sees no earnings. */
+  readonly period: string | null;
+  readonly lines: readonly ComparedLine[];
+}
+
+type Sides<T> = readonly [first: T, second: T];
+
+const days = /^\d{4}-\d\d-\d\d$/;
+const times = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
+
+/** The time that a payload names as everybody writes it, or null. */
+function timeIn(value: unknown): string | null {
+  if (typeof value !== 'string' || !times.test(value)) return null;
+  const at = Date.parse(/([zZ]|[+-]\d\d(:?\d\d)?)$/.test(value) ? value : `${value}Z`);
+  return Object.is(at, NaN) ? null : new Date(at).toISOString();
+}
+
+const dayIn = (value: unknown): string | null =>
+  typeof value === 'string' && days.test(value) && !Object.is(Date.parse(value), NaN) ? value : null;
+
+const textIn = (value: unknown): string | null =>
+  value === null || value === undefined || value === ''
+    ? null
+    : typeof value === 'string'
+      ? value
+      : JSON.stringify(value);
+
+/** How many days the first comes after the second, by their days in UTC. */
+const daysAfter = ([first, second]: Sides<string>): string =>
+  String(daysFrom(second.slice(0, 10), first.slice(0, 10)) - 1n);
+
+interface Line {
+  readonly term: ComparedLineTerm;
+  readonly of?: string | null;
+  readonly kind: LineKind;
+  readonly values: Sides<string | null>;
+  /** What the difference is of, where it is not of what is told: an amount that is not said counts as nothing. */
+  readonly counted?: Sides<Decimal | null>;
+}
+
+const numbers: readonly LineKind[] = ['money', 'share', 'times'];
+
+function lineOf({ term, of = null, kind, values, counted }: Line): ComparedLine {
+  const [first, second] = values;
+  const same = first === second;
+  const line: ComparedLine = { term, of, kind, first, second, same, by: null, by_share: null };
+  if (same) return line;
+  if ((kind === 'day' || kind === 'time') && first !== null && second !== null)
+    return { ...line, by: daysAfter([first, second]) };
+  if (!numbers.includes(kind)) return line;
+  const [a, b] = counted ?? [first === null ? null : decimal(first), second === null ? null : decimal(second)];
+  if (a === null || b === null) return line;
+  const by = subtract(a, b);
+  const share = kind === 'money' && !isZero(b) ? divide(by, absolute(b), 4n) : null;
+  return { ...line, by: written(by), by_share: share && written(share) };
+}
+
+const writtenOr = (value: Decimal | null, otherwise: string | null = null): string | null =>
+  value === null ? otherwise : written(value);
+
+/** What the payloads say in amounts. Two currencies are not subtracted from each other. */
+function amountLines(payloads: Sides<OfferPayload>): Line[] {
+  const [a, b] = [amountsOf(payloads[0]), amountsOf(payloads[1])];
+  const comparable = a.currency === b.currency;
+  const nothing = decimal('0');
+  const amount = (term: 'purchase_price' | MoneyPart, unsaid: Decimal | null): Line => ({
+    term,
+    kind: 'money',
+    values: [writtenOr(a[term]), writtenOr(b[term])],
+    counted: comparable ? [a[term] ?? unsaid, b[term] ?? unsaid] : [null, null],
+  });
+  return [
+    ...(comparable ? [] : [{ term: 'currency', kind: 'text', values: [a.currency, b.currency] } satisfies Line]),
+    amount('purchase_price', null),
+    ...moneyParts.map((part) => amount(part, nothing)),
+  ];
+}
+
+/** What follows from the amounts, and from the books where the caller sees them. */
+function worthLines([a, b]: Sides<ValuationSummary>, sameCurrency: boolean): Line[] {
+  const share = ({ money }: ValuationSummary, part: MoneyPart | 'unsaid') =>
+    money && (money.parts.find((one) => one.part === part)?.share ?? '0');
+  const both = <T>(of: (worth: ValuationSummary) => T): Sides<T> => [of(a), of(b)];
+  const most = (term: 'most_cost' | 'most_cost_without_largest', place: number): Line[] => {
+    const of = ({ coverage }: ValuationSummary) =>
+      (term === 'most_cost' ? coverage : coverage?.without_largest)?.most_cost[place];
+    const covered = of(a)?.covered ?? of(b)?.covered;
+    return covered === undefined
+      ? []
+      : [{ term, of: covered, kind: 'share', values: both((worth) => of(worth)?.cost ?? null) }];
+  };
+  return [
+    ...([...moneyParts, 'unsaid'] as const).map((part): Line => ({
+      term: `share_${part}`,
+      kind: 'share',
+      values: both((worth) => share(worth, part)),
+    })),
+    ...multiples.map((of): Line => ({
+      term: `multiple_${of}`,
+      kind: 'times',
+      values: both((worth) => worth.multiples?.[of] ?? null),
+    })),
+    {
+      term: 'debt',
+      kind: 'money',
+      values: both(({ coverage }) => coverage?.debt ?? null),
+      ...(sameCurrency ? {} : { counted: [null, null] }),
+    },
+    ...most('most_cost', 0),
+    ...most('most_cost', 1),
+    ...most('most_cost_without_largest', 0),
+    ...most('most_cost_without_largest', 1),
+    {
+      term: 'least_coverage',
+      kind: 'times',
+      values: both(({ coverage }) => writtenOr(leastCoverage(coverage?.years))),
+    },
+    {
+      term: 'least_coverage_without_largest',
+      kind: 'times',
+      values: both(({ coverage }) => writtenOr(leastCoverage(coverage?.years_without_largest))),
+    },
+  ];
+}
+
+const known = new Set<string>([
+  'currency',
+  'purchase_price',
+  ...moneyParts,
+  'financing_contingency',
+  'target_close_date',
+  'expires_at',
+  'terms',
+]);
+
+/** Conditions, dates, and what somebody wrote in words or under names of their own. */
+function saidLines([a, b]: Sides<OfferPayload>): Line[] {
+  const both = <T>(of: (payload: OfferPayload) => T): Sides<T> => [of(a), of(b)];
+  const others = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => !known.has(name));
+  const own = (payload: OfferPayload, name: string): unknown =>
+    Object.hasOwn(payload, name) ? payload[name] : undefined;
+  return [
+    {
+      term: 'financing_contingency',
+      kind: 'yes_no',
+      values: both(({ financing_contingency: is }) => (is === true ? 'yes' : is === false ? 'no' : null)),
+    },
+    { term: 'target_close_date', kind: 'day', values: both(({ target_close_date: day }) => dayIn(day)) },
+    { term: 'expires_at', kind: 'time', values: both(({ expires_at: until }) => timeIn(until)) },
+    { term: 'terms', kind: 'text', values: both(({ terms }) => textIn(terms)) },
+    ...others.toSorted().map((name): Line => ({
+      term: 'other',
+      of: name,
+      kind: 'text',
+      values: both((payload) => textIn(own(payload, name))),
+    })),
+  ];
+}
+
+const named = (offer: OfferRevision, caller: string): ComparedOffer => ({
+  id: offer.id,
+  buyer_user_id: offer.buyer_user_id,
+  buyer_name: offer.buyer_name,
+  mine: offer.buyer_user_id === caller,
+  revision_number: offer.revision_number,
+  is_current: offer.is_current,
+  agreed: offer.agreed,
+  submitted_at: offer.submitted_at,
+  currency: amountsOf(offer.payload).currency,
+});
+
+/** What two offers are compared with, as the caller sees it, and who asks. */
+interface Asked extends Omit<Given, 'offers'> {
+  readonly caller: string;
+  readonly now: string;
+}
+
+/** Two offers that the caller sees side by side: what neither says nor follows for either is left out. */
+export function twoOffers(first: OfferRevision, second: OfferRevision, { caller, now, ...given }: Asked): TwoOffers {
+  const payloads: Sides<OfferPayload> = [first.payload, second.payload];
+  const { basis, offers } = assessed({
+    ...given,
+    offers: [first, second].map(({ id, participant_id, payload }) => ({
+      id,
+      participant_id,
+      payload,
+      expired: hasPassed(payload.expires_at, now),
+    })),
+  });
+  const [a, b] = offers;
+  const sides = [named(first, caller), named(second, caller)] as const;
+  const lines = [
+    ...amountLines(payloads),
+    ...(a && b ? worthLines([a, b], sides[0].currency === sides[1].currency) : []),
+    ...saidLines(payloads),
+  ];
+  const isTold = ({ term, values }: Line): boolean =>
+    // A share of nothing in both says no more than the amount.
+    term.startsWith('share_') ? values.some((value) => value !== null && value !== '0') : values.some(Boolean);
+  return {
+    first: sides[0],
+    second: sides[1],
+    period: basis?.period ?? null,
+    lines: lines.filter(isTold).map(lineOf),
+  };
+}

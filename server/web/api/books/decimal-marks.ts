@@ -1,0 +1,23 @@
+/** Where the amounts of a file have their decimals, by those of them that say so. */
+
+import { inPortions } from '../portions.ts';
+import { marksIn, type Marks } from './values.ts';
+import type { Table } from './workbook-reader.ts';
+
+/** Of these columns alone: points and commas in account numbers, names and titles do not show how amounts are written. */
+export async function decimalMarksOf(
+  { written }: Pick<Table, 'written'>,
+  rows: Iterable<{ readonly cells: readonly string[] }>,
+  columns: readonly number[],
+): Promise<Marks> {
+  if (!written) return 'point';
+  const said = new Set<Marks>();
+  for await (const { cells } of inPortions(rows)) {
+    for (const index of columns) {
+      const marks = marksIn(cells[index] ?? '');
+      if (marks) said.add(marks);
+    }
+  }
+  const [marks = 'open', ...others] = said;
+  return others.length > 0 ? 'open' : marks;
+}

@@ -1,0 +1,66 @@
+/** Stores the outcomes of deliveries, for all batches under way in one statement, which also claims more deliveries for those that ask. */
+
+import { noteDeliveries, type ClaimedDelivery, type NotedLot } from '../domain/webhooks/deliveries.ts';
+import type { Services } from '../services.ts';
+import { recordOutcome } from '../queue-worker.ts';
+import { oneAtATime } from './one-at-a-time.ts';
+
+/** How many deliveries of a webhook are taken together. */
+export const takenAtOnce = 50;
+
+/** Who is given what is taken of a webhook for a lot. */
+export type Taker = (taken: readonly ClaimedDelivery[]) => void;
+
+/** What has ended of a lot, and who is given what is taken for it then. */
+interface Ended {
+  readonly lot: NotedLot;
+  readonly take: Taker | undefined;
+}
+
+export interface DeliveryResults {
+  /**
+   * Leaves what has ended of a lot to be noted, behind what was left before. With `take` more is taken for it, unless it is over; whoever takes it is told also when that
+   * is nothing.
+   */
+  leave(part: Omit<NotedLot, 'more'>, take?: Taker): void;
+  /** Notes what is left; resolves when nothing is. */
+  note(): Promise<void>;
+}
+
+/** Opens the notes of this node. */
+export function openDeliveryResults({ database, log }: Pick<Services, 'database' | 'log'>): DeliveryResults {
+  /** By webhook and claim, which the lots taken together share: once, as what was noted behind its end would be lost. */
+  let ended = new Map<string, Ended>();
+
+  async function keep(parts: readonly Ended[]): Promise<void> {
+    const taken = await database.run(noteDeliveries(parts.map(({ lot }) => lot)));
+    for (const { lot, take } of parts) take?.(taken.get(lot.endpoint) ?? []);
+  }
+
+  /** Tries for a while; what is not noted then is sent again when its claim has run out. */
+  async function keepAlone(part: Ended): Promise<void> {
+    await recordOutcome(() => keep([part])).catch((error: unknown) =>
+      log.warn({ err: error }, 'noting deliveries of webhooks failed'),
+    );
+    part.take?.([]);
+  }
+
+  return {
+    leave({ held, attempts, ...part }, take) {
+      const key = `${part.endpoint} ${part.claim}`;
+      const before = ended.get(key);
+      const wanted = take ?? before?.take;
+      const more = wanted === undefined || part.is_over ? 0 : takenAtOnce;
+      const all = [...(before?.lot.attempts ?? []), ...attempts];
+      ended.set(key, { lot: { ...part, more, held: more === 0 ? [] : held, attempts: all }, take: wanted });
+    },
+    note: oneAtATime(async () => {
+      while (ended.size > 0) {
+        const parts = [...ended.values()];
+        ended = new Map();
+        // What cannot be noted of one webhook does not keep others from it.
+        await keep(parts).catch(() => Promise.all(parts.map(keepAlone)));
+      }
+    }),
+  };
+}

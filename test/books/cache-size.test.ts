@@ -1,0 +1,22 @@
+/** What a node keeps of deals takes no more room than it is given: as much would have to be uploaded to see it from outside. */
+
+import { expect, test } from 'vitest';
+import { DealCache } from '../../server/domain/diligence/caches.ts';
+
+test('what was used longest ago goes where there is no more room, and what is too large is not kept', () => {
+  const kept = new DealCache<string>({ size: 10, ofOne: 6, ofDeal: 2 });
+  const held = (...deals: string[]) => deals.map((deal) => [...kept.of(deal).keys()].join(' '));
+  kept.keep('first', 'a', 'A', 6);
+  kept.keep('second', 'b', 'B', 4);
+  expect(held('second', 'first')).toEqual(['b', 'a']);
+  kept.keep('third', 'c', 'C', 1);
+  expect(held('first', 'second', 'third')).toEqual(['a', '', 'c']);
+  kept.keep('fourth', 'd', 'D', 7);
+  expect(held('fourth', 'first', 'third')).toEqual(['', 'a', 'c']);
+  // What is kept anew takes its room once, and of a deal the latest stay.
+  for (let again = 0; again < 20; again += 1) kept.keep('third', 'c', 'C', 1);
+  kept.keep('third', 'd', 'D', 1);
+  kept.keep('third', 'e', 'E', 1);
+  expect(held('first', 'third')).toEqual(['a', 'e d']);
+  expect(kept.of('third').get('d')).toBe('D');
+});

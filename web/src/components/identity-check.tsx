@@ -1,0 +1,32 @@
+import { useState, type ReactNode } from 'react';
+import { finishSignIn, proveOneself } from '../api/auth.ts';
+import { required, useForm, type Form } from '../lib/use-form.ts';
+import { CodeField } from './code-field.tsx';
+import { Field } from './field.tsx';
+import { PasswordInput } from './input.tsx';
+
+/** The form with which a signed-in person confirms who they are: by password, then by code if a second factor is due. */
+export function useIdentityCheck(onProven: () => unknown): {
+  form: Form<{ password: string; code: string }>;
+  field: ReactNode;
+} {
+  const [owed, setOwed] = useState<'password' | 'code'>('password');
+  const form = useForm({
+    initial: { password: '', code: '' },
+    draft: null,
+    check: (values) =>
+      required(values, owed === 'password' ? { password: 'Enter your password.' } : { code: 'Enter the code.' }),
+    about: { sign_in_refused: 'password', code_refused: 'code' },
+    submit: ({ password, code }) => (owed === 'password' ? proveOneself(password) : finishSignIn(code.trim())),
+    onDone: ({ outcome }) => (outcome === 'signed_in' ? onProven() : setOwed('code')),
+  });
+  const field =
+    owed === 'password' ? (
+      <Field label="Password" error={form.errors.password}>
+        <PasswordInput {...form.text('password')} autoComplete="current-password" />
+      </Field>
+    ) : (
+      <CodeField {...form.text('code')} error={form.errors.code} />
+    );
+  return { form, field };
+}

@@ -1,0 +1,203 @@
+/** What the offers come to against the books: multiples, how certain the money is, what each add-back is paid for. */
+import type { ReactNode } from 'react';
+import type { Offer, OfferAssessment, OfferWorth } from '../../../api/shapes.ts';
+import { Card } from '../../../components/card.tsx';
+import { Select } from '../../../components/input.tsx';
+import { Money } from '../../../components/money.tsx';
+import { parts } from '../../../components/offers/payload.ts';
+import { none } from '../../../components/offers/terms.tsx';
+import { ScrollRegion } from '../../../components/scroll-region.tsx';
+import { cx } from '../../../lib/cx.ts';
+import { formatMultiple, formatShare, plural } from '../../../lib/format.ts';
+import { adjustmentCategories } from '../../../lib/states.ts';
+
+/** How an offer is called here: its buyer's name, or "Your offer". */
+export const calls = (offer: Offer | undefined): string =>
+  offer ? (offer.mine ? 'Your offer' : offer.buyer_name) : '';
+
+const cell = 'px-2.5 py-2.5 first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5';
+
+interface FiguresProps {
+  label: string;
+  head: readonly ReactNode[];
+  rows: readonly { key: string; cells: readonly ReactNode[] }[];
+}
+
+/** A small table of figures, the first column names; scrolls sideways within itself. */
+export function Figures({ label, head, rows }: FiguresProps) {
+  return (
+    <ScrollRegion label={label} className="border-t border-line">
+      <table className="w-full border-collapse text-sm">
+        <thead>
+          <tr className="border-b border-line text-faint">
+            {head.map((one, place) => (
+              // The order of columns never changes.
+              // oxlint-disable-next-line react/no-array-index-key
+              <th
+                key={place}
+                scope="col"
+                className={cx(cell, 'align-bottom font-normal', place === 0 ? 'text-left' : 'min-w-22 text-right')}
+              >
+                {one}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ key, cells: [first, ...others] }) => (
+            <tr key={key} className="border-b border-line last:border-0">
+              <th scope="row" className={cx(cell, 'min-w-36 text-left font-medium text-ink')}>
+                {first}
+              </th>
+              {others.map((one, place) => (
+                // oxlint-disable-next-line react/no-array-index-key
+                <td key={place} className={cx(cell, 'text-right tabular whitespace-nowrap')}>
+                  {one}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </ScrollRegion>
+  );
+}
+
+/** A multiple, or a dash where there is none. */
+export const times = (multiple: string | null | undefined): ReactNode => (multiple ? formatMultiple(multiple) : none);
+
+const shareOf = ({ money }: OfferWorth, part: string): ReactNode => {
+  const found = money?.parts.find((one) => one.part === part);
+  return found ? formatShare(found.share) : none;
+};
+
+interface OffersWorthProps {
+  assessment: OfferAssessment;
+  offers: readonly Offer[];
+  /** Whether there are others, which nothing is computed of. */
+  more: boolean;
+  onPeriod: (label: string) => void;
+}
+
+/** Each offer in multiples of what the business earned, and the parts of its money as shares. */
+export function OffersWorth({
+  assessment: { basis, periods, offers: worth },
+  offers,
+  more,
+  onPeriod,
+}: OffersWorthProps) {
+  const isUnsaid = worth.some(({ money }) => money?.parts.some(({ part }) => part === 'unsaid'));
+  const rows = offers.flatMap((offer) => {
+    const found = worth.find(({ offer_id }) => offer_id === offer.id);
+    return found ? [{ offer, found }] : [];
+  });
+  return (
+    <Card
+      flush
+      title={basis ? 'What the offers are worth' : 'How certain the money is'}
+      description={
+        basis ? (
+          <>
+            Against {basis.period}, computed from what was uploaded: adjusted EBITDA{' '}
+            <Money amount={basis.adjusted_ebitda} currency={basis.currency} />, SDE{' '}
+            <Money amount={basis.sde} currency={basis.currency} />.
+          </>
+        ) : (
+          'The parts of each price as shares, the most certain first.'
+        )
+      }
+      actions={
+        basis &&
+        periods.length > 1 && (
+          <Select
+            aria-label="Compare with"
+            value={basis.period}
+            onChange={onPeriod}
+            options={periods.map((label) => ({ value: label, label }))}
+          />
+        )
+      }
+    >
+      <Figures
+        label="What the offers are worth"
+        head={[
+          'Offer',
+          ...(basis ? ['Adjusted EBITDA', 'Reported EBITDA', 'SDE', 'Revenue'] : []),
+          ...parts.map(({ label }) => label),
+          ...(isUnsaid ? ['Not said'] : []),
+        ]}
+        rows={rows.map(({ offer, found }) => ({
+          key: offer.id,
+          cells: [
+            calls(offer),
+            ...(basis
+              ? [
+                  times(found.multiples?.adjusted_ebitda),
+                  times(found.multiples?.reported_ebitda),
+                  times(found.multiples?.sde),
+                  times(found.multiples?.revenue),
+                ]
+              : []),
+            ...parts.map(({ key }) => shareOf(found, key)),
+            ...(isUnsaid ? [shareOf(found, 'unsaid')] : []),
+          ],
+        }))}
+      />
+      {more && (
+        <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
+          Computed of the {plural(rows.length, 'offer')} submitted last.
+        </p>
+      )}
+      {rows.map(
+        ({ offer, found: { money } }) =>
+          money?.beyond_price && (
+            <p key={offer.id} className="border-t border-line px-4 py-3 text-sm text-soft sm:px-5">
+              {calls(offer)}: the parts come to <Money amount={money.beyond_price} currency={offer.payload.currency} />{' '}
+              more than the price.
+            </p>
+          ),
+      )}
+    </Card>
+  );
+}
+
+/** What of an offer's price is paid for each add-back, and what the price would be without it. */
+export function AddBacksWorth({ basis, worth }: { basis: OfferAssessment['basis']; worth: OfferWorth }) {
+  const paid = worth.paid_for;
+  if (!basis || !paid || paid.add_backs.length === 0) return null;
+  const money = (amount: string) => <Money amount={amount} currency={basis.currency} />;
+  const named = (id: string) => basis.add_backs.find((one) => one.id === id);
+  const largestFirst = basis.add_backs.flatMap(({ id }) => paid.add_backs.find((one) => one.id === id) ?? []);
+  return (
+    <Card
+      flush
+      title="What each add-back is worth"
+      description={
+        <>
+          At {times(worth.multiples?.adjusted_ebitda)} adjusted EBITDA. For reported EBITDA{' '}
+          {money(paid.reported_ebitda)} is paid.
+        </>
+      }
+    >
+      <Figures
+        label="What each add-back is worth"
+        head={['Add-back', 'Amount', 'Worth', 'Price without it']}
+        rows={largestFirst.map(({ id, amount, worth: part, price_without }) => {
+          const category = named(id)?.category;
+          return {
+            key: id,
+            cells: [
+              <span key="name" className="block max-w-72">
+                <span className="block">{category ? adjustmentCategories[category] : 'All smaller ones'}</span>
+                <span className="line-clamp-2 font-normal text-faint">{named(id)?.rationale}</span>
+              </span>,
+              money(amount),
+              money(part),
+              money(price_without),
+            ],
+          };
+        })}
+      />
+    </Card>
+  );
+}
