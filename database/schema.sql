@@ -2550,9 +2550,9 @@ CREATE TABLE vault.token_families (
     CONSTRAINT token_families_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
     CONSTRAINT token_families_scopes_check CHECK (scopes <@ '{mcp:read,mcp:write}'::text[] AND ('mcp:read'::text = ANY (scopes)))
 );
-CREATE INDEX token_families_by_client ON vault.token_families USING btree (client_id);
 CREATE INDEX token_families_by_end ON vault.token_families USING btree (ends_at);
 CREATE INDEX token_families_by_user ON vault.token_families USING btree (user_id, client_id) WHERE revoked_at IS NULL;
+CREATE INDEX token_families_of_clients ON vault.token_families USING btree (client_id);
 CREATE INDEX token_families_of_people ON vault.token_families USING btree (user_id);
 CREATE INDEX token_families_revoked ON vault.token_families USING btree (revoked_at) WHERE revoked_at IS NOT NULL;
 ALTER TABLE vault.token_families ENABLE ROW LEVEL SECURITY;
@@ -14837,4 +14837,5 @@ $function$;
 -- 14a1276332a237322602b093fdf9d963f72d50daa4d7de212b5cbc701dec953b  248_indexes_of_noted_records.sql
 -- a9f5e5af5cc59180117b6482902c4e4e81fb13fc279a87301bc5f7be3fef2b6a  249_activity_by_noted_records.sql
 -- b842ac89af79db29593339ba28a427ce85201791396fd152ee12e7ecc4304f3e  253_removals_in_order.sql
--- 886e415b7f920fe5eb4d95eccd73866ff8c3a23ccb2db5a545091d58392c9c99  254_indexes_for_who_leaves.sql
+-- 6b999346572954ed94860854cf91545d268e855e92797f13f708928462174b73  254_indexes_for_who_leaves.sql
+-- 22c8422bc07883ab057750e7f667052f6982ec20fb14a7868f881e288c5388c9  255_contacts_of_who_leaves.sql
