@@ -267,7 +267,7 @@ test('where a report cannot be written the log tells where it failed, and nothin
     const { status, bytes } = await download(service, as('broker'), deal, 'pdf');
     expect(status).toBe(500);
     const log = service.log.join('\n');
-    expect(log).toMatch(/A report could not be written: RangeError.*paper\.ts/);
+    expect(log).toMatch(/A report could not be written: RangeError.*pdf-layout\.ts/);
     for (const told of [log, bytes.toString()]) expect(/Marlow Heights at|994807/.test(told)).toBe(false);
     process.execPath = execPath;
     expect((await download(service, as('broker'), deal, 'pdf')).status).toBe(200);
