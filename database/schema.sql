@@ -6464,7 +6464,7 @@ begin
       select f.id, f.filename, f.category, f.confidentiality, f.size_bytes::float8, f.uploaded_at, f.source, f.media_type, s.id, s.title, s.created_at
       from (
         select k.id, k.title, k.created_at, k.side in ('broker', 'seller') as whole,
-          array['public'] || case when k.side = 'buyer' and exists (select from vault.active_ndas n where n.participant_id = k.principal_id) then array['nda_gated'] end
+          array['public'] || case when exists (select from vault.active_ndas n where n.participant_id = k.principal_id) then array['nda_gated'] end
             || case when k.holds then array['selected_buyer_only'] end as levels,
           case when k.id = deal then place else 'infinity' end as before, case when k.id = deal then document else last_id end as before_id
         from app.deals_as_known(me, administered, barred, narrowed, candidates[begun + 1 : begun + of_part]) k
@@ -14839,3 +14839,4 @@ $function$;
 -- b842ac89af79db29593339ba28a427ce85201791396fd152ee12e7ecc4304f3e  253_removals_in_order.sql
 -- 6b999346572954ed94860854cf91545d268e855e92797f13f708928462174b73  254_indexes_for_who_leaves.sql
 -- 22c8422bc07883ab057750e7f667052f6982ec20fb14a7868f881e288c5388c9  255_contacts_of_who_leaves.sql
+-- 724eb1d9a229ddf9edcf1d1dfc40fee665c23428d3258c662d92f4eb1edfba99  259_documents_of_who_signed.sql

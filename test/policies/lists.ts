@@ -37,6 +37,13 @@ const moments: Moments = {
     `insert into ndas (deal_id, participant_id, terms, sent_at)
        select deal_id, participant_id, terms, app.now() - interval '1 hour' from ndas where revoked_at = app.now()`,
   ],
+  'when buyers who signed and offered were removed and take part as viewers': [
+    `update participants set role = 'viewer' where role = 'buyer'`,
+  ],
+  'when buyers who signed and offered were removed and take part as sellers': [
+    `update participants set role = 'seller' where role = 'buyer'`,
+  ],
+  'when sellers were removed and take part as buyers': [`update participants set role = 'buyer' where role = 'seller'`],
   'when everything has an end': [
     `update ndas set expires_at = app.now() + interval '3 days' where status = 'active'`,
     `update offers set payload = payload || jsonb_build_object('expires_at', to_char(app.now() at time zone 'UTC' + interval '4 days', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))`,
@@ -386,8 +393,9 @@ const queued = `select w.kind, w.deal_id, d.title as deal_title, w.count, w.due_
      waiting(
        'answers_to_read',
        't.distributed_at',
+       // Only a buyer's side can say that it has read them.
        `questions t where t.status = 'distributed' and t.participant_id = any ((select app.principals())::uuid[])
-          and app.is_unread(t.deal_id, t.participant_id, t.distributed_at)`,
+          and t.deal_id = any ((select app.deals_as('buyer'))::uuid[]) and app.is_unread(t.deal_id, t.participant_id, t.distributed_at)`,
      ),
      waiting(
        'ndas_to_sign',
