@@ -2976,6 +2976,28 @@ BEGIN ATOMIC
 END;
 GRANT EXECUTE ON FUNCTION app.accepted_offers(uuid[]) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.account_at(address text, known_as text, of_sandbox uuid DEFAULT NULL::uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  found_one public.users;
+begin
+  loop
+    insert into public.users (email, name, sandbox_id, suspended_at)
+      values (address, known_as, of_sandbox, case when of_sandbox is not null then app.now() end) on conflict (email) do nothing;
+    select u.* into found_one from public.users u where u.email = address for key share;
+    exit when found;
+  end loop;
+  if found_one.erased_at is not null then
+    perform app.refuse('address_not_taken', 'Nobody can be written to at this address.');
+  end if;
+  return found_one.id;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.act_for_issuer(presented bytea, scope text, deal uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -8364,8 +8386,7 @@ begin
   if to_brokerage is null or not to_brokerage = any (app.brokerages_as('admin')) or app.client_id() is not null then
     raise insufficient_privilege using message = 'not an admin of this brokerage';
   end if;
-  insert into public.users (email, name) values (lower(given_email), given_name) on conflict (email) do nothing;
-  select u.id into invited from public.users u where u.email = lower(given_email);
+  invited := app.account_at(lower(given_email), given_name);
   if exists (select from public.members m
     where m.brokerage_id = to_brokerage and m.user_id = invited and m.status = 'active')
   then
@@ -8408,10 +8429,7 @@ begin
   elsif address like '%.sandbox.invalid' then
     perform app.refuse('address_not_taken', 'Nobody can be written to at this address.');
   end if;
-  insert into public.users (email, name, sandbox_id, suspended_at)
-    values (address, invite_to_deal.name, sandbox, case when sandbox is not null then app.now() end)
-    on conflict (email) do nothing;
-  select u.id into invited from public.users u where u.email = address;
+  invited := app.account_at(address, invite_to_deal.name, sandbox);
   if exists (select from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited
     and p.status = 'active')
   then
@@ -14840,3 +14858,4 @@ $function$;
 -- 6b999346572954ed94860854cf91545d268e855e92797f13f708928462174b73  254_indexes_for_who_leaves.sql
 -- 22c8422bc07883ab057750e7f667052f6982ec20fb14a7868f881e288c5388c9  255_contacts_of_who_leaves.sql
 -- 724eb1d9a229ddf9edcf1d1dfc40fee665c23428d3258c662d92f4eb1edfba99  259_documents_of_who_signed.sql
+-- e1eca95dbe71164ed6859fa833a68c88ac00f3c7caff5d414fdca3369cabff20  260_invitations_of_accounts.sql

@@ -1,6 +1,6 @@
 /** People are removed from deals and brokerages, and erased, at the same time: none waits for another for ever. */
 
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { erasePerson } from '../../server/domain/accounts/erasure.ts';
 import { openService, type TestService } from '../harness.ts';
 import { locksWaited } from '../locks.ts';
@@ -225,4 +225,66 @@ test('a member who is made staff while they are erased', async () => {
   );
   expect(pseudonym).toMatch(/^Former participant /);
   expect(status).toBe(404);
+});
+
+describe('somebody is invited while they are erased', () => {
+  /** Whose accounts have an address, what each takes part in, and where the address stands besides. */
+  async function known(email: string) {
+    const accounts = await service.sql<{ id: string }>('select id from users where email = $1', [email]);
+    const named = await service.sql<{ user_id: string }>(
+      `select user_id from participants where invited_email = $1 and status = 'invited'
+       union all select user_id from members where invited_email = $1 and status = 'invited'`,
+      [email],
+    );
+    return { accounts: accounts.map(({ id }) => id), invited: named.map(({ user_id }) => user_id) };
+  }
+
+  test.each([
+    ['to a deal', ({ deal }: { deal: string }) => `/deals/${deal}/participants`, { role: 'buyer', advises: null }],
+    [
+      'to a brokerage',
+      ({ brokerage }: { brokerage: string }) => `/brokerages/${brokerage}/members`,
+      { role: 'broker' },
+    ],
+  ])('%s: their address is, with an account that has nothing of the one before', async (_, path, role) => {
+    const { brokers, brokerage, admin } = await addBrokers();
+    const [bo, cy] = brokers;
+    const person = await addPerson(service, 'Eve');
+    const [{ email }] = (await service.sql<{ email: string }>('select email from users where id = $1', [person])) as [
+      { email: string },
+    ];
+    const part = await insert(service, 'participants', {
+      deal_id: cy.deal,
+      user_id: person,
+      role: 'viewer',
+      status: 'active',
+    });
+    const [{ pseudonym }, { status }] = await atOnce(
+      ['participants', 'id', part],
+      () => erase(person),
+      () => admin.ask(path({ deal: bo.deal, brokerage }), { email, name: 'Eve', deliver: 'link', ...role }),
+    );
+    expect(pseudonym).toMatch(/^Former participant /);
+    expect(status).toBe(201);
+    const { accounts, invited } = await known(email);
+    expect(accounts).toHaveLength(1);
+    expect(accounts).not.toContain(person);
+    expect(invited).toEqual(accounts);
+  });
+});
+
+test('who is erased cannot be invited again from the list of those who took part', async () => {
+  const { brokers, admin } = await addBrokers();
+  const [bo] = brokers;
+  const person = await addPerson(service, 'Eve');
+  const part = await insert(service, 'participants', {
+    deal_id: bo.deal,
+    user_id: person,
+    role: 'viewer',
+    status: 'active',
+  });
+  await erase(person);
+  const { status, body } = await admin.ask(`/deals/${bo.deal}/participants/${part}/invitation`, { deliver: 'link' });
+  expect([status, body.error.code]).toEqual([409, 'address_not_taken']);
+  expect(await service.sql('select status from participants where id = $1', [part])).toEqual([{ status: 'removed' }]);
 });
