@@ -4198,6 +4198,7 @@ begin
   delete from vault.sign_in_steps s where s.user_id = this.user_id;
   delete from vault.known_devices k where k.user_id = this.user_id;
   delete from vault.password_resets r where r.user_id = this.user_id;
+  delete from vault.calendar_links l where l.user_id = this.user_id;
   perform app.revoke_families(this.user_id, null);
   perform app.notify_security_change(this.user_id, 'password_changed');
   perform app.record(this.user_id, 'password.change', 'done', null, address, request_id);
@@ -6743,6 +6744,7 @@ begin
   update vault.sessions s set ended_at = app.now() where s.user_id = person and s.ended_at is null;
   delete from vault.sign_in_steps s where s.user_id = person;
   delete from vault.known_devices k where k.user_id = person;
+  delete from vault.calendar_links l where l.user_id = person;
   perform app.revoke_families(person, null);
 end
 $function$;
@@ -14859,3 +14861,4 @@ $function$;
 -- 22c8422bc07883ab057750e7f667052f6982ec20fb14a7868f881e288c5388c9  255_contacts_of_who_leaves.sql
 -- 724eb1d9a229ddf9edcf1d1dfc40fee665c23428d3258c662d92f4eb1edfba99  259_documents_of_who_signed.sql
 -- e1eca95dbe71164ed6859fa833a68c88ac00f3c7caff5d414fdca3369cabff20  260_invitations_of_accounts.sql
+-- 9d426519f26b2ec9a9dc3b7a050c74936b8a8b8e15e9c23dfbbcdbbc345cfc6e  261_calendar_links_end.sql

@@ -102,6 +102,16 @@ describe('sessions', () => {
   });
 });
 
+/** Makes a link to the calendar of whoever is signed in; whether it still shows their deadlines. */
+async function subscribe(browser: Visitor): Promise<() => Promise<boolean>> {
+  const { body } = await browser.change<{ url: string }>('/api/web/notifications/calendar');
+  return async () => {
+    const response = await fetch(body.url.replace(service.config.baseUrl, service.origin));
+    await response.text();
+    return response.status === 200;
+  };
+}
+
 /** Connects a client by way of consent; whether the tool server still lets it in. */
 async function connectClient({ id, name, email }: Account, browser: Visitor): Promise<() => Promise<boolean>> {
   const session = browser.cookies.get('dealkeep') ?? '';
@@ -126,11 +136,12 @@ describe('changing the password', () => {
   it('111, 118. needs the current one, renews this session, and ends the others and every connected client', async () => {
     const { account, here, phone } = await with3Sessions();
     const isConnected = await connectClient(account, here);
+    const isSubscribed = await subscribe(here);
     const password = newPassword();
     const wrong = await here.change('/api/auth/password', { current_password: newPassword(), password });
     expect([wrong.status, wrong.body]).toMatchObject([403, { error: { code: 'password_wrong' } }]);
     expect(await phone.session()).not.toBeNull();
-    expect(await isConnected()).toBe(true);
+    expect([await isConnected(), await isSubscribed()]).toEqual([true, true]);
 
     const before = here.cookies.get('dealkeep') ?? '';
     const done = await here.change('/api/auth/password', { current_password: account.password, password });
@@ -141,7 +152,7 @@ describe('changing the password', () => {
     old.cookies.set('dealkeep', before);
     expect(await old.session()).toBeNull();
     expect(await phone.session()).toBeNull();
-    expect(await isConnected()).toBe(false);
+    expect([await isConnected(), await isSubscribed()]).toEqual([false, false]);
     expect((await new Visitor(service.origin).signIn(account)).status).toBe(401);
     expect((await new Visitor(service.origin).signIn({ ...account, password })).status).toBe(200);
     expect((await service.deliver()).findLast(({ to }) => to === account.email)?.text).toContain(
@@ -171,7 +182,7 @@ describe('changing the password', () => {
   });
 });
 
-describe('what ends connected clients', () => {
+describe('what ends connected clients, and the link to a calendar', () => {
   const ends: [string, (account: Account, here: Visitor) => Promise<unknown>][] = [
     ['signing out everywhere', (_, here) => here.change('/api/auth/sign-out-everywhere')],
     ['suspension', ({ id }) => service.sql('update users set suspended_at = app.now() where id = $1', [id])],
@@ -192,17 +203,19 @@ describe('what ends connected clients', () => {
   it.each(ends)('%s', async (_, end) => {
     const { account, here } = await with3Sessions();
     const isConnected = await connectClient(account, here);
-    expect(await isConnected()).toBe(true);
+    const isSubscribed = await subscribe(here);
+    expect([await isConnected(), await isSubscribed()]).toEqual([true, true]);
     await end(account, here);
-    expect(await isConnected()).toBe(false);
+    expect([await isConnected(), await isSubscribed()]).toEqual([false, false]);
     expect(await here.session()).toBeNull();
   });
 
   it('signing out here does not', async () => {
     const { account, here } = await with3Sessions();
     const isConnected = await connectClient(account, here);
+    const isSubscribed = await subscribe(here);
     await here.change('/api/auth/sign-out');
-    expect(await isConnected()).toBe(true);
+    expect([await isConnected(), await isSubscribed()]).toEqual([true, true]);
   });
 });
 
