@@ -1714,6 +1714,7 @@ CREATE INDEX webhook_deliveries_by_age ON public.webhook_deliveries USING btree 
 CREATE INDEX webhook_deliveries_due ON public.webhook_deliveries USING btree (endpoint_id, next_attempt_at, nr) WHERE state = 'waiting'::text AND next_attempt_at IS NOT NULL;
 CREATE INDEX webhook_deliveries_in_log ON public.webhook_deliveries USING btree (endpoint_id, created_at DESC, nr DESC);
 CREATE INDEX webhook_deliveries_in_order ON public.webhook_deliveries USING btree (endpoint_id, object_id, nr) WHERE state = 'waiting'::text;
+CREATE INDEX webhook_deliveries_undelivered ON public.webhook_deliveries USING btree (endpoint_id, state, created_at DESC, nr DESC) WHERE state = ANY (ARRAY['failed'::text, 'dropped'::text]);
 ALTER TABLE public.webhook_deliveries ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.webhook_deliveries FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.webhook_deliveries TO CURRENT_USER
@@ -2308,6 +2309,7 @@ CREATE TABLE vault.outbox (
     CONSTRAINT outbox_recipient_check CHECK (app.is_email_address(recipient)),
     CONSTRAINT outbox_secret_check CHECK (length(secret) <= 2000)
 );
+CREATE INDEX outbox_by_address ON vault.outbox USING btree (recipient);
 CREATE INDEX outbox_by_brokerage ON vault.outbox USING btree (brokerage_id, created_at DESC) WHERE sent_at IS NULL;
 CREATE INDEX outbox_by_cause ON vault.outbox USING btree (caused_by);
 CREATE INDEX outbox_by_deal ON vault.outbox USING btree (deal_id);
@@ -14862,3 +14864,4 @@ $function$;
 -- 724eb1d9a229ddf9edcf1d1dfc40fee665c23428d3258c662d92f4eb1edfba99  259_documents_of_who_signed.sql
 -- e1eca95dbe71164ed6859fa833a68c88ac00f3c7caff5d414fdca3369cabff20  260_invitations_of_accounts.sql
 -- 9d426519f26b2ec9a9dc3b7a050c74936b8a8b8e15e9c23dfbbcdbbc345cfc6e  261_calendar_links_end.sql
+-- a9cd6d8d69ccd5f353cd7c81a16123397d689294cf6bd7ede046bb8e011d5372  267_seldom_states.sql

@@ -9,6 +9,7 @@ import type { KeyCaller } from '../domain/clients/api-keys.ts';
 import { eventTypes } from '../domain/events/changes.ts';
 import {
   deliveriesOf,
+  deliveryStates,
   deliveryById,
   redeliver,
   redeliverRange,
@@ -129,7 +130,7 @@ const delivery = z
     objectId: id,
     dealId: id.nullable(),
     isAgain: z.boolean().meta({ description: 'It was sent before, and asked for again.' }),
-    state: z.enum(['waiting', 'delivered', 'failed', 'dropped']).meta({
+    state: z.enum(deliveryStates).meta({
       description: 'dropped: when it was to be sent, the key could no longer see the record.',
     }),
     attempts: z.int().meta({ examples: [1] }),
@@ -211,10 +212,10 @@ const stateParameter = queryParameter<DeliveryState, null>(
   'state',
   {
     description: 'Only those in this state.',
-    schema: { type: 'string', enum: ['waiting', 'delivered', 'failed', 'dropped'] },
+    schema: { type: 'string', enum: [...deliveryStates] },
     message: 'Send waiting, delivered, failed or dropped.',
   },
-  (value) => (['waiting', 'delivered', 'failed', 'dropped'] as const).find((state) => state === value),
+  (value) => deliveryStates.find((state) => state === value),
   null,
 );
 

@@ -3,8 +3,9 @@
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 
-/** `dropped`: the key does not see the record any more. */
-export type DeliveryState = 'waiting' | 'delivered' | 'failed' | 'dropped';
+/** What becomes of a delivery. `dropped`: the key does not see the record any more. */
+export const deliveryStates = ['waiting', 'delivered', 'failed', 'dropped'] as const;
+export type DeliveryState = (typeof deliveryStates)[number];
 
 export interface Delivery {
   id: string;
@@ -38,22 +39,37 @@ export interface Delivery {
 const fields = `d.id, d.event_id, d.type, d.object_type, d.object_id, d.about_deal as deal_id, d.is_again, d.state, d.attempts, d.next_attempt_at, d.created_at,
   d.last_attempt_at, d.ended_at, d.sent_to, d.sent_bytes, d.sent_digest, d.status, d.error, d.answer, d.answer_type, d.millis`;
 
-/** SQL of a page of the log of webhook $1, of the state $2 if one is named, of $3 rows; a row without `id` for a log with none. One plan serves every number of rows, since PostgreSQL does not know it when it plans. */
-const page = (behind: string) => `
+/**
+ * SQL of a page of the log of webhook $1 of $2 rows; a row without `id` for a log with none. One plan serves every number of rows,
+ * since PostgreSQL does not know it when it plans; a state is written out, since it must know whether an index is for it.
+ */
+const page = (state: DeliveryState | null, behind: string) => `
   select l.* from webhook_endpoints e
   left join lateral (
     select ${fields} from webhook_deliveries d
-    where d.endpoint_id = e.id and ($2::text is null or d.state = $2)${behind}
-    order by d.created_at desc, d.nr desc limit (select $3::int)) l on true
+    where d.endpoint_id = e.id${state === null ? '' : ` and d.state = '${state}'`}${behind}
+    order by d.created_at desc, d.nr desc limit (select $2::int)) l on true
   where e.id = $1`;
 
 type Found = Delivery | { id: null };
-const first = rows<Found>('first_deliveries', page(''));
-// Of the same millisecond, those that were written before it. When it is cleared away meanwhile, so are they.
-const after = rows<Found>(
-  'deliveries_after',
-  page(' and (d.created_at, d.nr) < ($4::timestamptz, (select b.nr from webhook_deliveries b where b.id = $5))'),
-);
+const pagesOf = (state: DeliveryState | null, name: string) => ({
+  first: rows<Found>(`first_${name}`, page(state, '')),
+  // Of the same millisecond, those that were written before it. When it is cleared away meanwhile, so are they.
+  after: rows<Found>(
+    `${name}_after`,
+    page(
+      state,
+      ' and (d.created_at, d.nr) < ($3::timestamptz, (select b.nr from webhook_deliveries b where b.id = $4))',
+    ),
+  ),
+});
+const pages = {
+  all: pagesOf(null, 'deliveries'),
+  waiting: pagesOf('waiting', 'waiting_deliveries'),
+  delivered: pagesOf('delivered', 'delivered_deliveries'),
+  failed: pagesOf('failed', 'failed_deliveries'),
+  dropped: pagesOf('dropped', 'dropped_deliveries'),
+};
 
 /**
  * Those of a webhook, the newest first, or those behind a place in that list; null when the caller does not see the webhook.
@@ -63,11 +79,13 @@ export const deliveriesOf = (
   state: DeliveryState | null,
   count: number,
   place: { createdAt: string; id: string } | null,
-): Statement<Delivery[] | null> =>
-  mapped(
-    place === null ? first(webhookId, state, count) : after(webhookId, state, count, place.createdAt, place.id),
+): Statement<Delivery[] | null> => {
+  const { first, after } = pages[state ?? 'all'];
+  return mapped(
+    place === null ? first(webhookId, count) : after(webhookId, count, place.createdAt, place.id),
     (found) => (found.length === 0 ? null : found.filter((one): one is Delivery => one.id !== null)),
   );
+};
 
 /** One of a webhook, or null. */
 export const deliveryById = row<Delivery, [webhookId: string, id: string]>(

@@ -7,7 +7,13 @@ import { Refusal } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
 import { requireRecentSignIn } from '../../domain/accounts/sessions.ts';
 import { eventTypes, type EventType } from '../../domain/events/changes.ts';
-import { deliveriesOf, redeliver, redeliverRange, type Delivery } from '../../domain/webhooks/deliveries.ts';
+import {
+  deliveriesOf,
+  deliveryStates,
+  redeliver,
+  redeliverRange,
+  type Delivery,
+} from '../../domain/webhooks/deliveries.ts';
 import {
   addWebhook,
   changeWebhook,
@@ -49,7 +55,7 @@ const Range = z
     path: ['until'],
   });
 const Log = z.object({
-  state: optional(z.enum(['waiting', 'delivered', 'failed', 'dropped'], 'Choose a state.')),
+  state: optional(z.enum(deliveryStates, 'Choose a state.')),
   cursor: z.string().max(2000).optional(),
   limit: pageSize,
 });
