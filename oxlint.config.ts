@@ -2,7 +2,7 @@
 
 import type { OxlintConfig, OxlintOverride } from 'oxlint';
 
-const foundation = ['config.ts', 'counts.ts', 'log.ts', 'secrets.ts'];
+const foundation = ['config.ts', 'counts.ts', 'fair-queue.ts', 'log.ts', 'secrets.ts'];
 const beneathInterfaces = [
   ...foundation,
   'services.ts',
@@ -18,7 +18,7 @@ const beneathInterfaces = [
 /** What each folder of `server/` may import of the others. A folder or file that is not named here imports what it likes. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   database: foundation,
-  domain: ['database', 'secrets.ts'],
+  domain: ['database', 'fair-queue.ts', 'secrets.ts'],
   storage: foundation,
   documents: [...foundation, 'services.ts', 'database', 'domain', 'storage'],
   http: beneathInterfaces,

@@ -1,8 +1,9 @@
-/** Argon2id (RFC 9106) in the PHC string format, a few at a time: each one takes 19 MiB and about 40 ms of a core. */
+/** Argon2id (RFC 9106) in the PHC string format, a few at a time in a fair queue: each one takes 19 MiB and about 40 ms of a core. */
 
 import { argon2, randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
+import { fairQueue, type Party } from '../../fair-queue.ts';
 
 /** The parameters of new hashes in every service: those that OWASP recommends. Stored hashes keep theirs until the next sign-in. */
 export const recommendedParameters = '$argon2id$v=19$m=19456,t=2,p=1';
@@ -28,117 +29,39 @@ export interface HashedFor {
 }
 
 const derive = promisify(argon2);
-// The thread pool also serves files and look-ups: some of it stays free.
-const atOnce = Math.max(1, Math.min(3, availableParallelism()));
-const mayWait = 200;
 const mostUseMillis = 2_000;
 /** The most that one account, and one address, has waiting or under way. */
 const shares = { account: 10, address: 20 } as const;
 
-interface Waiting {
-  readonly turn: number;
-  readonly begin: () => void;
-  readonly refuse: (why: TooManyHashes) => void;
+interface HashParty extends Party {
+  readonly kind: keyof typeof shares;
 }
 
-/** An account or an address that has hashes waiting or under way, and the turn of the one that came last. */
-interface Party {
-  readonly key: string;
-  held: number;
-  lastTurn: number;
-}
+const partiesOf = (who: HashedFor): HashParty[] =>
+  (['account', 'address'] as const).flatMap((kind) =>
+    who[kind] === undefined ? [] : [{ kind, name: `${kind} ${who[kind]}`, most: shares[kind] }],
+  );
 
-let running = 0;
-let turnNow = 0;
-const waiting: Waiting[] = [];
-const parties = new Map<string, Party>();
+const busy = {
+  account: 'This account is being signed in to too often at once: try again in a moment.',
+  address: 'Too many people are signing in from your network at once: try again in a moment.',
+  all: 'Too many people are signing in at this moment: try again in a moment.',
+} as const;
 
-function partiesOf(who: HashedFor): Party[] {
-  return (['account', 'address'] as const).flatMap((kind) => {
-    const name = who[kind];
-    if (name === undefined) return [];
-    const key = `${kind} ${name}`;
-    const party = parties.get(key) ?? { key, held: 0, lastTurn: 0 };
-    if (party.held >= shares[kind])
-      throw new TooManyHashes(
-        'own',
-        kind === 'account'
-          ? 'This account is being signed in to too often at once: try again in a moment.'
-          : 'Too many people are signing in from your network at once: try again in a moment.',
-      );
-    return [party];
-  });
-}
-
-function leave(left: readonly Party[]): void {
-  for (const party of left) {
-    party.held -= 1;
-    if (party.held === 0) parties.delete(party.key);
-  }
-}
-
-const later = (one: Waiting, other: Waiting): Waiting => (other.turn >= one.turn ? other : one);
-const sooner = (one: Waiting, other: Waiting): Waiting => (other.turn < one.turn ? other : one);
-
-/**
- * Start-time fair queueing: the next hash of an account or address has its turn one after the one before, so that
- * whoever asks for many waits behind everybody who asks for one. When the queue is full, the last in turn is refused. The next
- * begins when `work` has ended or has called `makeWay`.
- */
-async function inTurn<T>(who: HashedFor, work: (makeWay: () => void) => Promise<T>): Promise<T> {
-  const own = partiesOf(who);
-  const turn = 1 + Math.max(turnNow, ...own.map(({ lastTurn }) => lastTurn));
-  if (running >= atOnce && waiting.length >= mayWait) {
-    const last = waiting.reduce(later);
-    const full = new TooManyHashes('all', 'Too many people are signing in at this moment: try again in a moment.');
-    if (last.turn <= turn) throw full;
-    waiting.splice(waiting.indexOf(last), 1);
-    last.refuse(full);
-  }
-  for (const party of own) {
-    party.held += 1;
-    party.lastTurn = turn;
-    parties.set(party.key, party);
-  }
-  try {
-    if (running >= atOnce) {
-      await new Promise<void>((begin, refuse) => waiting.push({ turn, begin, refuse }));
-    } else {
-      running += 1;
-    }
-  } catch (error) {
-    leave(own);
-    throw error;
-  }
-  let hasLeft = false;
-  const makeWay = (): void => {
-    if (hasLeft) return;
-    hasLeft = true;
-    leave(own);
-    // The place goes straight to the next in line.
-    if (waiting.length > 0) {
-      const next = waiting.reduce(sooner);
-      waiting.splice(waiting.indexOf(next), 1);
-      turnNow = next.turn - 1;
-      next.begin();
-    } else {
-      running -= 1;
-      if (running === 0) turnNow = 0;
-    }
-  };
-  try {
-    return await work(makeWay);
-  } finally {
-    makeWay();
-  }
-}
+// The thread pool also serves files and look-ups: some of it stays free.
+const atOnce = Math.max(1, Math.min(3, availableParallelism()));
+const mayWait = 200;
+const queue = fairQueue<HashParty>(
+  { atOnce, all: atOnce + mayWait },
+  (of) => new TooManyHashes(of ? 'own' : 'all', busy[of?.kind ?? 'all']),
+);
 
 const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
 
 const recipePattern = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)$/;
 
 /**
- * Answers with what `use` makes of {@link hashByRecipe}. The next hash has its turn when that is done, so that what is counted of one
+ * Returns what `use` makes of {@link hashByRecipe}. The next hash begins when that is done, so that what is counted of one
  * guess is known before the next, or after two seconds, so that a database that does not answer holds up nobody else.
  */
 export async function usingHash<T>(
@@ -149,7 +72,7 @@ export async function usingHash<T>(
 ): Promise<T> {
   const [, memory, passes, parallelism, salt = ''] = recipePattern.exec(recipe) ?? [];
   if (!salt) throw new Error('not a recipe of argon2id');
-  return inTurn(who, async (makeWay) => {
+  return queue(partiesOf(who), async (makeWay) => {
     const hash = await derive('argon2id', {
       message: Buffer.from(password.normalize('NFC')),
       nonce: Buffer.from(salt, 'base64'),

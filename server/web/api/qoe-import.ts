@@ -27,6 +27,7 @@ import { asPerson, asPersonWithin, personIdOf } from '../../http/person.ts';
 import { notAllowed, Problem, problemOf } from '../../http/problem.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';
 import { csvHeaders, unreadable } from './csv.ts';
+import { partiesOf } from './file-queue.ts';
 import { line, optional, pathId, query } from './input.ts';
 import { withDeal } from './visible-record.ts';
 import { invalid, orNotFound } from './problems.ts';
@@ -119,8 +120,8 @@ export function qoeImportRoutes(services: Services) {
     if (!into?.editor) throw notAllowed();
     const { bytes, chosen } = await fileOf(c);
     const { signal } = c.req.raw;
-    const whose = [into.organization_id, personIdOf(c) ?? ''] as const;
-    const books = await readBooks(bytes, type, { whose, currency: into.currency, chosen, remembered, signal });
+    const parties = partiesOf(into.organization_id, personIdOf(c) ?? '');
+    const books = await readBooks(bytes, type, { parties, currency: into.currency, chosen, remembered, signal });
     return { books, chosen };
   };
 

@@ -5,7 +5,7 @@ import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../..
 import { parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
 import { inPortions } from '../portions.ts';
 import { readCell } from '../../../csv.ts';
-import type { Parties } from '../../../http/fair-queue.ts';
+import type { Party } from '../../../fair-queue.ts';
 import {
   isIncome,
   mappedBooks,
@@ -88,10 +88,10 @@ async function readCsv(bytes: Uint8Array): Promise<Table[]> {
   return [{ name: '', rows, written: true }];
 }
 
-async function tablesOf(bytes: Uint8Array, { whose, signal }: BooksFor): Promise<Table[]> {
+async function tablesOf(bytes: Uint8Array, { parties, signal }: BooksFor): Promise<Table[]> {
   if (bytes[0] !== 0x50 || bytes[1] !== 0x4b) return readCsv(bytes);
   try {
-    return await readXlsx(bytes, whose, signal);
+    return await readXlsx(bytes, parties, signal);
   } catch (error) {
     if (error instanceof Unreadable) throw unreadable(error.message);
     throw error;
@@ -151,8 +151,8 @@ function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Co
 
 /** For which deal a file is read, and what its accounts count to: as was chosen, null before, and as is remembered of it. */
 export interface BooksFor {
-  /** Whose turn it is to have a workbook read. */
-  readonly whose: Parties;
+  /** Whose share of the queue reading a workbook takes. */
+  readonly parties: readonly Party[];
   readonly currency: string;
   readonly chosen: AccountLines | null;
   readonly remembered: AccountLines;

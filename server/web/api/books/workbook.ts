@@ -1,9 +1,10 @@
 /** XLSX workbooks as tables of text, read so that no workbook can take more than its share of memory and time. */
 
 import path from 'node:path';
-import { fairQueue, type Parties } from '../../../http/fair-queue.ts';
+import type { Party } from '../../../fair-queue.ts';
 import { runInProcess } from '../../../http/worker-process.ts';
 import { Problem, retryAfter } from '../../../http/problem.ts';
+import { fileQueue } from '../file-queue.ts';
 import type { Reading, Table } from './workbook-reader.ts';
 
 /** The most that reading a workbook may take: a few bytes of it can stand for a whole world. */
@@ -17,9 +18,7 @@ export class Unreadable extends Error {
 const damaged = () => new Unreadable('This is not an XLSX workbook, or it is damaged: save it again as XLSX or CSV.');
 const tooLarge = () => new Unreadable('This workbook holds too much: keep the sheet with the figures alone.');
 
-/** Of a person, and of all. */
-const queue = fairQueue(
-  { each: 2, all: 8, waitMillis: 25_000 },
+const queue = fileQueue(
   () => new Problem(503, 'busy', 'Other workbooks are being read. Try again in a moment.', retryAfter(10)),
 );
 
@@ -30,10 +29,14 @@ const readerProgram = path.join(import.meta.dirname, `workbook-reader${path.extn
  * The sheets of a workbook, their numbers as text with every digit; `signal` says that nobody waits for them any more.
  * Throws {@link Unreadable}, and a problem of 503 while too many wait.
  */
-export function readXlsx(bytes: Uint8Array, whose: Parties, signal: AbortSignal): Promise<Table[]> {
-  return queue(whose, signal, async () => {
-    const { sheets, fault } = await runInProcess<Reading>(readerProgram, limits, bytes, tooLarge, signal);
-    if (sheets) return sheets;
-    throw fault === 'too large' ? tooLarge() : damaged();
-  });
+export function readXlsx(bytes: Uint8Array, parties: readonly Party[], signal: AbortSignal): Promise<Table[]> {
+  return queue(
+    parties,
+    async () => {
+      const { sheets, fault } = await runInProcess<Reading>(readerProgram, limits, bytes, tooLarge, signal);
+      if (sheets) return sheets;
+      throw fault === 'too large' ? tooLarge() : damaged();
+    },
+    signal,
+  );
 }

@@ -12,11 +12,11 @@ import {
   reportInput,
   reportReads,
 } from '../../../domain/reports/contents.ts';
-import { fairQueue } from '../../../http/fair-queue.ts';
 import { reusedProcess } from '../../../http/worker-process.ts';
 import { disposition } from '../../../http/document-body.ts';
 import { originOf } from '../../../http/origin.ts';
 import { Problem, retryAfter } from '../../../http/problem.ts';
+import { fileQueue, partiesOf } from '../file-queue.ts';
 import { pathId } from '../input.ts';
 import { orNotFound } from '../problems.ts';
 import { withPersonAndDeal } from '../visible-record.ts';
@@ -33,8 +33,7 @@ const changed = () =>
 /** How often a report is written again where what it tells changed while it was written. */
 const mostAgain = 2;
 
-/** Of a person, and of all; turns go round between the brokerages whose deals they are of, and between people. */
-const queue = fairQueue({ each: 2, all: 8, waitMillis: 25_000 }, busy);
+const queue = fileQueue(busy);
 
 /** Beside this module, as its source or compiled. */
 const writerProgram = path.join(import.meta.dirname, `report-writer${path.extname(import.meta.filename)}`);
@@ -69,28 +68,33 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
   const { signal } = c.req.raw;
   const read = () => withPersonAndDeal(services, c, dealId, ...reportReads(dealId, financing));
   // Read when its turn has come, so that one that is refused costs no read and those that wait hold nothing.
-  const answer = await queue([orNotFound(seen).organization_id, user_id], signal, async () => {
-    const end = performance.now() + limits.millis;
-    let [person, ...answers] = await read();
-    for (let again = 0; again <= mostAgain; again += 1) {
-      const input = reportInput(person.name, answers, financing);
-      // Not by their name alone, which people choose themselves: the file says when it was written, and so when it was asked for.
-      const digest = `${format} ${person.user_id} ${digestOfInput(input)}`;
-      const known = kept.of(dealId).get(digest);
-      // Read just now: nothing has to be read again.
-      if (known) return known;
-      const task: ReportTask = { format, input };
-      const most = { ...limits, millis: Math.max(0, end - performance.now()) };
-      const written = await write(most, task, busy, signal);
-      if ('fault' in written) throw new Error(`A report could not be written: ${written.fault}`);
-      kept.keep(dealId, digest, written, written.bytes.length);
-      // Whatever it tells, its reader still has to see: rights may have ended while it was written, and figures changed.
-      const before = answers;
-      [person, ...answers] = await read();
-      if (isStillCurrent(before, answers)) return written;
-    }
-    throw changed();
-  });
+  const parties = partiesOf(orNotFound(seen).organization_id, user_id);
+  const answer = await queue(
+    parties,
+    async () => {
+      const end = performance.now() + limits.millis;
+      let [person, ...answers] = await read();
+      for (let again = 0; again <= mostAgain; again += 1) {
+        const input = reportInput(person.name, answers, financing);
+        // Not by their name alone, which people choose themselves: the file says when it was written, and so when it was asked for.
+        const digest = `${format} ${person.user_id} ${digestOfInput(input)}`;
+        const known = kept.of(dealId).get(digest);
+        // Read just now: nothing has to be read again.
+        if (known) return known;
+        const task: ReportTask = { format, input };
+        const most = { ...limits, millis: Math.max(0, end - performance.now()) };
+        const written = await write(most, task, busy, signal);
+        if ('fault' in written) throw new Error(`A report could not be written: ${written.fault}`);
+        kept.keep(dealId, digest, written, written.bytes.length);
+        // Whatever it tells, its reader still has to see: rights may have ended while it was written, and figures changed.
+        const before = answers;
+        [person, ...answers] = await read();
+        if (isStillCurrent(before, answers)) return written;
+      }
+      throw changed();
+    },
+    signal,
+  );
   // Noted is what is given out.
   await withPersonAndDeal(services, c, dealId, noteReport(dealId, format, originOf(c)));
   return c.body(new Uint8Array(answer.bytes), 200, {
