@@ -212,15 +212,15 @@ interface Tally {
 }
 
 /** The ids of those from `at` on that are opened at once. */
-function lotFrom(documents: readonly DocumentRow[], at: number): string[] {
-  const lot: string[] = [];
+function batchFrom(documents: readonly DocumentRow[], at: number): string[] {
+  const batch: string[] = [];
   let bytes = 0;
   for (const { id, size_bytes } of documents.slice(at, at + mostOpened.documents)) {
     bytes += size_bytes;
-    if (lot.length > 0 && bytes > mostOpened.bytes) break;
-    lot.push(id);
+    if (batch.length > 0 && bytes > mostOpened.bytes) break;
+    batch.push(id);
   }
-  return lot;
+  return batch;
 }
 
 /** Each of these documents of a table with its body. */
@@ -230,9 +230,9 @@ async function* withBodies(source: ExportSource, table: string, documents: reado
   let openedAt = 0;
   for (const [at, document] of documents.entries()) {
     if (left === 0 || performance.now() - openedAt > openedFor) {
-      const lot = lotFrom(documents, at);
-      bodyOf = await source.open(table, lot);
-      left = lot.length;
+      const batch = batchFrom(documents, at);
+      bodyOf = await source.open(table, batch);
+      left = batch.length;
       openedAt = performance.now();
     }
     left -= 1;

@@ -2,11 +2,11 @@
  * Counts requests in fixed windows of a minute, for this node alone or for all nodes together.
  *
  * Each counted request has a position in its window: the first, the second, and so on; those beyond the ceiling are
- * refused. Nodes that count together fetch positions from the shared store in lots: each position is given out once, so
- * that whatever happens no more than the ceiling pass. A lot is as large as the demand that waits for it, and, for a
+ * refused. Nodes that count together fetch positions from the shared store in blocks: each position is given out once, so
+ * that whatever happens no more than the ceiling pass. A block is as large as the demand that waits for it, and, for a
  * caller who sends many, what they send in a few seconds besides, never more than a small part of what is left. Half-way
- * through a lot the next one is asked for, together with those of other callers, so that hardly a request waits for the
- * store. What a node does not use of its lots is lost with the window. A caller at the ceiling is refused from memory.
+ * through a block the next one is asked for, together with those of other callers, so that hardly a request waits for the
+ * store. What a node does not use of its blocks is lost with the window. A caller at the ceiling is refused from memory.
  */
 
 import { hash } from 'node:crypto';
@@ -54,11 +54,11 @@ export const keepSeconds = 120;
 const pauseMillis = 1_000;
 /** How long it must answer until it is said to be back. */
 const steadyMillis = 2_000;
-/** A lot should last so long at the rate at which the last one was used. */
-const lotMillis = 4_000;
+/** A block should last so long at the rate at which the last one was used. */
+const blockMillis = 4_000;
 /** What a node has of a caller's positions and does not use yet is at most this part of what is left. */
 const parts = 16;
-/** For so long those are gathered whose lot is half used, to be asked for together. */
+/** For so long those are gathered whose block is half used, to be asked for together. */
 const gatherMillis = 100;
 /** The most counters of one window; then the eldest is forgotten. */
 const mostCounters = 200_000;
@@ -76,17 +76,17 @@ class Counter {
   readonly window: number;
   /** How many positions the store had given out when it was last asked. */
   known = 0;
-  /** The positions of the lot that are still here: from `next` to `last`. */
+  /** The positions of the block that are still here: from `next` to `last`. */
   next = 1;
   last = 0;
-  /** The lot that was fetched before the one from `next` to `last` is used up; null when none was. */
+  /** The block that was fetched before the one from `next` to `last` is used up; null when none was. */
   spare: { readonly next: number; readonly last: number } | null = null;
   /** How many this node has counted for itself alone. */
   alone = 0;
   waiting: Waiting[] = [];
   /** Whether the next positions are being fetched, or are to be, although no request waits for them. */
   isRefilling = false;
-  #lot = 0;
+  #block = 0;
   #limit = 0;
   #fetchedAt = 0;
 
@@ -104,9 +104,9 @@ class Counter {
     return this.last - this.next + 1 + (this.spare ? this.spare.last - this.spare.next + 1 : 0);
   }
 
-  /** Whether it is time for the next lot: a large one is half used, and there is no other. */
+  /** Whether it is time for the next block: a large one is half used, and there is no other. */
   get isLow(): boolean {
-    return this.spare === null && !this.isRefilling && this.#lot >= 4 && this.last - this.next + 1 <= this.#lot / 2;
+    return this.spare === null && !this.isRefilling && this.#block >= 4 && this.last - this.next + 1 <= this.#block / 2;
   }
 
   /** The position of one more request without asking anybody, one beyond the limit where it is refused, or null. */
@@ -128,13 +128,13 @@ class Counter {
     if (counting.length > 0) this.#limit = Math.max(...counting.map((one) => one.limit));
     else if (!this.isRefilling) return 0;
     const left = Math.max(counting.length > 0 ? 1 : 0, this.#limit - this.known);
-    const soon = ((this.#lot - this.#unused) * lotMillis) / Math.max(1, now - this.#fetchedAt);
-    const ahead = Math.floor(Math.max(0, Math.min(soon, 2 * this.#lot, left / parts - this.#unused)));
-    const lot = Math.min(counting.length + ahead, left);
-    if (lot === 0) return 0;
+    const soon = ((this.#block - this.#unused) * blockMillis) / Math.max(1, now - this.#fetchedAt);
+    const ahead = Math.floor(Math.max(0, Math.min(soon, 2 * this.#block, left / parts - this.#unused)));
+    const block = Math.min(counting.length + ahead, left);
+    if (block === 0) return 0;
     this.#fetchedAt = now;
-    this.#lot = lot + this.#unused;
-    return lot;
+    this.#block = block + this.#unused;
+    return block;
   }
 
   /** Answers who can be answered without asking: what came for others may be enough for them. */
@@ -150,9 +150,9 @@ class Counter {
   received(points: number, total: number, waited: readonly Waiting[]): void {
     this.known = total;
     if (points > 0) {
-      const lot = { next: total - points + 1, last: total };
-      if (this.next > this.last) ({ next: this.next, last: this.last } = lot);
-      else this.spare = lot;
+      const block = { next: total - points + 1, last: total };
+      if (this.next > this.last) ({ next: this.next, last: this.last } = block);
+      else this.spare = block;
     }
     for (const { limit, counts, answer } of waited) answer(counts ? (this.atOnce(limit) ?? limit + 1) : this.used + 1);
   }
@@ -187,7 +187,7 @@ function watch(log: Logger) {
 /** Asks the store for positions: for whatever is waited for at one moment together, and not again before it has answered. */
 function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
   const wanted = new Set<Counter>();
-  /** Those whose next lot can wait a moment. */
+  /** Those whose next block can wait a moment. */
   const low = new Set<Counter>();
   let gathering: NodeJS.Timeout | undefined;
   const watched = watch(log);
@@ -256,7 +256,7 @@ function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
   }
 
   return {
-    /** Has the next lot of this counter fetched, with those of others. */
+    /** Has the next block of this counter fetched, with those of others. */
     refill(counter: Counter): void {
       counter.isRefilling = true;
       low.add(counter);

@@ -1,9 +1,9 @@
 /**
- * Delivers webhooks. What is due of one webhook is claimed as a lot, which sending.ts sends; delivery-results.ts notes for many at once how it went. A node that dies before leaves it
+ * Delivers webhooks. What is due of one webhook is claimed as a batch, which sending.ts sends; delivery-results.ts notes for many at once how it went. A node that dies before leaves it
  * to another one, which sends it under the same webhook-id.
  */
 
-import { claimDeliveries, queueWebhooks, type ClaimedLot } from '../domain/webhooks/deliveries.ts';
+import { claimDeliveries, queueWebhooks, type ClaimedBatch } from '../domain/webhooks/deliveries.ts';
 import type { Services } from '../services.ts';
 import { startDeliveryWorker } from '../queue-worker.ts';
 import { openReceivers } from './connections.ts';
@@ -31,10 +31,10 @@ export function openWebhooks(services: Services): WebhookDelivery {
   const receivers = openReceivers();
   const sender = { services, receivers, notes: openDeliveryResults(services), stopping: stopping.signal };
 
-  function start(lot: ClaimedLot): void {
-    const run = new Sending(sender, lot)
+  function start(batch: ClaimedBatch): void {
+    const run = new Sending(sender, batch)
       .run()
-      .catch((error: unknown) => log.warn({ err: error, webhook: lot.endpoint_id }, 'delivering a webhook failed'))
+      .catch((error: unknown) => log.warn({ err: error, webhook: batch.endpoint_id }, 'delivering a webhook failed'))
       .finally(() => {
         running.delete(run);
         // It has made room, and the next of its records may be due.
@@ -47,7 +47,7 @@ export function openWebhooks(services: Services): WebhookDelivery {
     const room = webhooksAtOnce - running.size;
     if (stopping.signal.aborted || room === 0) return;
     // What becomes due by them is taken when one of them has ended.
-    for (const lot of await database.run(claimDeliveries(room))) start(lot);
+    for (const batch of await database.run(claimDeliveries(room))) start(batch);
   });
 
   /** Writes deliveries of what has changed; those that are written are sent meanwhile. */

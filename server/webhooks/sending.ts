@@ -1,4 +1,4 @@
-/** Sends one lot: the records are read together, with the rights of the webhook's key, a few requests are under way at once, and more is taken while it goes well. */
+/** Sends one batch: the records are read together, with the rights of the webhook's key, a few requests are under way at once, and more is taken while it goes well. */
 
 import { hash } from 'node:crypto';
 import { Busy } from '../database/errors.ts';
@@ -9,8 +9,8 @@ import {
   seesChanges,
   type Attempted,
   type ClaimedDelivery,
-  type ClaimedLot,
-  type NotedLot,
+  type ClaimedBatch,
+  type NotedBatch,
 } from '../domain/webhooks/deliveries.ts';
 import { guardedFetch, NotFetched } from '../http/guarded-fetch.ts';
 import type { Services } from '../services.ts';
@@ -20,10 +20,10 @@ import { signedHeaders, signingKeys, type SigningKeys } from './signature.ts';
 
 /** How many requests are under way to a webhook at once. */
 const requestsAtOnce = 4;
-/** How many attempts in a row fail before the rest of a lot is left for later. */
+/** How many attempts in a row fail before the rest of a batch is left for later. */
 const mostFailures = 5;
-/** For how long deliveries of a lot are begun, well within the claim; for how long more are taken; how old what is sent may be; how long ends are gathered, in milliseconds. */
-const millis = { lot: 30_000, taking: 5_000, record: 1_000, gathering: 100 } as const;
+/** For how long deliveries of a batch are begun, well within the claim; for how long more are taken; how old what is sent may be; how long ends are gathered, in milliseconds. */
+const millis = { batch: 30_000, taking: 5_000, record: 1_000, gathering: 100 } as const;
 
 /** How much of an answer is kept, in characters. */
 const keptAnswer = 4_096;
@@ -49,7 +49,7 @@ interface Read {
   readonly at: number;
 }
 
-/** What a node has for all lots that it sends. */
+/** What a node has for all batches that it sends. */
 export interface Sender {
   readonly services: Services;
   readonly notes: DeliveryResults;
@@ -57,10 +57,10 @@ export interface Sender {
   readonly stopping: AbortSignal;
 }
 
-/** A lot that is being sent. */
+/** A batch that is being sent. */
 export class Sending {
   readonly #sender: Sender;
-  readonly #lot: ClaimedLot;
+  readonly #batch: ClaimedBatch;
   readonly #receiver: ReturnType<Receivers['of']>;
   readonly #began = performance.now();
   /** Those that are not begun yet. */
@@ -68,7 +68,7 @@ export class Sending {
   /** Those that are not noted yet. */
   readonly #held: Set<string>;
   readonly #bodies = new Map<string, Read>();
-  #attempts: NotedLot['attempts'][number][] = [];
+  #attempts: NotedBatch['attempts'][number][] = [];
   #failures: number;
   /** How many were asked for last came: then there may be more. */
   #mayBeMore: boolean;
@@ -78,21 +78,21 @@ export class Sending {
   #taking: Promise<void> | undefined;
   #notingSoon: NodeJS.Timeout | undefined;
 
-  constructor(sender: Sender, lot: ClaimedLot) {
+  constructor(sender: Sender, batch: ClaimedBatch) {
     this.#sender = sender;
-    this.#lot = lot;
-    this.#receiver = sender.receivers.of(lot.endpoint_id);
-    this.#left = [...lot.deliveries];
-    this.#held = new Set(lot.deliveries.map(({ id }) => id));
-    this.#failures = lot.failures;
-    this.#mayBeMore = lot.deliveries.length === takenAtOnce;
+    this.#batch = batch;
+    this.#receiver = sender.receivers.of(batch.endpoint_id);
+    this.#left = [...batch.deliveries];
+    this.#held = new Set(batch.deliveries.map(({ id }) => id));
+    this.#failures = batch.failures;
+    this.#mayBeMore = batch.deliveries.length === takenAtOnce;
   }
 
-  /** Sends what is in the lot and what is taken besides, as long as it goes well and for half a minute at most; what is left then is taken anew. */
+  /** Sends what is in the batch and what is taken besides, as long as it goes well and for half a minute at most; what is left then is taken anew. */
   async run(): Promise<void> {
     let isDone = false;
     try {
-      const keys = signingKeys(this.#sender.services.secrets, this.#lot);
+      const keys = signingKeys(this.#sender.services.secrets, this.#batch);
       const senders = Array.from({ length: Math.min(requestsAtOnce, this.#left.length) }, () => this.#sendNext(keys));
       for (const one of await Promise.allSettled(senders)) if (one.status === 'rejected') throw one.reason;
       isDone = true;
@@ -107,7 +107,7 @@ export class Sending {
   #age = (): number => performance.now() - this.#began;
 
   #isGoingOn(): boolean {
-    return !this.#isOver && !this.#sender.stopping.aborted && this.#age() < millis.lot;
+    return !this.#isOver && !this.#sender.stopping.aborted && this.#age() < millis.batch;
   }
 
   #isFresh = ({ id }: ClaimedDelivery): boolean =>
@@ -150,12 +150,12 @@ export class Sending {
     }
   }
 
-  /** What is sent for each, by its id; null when the key does not see it any more. Undefined when the lot is over: {@link enterForDeliveries}. */
+  /** What is sent for each, by its id; null when the key does not see it any more. Undefined when the batch is over: {@link enterForDeliveries}. */
   async #bodiesOf(deliveries: readonly ClaimedDelivery[]): Promise<Map<string, string | null> | undefined> {
     const { database, config } = this.#sender.services;
     const changes = deliveries.filter(({ seq }) => seq !== null).map((one) => eventOf(one) as ChangeEvent);
     const [isEntered, , seen, ...records] = await database.together(
-      enterForDeliveries(this.#lot),
+      enterForDeliveries(this.#batch),
       amongDealsOf(changes),
       seesChanges(deliveries.flatMap(({ seq }) => seq ?? [])),
       ...recordsOf(changes, config.features),
@@ -171,7 +171,7 @@ export class Sending {
 
   async #attempt({ event_id }: ClaimedDelivery, body: string | null, keys: SigningKeys): Promise<Attempted> {
     if (body === null) return { ...nothing, outcome: 'dropped', error: 'The key does not see this record any more.' };
-    const { url } = this.#lot;
+    const { url } = this.#batch;
     const { clock, config } = this.#sender.services;
     const sent = { url, bytes: Buffer.byteLength(body), digest: hash('sha256', body) };
     try {
@@ -215,7 +215,7 @@ export class Sending {
     this.#isOver ||= this.#failures >= mostFailures;
     // Neither the address nor what was sent: its id leads to it.
     this.#sender.services.log.info(
-      { webhook: this.#lot.endpoint_id, delivery: id, attempt: nth, status, reason: error },
+      { webhook: this.#batch.endpoint_id, delivery: id, attempt: nth, status, reason: error },
       'a webhook was not delivered',
     );
   }
@@ -225,7 +225,7 @@ export class Sending {
     clearTimeout(this.#notingSoon);
     this.#notingSoon = undefined;
     for (const { id } of this.#attempts) this.#held.delete(id);
-    const { endpoint_id: endpoint, claim } = this.#lot;
+    const { endpoint_id: endpoint, claim } = this.#batch;
     this.#sender.notes.leave({ endpoint, claim, is_over, held: [...this.#held], attempts: this.#attempts }, take);
     this.#attempts = [];
   }

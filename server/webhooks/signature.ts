@@ -1,7 +1,7 @@
 /** Signatures of webhooks, as Standard Webhooks has them (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md). */
 
 import { createHmac, createSecretKey, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
-import type { ClaimedLot } from '../domain/webhooks/deliveries.ts';
+import type { ClaimedBatch } from '../domain/webhooks/deliveries.ts';
 import type { SealedSecret } from '../domain/webhooks/endpoints.ts';
 import { secretRows, type Secrets } from '../secrets.ts';
 
@@ -14,13 +14,13 @@ export function mintWebhookSecret(secrets: Secrets): { secret: string; sealed: S
   return { secret, sealed: { id, secret: secrets.seal(secret, secretRows.webhook(id)) } };
 }
 
-/** What signs the deliveries of a lot: a key for each secret. */
+/** What signs the deliveries of a batch: a key for each secret. */
 export type SigningKeys = readonly KeyObject[];
 
-/** The keys that sign the deliveries of a lot. Made once: making one of bytes costs more than a signature. */
+/** The keys that sign the deliveries of a batch. Made once: making one of bytes costs more than a signature. */
 export const signingKeys = (
   secrets: Secrets,
-  { secret_ids, secrets: sealed }: Pick<ClaimedLot, 'secret_ids' | 'secrets'>,
+  { secret_ids, secrets: sealed }: Pick<ClaimedBatch, 'secret_ids' | 'secrets'>,
 ): SigningKeys =>
   sealed.map((one, nth) => {
     const secret = secrets.open(one, secretRows.webhook(secret_ids[nth]!));

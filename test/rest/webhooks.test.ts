@@ -11,8 +11,8 @@ import {
   enterForDeliveries,
   noteDeliveries,
   queueWebhooks,
-  type ClaimedLot,
-  type NotedLot,
+  type ClaimedBatch,
+  type NotedBatch,
 } from '../../server/domain/webhooks/deliveries.ts';
 import { locksWaited } from '../locks.ts';
 import { as, brokerage } from './scene.ts';
@@ -200,7 +200,7 @@ const taking = {
 /** With which no more is taken. */
 const none = { more: 0, held: [] } as const;
 
-describe('a lot', () => {
+describe('a batch', () => {
   test('goes over a few connections, which are kept for the next', async () => {
     await webhook();
     let connections = 0;
@@ -241,7 +241,7 @@ describe('a lot', () => {
     expect(received).toHaveLength(20);
   });
 
-  test('of a change waits behind what an earlier lot could not send of the same record', async () => {
+  test('of a change waits behind what an earlier batch could not send of the same record', async () => {
     await webhook();
     scene.answering = (_request, response) => response.writeHead(500).end();
     const id = await contact('Late');
@@ -377,7 +377,7 @@ describe('a lot', () => {
     );
   });
 
-  test('is noted part by part in the order given, among lots of other webhooks', async () => {
+  test('is noted part by part in the order given, among batches of other webhooks', async () => {
     for (let nth = 0; nth < 12; nth += 1) await webhook({ url: `${scene.origin}/${nth}` });
     await contacts(1);
     await settle();
@@ -502,22 +502,22 @@ describe('a lot', () => {
   });
 
   describe('once it was taken', () => {
-    let lot: ClaimedLot;
+    let batch: ClaimedBatch;
     let id: string;
     beforeEach(async () => {
       ({ id } = await webhook());
       await contacts(2);
       for (let nth = 0; nth < 2; nth += 1) await scene.service.database.run(publishChanges());
       await scene.service.sql('select app.queue_webhooks()');
-      [lot] = (await scene.service.database.run(claimDeliveries(1))) as [ClaimedLot];
+      [batch] = (await scene.service.database.run(claimDeliveries(1))) as [ClaimedBatch];
     });
-    const entered = (claimed = lot) => scene.service.database.run(enterForDeliveries(claimed));
+    const entered = (claimed = batch) => scene.service.database.run(enterForDeliveries(claimed));
 
-    test('enters with the key, while it has the lot, the webhook is on and the key is in force', async () => {
-      expect(lot.deliveries).toHaveLength(2);
+    test('enters with the key, while it has the batch, the webhook is on and the key is in force', async () => {
+      expect(batch.deliveries).toHaveLength(2);
       expect(await entered()).toBe(true);
-      expect(await entered({ ...lot, claim: randomUUID() })).toBe(false);
-      expect(await entered({ ...lot, endpoint_id: randomUUID() })).toBe(false);
+      expect(await entered({ ...batch, claim: randomUUID() })).toBe(false);
+      expect(await entered({ ...batch, endpoint_id: randomUUID() })).toBe(false);
       for (const [undo, redo] of [
         [
           `update webhook_endpoints set state = 'off', off_reason = 'asked', off_since = now()`,
@@ -547,14 +547,14 @@ describe('a lot', () => {
       expect(await entered()).toBe(true);
       await patched({ url: `${scene.origin}/new` });
       expect(await entered()).toBe(false);
-      await patched({ url: lot.url });
+      await patched({ url: batch.url });
       expect(await entered()).toBe(true);
       await scene.rest('POST', `/webhooks/${id}/rotate-secret`, { overlapSeconds: 20 });
       expect(await entered()).toBe(false);
       // Taken again it has both, until the time of the first is over.
       await scene.service.sql('update webhook_endpoints set claim = null, claimed_until = null');
-      [lot] = (await scene.service.database.run(claimDeliveries(1))) as [ClaimedLot];
-      expect([lot.secret_ids.length, await entered()]).toEqual([2, true]);
+      [batch] = (await scene.service.database.run(claimDeliveries(1))) as [ClaimedBatch];
+      expect([batch.secret_ids.length, await entered()]).toEqual([2, true]);
       scene.service.clock.advance(21_000);
       expect(await entered()).toBe(false);
     });
@@ -563,11 +563,11 @@ describe('a lot', () => {
       await contacts(3);
       await settle();
       await scene.service.sql('select app.queue_webhooks()');
-      const [first, second] = lot.deliveries.map((one) => one.id) as [string, string];
-      const more = async (part: Partial<NotedLot>) => {
+      const [first, second] = batch.deliveries.map((one) => one.id) as [string, string];
+      const more = async (part: Partial<NotedBatch>) => {
         const noted = {
           endpoint: id,
-          claim: lot.claim,
+          claim: batch.claim,
           is_over: false,
           more: 50,
           held: [second],
@@ -601,9 +601,11 @@ describe('a lot', () => {
 
     test('is noted once, and not by whom another has followed', async () => {
       const failed = { ...taking, outcome: 'failed', status: 500, error: 'E' } as const;
-      const attempts = [{ id: lot.deliveries[0]!.id, nth: 1, ...failed }];
+      const attempts = [{ id: batch.deliveries[0]!.id, nth: 1, ...failed }];
       const note = (claim: string, is_over = false) =>
-        scene.service.database.run(noteDeliveries([{ endpoint: lot.endpoint_id, claim, ...none, is_over, attempts }]));
+        scene.service.database.run(
+          noteDeliveries([{ endpoint: batch.endpoint_id, claim, ...none, is_over, attempts }]),
+        );
       const noted = async () =>
         (
           await scene.service.sql(
@@ -612,10 +614,10 @@ describe('a lot', () => {
         )[0];
       await note(randomUUID());
       expect(await noted()).toEqual({ tried: 0, failures: 0 });
-      await note(lot.claim);
-      await note(lot.claim, true);
+      await note(batch.claim);
+      await note(batch.claim, true);
       expect(await noted()).toEqual({ tried: 1, failures: 1 });
-      await note(lot.claim);
+      await note(batch.claim);
       expect(await noted()).toEqual({ tried: 1, failures: 1 });
       // It is over: the other one is sent at once, the one that failed later.
       await deliver();

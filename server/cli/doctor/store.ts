@@ -97,15 +97,15 @@ export async function checkBodies(
     }
     last = rows.at(-1)?.id ?? null;
     for (let at = 0; at < rows.length && Date.now() < giveUp; at += atOnce) {
-      const lot = rows.slice(at, at + atOnce);
+      const batch = rows.slice(at, at + atOnce);
       const found = await Promise.all(
-        lot.map((document) =>
+        batch.map((document) =>
           wrongWith(storage, document, isWhole).catch((error: unknown) => `cannot be read (${reasonOf(error)})`),
         ),
       );
-      looked += lot.length;
+      looked += batch.length;
       for (const [index, what] of found.entries())
-        if (what !== null) wrong.push(`that of document ${lot[index]?.id} ${what}`);
+        if (what !== null) wrong.push(`that of document ${batch[index]?.id} ${what}`);
     }
   }
   if (wrong.length > 0) {

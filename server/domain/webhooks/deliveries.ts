@@ -128,7 +128,7 @@ export interface ClaimedDelivery {
 }
 
 /** Deliveries of one webhook that were taken together, each of another record. */
-export interface ClaimedLot {
+export interface ClaimedBatch {
   endpoint_id: string;
   /** Named when what became of them is noted. */
   claim: string;
@@ -144,13 +144,13 @@ export interface ClaimedLot {
 const claimed =
   'id, seq::text as seq, event_id, type, object_type, object_id, about_deal as deal_id, occurred_at, attempts';
 
-const take = rows<Omit<ClaimedLot, 'deliveries'> & ClaimedDelivery, [most: number]>(
+const take = rows<Omit<ClaimedBatch, 'deliveries'> & ClaimedDelivery, [most: number]>(
   'claim_deliveries',
   `select endpoint_id, claim, url, failures, secret_ids, secrets, ${claimed} from app.claim_deliveries($1)`,
 );
 
-/** Takes lots of up to so many webhooks: what is due of each, for a minute in which nobody else takes from it. */
-export const claimDeliveries = (most: number): Statement<ClaimedLot[]> =>
+/** Takes batches of up to so many webhooks: what is due of each, for a minute in which nobody else takes from it. */
+export const claimDeliveries = (most: number): Statement<ClaimedBatch[]> =>
   mapped(take(most), (found) =>
     [...Map.groupBy(found, ({ endpoint_id }) => endpoint_id).values()].map((deliveries) => {
       const { endpoint_id, claim, url, failures, secret_ids, secrets } = deliveries[0]!;
@@ -164,10 +164,10 @@ const enter = row<{ entered: boolean }>(
 );
 
 /**
- * Enters with the key of a webhook of which a lot was taken, for the rest of the transaction; false when the key has ended, or the claim has, or the webhook has another
- * address or other secrets than the lot was taken with.
+ * Enters with the key of a webhook of which a batch was taken, for the rest of the transaction; false when the key has ended, or the claim has, or the webhook has another
+ * address or other secrets than the batch was taken with.
  */
-export const enterForDeliveries = ({ endpoint_id, claim, url, secret_ids }: ClaimedLot): Statement<boolean> =>
+export const enterForDeliveries = ({ endpoint_id, claim, url, secret_ids }: ClaimedBatch): Statement<boolean> =>
   mapped(enter(endpoint_id, claim, url, secret_ids), (found) => found?.entered ?? false);
 
 const sees = row<{ seen: string[] }>('sees_changes', 'select app.sees_change_events($1)::text[] as seen');
@@ -189,15 +189,15 @@ export interface Attempted {
   readonly millis: number | null;
 }
 
-/** What became of a lot, or of a part of it. */
-export interface NotedLot {
+/** What became of a batch, or of a part of it. */
+export interface NotedBatch {
   readonly endpoint: string;
   readonly claim: string;
   /** Nothing more is sent of it: what was not tried is left to whoever comes next. */
   readonly is_over: boolean;
-  /** How many more to take of the webhook for this lot, 50 at most. */
+  /** How many more to take of the webhook for this batch, 50 at most. */
   readonly more: number;
-  /** Those of the lot that are not noted yet, so that they are not taken again. */
+  /** Those of the batch that are not noted yet, so that they are not taken again. */
   readonly held: readonly string[];
   /** In the order in which they ended; `nth`: which attempt of the delivery it was. */
   readonly attempts: readonly (Attempted & { readonly id: string; readonly nth: number })[];
@@ -208,9 +208,11 @@ const note = rows<ClaimedDelivery & { endpoint_id: string }>(
   `select endpoint_id, ${claimed} from app.note_deliveries($1)`,
 );
 
-/** Notes it; nothing of a lot that another claim has followed, and nothing twice. Answers with what was taken of each webhook for the same lot. */
-export const noteDeliveries = (lots: readonly NotedLot[]): Statement<ReadonlyMap<string, readonly ClaimedDelivery[]>> =>
-  mapped(note(JSON.stringify(lots)), (found) => Map.groupBy(found, ({ endpoint_id }) => endpoint_id));
+/** Notes it; nothing of a batch that another claim has followed, and nothing twice. Answers with what was taken of each webhook for the same batch. */
+export const noteDeliveries = (
+  batches: readonly NotedBatch[],
+): Statement<ReadonlyMap<string, readonly ClaimedDelivery[]>> =>
+  mapped(note(JSON.stringify(batches)), (found) => Map.groupBy(found, ({ endpoint_id }) => endpoint_id));
 
 /** Deletes deliveries of 30 days ago, and secrets that have ended. */
 export const purgeWebhooks = row('purge_webhooks', 'select app.purge_webhooks()');

@@ -294,8 +294,8 @@ export class OpenStreams {
     streamsOf: (session: string) => readonly ServerResponse[],
   ): Promise<void> {
     const toldBefore = new Map<string, Set<string>>();
-    for (const lot of inLots(groups)) {
-      const found = await this.#ask(lot, presented);
+    for (const batch of inBatches(groups)) {
+      const found = await this.#ask(batch, presented);
       if (found === null) {
         this.#missed = true;
         return;
@@ -316,11 +316,11 @@ export class OpenStreams {
   }
 
   /** Who is told what; null when the database could not say, again and again. */
-  async #ask(lot: readonly ChangedRecords[], presented: SessionDigests): Promise<readonly ListenerChange[] | null> {
+  async #ask(batch: readonly ChangedRecords[], presented: SessionDigests): Promise<readonly ListenerChange[] | null> {
     const { database, log } = this.#services;
     for (let tries = 1; this.#streams.size > 0;) {
       try {
-        return await database.run(changesForListeners(lot, presented.bytes()));
+        return await database.run(changesForListeners(batch, presented.bytes()));
       } catch (error) {
         log.warn({ reason: String(error) }, 'who may learn of a change could not be asked');
         if (!(error instanceof Unavailable) && ++tries > again.times) return null;
@@ -331,21 +331,21 @@ export class OpenStreams {
   }
 }
 
-/** The same changes in lots that one query asks about. */
-function* inLots(groups: readonly ChangedRecords[]): Generator<ChangedRecords[]> {
-  let lot: ChangedRecords[] = [];
+/** The same changes in batches that one query asks about. */
+function* inBatches(groups: readonly ChangedRecords[]): Generator<ChangedRecords[]> {
+  let batch: ChangedRecords[] = [];
   let records = 0;
   for (const { topic, table, deal_id, gone, records: all } of groups) {
     for (let at = 0; at < all.length; at += asked.records) {
       const part = all.slice(at, at + asked.records);
-      if (lot.length === asked.groups || records + part.length > asked.records) {
-        if (lot.length > 0) yield lot;
-        lot = [];
+      if (batch.length === asked.groups || records + part.length > asked.records) {
+        if (batch.length > 0) yield batch;
+        batch = [];
         records = 0;
       }
-      lot.push({ topic, table, deal_id, gone, records: part });
+      batch.push({ topic, table, deal_id, gone, records: part });
       records += part.length;
     }
   }
-  if (lot.length > 0) yield lot;
+  if (batch.length > 0) yield batch;
 }
