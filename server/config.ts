@@ -68,7 +68,7 @@ const span = z
   );
 
 /** Where backups are kept: s3://bucket/folder, or a folder. */
-const backupPlace = z
+const backupDestination = z
   .string()
   .refine((given) => !given.includes('://') || /^s3:\/\/[a-z0-9][a-z0-9.-]*(\/[\w.-]+)*\/?$/.test(given));
 
@@ -154,7 +154,7 @@ const variables = {
   S3_SECRET_ACCESS_KEY: secret(text, 'a secret access key'),
   S3_FORCE_PATH_STYLE: variable(onOff.default(false), 'on or off'),
   BROKERAGE_DELETION_DAYS: variable(whole(7, 365).default(30), 'a whole number of days from 7 to 365'),
-  BACKUP_TO: variable(backupPlace.optional(), 'a folder, or s3://bucket/folder'),
+  BACKUP_TO: variable(backupDestination.optional(), 'a folder, or s3://bucket/folder'),
   BACKUP_EVERY: variable(span.optional(), 'a span of time from 5m to 366d, such as 6h or 1d'),
   BACKUP_KEEP: variable(whole(1, 10_000).default(14), 'a whole number from 1 to 10000'),
   BACKUP_KEY: secret(
@@ -236,7 +236,7 @@ export interface S3Config {
 }
 
 /** Where backups are kept: a bucket, with what reaches it, or a folder. */
-export type PlaceConfig =
+export type DestinationConfig =
   | { readonly directory: string }
   | { readonly s3: S3Config; /** Empty, or with a slash at its end. */ readonly prefix: string };
 
@@ -301,7 +301,7 @@ export interface Config {
   /** How many days after it was asked for in the settings a brokerage is deleted. */
   readonly brokerageDeletionDays: number;
   readonly backup: {
-    readonly to: PlaceConfig | undefined;
+    readonly to: DestinationConfig | undefined;
     /** How often the service makes one, in milliseconds. */
     readonly everyMillis: number | undefined;
     readonly keep: number;
@@ -399,7 +399,7 @@ const bucketOf = (values: S3Values, bucket: string): S3Config => ({
   forcePathStyle: values.S3_FORCE_PATH_STYLE,
 });
 
-function placeConfig(values: S3Values, given: string): PlaceConfig {
+function destinationConfig(values: S3Values, given: string): DestinationConfig {
   const [, bucket, folder = ''] = /^s3:\/\/([^/]+)\/?(.*?)\/?$/.exec(given) ?? [];
   if (bucket === undefined) return { directory: path.resolve(given) };
   return { s3: bucketOf(values, bucket), prefix: folder === '' ? '' : `${folder}/` };
@@ -466,7 +466,7 @@ export function readConfig(env: Environment = process.env): Config {
     s3: values.S3_BUCKET ? bucketOf(values, values.S3_BUCKET) : undefined,
     brokerageDeletionDays: values.BROKERAGE_DELETION_DAYS,
     backup: {
-      to: values.BACKUP_TO === undefined ? undefined : placeConfig(values, values.BACKUP_TO),
+      to: values.BACKUP_TO === undefined ? undefined : destinationConfig(values, values.BACKUP_TO),
       everyMillis: values.BACKUP_EVERY,
       keep: values.BACKUP_KEEP,
       key: values.BACKUP_KEY === undefined ? null : backupKey(values.BACKUP_KEY),

@@ -1,5 +1,5 @@
 /**
- * The files in the place of backups:
+ * The files in the destination of backups:
  *
  *   backup-20261122T080000Z-1a2b3c4d/rows        the rows of the database
  *   backup-20261122T080000Z-1a2b3c4d/documents   which bodies belong to it: key, size, SHA-256
@@ -73,7 +73,7 @@ export const bodyName = (key: BackupKey | null, storageKey: string): string =>
 
 /** Writes a file, encrypted when there is a key, and tells its size and digest as it is stored. */
 export async function writeFileTo(
-  place: BackupDestination,
+  destination: BackupDestination,
   name: string,
   body: AsyncIterable<Uint8Array>,
   key: BackupKey | null,
@@ -87,7 +87,7 @@ export async function writeFileTo(
       yield part;
     }
   }
-  await place.write(name, measured());
+  await destination.write(name, measured());
   return { bytes, sha256: digest.digest('hex') };
 }
 
@@ -106,12 +106,12 @@ async function* withBeginning(
 
 /** What was written to a file. Throws {@link Damaged} when it is not there, and at its end when it is not as it was `written`. */
 export async function* readFileFrom(
-  place: BackupDestination,
+  destination: BackupDestination,
   name: string,
   key: BackupKey | null,
   written?: Written,
 ): AsyncGenerator<Uint8Array> {
-  const found = await place.read(name);
+  const found = await destination.read(name);
   if (found === null) throw new Damaged(`${name} is not there.`);
   const body = found;
   const digest = createHash('sha256');
@@ -132,8 +132,8 @@ export async function* readFileFrom(
 }
 
 /** The id of the key that a file was encrypted with; null when it was not, or is not there. */
-export async function keyIdOf(place: BackupDestination, name: string): Promise<string | null> {
-  const body = await place.read(name);
+export async function keyIdOf(destination: BackupDestination, name: string): Promise<string | null> {
+  const body = await destination.read(name);
   if (body === null) return null;
   for await (const part of body) return keyIdIn(part);
   return null;
@@ -176,25 +176,29 @@ export const manifestName = (backup: string): string => `${backup}/manifest`;
 
 /** Writes the manifest of a backup, which makes it complete. */
 export async function writeManifest(
-  place: BackupDestination,
+  destination: BackupDestination,
   manifest: Manifest,
   key: BackupKey | null,
 ): Promise<void> {
   async function* text(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(`${JSON.stringify(manifest)}\n`);
   }
-  await writeFileTo(place, manifestName(manifest.name), text(), key);
+  await writeFileTo(destination, manifestName(manifest.name), text(), key);
 }
 
 /** The largest manifest that is read, in bytes. */
 const largestManifest = 16_000_000;
 
 /** What a whole backup says of itself. Throws {@link Damaged}. */
-export async function readManifest(place: BackupDestination, backup: string, key: BackupKey | null): Promise<Manifest> {
+export async function readManifest(
+  destination: BackupDestination,
+  backup: string,
+  key: BackupKey | null,
+): Promise<Manifest> {
   const name = manifestName(backup);
   const parts: Uint8Array[] = [];
   let bytes = 0;
-  for await (const part of readFileFrom(place, name, key)) {
+  for await (const part of readFileFrom(destination, name, key)) {
     parts.push(part);
     if ((bytes += part.byteLength) > largestManifest) throw new Damaged(`${name} is no manifest.`);
   }
@@ -214,25 +218,26 @@ export interface Found {
   readonly isWhole: boolean;
 }
 
-/** The backups in a place, the oldest first; also those that were broken off. */
-export async function backupsIn(place: BackupDestination): Promise<Found[]> {
-  const names = (await place.folders()).filter((name) => seriesOf(name) !== null).toSorted();
+/** The backups in a destination, the oldest first; also those that were broken off. */
+export async function backupsIn(destination: BackupDestination): Promise<Found[]> {
+  const names = (await destination.folders()).filter((name) => seriesOf(name) !== null).toSorted();
   const found: Found[] = [];
   for (const name of names) {
     let isWhole = false;
-    for await (const { name: inner } of place.list(name)) if (inner === manifestName(name)) isWhole = true;
+    for await (const { name: inner } of destination.list(name)) if (inner === manifestName(name)) isWhole = true;
     found.push({ name, isWhole });
   }
   return found;
 }
 
 /** The backup of this name, or the latest whole one. Throws {@link NoBackup}. */
-export async function chosenBackup(place: BackupDestination, name: string | undefined): Promise<string> {
-  const found = await backupsIn(place);
+export async function chosenBackup(destination: BackupDestination, name: string | undefined): Promise<string> {
+  const found = await backupsIn(destination);
   const chosen = name === undefined ? found.findLast(({ isWhole }) => isWhole) : found.find((one) => one.name === name);
   if (chosen?.isWhole) return chosen.name;
-  if (chosen) throw new NoBackup(`${chosen.name} in ${place.label} was broken off before it was whole: take another.`);
-  throw new NoBackup(`There is no ${name === undefined ? 'whole backup' : `backup ${name}`} in ${place.label}.`);
+  if (chosen)
+    throw new NoBackup(`${chosen.name} in ${destination.label} was broken off before it was whole: take another.`);
+  throw new NoBackup(`There is no ${name === undefined ? 'whole backup' : `backup ${name}`} in ${destination.label}.`);
 }
 
 export interface Body {
@@ -244,13 +249,13 @@ export interface Body {
 
 /** Reads the list of a backup's bodies. Throws {@link Damaged}. */
 export async function* bodiesOf(
-  place: BackupDestination,
+  destination: BackupDestination,
   backup: string,
   key: BackupKey | null,
   written?: Written,
 ): AsyncGenerator<Body> {
   const name = `${backup}/documents`;
-  for await (const lines of wholeLines(decompressed(readFileFrom(place, name, key, written), name))) {
+  for await (const lines of wholeLines(decompressed(readFileFrom(destination, name, key, written), name))) {
     for (const line of lines.toString().split('\n')) {
       if (line === '') continue;
       const [storageKey = '', size = '', sha256 = ''] = line.split('\t');

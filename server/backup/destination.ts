@@ -3,10 +3,10 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { PlaceConfig } from '../config.ts';
+import type { DestinationConfig } from '../config.ts';
 import { writeWhole } from '../storage/files.ts';
 
-export interface Placed {
+export interface StoredFile {
   readonly name: string;
   /** In bytes. */
   readonly size: number;
@@ -20,7 +20,7 @@ export interface BackupDestination {
   /** The file, read as it is taken; null when there is none. */
   read(name: string): Promise<AsyncIterable<Uint8Array> | null>;
   /** The files whose names begin with `folder` and a slash, sorted by their bytes. */
-  list(folder: string): AsyncIterable<Placed>;
+  list(folder: string): AsyncIterable<StoredFile>;
   /** The names of the folders at the top. */
   folders(): Promise<string[]>;
   /** Takes a file away; one that is not there is no error. */
@@ -39,7 +39,7 @@ const entriesOf = (directory: string) =>
 /** Sorts as S3 does: by bytes. */
 export const byBytes = (one: string, other: string): number => Buffer.compare(Buffer.from(one), Buffer.from(other));
 
-async function* filesBelow(directory: string, name: string): AsyncGenerator<Placed> {
+async function* filesBelow(directory: string, name: string): AsyncGenerator<StoredFile> {
   const entries = (await entriesOf(path.join(directory, name))).toSorted((one, other) => byBytes(one.name, other.name));
   for (const entry of entries) {
     const inner = `${name}/${entry.name}`;
@@ -88,7 +88,7 @@ async function rmdirIfEmpty(directory: string): Promise<void> {
 }
 
 /** Touches nothing yet. */
-export async function openDestination(config: PlaceConfig): Promise<BackupDestination> {
+export async function openDestination(config: DestinationConfig): Promise<BackupDestination> {
   if ('directory' in config) return openFolder(config.directory);
   // Loaded only here: it is large.
   const { openBucket } = await import('../storage/s3.ts');

@@ -22,7 +22,7 @@ import {
   type Body,
   type Manifest,
 } from './backups.ts';
-import { byBytes, type BackupDestination, type Placed } from './destination.ts';
+import { byBytes, type BackupDestination, type StoredFile } from './destination.ts';
 import { copied, partsOf, quoted, rowsOf, sequencesOf, tablesOf, textSettings, type Table } from './rows.ts';
 import { Damaged, sealedSize, type BackupKey } from './encryption.ts';
 
@@ -35,7 +35,7 @@ export interface BackupTask {
   /** The owner's connection, for this alone. */
   readonly client: pg.Client;
   readonly storage: Storage;
-  readonly place: BackupDestination;
+  readonly destination: BackupDestination;
   readonly key: BackupKey | null;
   /** How many whole backups are kept; undefined: all. */
   readonly keep?: number | undefined;
@@ -72,7 +72,7 @@ const needed = (columns: readonly string[]): string => {
   return conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';
 };
 
-/** The bodies that rows name: every table with the columns of one. In the order in which places list them. */
+/** The bodies that rows name: every table with the columns of one. In the order in which destinations list them. */
 function bodiesQuery(tables: readonly Table[]): string {
   const withBodies = tables.filter(({ columns }) =>
     ['storage_key', 'size_bytes', 'sha256'].every((column) => columns.includes(column)),
@@ -86,7 +86,11 @@ function bodiesQuery(tables: readonly Table[]): string {
 }
 
 /** Everything that comes from the database, of one moment. */
-async function copyDatabase({ client, place, key, release }: BackupTask, name: string, at: Date): Promise<Manifest> {
+async function copyDatabase(
+  { client, destination, key, release }: BackupTask,
+  name: string,
+  at: Date,
+): Promise<Manifest> {
   const copy = async (): Promise<Manifest> => {
     const tables = await tablesOf(client);
     // Nothing changes the schema meanwhile; reading and writing go on.
@@ -103,11 +107,11 @@ async function copyDatabase({ client, place, key, release }: BackupTask, name: s
     const rows = rowsOf(client, tables, ({ name: table, columns }, found) => {
       held.push({ name: table, columns: [...columns], ...found });
     });
-    const written = await writeFileTo(place, `${name}/rows`, compressed(rows), key);
+    const written = await writeFileTo(destination, `${name}/rows`, compressed(rows), key);
     // Last: a sequence is no part of the snapshot, and must not stand behind its rows.
     const sequences = await sequencesOf(client);
     const list = compressed(copied(client, bodiesQuery(tables)));
-    const documents = await writeFileTo(place, `${name}/documents`, list, key);
+    const documents = await writeFileTo(destination, `${name}/documents`, list, key);
     return {
       format: 1,
       name,
@@ -128,11 +132,11 @@ async function copyDatabase({ client, place, key, release }: BackupTask, name: s
 /** The most bodies that a backup may lack and still be one. */
 const mostMissing = 1_000;
 
-async function keepBody({ storage, place, key }: BackupTask, body: Body): Promise<boolean> {
+async function keepBody({ storage, destination, key }: BackupTask, body: Body): Promise<boolean> {
   const source = await storage.read(body.storageKey);
   if (source === null) return false;
   try {
-    await writeFileTo(place, bodyName(key, body.storageKey), checked(source, body), key);
+    await writeFileTo(destination, bodyName(key, body.storageKey), checked(source, body), key);
     return true;
   } catch (error) {
     if (error instanceof Damaged) return false;
@@ -140,16 +144,16 @@ async function keepBody({ storage, place, key }: BackupTask, body: Body): Promis
   }
 }
 
-/** Copies the bodies that the place does not have yet; both lists are in the same order, so neither is held in memory. */
+/** Copies the bodies that the destination does not have yet; both lists are in the same order, so neither is held in memory. */
 async function copyBodies(task: BackupTask, manifest: Manifest): Promise<{ manifest: Manifest; copied: number }> {
-  const { place, key } = task;
-  const there = place.list(bodiesFolder(key))[Symbol.asyncIterator]();
-  let next: IteratorResult<Placed, unknown> = await there.next();
+  const { destination, key } = task;
+  const there = destination.list(bodiesFolder(key))[Symbol.asyncIterator]();
+  let next: IteratorResult<StoredFile, unknown> = await there.next();
   let count = 0;
   let copiedNow = 0;
   let bytes = 0;
   const missing: string[] = [];
-  for await (const body of bodiesOf(place, manifest.name, key, manifest.documents)) {
+  for await (const body of bodiesOf(destination, manifest.name, key, manifest.documents)) {
     const name = bodyName(key, body.storageKey);
     while (!next.done && byBytes(next.value.name, name) < 0) next = await there.next();
     const size = key ? sealedSize(body.size) : body.size;
@@ -166,47 +170,48 @@ async function copyBodies(task: BackupTask, manifest: Manifest): Promise<{ manif
   return { manifest: { ...manifest, documents }, copied: copiedNow };
 }
 
-async function removeBackup(place: BackupDestination, backup: string): Promise<void> {
+async function removeBackup(destination: BackupDestination, backup: string): Promise<void> {
   // First what says that it is whole.
-  await place.remove(manifestName(backup));
+  await destination.remove(manifestName(backup));
   const inner: string[] = [];
-  for await (const { name } of place.list(backup)) inner.push(name);
-  for (const name of inner) await place.remove(name);
+  for await (const { name } of destination.list(backup)) inner.push(name);
+  for (const name of inner) await destination.remove(name);
 }
 
 /** Deletes what was broken off, whole backups but the latest `keep`, and then the bodies that no backup needs any more. */
-async function prune({ place, key, keep = Infinity }: BackupTask): Promise<string[]> {
-  const found = await backupsIn(place);
+async function prune({ destination, key, keep = Infinity }: BackupTask): Promise<string[]> {
+  const found = await backupsIn(destination);
   const whole = found.filter(({ isWhole }) => isWhole).map(({ name }) => name);
   const kept = whole.slice(Math.max(0, whole.length - keep));
   const dropped = found.map(({ name }) => name).filter((name) => !kept.includes(name));
   if (dropped.length === 0) return dropped;
-  for (const name of dropped) await removeBackup(place, name);
+  for (const name of dropped) await removeBackup(destination, name);
   const inUse = new Set<string>();
   for (const name of kept) {
     // With another key, or with none, its bodies are in another folder.
-    if ((await keyIdOf(place, `${name}/documents`)) !== (key?.id ?? null)) continue;
-    for await (const { storageKey } of bodiesOf(place, name, key)) inUse.add(storageKey);
+    if ((await keyIdOf(destination, `${name}/documents`)) !== (key?.id ?? null)) continue;
+    for await (const { storageKey } of bodiesOf(destination, name, key)) inUse.add(storageKey);
   }
   const folder = bodiesFolder(key);
   const unused: string[] = [];
-  for await (const { name } of place.list(folder)) if (!inUse.has(name.slice(folder.length + 4))) unused.push(name);
-  for (const name of unused) await place.remove(name);
+  for await (const { name } of destination.list(folder))
+    if (!inUse.has(name.slice(folder.length + 4))) unused.push(name);
+  for (const name of unused) await destination.remove(name);
   return dropped;
 }
 
-/** Refuses a place with backups of another database: each would delete what the other needs. */
-async function checkSeries(place: BackupDestination, series: string): Promise<void> {
-  const other = (await place.folders()).find((name) => ![null, series].includes(seriesOf(name)));
+/** Refuses a destination with backups of another database: each would delete what the other needs. */
+async function checkSeries(destination: BackupDestination, series: string): Promise<void> {
+  const other = (await destination.folders()).find((name) => ![null, series].includes(seriesOf(name)));
   if (other !== undefined)
     throw new NoBackupMade(
-      `${place.label} holds backups of another database, for one ${other}: give each its own place.`,
+      `${destination.label} holds backups of another database, for one ${other}: give each a destination of its own.`,
     );
 }
 
-/** Makes a backup; null when there is one that is recent enough. Rejects with {@link NoBackupMade}, and what database, store and place fail of. */
+/** Makes a backup; null when there is one that is recent enough. Rejects with {@link NoBackupMade}, and what database, store and destination fail with. */
 export async function makeBackup(task: BackupTask): Promise<Made | null> {
-  const { client, place, unlessYounger, now = new Date() } = task;
+  const { client, destination, unlessYounger, now = new Date() } = task;
   await client.query(textSettings);
   const { rows } = await client.query<{ taken: boolean }>(
     `select pg_try_advisory_lock(hashtext('dealkeep backup')) as taken`,
@@ -216,16 +221,16 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     throw new NoBackupMade('Another backup of this database is being made. Wait for its end.');
   try {
     const series = await seriesIn(client);
-    await checkSeries(place, series);
+    await checkSeries(destination, series);
     if (unlessYounger !== undefined) {
-      const latest = (await backupsIn(place)).findLast(({ isWhole }) => isWhole);
+      const latest = (await backupsIn(destination)).findLast(({ isWhole }) => isWhole);
       if (latest && now.getTime() - madeAt(latest.name).getTime() < unlessYounger) return null;
     }
     const name = backupName(now, series);
-    for await (const file of place.list(name))
-      throw new NoBackupMade(`${file.name} in ${place.label} is there already: try again in a second.`);
+    for await (const file of destination.list(name))
+      throw new NoBackupMade(`${file.name} in ${destination.label} is there already: try again in a second.`);
     const { manifest, copied: copiedNow } = await copyBodies(task, await copyDatabase(task, name, now));
-    await writeManifest(place, manifest, task.key);
+    await writeManifest(destination, manifest, task.key);
     return { manifest, copied: copiedNow, dropped: await prune(task) };
   } finally {
     await client.query(`select pg_advisory_unlock(hashtext('dealkeep backup'))`).catch(() => {});

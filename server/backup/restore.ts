@@ -27,7 +27,7 @@ export class NotRestored extends Error {
 }
 
 export interface Source {
-  readonly place: BackupDestination;
+  readonly destination: BackupDestination;
   readonly backup: string;
   readonly key: BackupKey | null;
 }
@@ -180,8 +180,8 @@ async function compare(client: pg.Client, manifest: Manifest): Promise<Compared[
 }
 
 /** The file with the rows. Throws Damaged at its end when it is not as it was written. */
-const rowsFile = ({ place, backup, key }: Source, manifest: Manifest): AsyncIterable<Uint8Array> =>
-  decompressed(readFileFrom(place, `${backup}/rows`, key, manifest.rows), `${backup}/rows`);
+const rowsFile = ({ destination, backup, key }: Source, manifest: Manifest): AsyncIterable<Uint8Array> =>
+  decompressed(readFileFrom(destination, `${backup}/rows`, key, manifest.rows), `${backup}/rows`);
 
 /** Loads the rows, all or none. */
 async function load(client: pg.Client, source: Source, manifest: Manifest): Promise<Compared[]> {
@@ -218,16 +218,16 @@ async function load(client: pg.Client, source: Source, manifest: Manifest): Prom
 
 /** Reads each body, and gives it to `keep`; how many were as they were taken in. */
 async function readBodies(
-  { place, backup, key }: Source,
+  { destination, backup, key }: Source,
   manifest: Manifest,
   keep: (storageKey: string, body: AsyncIterable<Uint8Array>) => Promise<void>,
 ): Promise<number> {
   const missing = new Set(manifest.documents.missing);
   let count = 0;
-  for await (const body of bodiesOf(place, backup, key, manifest.documents)) {
+  for await (const body of bodiesOf(destination, backup, key, manifest.documents)) {
     if (missing.has(body.storageKey)) continue;
     const name = bodyName(key, body.storageKey);
-    await keep(body.storageKey, checked(readFileFrom(place, name, key), body));
+    await keep(body.storageKey, checked(readFileFrom(destination, name, key), body));
     count += 1;
   }
   if (count + missing.size !== manifest.documents.count) throw new Damaged('The list of documents is not whole.');
@@ -250,7 +250,7 @@ export async function restoreBackup(
   owner: pg.ClientConfig,
   storage: Storage | null,
 ): Promise<Restored> {
-  const manifest = await readManifest(source.place, source.backup, source.key);
+  const manifest = await readManifest(source.destination, source.backup, source.key);
   const only = await migrationsOf(manifest);
   await withClient(owner, 'restore', (client) => checkEmpty(client, manifest));
   // All of it is looked at before anything is changed.

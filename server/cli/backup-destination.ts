@@ -37,21 +37,21 @@ function keyIn(file: string): BackupKey {
 
 export interface BackupContext {
   readonly config: Config;
-  readonly place: BackupDestination;
+  readonly destination: BackupDestination;
   readonly key: BackupKey | null;
 }
 
-/** Runs `work` with the place and the key that variables and options say. */
+/** Runs `work` with the destination and the key that variables and options say. */
 export async function withDestination<T>(
-  { place: given, keyFile }: DestinationOptions,
-  work: (desk: BackupContext) => Promise<T>,
+  { place, keyFile }: DestinationOptions,
+  work: (context: BackupContext) => Promise<T>,
 ): Promise<T> {
-  const config = readConfig(given === undefined ? process.env : { ...process.env, BACKUP_TO: given });
+  const config = readConfig(place === undefined ? process.env : { ...process.env, BACKUP_TO: place });
   if (!config.backup.to)
     throw new UnusableOption('Say where backups are: set BACKUP_TO, or give a folder or s3://bucket/folder.');
   const key = keyFile === undefined ? config.backup.key : keyIn(keyFile);
-  const place = await openDestination(config.backup.to);
-  return work({ config, place, key }).finally(() => place.close());
+  const destination = await openDestination(config.backup.to);
+  return work({ config, destination, key }).finally(() => destination.close());
 }
 
 /** Writes a line to standard output. */

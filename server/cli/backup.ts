@@ -22,11 +22,11 @@ export interface BackupOptions extends DestinationOptions {
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 /** What a backup holds, in a sentence. */
-function words({ manifest, copied, dropped }: Made, { place, key }: BackupContext): string {
+function words({ manifest, copied, dropped }: Made, { destination, key }: BackupContext): string {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   const { count, body_bytes: bytes, missing } = manifest.documents;
   return [
-    `${manifest.name} is in ${place.label}${key ? `, encrypted with the key ${key.id}` : ''}:`,
+    `${manifest.name} is in ${destination.label}${key ? `, encrypted with the key ${key.id}` : ''}:`,
     `  ${rows} rows of ${manifest.tables.length} tables (${megabytes(manifest.rows.bytes)}), ${count} documents (${megabytes(bytes)}), ${copied} of them new.`,
     ...(dropped.length > 0 ? [`  Deleted: ${dropped.join(', ')}.`] : []),
     ...(missing.length > 0
@@ -42,14 +42,14 @@ async function note(client: pg.Client, succeeded: boolean): Promise<void> {
 
 /** Makes a backup. The exit status is 1 when the store lacks documents. */
 export async function backup(options: BackupOptions): Promise<void> {
-  await withDestination(options, async (desk) => {
-    const { config, place, key } = desk;
+  await withDestination(options, async (context) => {
+    const { config, destination, key } = context;
     const storage = await openStorage(config);
     const made = await withExistingDatabase(config, async (client) => {
       const task = {
         client,
         storage,
-        place,
+        destination,
         key,
         keep: options.keep ?? (options.scheduled ? config.backup.keep : undefined),
         unlessYounger: options.scheduled ? config.backup.everyMillis : undefined,
@@ -65,7 +65,7 @@ export async function backup(options: BackupOptions): Promise<void> {
       }
     }).finally(() => storage.close());
     if (options.json) say(JSON.stringify(made === null ? null : summary(made)));
-    else say(made === null ? `There is one in ${place.label} that is young enough.` : words(made, desk));
+    else say(made === null ? `There is one in ${destination.label} that is young enough.` : words(made, context));
     if (made && made.manifest.documents.missing.length > 0) process.exitCode = 1;
   });
 }

@@ -14,12 +14,12 @@ import { comparison, isSame } from './verify.ts';
 
 /** Restores the backup of this name, or the latest, into the database and the store of the configuration. */
 export async function restore(name: string | undefined, options: DestinationOptions): Promise<void> {
-  await withDestination(options, async ({ config, place, key }) => {
-    const backup = await chosenBackup(place, name);
+  await withDestination(options, async ({ config, destination, key }) => {
+    const backup = await chosenBackup(destination, name);
     const storage = await openStorage(config);
     const storeId = randomUUID();
     const restored = await withNewDatabase(config, async (owner) => {
-      const result = await restoreBackup({ place, backup, key }, owner, storage);
+      const result = await restoreBackup({ destination, backup, key }, owner, storage);
       // The store is another one than that of the backup, even at the same place: whoever still keeps documents there is refused.
       await markStore(storage, storeId);
       await withClient(owner, 'restore', (client) => adoptStore(client, storeId));

@@ -15,8 +15,8 @@ const longest = 60 * minute;
 /** When the latest whole backup was made; null when there is none. */
 async function latestBackup(config: Config): Promise<Date | null> {
   if (!config.backup.to) return null;
-  const place = await openDestination(config.backup.to);
-  const found = await backupsIn(place).finally(() => place.close());
+  const destination = await openDestination(config.backup.to);
+  const found = await backupsIn(destination).finally(() => destination.close());
   const latest = found.findLast(({ isWhole }) => isWhole);
   return latest ? madeAt(latest.name) : null;
 }
@@ -38,7 +38,7 @@ async function runBackup(signal: AbortSignal): Promise<string> {
 }
 
 /**
- * Makes a backup whenever the latest one in the place is older than BACKUP_EVERY; the function returned stops it. Every node looks;
+ * Makes a backup whenever the latest one in the destination is older than BACKUP_EVERY; the function returned stops it. Every node looks;
  * of those that find one to be due at the same moment the database lets one make it.
  */
 export function startScheduledBackups({ config, log, database }: CoreServices): () => void {

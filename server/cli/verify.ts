@@ -33,14 +33,16 @@ export function comparison({ manifest, tables, bodies }: Restored): string {
 
 /** Restores the backup of this name, or the latest, into a PostgreSQL of its own, and compares. The exit status is 1 when it differs. */
 export async function verify(name: string | undefined, options: DestinationOptions): Promise<void> {
-  await withDestination(options, async ({ place, key }) => {
-    const backup = await chosenBackup(place, name);
+  await withDestination(options, async ({ destination, key }) => {
+    const backup = await chosenBackup(destination, name);
     const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-verify-'));
     try {
       // Nothing in it has to outlive the comparison.
       const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
       const postgres = await startEmbedded({ dataDir: path.join(directory, 'data'), settings });
-      const restored = await restoreBackup({ place, backup, key }, postgres.owner, null).finally(() => postgres.stop());
+      const restored = await restoreBackup({ destination, backup, key }, postgres.owner, null).finally(() =>
+        postgres.stop(),
+      );
       const same = isSame(restored);
       if (options.json)
         say(JSON.stringify({ name: backup, same, documents: restored.bodies, tables: restored.tables }));

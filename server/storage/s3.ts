@@ -87,7 +87,7 @@ export function openS3Storage(config: S3Config): Storage {
   };
 }
 
-/** The files below `prefix` of a bucket, under names of one's own; see Place in server/backup/destination.ts. */
+/** The files below `prefix` of a bucket, under names of one's own; see BackupDestination in server/backup/destination.ts. */
 export function openBucket(config: S3Config, prefix: string) {
   const client = clientOf(config);
   const Bucket = config.bucket;

@@ -1,4 +1,4 @@
-/** Backups: whether there is a whole one in their place that is recent enough, and how the last attempt ended. */
+/** Backups: whether there is a whole one at their destination that is recent enough, and how the last attempt ended. */
 
 import type pg from 'pg';
 import { backupsIn, madeAt } from '../../backup/backups.ts';
@@ -30,19 +30,19 @@ export async function checkBackups(server: pg.Client, config: Config, findings: 
       );
     return;
   }
-  const place = await openDestination(to);
-  const found = await backupsIn(place).finally(() => place.close());
+  const destination = await openDestination(to);
+  const found = await backupsIn(destination).finally(() => destination.close());
   const latest = found.findLast(({ isWhole }) => isWhole);
   const { rows } = await server.query<{ failed_last: boolean }>(
     `select coalesce(last_backup_failure_at > coalesce(last_backup_at, '-infinity'), false) as failed_last from app.service_state()`,
   );
   const why = 'Run dealkeep backup as the service is run, and see what it says; the log has "no backup was made".';
   if (latest === undefined) {
-    findings.fault(`There is no backup in ${place.label}.`, why);
+    findings.fault(`There is no backup in ${destination.label}.`, why);
     return;
   }
   const age = Date.now() - madeAt(latest.name).getTime();
-  const said = `The latest backup in ${place.label} is ${span(age)} old`;
+  const said = `The latest backup in ${destination.label} is ${span(age)} old`;
   if (age > (everyMillis === undefined ? most.withoutEvery : everyMillis + most.late))
     findings.fault(everyMillis === undefined ? `${said}.` : `${said}, and one is due every ${span(everyMillis)}.`, why);
   else if (rows[0]?.failed_last) findings.warning(`${said}; the last attempt failed.`, why);
