@@ -5,7 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import pg from 'pg';
-import { command, surroundings } from '../server/database/cluster.ts';
+import { command, spawnOptions } from '../server/database/cluster.ts';
 import { startEmbedded, type EmbeddedPostgres } from '../server/database/embedded.ts';
 import { migrate } from '../server/database/migrate.ts';
 import { homeDirectory, installedEngine, preparedHome } from '../server/database/postgres-home.ts';
@@ -93,7 +93,7 @@ async function addSuperuser(directory: string): Promise<void> {
     'postgres',
   ]);
   const input = `set password_encryption = 'scram-sha-256';\ncreate role ${superuser} superuser login password '${password}';\n`;
-  const { stderr, status } = spawnSync(file, args, { input, encoding: 'utf8', ...surroundings(home) });
+  const { stderr, status } = spawnSync(file, args, { input, encoding: 'utf8', ...spawnOptions(home) });
   if (status !== 0 || /\b(?:ERROR|FATAL):/.test(stderr)) throw new Error(`The superuser could not be made: ${stderr}`);
   writeFileSync(passwordFile(directory), password, { mode: 0o600 });
 }

@@ -15,7 +15,7 @@ import {
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { command, surroundings } from '../server/database/cluster.ts';
+import { command, spawnOptions } from '../server/database/cluster.ts';
 import { preparedHome, type PostgresHome } from '../server/database/postgres-home.ts';
 import { endPostgres, isAlive } from '../server/database/processes.ts';
 import { freePort } from '../bench/free-port.ts';
@@ -73,7 +73,7 @@ const settings = {
 
 function runTool(home: PostgresHome, program: string, args: readonly string[]): void {
   const [file, rest] = command(home, program, args);
-  const { status, stderr } = spawnSync(file, rest, { encoding: 'utf8', timeout: 60_000, ...surroundings(home) });
+  const { status, stderr } = spawnSync(file, rest, { encoding: 'utf8', timeout: 60_000, ...spawnOptions(home) });
   if (status !== 0) throw new Error(`${program}: ${stderr}`);
 }
 
@@ -98,7 +98,7 @@ async function start(home: PostgresHome, name: string, connection: Server['conne
   ]);
   const [file, args] = command(home, 'postgres', ['-D', data, ...flags]);
   const log = openSync(`${data}.log`, 'a', 0o600);
-  const child: ChildProcess = spawn(file, args, { stdio: ['ignore', log, log], ...surroundings(home) });
+  const child: ChildProcess = spawn(file, args, { stdio: ['ignore', log, log], ...spawnOptions(home) });
   closeSync(log);
   const pid = child.pid ?? 0;
   const ended = () => child.exitCode !== null || child.signalCode !== null;

@@ -9,7 +9,7 @@ import path from 'node:path';
 import pg from 'pg';
 import { freePort } from '../bench/free-port.ts';
 import { loadDemo } from '../database/demo/load.ts';
-import { command, surroundings } from '../server/database/cluster.ts';
+import { command, spawnOptions } from '../server/database/cluster.ts';
 import { migrate } from '../server/database/migrate.ts';
 import { preparedHome } from '../server/database/postgres-home.ts';
 import type { Drill } from './drill.ts';
@@ -26,7 +26,7 @@ async function run(directory: string, say: (line: string) => void): Promise<bool
 
   const tool = (program: string, ...args: string[]) => {
     const [file, rest] = command(home, program, args);
-    const { status, stderr } = spawnSync(file, rest, { encoding: 'utf8', timeout: 120_000, ...surroundings(home) });
+    const { status, stderr } = spawnSync(file, rest, { encoding: 'utf8', timeout: 120_000, ...spawnOptions(home) });
     if (status !== 0) throw new Error(`${program}: ${stderr}`);
   };
   const start = (place: string) => tool('pg_ctl', '-D', place, '-l', at('log'), '-w', 'start');
@@ -77,7 +77,7 @@ async function run(directory: string, say: (line: string) => void): Promise<bool
     ];
     appendFileSync(path.join(restored, 'postgresql.auto.conf'), `${recovery.join('\n')}\n`);
     const [touch, touchArgs] = ['touch', [path.join(restored, 'recovery.signal')]];
-    spawnSync(touch, touchArgs, surroundings(home));
+    spawnSync(touch, touchArgs, spawnOptions(home));
     start(restored);
     running = restored;
     for (const giveUp = Date.now() + 30_000; (await ask(owner, 'select pg_is_in_recovery()')) !== false;)

@@ -16,8 +16,8 @@ export function command(home: PostgresHome, program: string, args: readonly stri
   return [first, rest];
 }
 
-/** Nothing of our own environment but PATH: PGDATA, PGOPTIONS and their like would change what it does. */
-export function surroundings(home: PostgresHome) {
+/** With what a program of PostgreSQL is run. Nothing of our own environment but PATH: PGDATA, PGOPTIONS and their like would change what it does. */
+export function spawnOptions(home: PostgresHome) {
   return { cwd: home.directory, env: { PATH: process.env['PATH'], LC_ALL: 'C', TZ: 'UTC' }, ...home.user };
 }
 
@@ -27,7 +27,7 @@ function runTool(home: PostgresHome, program: string, args: readonly string[], i
     input,
     encoding: 'utf8',
     timeout: 120_000,
-    ...surroundings(home),
+    ...spawnOptions(home),
   });
   // A stand-alone backend reports a failed statement and still ends with 0.
   if (result.status !== 0 || /^\S.*\b(?:ERROR|FATAL|PANIC):/m.test(result.stderr)) {

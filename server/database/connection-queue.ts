@@ -11,14 +11,14 @@ import { Busy } from './errors.ts';
 export interface RunKind {
   /** Whose credential it enters with; null where it enters with none. */
   readonly holder: string | null;
-  /** The same for the same statements. */
+  /** The names of its statements: runs of one shape differ in their parameters alone. */
   readonly shape: string;
   /** Goes first, and takes no share. */
   readonly first?: boolean;
 }
 
 export interface ConnectionQueue {
-  /** Resolves when a connection is free for this run, with how to give it back. Rejects with {@link Busy}. */
+  /** Resolves when a connection is free for this run, with a function that gives it back. Rejects with {@link Busy}. */
   enter(kind: RunKind): Promise<(succeeded: boolean) => void>;
   waiting(): number;
   /** How many have had to wait so far. */

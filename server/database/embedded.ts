@@ -16,7 +16,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { command, createCluster, database, ownerLogin, serverLogin, surroundings } from './cluster.ts';
+import { command, createCluster, database, ownerLogin, serverLogin, spawnOptions } from './cluster.ts';
 import { DirectoryInUse, passwordsIn, takeDirectory } from './data-directory.ts';
 import { commandLine, endPostgres, isAlive } from './processes.ts';
 import {
@@ -123,7 +123,7 @@ function launch(
   return spawn(file, args, {
     detached: true,
     stdio: ['ignore', log, log],
-    ...surroundings(home),
+    ...spawnOptions(home),
   });
 }
 

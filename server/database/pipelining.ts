@@ -38,12 +38,12 @@ export const bound = ({ name, text, values }: Statement<unknown>): Bound => ({
 });
 
 /** The columns of a result; null when the statement yields none. */
-type Shape = { readonly names: string[]; readonly decoders: (Decoder | undefined)[] } | null;
+type RowDescription = { readonly names: string[]; readonly decoders: (Decoder | undefined)[] } | null;
 
 // PostgreSQL refuses to run a prepared statement whose columns have changed, so they need to be described only once.
-const prepared = new WeakMap<object, Map<string, Shape>>();
+const prepared = new WeakMap<object, Map<string, RowDescription>>();
 
-function preparedOn(connection: object): Map<string, Shape> {
+function preparedOn(connection: object): Map<string, RowDescription> {
   let names = prepared.get(connection);
   if (!names) prepared.set(connection, (names = new Map()));
   return names;
@@ -72,9 +72,9 @@ class OneSync {
   readonly #resolve: (answers: Row[][]) => void;
   readonly #reject: (error: Error) => void;
   readonly #answers: Row[][] = [];
-  #known = new Map<string, Shape>();
+  #known = new Map<string, RowDescription>();
   #rows: Row[] = [];
-  #shape: Shape = null;
+  #description: RowDescription = null;
   #undecodable: Error | null = null;
   readonly #answered: number[] | undefined;
 
@@ -154,11 +154,11 @@ class OneSync {
   #begin(): void {
     this.#rows = [];
     const next = this.#statements[this.#answers.length];
-    this.#shape = (next && this.#known.get(next.name)) ?? null;
+    this.#description = (next && this.#known.get(next.name)) ?? null;
   }
 
   handleRowDescription({ fields }: { fields: { name: string; dataTypeID: number }[] }): void {
-    this.#shape = {
+    this.#description = {
       names: fields.map(({ name }) => name),
       decoders: fields.map(({ dataTypeID }) => decoderOf(dataTypeID)),
     };
@@ -166,7 +166,7 @@ class OneSync {
 
   handleDataRow({ fields }: { fields: (string | null)[] }): void {
     try {
-      this.#rows.push(decoded(fields, this.#shape));
+      this.#rows.push(decoded(fields, this.#description));
     } catch (error) {
       // Thrown from here it would end the process: this is called by the socket.
       this.#undecodable ??= error as Error;
@@ -175,7 +175,7 @@ class OneSync {
 
   handleCommandComplete(_message: unknown, connection: unknown): void {
     const statement = this.#statements[this.#answers.length];
-    if (this.#prepare && statement) this.#known.set(statement.name, this.#shape);
+    if (this.#prepare && statement) this.#known.set(statement.name, this.#description);
     this.#answers.push(this.#rows);
     this.#answered?.push(performance.now());
     this.#begin();
@@ -223,9 +223,9 @@ class OneSync {
   }
 }
 
-function decoded(fields: (string | null)[], shape: Shape): Row {
-  if (shape?.names.length !== fields.length) throw new Error('A result came without its description.');
-  const { names, decoders } = shape;
+function decoded(fields: (string | null)[], description: RowDescription): Row {
+  if (description?.names.length !== fields.length) throw new Error('A result came without its description.');
+  const { names, decoders } = description;
   const row: Row = {};
   for (let index = 0; index < fields.length; index += 1) {
     const text = fields[index] as string | null;

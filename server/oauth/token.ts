@@ -27,9 +27,9 @@ const known = [
 ];
 
 /** One request: what it presents, and when it had come. */
-interface Exchange {
+interface TokenRequest {
   readonly services: Services;
-  readonly overlap: ConcurrentRefreshes;
+  readonly refreshes: ConcurrentRefreshes;
   readonly c: Context;
   readonly parameters: Parameters;
   readonly client: PresentedClient;
@@ -48,7 +48,7 @@ function askedResource({ config }: Services, parameters: Parameters): string | n
   return asked[0] ?? null;
 }
 
-async function exchangeCode({ services, c, parameters, client, resource }: Exchange): Promise<Refreshed> {
+async function exchangeCode({ services, c, parameters, client, resource }: TokenRequest): Promise<Refreshed> {
   const tokens = mintTokens();
   const presented = {
     clientId: client.id,
@@ -65,16 +65,16 @@ async function exchangeCode({ services, c, parameters, client, resource }: Excha
 
 async function exchangeRefreshToken({
   services,
-  overlap,
+  refreshes,
   c,
   parameters,
   client,
   resource,
   arrived,
-}: Exchange): Promise<Refreshed> {
+}: TokenRequest): Promise<Refreshed> {
   const token = required(parameters, 'refresh_token');
   const digest = digestOf(token);
-  const [began] = await Promise.all([overlap.began(digest, arrived), checkClient(services, client.id)]);
+  const [began] = await Promise.all([refreshes.began(digest, arrived), checkClient(services, client.id)]);
   const presented = {
     clientId: client.id,
     token,
@@ -86,7 +86,7 @@ async function exchangeRefreshToken({
   };
   const answer = await client.run(refreshTokens(presented, mintTokens(), originOf(c)));
   if (typeof answer === 'string') throw grantError(answer);
-  overlap.forgetSoon();
+  refreshes.forgetSoon();
   return answer;
 }
 
@@ -100,7 +100,7 @@ const grants = new Map([
 
 /** The handler of the token endpoint. */
 export function tokenEndpoint(services: Services): Handler {
-  const overlap = new ConcurrentRefreshes(services);
+  const refreshes = new ConcurrentRefreshes(services);
   const isTaken = takenDocuments(services.config.clientMetadata);
   return async (c) => {
     await limitAddress(services, c);
@@ -115,7 +115,7 @@ export function tokenEndpoint(services: Services): Handler {
     if (client === null) throw grantError('invalid_grant');
     const resource = askedResource(services, parameters);
     const issued = await grant
-      .exchange({ services, overlap, c, parameters, client, resource, arrived })
+      .exchange({ services, refreshes, c, parameters, client, resource, arrived })
       .catch(async (error: unknown) => {
         if (error instanceof Problem && error.code !== 'temporarily_unavailable')
           await countFailure(services, c, client.id);

@@ -37,8 +37,8 @@ export interface Entry {
 /** Hears first of whatever goes wrong once a key is counted, also of a 403 but not of a 401, with the digest of the key. */
 export type Tell = (digest: Buffer, fault: unknown) => Promise<void>;
 
-/** What some requests have. */
-export interface Apart {
+/** What only some requests need. */
+export interface EntryOptions {
   readonly tell?: Tell | undefined;
   /**
    * The deal, or the record of one, that the request is about: of all that the key reaches nothing else is looked at. Not for a question
@@ -68,10 +68,10 @@ export interface Callers {
     c: Context,
     scopes: Scopes,
     read: () => KeyQuestion<T> | Promise<KeyQuestion<T>>,
-    more?: Apart,
+    more?: EntryOptions,
   ): Promise<{ caller: KeyCaller; answer: T }>;
   /** Does `work` for a request once its key is counted. Throws a problem of 401, 403 or 429. */
-  enter<T>(c: Context, scopes: Scopes, work: (entry: Entry) => Promise<T>, more?: Apart): Promise<T>;
+  enter<T>(c: Context, scopes: Scopes, work: (entry: Entry) => Promise<T>, more?: EntryOptions): Promise<T>;
 }
 
 function limited(count: Count, who: string): Problem {
@@ -233,7 +233,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     c: Context,
     scopes: Scopes,
     work: (entry: Entry) => Promise<T>,
-    { tell, within = null }: Apart = {},
+    { tell, within = null }: EntryOptions = {},
   ): Promise<T> {
     const digest = await digestOf(c);
     const { found: first, holder } = await countForKey(c, digest);
@@ -268,7 +268,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
 
   return {
     enter: letIn,
-    ask(c, scopes, read, apart) {
+    ask(c, scopes, read, more) {
       const work = async ({ digest, enter: entering, admit, reading, check }: Entry) => {
         const query = await reading(read);
         const { caller, answer } = await askForKey(database, digest, query, entering).catch(async (fault: unknown) => {
@@ -278,7 +278,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
         });
         return { caller: admit(caller), answer };
       };
-      return letIn(c, scopes, work, apart);
+      return letIn(c, scopes, work, more);
     },
   };
 }

@@ -78,10 +78,10 @@ export type AnswerBySdk = (request: Request, message: unknown, context: RequestC
 /** Answers by the SDK, with these views of results, and what seals places in lists; what it reports besides its answers goes to the log. */
 export function openSdk(log: Logger, views: readonly StaticResource[], sealerOf: () => Promise<Sealer>): AnswerBySdk {
   const serverFor = openServer(views, sealerOf);
-  const exchanges = new WeakMap<Request, RequestContext>();
+  const contexts = new WeakMap<Request, RequestContext>();
   const newer = createMcpHandler(
     ({ requestInfo }) => {
-      const context = requestInfo && exchanges.get(requestInfo);
+      const context = requestInfo && contexts.get(requestInfo);
       if (!context) throw new Error('A request without a context.');
       return serverFor(context);
     },
@@ -91,7 +91,7 @@ export function openSdk(log: Logger, views: readonly StaticResource[], sealerOf:
     const message = withObjects(given, context);
     const older = !isNewer(message) && (await isLegacyRequest(request, message));
     if (older) return answerOlder(request, message, serverFor(context));
-    exchanges.set(request, context);
+    contexts.set(request, context);
     return newer.fetch(request, { parsedBody: message });
   };
 }

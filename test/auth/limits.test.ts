@@ -37,18 +37,18 @@ async function guess(email: string, visitor = fromElsewhere()) {
 }
 
 /**
- * Lets nothing be hashed until `work` says so, so that the line grows as long as it gets however fast the machine is: every thread that
+ * Lets nothing be hashed until `work` says so, so that the queue grows as long as it gets however fast the machine is: every thread that
  * hashes waits to open a pipe that nobody writes to.
  */
 async function whileNothingIsHashed<T>(work: (goOn: () => void) => Promise<T>): Promise<T> {
   const threads = Number(process.env['UV_THREADPOOL_SIZE'] ?? 4);
-  const folder = await mkdtemp(path.join(os.tmpdir(), 'line-'));
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'queue-'));
   const pipe = path.join(folder, 'pipe');
   execFileSync('mkfifo', [pipe]);
   const readers = Promise.all(Array.from({ length: threads }, () => open(pipe)));
   let writer: number | undefined;
   const goOn = () => void (writer ??= openSync(pipe, 'r+'));
-  // Where the line has room for all of them nobody would ever be answered.
+  // Where the queue has room for all of them nobody would ever be answered.
   const timer = setTimeout(goOn, 30_000);
   try {
     return await work(goOn);
@@ -233,21 +233,21 @@ it('asks for reset links are limited for an account, known or not, without touch
   await expect.poll(async () => (await service.deliver()).filter(({ to }) => to === account.email)).toHaveLength(5);
 });
 
-describe('the line in which passwords are hashed', { timeout: 90_000 }, () => {
-  /** So many sign-ins at once, of which `room` find a place in the line; others sign in after them. */
+describe('the queue in which passwords are hashed', { timeout: 90_000 }, () => {
+  /** So many sign-ins at once, of which `room` find a place in the queue; others sign in after them. */
   async function floodAndOthers(flood: readonly (() => Promise<{ status: number }>)[], room: number) {
     const others = await Promise.all(Array.from({ length: 3 }, () => openAccount(service)));
     nextMinute();
     await whileNothingIsHashed(async (goOn) => {
       const refused: number[] = [];
-      const { promise: lineIsFull, resolve } = Promise.withResolvers<void>();
+      const { promise: queueIsFull, resolve } = Promise.withResolvers<void>();
       const answers = flood.map(async (send) => {
         const { status } = await send();
         if (refused.push(status) === flood.length - room) resolve();
         return status;
       });
-      // They come when the line is as long as it gets.
-      await lineIsFull;
+      // They come when the queue is as long as it gets.
+      await queueIsFull;
       expect(new Set(refused)).toEqual(new Set([429]));
       const theirs = Promise.all(others.map(async (one) => (await fromElsewhere().signIn(one)).status));
       goOn();

@@ -27,7 +27,7 @@ beforeAll(async () => {
   service = await openService({ demo: true, config: { features: { financing: true, findings: true } } });
   deal = service.demo.deals.with_everything;
   await signIn();
-  directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-line-'));
+  directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-queue-'));
   // The writer's process says that it was given a task, the how many-th of the test, and while there is a file `hold` begins with it once it may.
   const preloaded = path.join(directory, 'held.mjs');
   await writeFile(
@@ -67,7 +67,7 @@ afterEach(async () => {
 
 type Format = 'pdf' | 'xlsx';
 
-/** A workbook where what is told does not matter: it takes a third of the time, and waits in the same line. */
+/** A workbook where what is told does not matter: it takes a third of the time, and waits in the same queue. */
 const ask = (name: string, signal?: AbortSignal, format: Format = 'xlsx'): Promise<File> =>
   download(service, people[name]!, deal, format, 'GET', signal);
 
@@ -94,7 +94,7 @@ async function held(name: string, format?: Format) {
 }
 
 /** Asks for so many reports and one more, which is refused as the others have the places; the others. */
-async function inLine(name: string, count: number, signal?: AbortSignal): Promise<Promise<File>[]> {
+async function inQueue(name: string, count: number, signal?: AbortSignal): Promise<Promise<File>[]> {
   const files = Array.from({ length: count + 1 }, () => ask(name, signal));
   const refused = await Promise.race(files.map((file, at) => file.then(({ status }) => ({ at, status }))));
   expect(refused.status).toBe(503);
@@ -120,7 +120,7 @@ const noted = async () => {
   return records.map(({ user_id }) => names.find(([, person]) => person.user_id === user_id)?.[0]);
 };
 
-describe('the line', () => {
+describe('the queue', () => {
   test('goes round between people, whoever came first, and on when the one whose turn it is has left', async () => {
     const before = (await noted()).length;
     const first = await held('seller');
@@ -129,7 +129,7 @@ describe('the line', () => {
       ['seller', 1],
       ['buyer', 2],
     ] as const)
-      for (const file of await inLine(name, count))
+      for (const file of await inQueue(name, count))
         void file.then(
           () => given.push(name),
           () => {},
@@ -156,7 +156,7 @@ describe('the line', () => {
     const before = (await noted()).length;
     const first = await held('broker');
     const left = new AbortController();
-    await inLine('seller', 2, left.signal);
+    await inQueue('seller', 2, left.signal);
     left.abort();
     first.leave();
     expect((await ask('buyer')).status).toBe(200);
@@ -166,8 +166,8 @@ describe('the line', () => {
   test('is not filled by a few: who holds two places gives up one to who has none, and is told to come back', async () => {
     const first = await held('broker');
     const left = new AbortController();
-    const waiting = await inLine('broker', 1, left.signal);
-    for (const name of ['admin', 'seller', 'buyer']) waiting.push(...(await inLine(name, 2, left.signal)));
+    const waiting = await inQueue('broker', 1, left.signal);
+    for (const name of ['admin', 'seller', 'buyer']) waiting.push(...(await inQueue(name, 2, left.signal)));
     const late = ask('other_buyer');
     const told = await Promise.race(
       waiting.map((file, at) => file.then(({ status, headers }) => ({ at, status, headers }))),
@@ -209,7 +209,7 @@ describe('the line', () => {
     const all = nine.map(countsRefused);
     await begun(0);
     await holdNoMore();
-    // The line is full once one of nine is refused.
+    // The queue is full once one of nine is refused.
     await vi.waitFor(() => expect(refused).toBe(1), inTime);
     const given = asked(other);
     await Promise.race([given, vi.waitFor(() => expect(refused).toBe(2), inTime)]);
@@ -221,7 +221,7 @@ describe('the line', () => {
   test('tells who has waited for twenty-five seconds to come back', async () => {
     const first = await held('broker');
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
-    const waiting = await inLine('seller', 2);
+    const waiting = await inQueue('seller', 2);
     vi.advanceTimersByTime(25_000);
     vi.useRealTimers();
     for (const { status, headers } of await Promise.all(waiting))

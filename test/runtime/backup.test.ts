@@ -11,7 +11,7 @@ import { urlOf } from '../../bench/cluster.ts';
 import { freePort } from '../../bench/free-port.ts';
 import type { Demo } from '../../database/demo/load.ts';
 import { debianEngine } from '../../drill/postgres.ts';
-import { command, surroundings } from '../../server/database/cluster.ts';
+import { command, spawnOptions } from '../../server/database/cluster.ts';
 import { preparedHome } from '../../server/database/postgres-home.ts';
 import { openFileStorage } from '../../server/storage/files.ts';
 import { keepDemoBodies } from '../../server/cli/demo.ts';
@@ -283,7 +283,7 @@ test.skipIf(engine === null)(
     const port = await freePort();
     const tool = (program: string, args: string[]) => {
       const [file, rest] = command(home, program, args);
-      const { status, stderr } = spawnSync(file, rest, { encoding: 'utf8', timeout: 60_000, ...surroundings(home) });
+      const { status, stderr } = spawnSync(file, rest, { encoding: 'utf8', timeout: 60_000, ...spawnOptions(home) });
       if (status !== 0) throw new Error(stderr);
     };
     tool('initdb', ['-D', cluster, '-U', 'postgres', '-A', 'trust', '--encoding=UTF8', '--locale=C', '-N']);

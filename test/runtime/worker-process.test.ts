@@ -14,7 +14,7 @@ const root = path.join(import.meta.dirname, '../..');
 test.each(['server/web/api/reports/report-writer.ts', 'server/web/api/books/workbook-reader.ts'])(
   '%s ends when the service was killed, also where its work never ends',
   async (program) => {
-    const directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-apart-'));
+    const directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-worker-process-'));
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
     const [preloaded, begun, held] = ['endless.mjs', 'begun', 'held'].map((name) => path.join(directory, name)) as [
       string,
