@@ -12,13 +12,13 @@ const loadMillis = 1_000;
 
 /** Delivers mails and webhooks, tells people of what happened and writes down the last use of credentials; the function returned ends all of it. */
 export function startBackground(services: Services): () => Promise<void> {
-  const stopWritingUses = startWritingLastUsed(services);
+  const stopWritingLastUsed = startWritingLastUsed(services);
   const stops = [startDelivery(services), startNotifier(services), startWebhooks(services)];
   // Where it cannot be loaded the call that needs it says so.
   const loading = setTimeout(() => void loadSdk().catch(() => {}), loadMillis).unref();
   return async () => {
     clearTimeout(loading);
-    stopWritingUses();
+    stopWritingLastUsed();
     await Promise.all(stops.map((stop) => stop()));
   };
 }

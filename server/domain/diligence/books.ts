@@ -137,11 +137,11 @@ export function readBooks(written: string): Books {
 export const noBooks: Books = { currency: 'USD', uploads: [], periods: [], customers: [], adjustments: [] };
 
 // In characters as the database wrote them; in memory they are three times as many bytes.
-const kept = new DealCache<Books>({ size: 16_000_000, ofOne: 8_000_000, ofDeal: 2 });
+const cache = new DealCache<Books>({ size: 16_000_000, ofOne: 8_000_000, ofDeal: 2 });
 
 /** What a node holds of a deal's books by digest, and what it makes of {@link unheldBooks}. */
 export function holdings(dealId: string) {
-  const held = kept.of(dealId);
+  const held = cache.of(dealId);
   return {
     held,
     take(found: FoundBooks | null): Books {
@@ -150,7 +150,7 @@ export function holdings(dealId: string) {
       if (known) return known;
       if (found.books === null) return noBooks;
       const books = readBooks(found.books);
-      kept.keep(dealId, found.digest, books, found.books.length);
+      cache.keep(dealId, found.digest, books, found.books.length);
       return books;
     },
   };

@@ -80,9 +80,9 @@ const mostAnswers = 4;
 export function memoizedWith<About extends object, Also, Answer>(
   compute: (about: About, also: Also) => Answer,
 ): (about: About, also: Also) => Answer {
-  const kept = memoized((_about: About) => new Map<string, Answer>());
+  const recentAnswers = memoized((_about: About) => new Map<string, Answer>());
   return (about, also) => {
-    const answers = kept(about);
+    const answers = recentAnswers(about);
     const digest = hash('sha256', JSON.stringify(also), 'base64');
     const answer = answers.has(digest) ? (answers.get(digest) as Answer) : compute(about, also);
     answers.delete(digest);

@@ -47,7 +47,7 @@ const everything = asEvent({ topic: 'deal', deal_id: null });
 interface Listening {
   readonly id: string;
   readonly userId: string;
-  /** What stands for it in what is presented. */
+  /** Its part of {@link SessionDigests}. */
   readonly key: string;
   readonly streams: ServerResponse[];
 }
@@ -81,7 +81,7 @@ export class OpenStreams {
   readonly #streams = new Map<ServerResponse, Listening>();
   readonly #sessions = new Map<string, Listening>();
   readonly #ofPerson = new Counts();
-  readonly #presented = new SessionDigests();
+  readonly #digests = new SessionDigests();
   /** Those that have missed something because their client did not read. */
   readonly #behind = new Set<ServerResponse>();
   #waiting: Groups = new Map();
@@ -135,7 +135,7 @@ export class OpenStreams {
     const session = this.#sessions.get(id) ?? { id, userId, key: keyOf(digest), streams: [] };
     if (session.streams.push(stream) === 1) {
       this.#sessions.set(id, session);
-      this.#presented.add(session.key);
+      this.#digests.add(session.key);
     }
     this.#ofPerson.add(userId, 1);
     this.#streams.set(stream, session);
@@ -163,7 +163,7 @@ export class OpenStreams {
     session.streams.splice(session.streams.indexOf(stream), 1);
     if (session.streams.length === 0) {
       this.#sessions.delete(session.id);
-      this.#presented.delete(session.key);
+      this.#digests.delete(session.key);
     }
     this.#ofPerson.add(session.userId, -1);
     if (this.#streams.size > 0) return;
@@ -246,7 +246,7 @@ export class OpenStreams {
       this.#waits = 0;
       changes.resume();
       if (!this.#missed)
-        await this.#tell([...noted.values()], this.#presented, (id) => this.#sessions.get(id)?.streams ?? []);
+        await this.#tell([...noted.values()], this.#digests, (id) => this.#sessions.get(id)?.streams ?? []);
       if (this.#missed) {
         this.#missed = false;
         // The end of a session may be among what was missed.
@@ -260,7 +260,7 @@ export class OpenStreams {
   /** Tells those whose streams were opened meanwhile what changed while nobody told them: together, however many they are. */
   async #tellOpened(): Promise<void> {
     const streams = new Map<string, ServerResponse[]>();
-    const presented = new SessionDigests();
+    const digests = new SessionDigests();
     let from = Infinity;
     for (const { stream, since } of this.#opened.splice(0)) {
       const session = this.#streams.get(stream);
@@ -269,13 +269,13 @@ export class OpenStreams {
         this.#write(stream, everything);
         continue;
       }
-      presented.add(session.key);
+      digests.add(session.key);
       streams.set(session.id, [...(streams.get(session.id) ?? []), stream]);
       from = Math.min(from, since);
     }
     const groups: Groups = new Map();
     for (const change of this.#recent.since(from)) group(groups, change);
-    await this.#tell([...groups.values()], presented, (id) => streams.get(id) ?? []);
+    await this.#tell([...groups.values()], digests, (id) => streams.get(id) ?? []);
   }
 
   async #tellAnything(): Promise<void> {
@@ -287,15 +287,15 @@ export class OpenStreams {
     }
   }
 
-  /** Tells the people of the sessions that are `presented` what they may learn, each by the streams of theirs. */
+  /** Tells the people of the sessions with these digests what they may learn, each by the streams of theirs. */
   async #tell(
     groups: readonly ChangedRecords[],
-    presented: SessionDigests,
+    digests: SessionDigests,
     streamsOf: (session: string) => readonly ServerResponse[],
   ): Promise<void> {
     const toldBefore = new Map<string, Set<string>>();
     for (const batch of inBatches(groups)) {
-      const found = await this.#ask(batch, presented);
+      const found = await this.#ask(batch, digests);
       if (found === null) {
         this.#missed = true;
         return;
@@ -316,11 +316,11 @@ export class OpenStreams {
   }
 
   /** Who is told what; null when the database could not say, again and again. */
-  async #ask(batch: readonly ChangedRecords[], presented: SessionDigests): Promise<readonly ListenerChange[] | null> {
+  async #ask(batch: readonly ChangedRecords[], digests: SessionDigests): Promise<readonly ListenerChange[] | null> {
     const { database, log } = this.#services;
     for (let tries = 1; this.#streams.size > 0;) {
       try {
-        return await database.run(changesForListeners(batch, presented.bytes()));
+        return await database.run(changesForListeners(batch, digests.bytes()));
       } catch (error) {
         log.warn({ reason: String(error) }, 'who may learn of a change could not be asked');
         if (!(error instanceof Unavailable) && ++tries > again.times) return null;

@@ -103,7 +103,7 @@ export type OfferPayload = Offer['payload'];
 export type OfferInput = RequestBody<'post', '/web/deals/:id/offers'>['payload'];
 
 export type OfferAssessment = Answer<'get', '/web/deals/:id/offers/worth'>;
-export type OfferWorth = OfferAssessment['offers'][number];
+export type OfferValuation = OfferAssessment['offers'][number];
 export type TwoOffers = Answer<'get', '/web/deals/:id/offers/:offer_id/against/:other_offer_id'>;
 export type ComparedLine = TwoOffers['lines'][number];
 /** What somebody types in to see what it would come to, as text. */

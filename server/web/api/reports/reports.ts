@@ -42,7 +42,7 @@ const writerProgram = path.join(import.meta.dirname, `report-writer${path.extnam
 const write = reusedProcess<WrittenReport>(writerProgram, { idleMillis: 15_000, tasks: 20 });
 
 /** What was written, by what settles it: given out again where the same would be written for who asks now. In bytes. */
-const kept = new DealCache<Written>({ size: 33_554_432, ofOne: 8_388_608, ofDeal: 8 });
+const cache = new DealCache<Written>({ size: 33_554_432, ofOne: 8_388_608, ofDeal: 8 });
 
 const mediaTypes: Readonly<Record<ReportFormat, string>> = {
   pdf: 'application/pdf',
@@ -78,14 +78,14 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
         const input = reportInput(person.name, answers, financing);
         // Not by their name alone, which people choose themselves: the file says when it was written, and so when it was asked for.
         const digest = `${format} ${person.user_id} ${digestOfInput(input)}`;
-        const known = kept.of(dealId).get(digest);
+        const known = cache.of(dealId).get(digest);
         // Read just now: nothing has to be read again.
         if (known) return known;
         const task: ReportTask = { format, input };
         const most = { ...limits, millis: Math.max(0, end - performance.now()) };
         const written = await write(most, task, busy, signal);
         if ('fault' in written) throw new Error(`A report could not be written: ${written.fault}`);
-        kept.keep(dealId, digest, written, written.bytes.length);
+        cache.keep(dealId, digest, written, written.bytes.length);
         // Whatever it tells, its reader still has to see: rights may have ended while it was written, and figures changed.
         const before = answers;
         [person, ...answers] = await read();

@@ -1,7 +1,7 @@
 /** What an acceptance would mean: whether the debt is covered, with terms that are typed in, and what the SBA's rules say. */
 import { useQueryClient } from '@tanstack/react-query';
 import { worthQuery } from '../../../api/offers.ts';
-import type { OfferAssessment, OfferWorth, TypedTerms } from '../../../api/shapes.ts';
+import type { OfferAssessment, OfferValuation, TypedTerms } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
@@ -85,7 +85,7 @@ function TermsForm({ typed, onTyped, currency }: TermsFormProps) {
 }
 
 interface CoverageCardProps extends Omit<TermsFormProps, 'currency'> {
-  coverage: NonNullable<OfferWorth['coverage']>;
+  coverage: NonNullable<OfferValuation['coverage']>;
   basis: NonNullable<OfferAssessment['basis']>;
   name: string;
 }
@@ -166,7 +166,7 @@ export function SbaCard({
   rules,
   name,
 }: {
-  worth: OfferWorth;
+  worth: OfferValuation;
   rules: OfferAssessment['sba_rules'];
   name: string;
 }) {

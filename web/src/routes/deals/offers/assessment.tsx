@@ -11,7 +11,7 @@ import { useDeal } from '../context.ts';
 import { CoverageCard, SbaCard } from './acceptance.tsx';
 import { offersRoute, typedIn, type OffersSearch } from './search.ts';
 import { SideBySide } from './side-by-side.tsx';
-import { AddBacksWorth, calls, OffersWorth } from './valuation.tsx';
+import { AddBackValues, calls, OfferValuations } from './valuation.tsx';
 
 interface FiguresProps {
   offers: readonly Offer[];
@@ -44,7 +44,7 @@ function IfAccepted({ offers, data, typed, onTyped, chosen, onChosen }: FiguresP
       {basis && worth.coverage && (
         <CoverageCard coverage={worth.coverage} basis={basis} name={calls(offer)} typed={typed} onTyped={onTyped} />
       )}
-      <AddBacksWorth basis={basis} worth={worth} />
+      <AddBackValues basis={basis} worth={worth} />
       <SbaCard worth={worth} rules={rules} name={calls(offer)} />
     </>
   );
@@ -82,7 +82,7 @@ export function Assessment({ offers }: { offers: readonly Offer[] }) {
   return (
     <>
       {data && hasFigures && (
-        <OffersWorth
+        <OfferValuations
           assessment={data}
           offers={told}
           more={offers.length > told.length}

@@ -1,6 +1,6 @@
 /** What the offers come to against the books: multiples, how certain the money is, what each add-back is paid for. */
 import type { ReactNode } from 'react';
-import type { Offer, OfferAssessment, OfferWorth } from '../../../api/shapes.ts';
+import type { Offer, OfferAssessment, OfferValuation } from '../../../api/shapes.ts';
 import { Card } from '../../../components/card.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Money } from '../../../components/money.tsx';
@@ -66,7 +66,7 @@ export function Figures({ label, head, rows }: FiguresProps) {
 /** A multiple, or a dash where there is none. */
 export const times = (multiple: string | null | undefined): ReactNode => (multiple ? formatMultiple(multiple) : none);
 
-const shareOf = ({ money }: OfferWorth, part: string): ReactNode => {
+const shareOf = ({ money }: OfferValuation, part: string): ReactNode => {
   const found = money?.parts.find((one) => one.part === part);
   return found ? formatShare(found.share) : none;
 };
@@ -80,7 +80,7 @@ interface OffersWorthProps {
 }
 
 /** Each offer in multiples of what the business earned, and the parts of its money as shares. */
-export function OffersWorth({
+export function OfferValuations({
   assessment: { basis, periods, offers: worth },
   offers,
   more,
@@ -162,7 +162,7 @@ export function OffersWorth({
 }
 
 /** What of an offer's price is paid for each add-back, and what the price would be without it. */
-export function AddBacksWorth({ basis, worth }: { basis: OfferAssessment['basis']; worth: OfferWorth }) {
+export function AddBackValues({ basis, worth }: { basis: OfferAssessment['basis']; worth: OfferValuation }) {
   const paid = worth.paid_for;
   if (!basis || !paid || paid.add_backs.length === 0) return null;
   const money = (amount: string) => <Money amount={amount} currency={basis.currency} />;
