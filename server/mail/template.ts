@@ -1,6 +1,7 @@
 /** The one form of every mail: a few short paragraphs, a button, and why it was sent; as plain text and as HTML beside it. */
 
 import { logoFileName } from '../domain/people/logos.ts';
+import { withoutDirections } from '../domain/people/names.ts';
 import { html, Html } from '../http/html.ts';
 import type { MailPicture } from './transport.ts';
 
@@ -50,10 +51,7 @@ export interface Rendered {
 
 /** One line, without control characters and signs that turn the direction of writing: names are written by strangers. */
 function line(text: string): string {
-  return text
-    .replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-    .replaceAll(/[\u202a-\u202e\u2066-\u2069]/g, '')
-    .trim();
+  return withoutDirections(text.replaceAll(/[\p{Cc}\u2028\u2029]+/gu, ' ')).trim();
 }
 
 const hello = (name: string | null): string => (name === null ? 'Hello,' : `Hello ${line(name)},`);
