@@ -99,6 +99,7 @@ interface Waiting {
   readonly refuse: () => void;
 }
 
+/** Opens the queue of one node in front of its app. */
 export function openLoadShedding(
   { atOnce, waitMillis, burstMillis = usualBurstMillis, soonMillis = usualSoonMillis }: LoadLimits,
   log: Logger,

@@ -11,6 +11,7 @@ import { replayed, type Operation } from './operation.ts';
 import { callingKey, sandboxReset } from './schemas.ts';
 import { idempotencyKey, openWrites } from './writes.ts';
 
+/** Its operations; `callers` lets keys in. */
 export function keyOperations(services: Services, callers: Callers): readonly Operation[] {
   const { config } = services;
   const writes = openWrites(services, callers);

@@ -56,6 +56,7 @@ const mostAMinute = 30;
 const nothing = (c: Context) =>
   c.text('There is no such calendar. Create a new link in the settings of Dealkeep.\n', 404);
 
+/** Its routes, at the root of our origin. */
 export function calendarRoutes({ database, limits, config }: Services) {
   return new Hono().get(calendarPath, async (c) => {
     const token = asToken(c.req.query('token'));

@@ -25,6 +25,7 @@ function named(kinds: readonly string[]) {
   </ul>`;
 }
 
+/** Its routes, at the root of our origin. */
 export function unsubscribeRoutes({ database }: Services) {
   return new Hono()
     .get(unsubscribePath, async (c) => {

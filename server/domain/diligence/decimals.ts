@@ -105,9 +105,11 @@ export function compare(a: Decimal, b: Decimal): -1 | 0 | 1 {
 
 /** Whether two decimals are the same number, whatever their scale. */
 export const equals = (a: Decimal, b: Decimal): boolean => compare(a, b) === 0;
-/** Whether it is 0, below it, or above it. */
+/** Whether it is 0. */
 export const isZero = (value: Decimal): boolean => value.units === 0n;
+/** Whether it is below 0. */
 export const isNegative = (value: Decimal): boolean => value.units < 0n;
+/** Whether it is above 0. */
 export const isPositive = (value: Decimal): boolean => value.units > 0n;
 /** The amount without its sign. */
 export const absolute = (value: Decimal): Decimal => ({ units: magnitude(value.units), scale: value.scale });

@@ -58,6 +58,7 @@ const conditionChange = z
 
 const status = oneOfParameter('status', conditionStatuses, 'Only conditions of this status.');
 
+/** Its operations; `callers` lets keys in. */
 export function conditionOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list } = dealResources(services, callers);
   const writes = openWrites(services, callers);

@@ -105,6 +105,7 @@ const withoutPlace = (listed: Partial<Placed<DealResource>>): Partial<DealResour
   return listed;
 };
 
+/** Its operations; `callers` lets keys in. */
 export function dealOperations(services: Services, callers: Callers): readonly Operation[] {
   const pages = openPages(services, callers);
   const { one } = dealResources(services, callers);

@@ -104,6 +104,7 @@ const findingCategory = textParameter('category', 64, 'Only findings of this cat
 const severity = oneOfParameter('severity', severities, 'Only findings of this severity.');
 const findingStatus = oneOfParameter('status', findingStatuses, 'Only findings of this status.');
 
+/** Its operations; `callers` lets keys in. */
 export function diligenceOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list } = dealResources(services, callers);
   const { features } = services.config;

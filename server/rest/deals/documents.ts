@@ -121,6 +121,7 @@ const diligenceRequest = textParameter(
   'The request for which it is produced, where there is one.',
 );
 
+/** Its operations; `callers` lets keys in. */
 export function documentOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list, one } = dealResources(services, callers);
   const writes = openWrites(services, callers);

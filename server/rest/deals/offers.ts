@@ -55,6 +55,7 @@ export const offer = z
   })
   .meta({ id: 'Offer', description: 'A revision of what a buyer offers.' });
 
+/** Its operations; `callers` lets keys in. */
 export function offerOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list, one } = dealResources(services, callers);
   const common = { tag: 'Offers', scope: 'offers:read', things: 'offers', item: offer, page: 'OfferList' } as const;

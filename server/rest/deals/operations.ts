@@ -11,6 +11,7 @@ import { offerOperations } from './offers.ts';
 import { participantOperations } from './participants.ts';
 import { qoeOperations } from './qoe.ts';
 
+/** All of them; `callers` lets keys in. */
 export const operationsOnDeals = (services: Services, callers: Callers): readonly Operation[] =>
   [
     dealOperations,

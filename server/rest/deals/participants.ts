@@ -62,6 +62,7 @@ export const invitation = z
   })
   .meta({ id: 'Invitation' });
 
+/** Its operations; `callers` lets keys in. */
 export function participantOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list } = dealResources(services, callers);
   const writes = openWrites(services, callers);

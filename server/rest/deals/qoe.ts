@@ -202,6 +202,7 @@ const endDate = dayParameter('endDate', 'Only periods that end on this day or ea
 const ofSnapshot = idParameter('snapshotId', 'The snapshot to read; without it the one that was completed last.');
 const asOf = dayParameter('asOf', 'The day whose period is meant; without it the latest period of the snapshot.');
 
+/** Its operations; `callers` lets keys in. */
 export function qoeOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list } = dealResources(services, callers);
   const common = { tag: 'Quality of earnings', scope: 'qoe:read' } as const;

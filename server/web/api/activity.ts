@@ -11,6 +11,7 @@ import { withPersonAndDeal } from './visible-record.ts';
 const pageSize = 50;
 const Page = z.object({ cursor: z.string().max(500).optional() });
 
+/** Its routes, below /api/web. */
 export function activityRoutes(services: Services) {
   const cursors = deploymentCursors(services);
   return new Hono().get('/deals/:id/activity', query(Page), async (c) => {

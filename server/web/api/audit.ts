@@ -60,6 +60,7 @@ const cellsOf = (record: AuditRecord) => [
   Object.keys(record.details).length > 0 ? JSON.stringify(record.details) : null,
 ];
 
+/** Its routes, below /api/web. */
 export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
   const titles = new Map(tools.map(({ name, title }) => [name, title]));
   /** The record with its title, and with that of the tool that its details name. */

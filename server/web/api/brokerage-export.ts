@@ -41,6 +41,7 @@ function personsSource(services: Services, c: Context, brokerageId: string): Exp
   };
 }
 
+/** Its routes, below /api/web. */
 export function brokerageExportRoutes(services: Services) {
   /** The brokerages whose archives are being written. */
   const running = new Set<string>();

@@ -48,6 +48,7 @@ const Successor = z.object({ successor_id: optional(id) });
 /** Why nothing was changed: 404 when the person sees no such brokerage or member, else 403. */
 const unchanged = (seen: unknown) => (seen ? notAllowed() : nothingThere());
 
+/** Its routes, below /api/web. */
 export function brokerageRoutes(services: Services) {
   const { smtpUrl, baseUrl } = services.config;
 

@@ -26,6 +26,7 @@ const Change = z
   })
   .partial();
 
+/** Its routes, below /api/web. */
 export function conditionRoutes(services: Services) {
   return new Hono()
     .get('/deals/:id/conditions', async (c) => {

@@ -39,6 +39,7 @@ const New = z.strictObject({ brokerage_id: id, ...contactInput });
 const Change = z.strictObject(contactInput).partial();
 const Brokerage = z.object({ brokerage_id: id });
 
+/** Its routes, below /api/web. */
 export function contactRoutes(services: Services) {
   const cursors = deploymentCursors(services);
 

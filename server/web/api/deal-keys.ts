@@ -11,6 +11,7 @@ import { withDeal } from './visible-record.ts';
 
 const Admission = z.strictObject({ admitted: z.boolean() });
 
+/** Its routes, below /api/web. */
 export function dealKeyRoutes(services: Services) {
   const shown = (c: Context, admitted: boolean | null, keys: DealKey[]) => {
     if (admitted === null) throw notAllowed();

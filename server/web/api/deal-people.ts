@@ -39,6 +39,7 @@ const Invite = z
   });
 const Renewal = z.strictObject({ deliver: delivery });
 
+/** Its routes, below /api/web. */
 export function dealPeopleRoutes(services: Services) {
   const { smtpUrl, baseUrl } = services.config;
 

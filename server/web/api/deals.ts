@@ -60,6 +60,7 @@ const Move = z.strictObject({ to: z.enum(dealStates, 'Choose a state.'), confirm
 const Grant = z.strictObject({ participant_id: id, expires_at: instant });
 const Extension = z.strictObject({ expires_at: instant });
 
+/** Its routes, below /api/web. */
 export function dealRoutes(services: Services) {
   const cursors = deploymentCursors(services);
 

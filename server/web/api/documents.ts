@@ -98,6 +98,7 @@ async function intake({ storage }: Services, c: Context, key: string, name: stri
   }
 }
 
+/** Its routes, below /api/web. */
 export function documentRoutes(services: Services) {
   const clear = (storageKey: string) =>
     services.storage

@@ -30,6 +30,7 @@ const Query = z.object({
     .optional(),
 });
 
+/** Its routes, below /api/web. */
 export function eventRoutes(services: Services) {
   const streams = new OpenStreams(services);
   return new Hono().get('/events', query(Query), async (c) => {

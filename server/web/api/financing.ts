@@ -30,6 +30,7 @@ const New = z.strictObject({
 });
 const Status = z.strictObject({ commitment_status: status });
 
+/** Its routes, below /api/web. */
 export function financingRoutes(services: Services) {
   const app = new Hono();
   for (const path of ['/deals/:id/financing', '/financing/*'])

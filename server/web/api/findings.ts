@@ -31,6 +31,7 @@ const Status = z.strictObject({
 });
 const Comment = z.strictObject({ body: text(8000) });
 
+/** Its routes, below /api/web. */
 export function findingRoutes(services: Services) {
   const app = new Hono();
   for (const path of ['/deals/:id/findings', '/findings/*'])

@@ -7,6 +7,7 @@ import { home } from '../../domain/deals/home.ts';
 import { pipeline } from '../../domain/deals/pipeline.ts';
 import { asPerson } from '../../http/person.ts';
 
+/** Its routes, below /api/web. */
 export function homeRoutes(services: Services) {
   return new Hono()
     .get('/home', async (c) => {

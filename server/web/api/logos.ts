@@ -23,6 +23,7 @@ async function uploaded(c: Context): Promise<Picture> {
   }
 }
 
+/** Its routes, below /api/web. */
 export function logoRoutes(services: Services) {
   /** Throws 404 and 403 to whoever is no admin of the brokerage. */
   async function checkAdmin(c: Context, brokerageId: string): Promise<void> {

@@ -15,6 +15,7 @@ import { body, properName } from './input.ts';
 
 const Rename = z.strictObject({ name: properName });
 
+/** Its routes, below /api/web. */
 export function meRoutes(services: Services) {
   const draftKey = deploymentDraftKeys(services);
   const about = async (c: Context) => {

@@ -13,6 +13,7 @@ import { orNotFound } from './problems.ts';
 const New = z.strictObject({ participant_id: id, terms: text(40_000), expires_at: optional(instant) });
 const Signature = z.strictObject({ signed_name: properName });
 
+/** Its routes, below /api/web. */
 export function ndaRoutes(services: Services) {
   return new Hono()
     .get('/deals/:id/ndas', async (c) => {

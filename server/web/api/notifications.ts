@@ -34,6 +34,7 @@ const Choice = z.strictObject({ delivery: z.enum(deliveries) });
 const DealChoice = z.strictObject({ delivery: z.enum(dealDeliveries).nullable() });
 const Settings = z.strictObject({ time_zone: z.string().min(1).max(64), digest_hour: z.int().min(0).max(23) });
 
+/** Its routes, below /api/web. */
 export function notificationRoutes(services: Services) {
   const cursors = deploymentCursors(services);
   return new Hono()

@@ -100,6 +100,7 @@ const Page = z.object({
     .default(mostOffersAPage),
 });
 
+/** Its routes, below /api/web. */
 export function offerRoutes(services: Services) {
   const cursors = deploymentCursors(services);
 

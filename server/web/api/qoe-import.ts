@@ -113,6 +113,7 @@ async function fileOf(c: Context): Promise<{ bytes: Uint8Array; chosen: AccountL
   return { bytes: await file.bytes(), chosen: readChoice(form.get('account_lines')) };
 }
 
+/** Its routes, below /api/web. */
 export function qoeImportRoutes(services: Services) {
   /** What the file in the body holds. Throws 403 to all but editors, before the file is read. */
   const read = async (c: Context, dealId: string, type: z.output<typeof About>['snapshot_type']) => {

@@ -73,6 +73,7 @@ function pathKey(c: Context): string {
 /** How many snapshots the overview shows. */
 const recent = 5;
 
+/** Its routes, below /api/web. */
 export function qoeRoutes(services: Services) {
   return new Hono()
     .get('/deals/:id/qoe', async (c) => {

@@ -30,6 +30,7 @@ const Rejection = z.strictObject({ rejection_reason: optional(text(2000)) });
 const Answer = z.strictObject({ answer_text: text(8000) });
 const Distribution = z.strictObject({ distributed_response: text(8000) });
 
+/** Its routes, below /api/web. */
 export function questionRoutes(services: Services) {
   /** Makes the change, which tells whether it took place, and answers the question as it is then. */
   const change = async (c: Context, step: Statement<boolean>) => {

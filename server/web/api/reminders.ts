@@ -11,6 +11,7 @@ import { withDeal } from './visible-record.ts';
 
 const Reminder = z.strictObject({ subject: z.enum(remindable), subject_id: id });
 
+/** Its routes, below /api/web. */
 export function reminderRoutes(services: Services) {
   return new Hono()
     .get('/deals/:id/reminders', async (c) => {

@@ -16,6 +16,7 @@ import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { version } from '../../metrics.ts';
 import { pathId } from './input.ts';
 
+/** Its routes, below /api/web. */
 export function statusRoutes(services: Services) {
   const { s3, backup: backups } = services.config;
   // The file of a migration, without its ending.

@@ -22,6 +22,7 @@ const shownClient = ({ id: client, name, scopes, disabled }: ConnectedClient) =>
   disabled,
 });
 
+/** Its routes, below /api/web. */
 export function toolRoutes(services: Services, tools: readonly ToolFacts[]) {
   const writing = tools.filter(({ writes }) => writes);
   const Grant = z.strictObject({

@@ -9,6 +9,7 @@ import { withDeal } from './visible-record.ts';
 
 const Visit = z.strictObject({ tab: z.enum(visitedTabs) });
 
+/** Its routes, below /api/web. */
 export function visitRoutes(services: Services) {
   return new Hono().post('/deals/:id/visits', body(Visit), async (c) => {
     const dealId = pathId(c);

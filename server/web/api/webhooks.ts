@@ -78,6 +78,7 @@ async function orNothing<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
+/** Its routes, below /api/web. */
 export function webhookRoutes(services: Services) {
   const { config, secrets } = services;
   const cursors = deploymentCursors(services);

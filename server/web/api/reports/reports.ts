@@ -103,6 +103,7 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
   });
 }
 
+/** Its routes, below /api/web. */
 export function reportRoutes(services: Services) {
   return new Hono()
     .get('/deals/:id/report.pdf', (c) => sendReport(services, c, 'pdf'))
