@@ -105,7 +105,7 @@ async function load(
 }
 
 /**
- * Adds the deals, with this many refresh tokens, to a database that {@link openData} has prepared. Tokens are issued for
+ * Adds the deals, with this many refresh tokens, to a database that openData of data.ts has prepared. Tokens are issued for
  * the server at `baseUrl`.
  */
 export async function openToolsData({ owner }: Cluster, baseUrl: string, refreshTokens: number): Promise<ToolsData> {

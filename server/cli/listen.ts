@@ -63,8 +63,8 @@ const statuses: Readonly<Record<string, RefusalStatus>> = {
 const addressIn = (packet: Buffer | undefined): string =>
   /^[A-Z]{1,20} (\S{1,2000})/.exec(packet?.toString('latin1', 0, 2_048) ?? '')?.[1] ?? '/';
 
-/** Opens the port; `pace` is what the body of a request must keep. Rejects with {@link CannotListen}. */
-export async function listen(host: string, port: number, pace = leastBodyRate): Promise<Listener> {
+/** Opens the port; `rate` is how fast the body of a request must come. Rejects with CannotListen. */
+export async function listen(host: string, port: number, rate = leastBodyRate): Promise<Listener> {
   let answer: RequestListener = notReady;
   let known: Hono | null = null;
   const unfinished = new Set<ServerResponse>();
@@ -106,11 +106,11 @@ export async function listen(host: string, port: number, pace = leastBodyRate): 
         response.setHeader('Connection', 'close');
       }
       request.headers.host = ourName;
-      enforceBodyRate(request, response, pace, () => void refuse(request.socket, url, refusedWith(408)));
+      enforceBodyRate(request, response, rate, () => void refuse(request.socket, url, refusedWith(408)));
       answer(request, response);
     };
 
-  // A request has no time in which it must be complete, since a document of 2 GB may take hours, but a pace.
+  // A request has no time in which it must be complete, since a document of 2 GB may take hours, but a least rate.
   const server = createServer(
     { keepAliveTimeout: keptSeconds * 1_000, requestTimeout: 0, headersTimeout: patience, requireHostHeader: false },
     handle(null),

@@ -22,7 +22,7 @@ function announcesBody({ rawHeaders }: IncomingMessage): boolean {
 }
 
 /**
- * Watches the body of a request, however long it is: as long as it keeps the pace it may come. Of one that does not,
+ * Watches the body of a request, however long it is: as long as it keeps the rate it may come. Of one that does not,
  * `tooSlow` is told, or the connection is closed when it is being answered already. A body that waits for us to read it
  * is not late.
  */

@@ -49,15 +49,15 @@ function within({ deal_id, finding_id, source_id }: Input): DealScope | null {
   return source === null ? null : withinDealOf('financing_sources', source);
 }
 
-/** What the work of a tool that reads finds: told by the statement that enters, or else asked in a transaction with it. The record is left by the one that answers. */
+/** What the work of a tool that reads finds: read by the statement that enters, or else by statements in a transaction with it. The record is left by the one that answers. */
 async function foundBy(
   context: RequestContext,
   about: DealScope | null,
   read: ToolRead,
-  { told, work: statements }: Pick<Plan, 'told' | 'work'>,
+  { enteringRead, work: statements }: Pick<Plan, 'enteringRead' | 'work'>,
 ): Promise<readonly unknown[]> {
   const { database } = context.services;
-  const [found] = told ? await database.together(context.enterToTell(about, read, told)) : [null];
+  const [found] = enteringRead ? await database.together(context.enterAndRead(about, read, enteringRead)) : [null];
   return found ?? (await database.together(context.enterToCall(about, read), ...statements)).slice(1);
 }
 

@@ -73,10 +73,10 @@ export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodO
   readonly gate?: (tool: string, input: z.output<Input>) => Statement<unknown>;
   /** Of a writing tool: the answer when row-level security does not let the caller write. */
   readonly denied?: RefusalBody;
-  /** What is sent to the database, in one transaction with the credential in front of it, or told with it. `origin` is for what leaves a record. */
+  /** What is sent to the database, in one transaction with the credential in front of it. `origin` is for what leaves a record. */
   readonly work: (input: z.output<Input>, origin: Origin) => Work;
-  /** Of a tool that reads: what the statement that enters tells in the place of statements; null: it left no record, and they have to be asked after all. */
-  readonly told?: (input: z.output<Input>) => EnteringRead<Found<Work> | null>;
+  /** Of a tool that reads: its work by the statement that enters, in place of `work`; null: it left no record, and `work` has to be done after all. */
+  readonly enteringRead?: (input: z.output<Input>) => EnteringRead<Found<Work> | null>;
   /** Of a tool that reads: the filters among its inputs whose values are words of the service, not of a schema. */
   readonly filters?: (input: z.output<Input>) => readonly Filter[];
   /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
@@ -100,7 +100,7 @@ export interface Plan {
   readonly gate: Statement<unknown> | null;
   readonly work: readonly Statement<unknown>[];
   /** As in {@link ToolDefinition}. */
-  readonly told: EnteringRead<readonly unknown[] | null> | null;
+  readonly enteringRead: EnteringRead<readonly unknown[] | null> | null;
   readonly answer: (found: readonly unknown[], caller: TokenCaller | null) => Record<string, unknown> | null;
   readonly links: (found: readonly unknown[]) => readonly ResourceLink[];
 }
@@ -142,7 +142,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
     input: schema,
     gate,
     work,
-    told,
+    enteringRead,
     answer,
     filters,
     page,
@@ -189,7 +189,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
         said: parsed.data,
         gate: gate?.(name, parsed.data) ?? null,
         work: [...statements, ...known],
-        told: told?.(parsed.data) ?? whole,
+        enteringRead: enteringRead?.(parsed.data) ?? whole,
         answer: (found, caller) => {
           const results = resultsIn(found);
           const answered = answer(...results);

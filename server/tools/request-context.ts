@@ -36,8 +36,8 @@ export interface RequestContext {
    * record that it leaves of a call that reads.
    */
   enterToCall(within: DealScope | null, read: ToolRead | null): Statement<TokenCaller | null>;
-  /** The same in one with the work of a tool that reads. */
-  enterToTell<T>(within: DealScope | null, read: ToolRead, told: EnteringRead<T>): Statement<T>;
+  /** The same in one statement with the work of a tool that reads. */
+  enterAndRead<T>(within: DealScope | null, read: ToolRead, work: EnteringRead<T>): Statement<T>;
   holder: Holder | null;
   /** Whether the client knows links to resources in results, which are of 2025-06-18; one of 2025-03-26 names no revision. */
   readonly takesLinks: boolean;
@@ -62,10 +62,10 @@ export function openRequestContext(
     enter: () => mapped(enterWithAccessToken(digest, resource), keep),
     enterToCall: (within, read) =>
       mapped(read ? enterToRead(digest, resource, within, read) : enterToCallTool(digest, resource, within), keep),
-    enterToTell: (within, read, asked) =>
-      mapped(asked.enter(digest, resource, within, read), ({ caller, told }) => {
+    enterAndRead: (within, read, asked) =>
+      mapped(asked.enter(digest, resource, within, read), ({ caller, answer }) => {
         keep(caller);
-        return told;
+        return answer;
       }),
     holder: null,
     takesLinks: (revision ?? '') >= '2025-06-18',

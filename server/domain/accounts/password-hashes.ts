@@ -21,7 +21,7 @@ export class TooManyHashes extends Error {
 
 /**
  * Whom a hash is made for: the account (or the browser that it knows), and the address that asks, as
- * {@link addressGroup} groups them. Nobody where the command line asks.
+ * addressGroup of server/http groups them. Nobody where the command line asks.
  */
 export interface HashedFor {
   readonly account?: string;

@@ -258,13 +258,13 @@ export const enterToRead = (
 
 /** A call of a tool that reads, entered and answered by one statement. */
 export interface EnteringRead<T> {
-  /** Like {@link enterToRead}; `told` is the answer, whoever entered. */
+  /** Like {@link enterToRead}, with the answer. */
   readonly enter: (
     digest: Buffer,
     resource: string,
     within: DealScope | null,
     read: ToolRead,
-  ) => Statement<{ caller: TokenCaller | null; told: T }>;
+  ) => Statement<{ caller: TokenCaller | null; answer: T }>;
 }
 
 /**
@@ -274,15 +274,15 @@ export interface EnteringRead<T> {
 export function enteringRead<J>(
   name: string,
   what: string,
-): <T>(read: (told: J | null) => T, value?: Value) => EnteringRead<T> {
-  const enterToTell = entry(`enter_to_tell_${name}`, `$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ${what}`);
+): <T>(read: (found: J | null) => T, value?: Value) => EnteringRead<T> {
+  const enterAndRead = entry(`enter_to_tell_${name}`, `$1, $2, $3, $4, $5, $6, $7, $8, $9, $10, ${what}`);
   return (read, value) => ({
     enter: (digest, resource, within, called) => {
       const given = [...recordOf(called), ...(value === undefined ? [] : [value])];
-      const entered = entering(digest, enterToTell(digest, resource, within?.table, within?.id, ...given));
+      const entered = entering(digest, enterAndRead(digest, resource, within?.table, within?.id, ...given));
       return mapped(entered, (found) => ({
         caller: callerOf(found),
-        told: read((found?.entered[8] ?? null) as J | null),
+        answer: read((found?.entered[8] ?? null) as J | null),
       }));
     },
   });

@@ -12,7 +12,7 @@ export interface DealRow extends FullDeal, ListedCounts {
 
 const path = `array[${dealStates.map((state) => `'${state}'`).join(', ')}]`;
 
-/** What the list can be sorted by: SQL over {@link seenRows} and its type. A deal without a price comes last both ways. */
+/** What the list can be sorted by: SQL over a row `s` of app.deals_in_sight(), and its type. A deal without a price comes last both ways. */
 const keys = {
   updated_at: { sql: () => 's.active_at', type: 'timestamptz' },
   created_at: { sql: () => 's.created_at', type: 'timestamptz' },

@@ -101,15 +101,15 @@ export function offers(dealId: string): Statement<ListedOffer[]> {
 type OfferFields = [string, string, number, boolean, string, payload: string, buyer: Mentioned | null];
 type OffersFields = [offers: OfferFields[] | null, digest: string | null, now: string];
 
-const enterToTell = enteringRead<OffersFields | false>(
+const readOffers = enteringRead<OffersFields | false>(
   'offers',
   `'offers', ${mostRows.uploads}, ${mostRows.adjustments}, $11`,
 );
 
-/** The same and {@link booksOf} that deal, told by the statement that enters; null, and without a record of the call, where the node does not hold the books. */
+/** The same and the books of that deal, read by the statement that enters; null, and without a record of the call, where the node does not hold the books. */
 export function offersAnswer(dealId: string): EnteringRead<[ListedOffer[], Books] | null> {
   const { held, take } = holdings(dealId);
-  return enterToTell(
+  return readOffers(
     (found) => {
       if (found === null) return [[], noBooks];
       if (found === false) return null;

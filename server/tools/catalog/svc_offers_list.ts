@@ -16,7 +16,7 @@ export const svcOffersList = defineTool({
   input: z.strictObject({ deal_id: dealId() }),
   output: z.strictObject({ offers: z.array(offer), summary: offersSummary, people }),
   work: ({ deal_id }) => [offers(deal_id), booksOf(deal_id)],
-  told: ({ deal_id }) => offersAnswer(deal_id),
+  enteringRead: ({ deal_id }) => offersAnswer(deal_id),
   answer: (found, books) => {
     const current = found.filter(({ is_current }) => is_current);
     const summary = summaryOf(
