@@ -1,3 +1,5 @@
+/** Switching triggers off, for rows that tests write as they could only come about with time. */
+
 import type pg from 'pg';
 
 /**

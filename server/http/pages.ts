@@ -40,7 +40,7 @@ function contentPolicy({ formAction = 'self' }: Page): string {
 
 /**
  * With no-referrer a browser sends `Origin: null` with a form, and `Sec-Fetch-Site` beside it only to an origin it
- * trusts (https, or this machine). Elsewhere the origin check needs the Origin, so there the referrer stays at home
+ * trusts (https, or this machine). Elsewhere the origin check needs the Origin, so there the referrer is sent to our own pages
  * instead of being left out.
  */
 function referrerPolicy(origin: string): string {

@@ -1,5 +1,5 @@
 /**
- * Answers in few words: a model reads all of them, so what repeats in every row stands once. Nothing is lost; the descriptions
+ * Rows of an answer without what repeats in each of them, which stands once beside them: a model reads all of it. The descriptions
  * of the tools say how it is read.
  */
 

@@ -1,6 +1,6 @@
 /**
  * Whether what a business earns pays its debt: the most that a debt may cost, what terms cost, and coverage by year. Ratios are
- * kept as exact fractions and are rounded only where they are written, never to the side of the reader's hopes.
+ * kept as exact fractions and are rounded only where they are written; coverage, and what a debt may cost, are rounded down.
  */
 
 import {

@@ -1,4 +1,4 @@
-/** Deals: those that the brokerage's keys are let in to. */
+/** Deals that are open to the brokerage's API keys. */
 
 import type { Context } from 'hono';
 import { z } from 'zod';

@@ -140,7 +140,7 @@ export function documentOperations(services: Services, callers: Callers): readon
   }
 
   /** Keeps the file in the store. Throws a problem that says why it is not taken. */
-  async function intake(c: Context, storageKey: string, name: string): Promise<StoredBody> {
+  async function storeFile(c: Context, storageKey: string, name: string): Promise<StoredBody> {
     try {
       checkContentLength(c.req.header('content-length'));
       return await storeUpload(storage, storageKey, name, c.req.raw.body ?? new ReadableStream());
@@ -184,7 +184,7 @@ export function documentOperations(services: Services, callers: Callers): readon
           confidentiality: confidentialitySent.read(c),
         };
         const request = diligenceRequest.read(c);
-        const kept = await intake(c, storageKey, filename);
+        const kept = await storeFile(c, storageKey, filename);
         return {
           statements: [addDocumentResource(dealId, { ...given, ...kept, storageKey }, request, originOf(c))],
           said: { ...given, request, sha256: kept.sha256.toString('hex') },

@@ -7,7 +7,7 @@ import { Problem, retryAfter } from '../../../http/problem.ts';
 import { fileQueue } from '../file-queue.ts';
 import type { Reading, Table } from './workbook-reader.ts';
 
-/** The most that reading a workbook may take: a few bytes of it can stand for a whole world. */
+/** The most that reading a workbook may take: a few of its bytes can unpack to gigabytes. */
 const limits = { heapMegabytes: 256, millis: 10_000 };
 
 /** The file is no workbook that can be read; the message says what to do. */
