@@ -9,6 +9,7 @@ import type { HoldKind } from '../domain/accounts/erasure.ts';
 import { keyEnvironments, type KeyEnvironment } from '../domain/clients/api-keys.ts';
 import { keyScopes, type KeyScope } from '../domain/clients/key-scopes.ts';
 import { isEmailAddress } from '../domain/people/email-address.ts';
+import { memberRoles } from '../domain/people/member-roles.ts';
 import { invitationUrl } from '../http/links.ts';
 
 interface Desk {
@@ -159,7 +160,7 @@ function addUsers(program: Command): void {
     .requiredOption('--email <email>', 'their address', emailAddress)
     .requiredOption('--name <name>', 'their name', fitting(/^.{1,200}$/, '1 to 200 characters'))
     .requiredOption(...brokerage)
-    .addOption(new Option('--role <role>', 'their role').choices(['admin', 'broker', 'staff']).makeOptionMandatory())
+    .addOption(new Option('--role <role>', 'their role').choices(memberRoles).makeOptionMandatory())
     .option(...json)
     .action(
       command(

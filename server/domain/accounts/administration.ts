@@ -5,6 +5,7 @@ import { inTransaction } from '../../database/transaction.ts';
 import { mintApiKey, type KeyEnvironment } from '../clients/api-keys.ts';
 import type { KeyScope } from '../clients/key-scopes.ts';
 import { mintToken, tokenDigest, type NewLink } from './secret-tokens.ts';
+import type { MemberRole } from '../people/member-roles.ts';
 
 /** It cannot be done as asked; the message says what to change. */
 export class NotPossible extends Error {
@@ -86,7 +87,7 @@ export interface NewUser {
   readonly email: string;
   readonly name: string;
   readonly brokerage: string;
-  readonly role: 'admin' | 'broker' | 'staff';
+  readonly role: MemberRole;
 }
 
 /** Makes a person an invited member of a brokerage. Throws {@link NotPossible} for a member and an unknown brokerage. */

@@ -131,8 +131,9 @@ export const brokeragesOfDeals = rows<{ known: string }, [named: string]>(
    where b.id = any ((select app.brokerages_of_deals() || app.brokerages_as('admin'))::uuid[]) order by b.slug limit 50`,
 );
 
-/** The side somebody stands on; an advisor's is that of whom they advise. */
-export type Side = 'broker' | 'seller' | 'buyer' | 'viewer';
+/** The sides somebody can stand on; an advisor's is that of whom they advise. */
+export const sides = ['broker', 'seller', 'buyer', 'viewer'] as const;
+export type Side = (typeof sides)[number];
 
 /** A deal with what it says of the business; its `updated_at` is {@link dealActiveAt}. */
 export interface FullDeal extends Deal {

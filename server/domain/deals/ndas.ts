@@ -1,7 +1,7 @@
 /** NDAs: sent by a broker to a buyer, who signs in the page. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import { knownPerson, ndaStatusNow, participantName } from './participants.ts';
+import { knownPerson, ndaStatusNow, participantName, type NdaStatus } from './participants.ts';
 import { ndaTemplate } from './nda-template.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
@@ -12,7 +12,7 @@ export interface Nda {
   participant_id: string;
   /** Of the buyer to whom it was sent. */
   participant_name: string;
-  status: 'sent' | 'active' | 'expired' | 'revoked';
+  status: NdaStatus;
   terms: string;
   sent_by_name: string | null;
   sent_at: string;

@@ -10,11 +10,22 @@ import { mailedInvitation } from '../people/invitations.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 import type { Deal, Side } from './deals.ts';
 
+/** What somebody can be on a deal. */
+export const participantRoles = ['broker', 'seller', 'buyer', 'advisor', 'viewer'] as const;
+export type ParticipantRole = (typeof participantRoles)[number];
+
+/** Whether they have accepted, and still take part. */
+export const participantStatuses = ['invited', 'active', 'removed'] as const;
+
+/** How an NDA stands. */
+export const ndaStatuses = ['sent', 'active', 'expired', 'revoked'] as const;
+export type NdaStatus = (typeof ndaStatuses)[number];
+
 export interface Participant {
   /** Their account; until they have accepted, that of their invitation, which tells nothing of an account. */
   user_id: string;
-  role: 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
-  status: 'invited' | 'active' | 'removed';
+  role: ParticipantRole;
+  status: (typeof participantStatuses)[number];
 }
 
 /**
@@ -42,12 +53,12 @@ export interface PersonOfDeal {
   user_id: string;
   name: string;
   email: string;
-  role: Side | 'advisor';
-  status: 'invited' | 'active' | 'removed';
+  role: ParticipantRole;
+  status: (typeof participantStatuses)[number];
   side: Side;
   advises: string | null;
   /** Of the NDA that counts, or of the latest; null to whom it is no business. */
-  nda_status: 'sent' | 'active' | 'expired' | 'revoked' | null;
+  nda_status: NdaStatus | null;
   /** Whether the caller can make a closing condition theirs: they take part, and a buyer who is selected may know of them. */
   can_own_conditions: boolean;
   /** What is wrong with the mail of their invitation; null to all but the deal's brokers and its brokerage's admins. */
@@ -155,7 +166,7 @@ export const dealAnswer: EnteringRead<[DealWithPeople | null]> = enteringRead<De
 export interface NewParticipant {
   readonly email: string;
   readonly name: string;
-  readonly role: Side | 'advisor';
+  readonly role: ParticipantRole;
   /** The participant whom an advisor advises. */
   readonly advises: string | null;
 }
@@ -220,7 +231,7 @@ export const removeFromDeal = (dealId: string, participantId: string, origin: Or
 
 export interface WaitingInvitation {
   participant_id: string;
-  role: Side | 'advisor';
+  role: ParticipantRole;
   brokerage_name: string;
   deal_title: string;
   invited_at: string;

@@ -5,9 +5,11 @@ import { seenDeal } from '../deals/deals.ts';
 import { audited, from, type Origin } from '../audit/audited.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
+export const checklistStatuses = ['not_started', 'in_progress', 'completed', 'not_applicable'] as const;
+
 export interface ChecklistRow {
   id: string;
-  status: 'not_started' | 'in_progress' | 'completed' | 'not_applicable';
+  status: (typeof checklistStatuses)[number];
   completed_at: string | null;
   category: string;
   title: string;

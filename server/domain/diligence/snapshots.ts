@@ -5,10 +5,15 @@ import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
+/** What a snapshot holds. */
+export const snapshotTypes = ['profit_and_loss', 'customer_revenue', 'full'] as const;
+
+export const snapshotStatuses = ['requested', 'processing', 'completed', 'failed'] as const;
+
 export interface Snapshot {
   id: string;
-  snapshot_type: 'profit_and_loss' | 'customer_revenue' | 'full';
-  status: 'requested' | 'processing' | 'completed' | 'failed';
+  snapshot_type: (typeof snapshotTypes)[number];
+  status: (typeof snapshotStatuses)[number];
   requested_at: string;
   completed_at: string | null;
 }

@@ -1,7 +1,7 @@
 /** Brokerages as their members see them. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import type { MemberRole } from './members.ts';
+import type { MemberRole } from './member-roles.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
 
 export interface BrokerageOfCaller {

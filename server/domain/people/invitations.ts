@@ -5,12 +5,13 @@ import { tookPlace, type Origin } from '../audit/audited.ts';
 import { queueMail } from '../outbox/mails.ts';
 import type { NewSession, SignInOrigin } from '../accounts/passwords.ts';
 import type { NewLink } from '../accounts/secret-tokens.ts';
+import type { MemberRole } from './member-roles.ts';
 
 export interface NewMember {
   readonly brokerageId: string;
   readonly email: string;
   readonly name: string;
-  readonly role: 'admin' | 'broker' | 'staff';
+  readonly role: MemberRole;
 }
 
 interface MailedInvitation {

@@ -2,10 +2,8 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
-
 import type { MailTrouble } from '../outbox/undelivered.ts';
-
-export type MemberRole = 'admin' | 'broker' | 'staff';
+import type { MemberRole } from './member-roles.ts';
 
 // Of who has not accepted shows what was typed, whatever else the caller knows of the account behind the address.
 const nameOf = 'case when m.joined_at is null then m.invited_name else u.name end';

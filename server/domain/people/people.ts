@@ -1,11 +1,12 @@
 /** What a person is: their name, and the brokerages that they are a member of. */
 
 import { row, rows, type Statement } from '../../database/statement.ts';
+import type { MemberRole } from './member-roles.ts';
 
 export interface Membership {
   brokerage_id: string;
   brokerage_name: string;
-  role: 'admin' | 'broker' | 'staff';
+  role: MemberRole;
 }
 
 /** The caller's active memberships, by the brokerage's name. */

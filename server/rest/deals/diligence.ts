@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { findingsOfDeal, findingStatuses, severities } from '../../domain/diligence/findings.ts';
 import { questionCategories, questionsOfDeal, questionStatuses } from '../../domain/diligence/questions.ts';
 import { ndasOfDeal } from '../../domain/deals/ndas.ts';
+import { ndaStatuses } from '../../domain/deals/participants.ts';
 import { commitmentStatuses, sourcesOfDeal, sourceTypes } from '../../domain/offers/financing.ts';
 import type { Services } from '../../services.ts';
 import type { Callers } from '../caller.ts';
@@ -91,7 +92,7 @@ export const nda = z
     id,
     dealId: id,
     participantId: id.meta({ description: 'The buyer, among the participants of the deal.' }),
-    status: z.enum(['sent', 'active', 'expired', 'revoked']),
+    status: z.enum(ndaStatuses),
     sentAt: time,
     signedAt: time.nullable(),
     expiresAt: time.nullable(),

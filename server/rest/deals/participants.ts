@@ -3,7 +3,14 @@
 import type { Context } from 'hono';
 import { z } from 'zod';
 import { actForIssuer } from '../../domain/clients/api-keys.ts';
-import { inviteToDeal, participantsOfDeal, participantResource } from '../../domain/deals/participants.ts';
+import { sides } from '../../domain/deals/deals.ts';
+import {
+  inviteToDeal,
+  participantResource,
+  participantRoles,
+  participantsOfDeal,
+  participantStatuses,
+} from '../../domain/deals/participants.ts';
 import { isEmailAddress, longestEmailAddress } from '../../domain/people/email-address.ts';
 import { keepsDirection, oneLine } from '../../domain/people/names.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
@@ -19,8 +26,6 @@ import { idempotencyKey, openWrites } from '../writes.ts';
 import { dealInPath, dealResources, notFound, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
 
-export const participantRoles = ['broker', 'seller', 'buyer', 'advisor', 'viewer'] as const;
-
 export const participant = z
   .object({
     id,
@@ -31,10 +36,8 @@ export const participant = z
       .meta({ examples: ['Ron Kestrel'] }),
     email: z.string().nullable().meta({ format: 'email' }),
     role: z.enum(participantRoles),
-    status: z.enum(['invited', 'active', 'removed']),
-    side: z
-      .enum(['broker', 'seller', 'buyer', 'viewer'])
-      .meta({ description: "An advisor's is that of whom they advise." }),
+    status: z.enum(participantStatuses),
+    side: z.enum(sides).meta({ description: "An advisor's is that of whom they advise." }),
     advises: id.nullable().meta({ description: 'The participant whom an advisor advises.' }),
     createdAt: time,
     updatedAt: time,

@@ -2,10 +2,17 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { checklistOfDeal } from '../../domain/diligence/checklist.ts';
+import { checklistOfDeal, checklistStatuses } from '../../domain/diligence/checklist.ts';
 import { customersOfDeal, periodsOfDeal } from '../../domain/diligence/figures.ts';
 import { adjustmentCategories, normalizationsOfDeal } from '../../domain/diligence/normalizations.ts';
-import { deliverSnapshot, plAmounts, snapshotsOfDeal, type DeliveredBooks } from '../../domain/diligence/snapshots.ts';
+import {
+  deliverSnapshot,
+  plAmounts,
+  snapshotsOfDeal,
+  snapshotStatuses,
+  snapshotTypes,
+  type DeliveredBooks,
+} from '../../domain/diligence/snapshots.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
 import { resourceOf } from '../../domain/events/resources.ts';
@@ -24,18 +31,16 @@ const checklistItem = z
     id,
     category: z.string().meta({ examples: ['revenue'] }),
     title: z.string().meta({ examples: ['Proof of cash'] }),
-    status: z.enum(['not_started', 'in_progress', 'completed', 'not_applicable']),
+    status: z.enum(checklistStatuses),
     completedAt: time.nullable(),
   })
   .meta({ id: 'ChecklistItem', description: 'What is to be verified in the books.' });
-
-export const snapshotTypes = ['profit_and_loss', 'customer_revenue', 'full'] as const;
 
 export const snapshot = z
   .object({
     id,
     snapshotType: z.enum(snapshotTypes),
-    status: z.enum(['requested', 'processing', 'completed', 'failed']),
+    status: z.enum(snapshotStatuses),
     sourceName: z
       .string()
       .nullable()

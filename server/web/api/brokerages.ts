@@ -20,6 +20,7 @@ import {
   removeMember,
   type MemberOfBrokerage,
 } from '../../domain/people/members.ts';
+import { memberRoles } from '../../domain/people/member-roles.ts';
 import type { NewLink } from '../../domain/accounts/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
 import { mintLink } from '../../mail/secrets.ts';
@@ -29,7 +30,7 @@ import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
 import { body, emailAddress, id, optional, pathId, properName, query } from './input.ts';
 import { orNotFound } from './problems.ts';
 
-const role = z.enum(['admin', 'broker', 'staff'], 'Choose a role.');
+const role = z.enum(memberRoles, 'Choose a role.');
 const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
 const Rename = z.strictObject({ name: properName });
 const Role = z.strictObject({ role });

@@ -6,6 +6,7 @@ import type { Services } from '../../services.ts';
 import {
   addCondition,
   changeCondition,
+  conditionStatuses,
   dealCondition,
   dealConditions,
   removeCondition,
@@ -22,7 +23,7 @@ const Change = z
     name: line(200),
     owner_user_id: id.nullable(),
     deadline: day.nullable(),
-    status: z.enum(['open', 'in_progress', 'satisfied', 'waived'], 'Choose a status.'),
+    status: z.enum(conditionStatuses, 'Choose a status.'),
   })
   .partial();
 

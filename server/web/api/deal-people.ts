@@ -12,6 +12,7 @@ import {
   removeFromDeal,
   renewDealInvitation,
   type PersonOfDeal,
+  participantRoles,
 } from '../../domain/deals/participants.ts';
 import type { NewLink } from '../../domain/accounts/secret-tokens.ts';
 import { invitationUrl } from '../../http/links.ts';
@@ -29,7 +30,7 @@ const Invite = z
   .strictObject({
     email: z.string().trim().toLowerCase().pipe(emailAddress),
     name: properName,
-    role: z.enum(['broker', 'seller', 'buyer', 'advisor', 'viewer'], 'Choose a role.'),
+    role: z.enum(participantRoles, 'Choose a role.'),
     advises: id.nullable().default(null),
     deliver: delivery,
   })

@@ -17,6 +17,7 @@ import {
   processSnapshot,
   requestSnapshot,
   snapshotOnPage,
+  snapshotTypes,
 } from '../../domain/diligence/snapshots.ts';
 import { bodyType, boundedBytes } from '../../http/bounded-body.ts';
 import { isTooDeep } from '../../http/json-text.ts';
@@ -36,7 +37,7 @@ const largestFile = 5_242_880;
 const choose = { error: 'Choose what is in the file.' };
 
 const About = z.object({
-  snapshot_type: z.enum(['profit_and_loss', 'customer_revenue', 'full'], choose),
+  snapshot_type: z.enum(snapshotTypes, choose),
   filename: optional(line(255)),
 });
 const Template = z.object({ snapshot_type: z.enum(['profit_and_loss', 'customer_revenue'], choose) });

@@ -10,7 +10,7 @@ import {
   normalizationsOnPage,
   removeNormalization,
 } from '../../domain/diligence/normalizations.ts';
-import { addChecklistRow, checklist, setChecklistStatus } from '../../domain/diligence/checklist.ts';
+import { addChecklistRow, checklist, checklistStatuses, setChecklistStatus } from '../../domain/diligence/checklist.ts';
 import { admitToQoe, dismissFromQoe, editsQoe, memberOnPage, membersOnPage } from '../../domain/diligence/workspace.ts';
 import { periodsOnPage } from '../../domain/diligence/figures.ts';
 import { snapshotsOnPage } from '../../domain/diligence/snapshots.ts';
@@ -43,7 +43,7 @@ const Label = z.object({ period_label: optional(line(64)) });
 
 const Row = z.strictObject({ category: line(64), title: line(200) });
 const Status = z.strictObject({
-  status: z.enum(['not_started', 'in_progress', 'completed', 'not_applicable'], { error: 'Choose a status.' }),
+  status: z.enum(checklistStatuses, { error: 'Choose a status.' }),
 });
 const Adjustment = z.strictObject({
   period_label: line(64),
