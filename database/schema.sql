@@ -846,6 +846,7 @@ CREATE POLICY brokers_grant_it ON public.exclusivities FOR INSERT TO dealkeep_se
     WITH CHECK ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) AND ended_at IS NULL);
 CREATE POLICY brokers_extend_or_release_it ON public.exclusivities FOR UPDATE TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE TRIGGER a_in_order BEFORE INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.lock_deal_first();
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER accept_offer AFTER INSERT ON public.exclusivities FOR EACH ROW WHEN (new.offer_id IS NOT NULL) EXECUTE FUNCTION app.accept_offer_with_exclusivity();
@@ -1122,6 +1123,8 @@ CREATE POLICY brokers_send_it ON public.ndas FOR INSERT TO dealkeep_server
     WITH CHECK ((deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[])) AND status = 'sent'::text);
 CREATE POLICY brokers_revoke_it ON public.ndas FOR UPDATE TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE TRIGGER a_in_order BEFORE INSERT ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.lock_part_first();
+CREATE TRIGGER a_in_order_update BEFORE UPDATE OF status ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.lock_deal_of_change();
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.ndas FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.ndas FOR EACH ROW WHEN (new.status <> ALL (ARRAY['revoked'::text, 'expired'::text])) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER add_ndas_of_people AFTER INSERT ON public.ndas FOR EACH ROW WHEN (new.status = 'active'::text) EXECUTE FUNCTION app.change_ndas_of_people();
@@ -1245,6 +1248,7 @@ CREATE POLICY deal_side_and_own_side ON public.offers FOR SELECT TO dealkeep_ser
     USING ((deal_id = ANY ((( SELECT app.deals_as(VARIADIC ARRAY['broker'::text, 'seller'::text, 'offers:read'::text]) AS deals_as))::uuid[])) OR (participant_id = ANY ((( SELECT app.principals() AS principals))::uuid[])));
 CREATE POLICY buyers_submit ON public.offers FOR INSERT TO dealkeep_server
     WITH CHECK (buyer_user_id = (( SELECT app.user_id() AS user_id)) AND (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['buyer'::text]) AS deals_acting_as))::uuid[])));
+CREATE TRIGGER a_in_order BEFORE INSERT ON public.offers FOR EACH ROW EXECUTE FUNCTION app.lock_part_first();
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.offers FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.offers FOR EACH ROW EXECUTE FUNCTION app.announce('offers', 'id');
 CREATE TRIGGER keep_reminders AFTER INSERT OR UPDATE OF is_current ON public.offers FOR EACH ROW EXECUTE FUNCTION app.keep_reminders();
@@ -1302,6 +1306,7 @@ CREATE POLICY brokers_and_admins_change_them ON public.participants FOR UPDATE T
    FROM public.deals d
   WHERE d.id = participants.deal_id)) = ANY ((( SELECT app.brokerages_as(VARIADIC ARRAY['admin'::text]) AS brokerages_as))::uuid[])));
 CREATE TRIGGER a_has_room BEFORE INSERT ON public.participants FOR EACH ROW EXECUTE FUNCTION app.limit_people();
+CREATE TRIGGER a_in_order BEFORE UPDATE OF role, status, advises ON public.participants FOR EACH ROW EXECUTE FUNCTION app.lock_deal_of_change();
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.participants FOR EACH ROW WHEN (new.role <> 'broker'::text) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.participants FOR EACH ROW WHEN (new.role <> 'broker'::text AND new.status = 'invited'::text) EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.announce('participants', 'id');
@@ -2901,7 +2906,7 @@ declare
   by_mail boolean;
 begin
   select i.user_id, i.mailed into person, by_mail from vault.invitations i join public.users u on u.id = i.user_id
-    where i.digest = invitation_token and u.suspended_at is null for update of i;
+    where i.digest = invitation_token and u.suspended_at is null for no key update of u;
   -- Whoever already has a password signs in with it instead: a link alone opens no account.
   insert into vault.passwords (user_id, phc, address_proven_at)
     select person, new_phc, case when by_mail then app.now() end where person is not null
@@ -2990,7 +2995,7 @@ begin
   loop
     insert into public.users (email, name, sandbox_id, suspended_at)
       values (address, known_as, of_sandbox, case when of_sandbox is not null then app.now() end) on conflict (email) do nothing;
-    select u.* into found_one from public.users u where u.email = address for key share;
+    select u.* into found_one from public.users u where u.email = address for share;
     exit when found;
   end loop;
   if found_one.erased_at is not null then
@@ -7237,7 +7242,8 @@ declare
   known_to uuid[];
   own_clients uuid[];
 begin
-  select u.* into erased from public.users u where u.id = person for update;
+  -- Not yet as for another address: who has a deal and names the account of whoever wrote there would wait for this, and this for the deal.
+  select u.* into erased from public.users u where u.id = person for no key update;
   if not found then
     return null;
   end if;
@@ -7268,6 +7274,8 @@ begin
       case when alone.more > 0 then format(' and of %s more', alone.more) else '' end));
   end if;
   perform app.lock_parts(person);
+  -- Whatever else names the account is there by now, or waits.
+  perform from public.users u where u.id = person for update;
   select d.title, count(*) over () - 1 as more into alone from public.participants p join public.deals d on d.id = p.deal_id
     where p.user_id = person and p.role = 'broker' and p.status = 'active' and d.state not in ('closed', 'withdrawn')
       and not exists (select from public.participants o join public.users u on u.id = o.user_id and u.suspended_at is null
@@ -8421,6 +8429,7 @@ declare
   sandbox uuid;
   address text := lower(invite_to_deal.email);
   invited uuid;
+  part text;
 begin
   select b.id into sandbox from public.deals d join public.brokerages b on b.id = d.organization_id and b.sandbox_of is not null where d.id = invite_to_deal.deal_id;
   if not exists (select from public.deals d where d.id = invite_to_deal.deal_id
@@ -8434,9 +8443,9 @@ begin
     perform app.refuse('address_not_taken', 'Nobody can be written to at this address.');
   end if;
   invited := app.account_at(address, invite_to_deal.name, sandbox);
-  if exists (select from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited
-    and p.status = 'active')
-  then
+  -- Before the deal, as whoever answers an invitation takes it.
+  select p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited for no key update;
+  if part = 'active' then
     perform app.refuse('already_participant', 'This person already takes part in the deal.');
   end if;
   return query
@@ -8446,7 +8455,11 @@ begin
     on conflict (deal_id, user_id) do update
       set status = 'invited', role = excluded.role, advises = excluded.advises, invited_name = excluded.invited_name,
         invited_email = excluded.invited_email
+      where p.status <> 'active'
     returning p.id;
+  if not found then
+    perform app.refuse('already_participant', 'This person already takes part in the deal.');
+  end if;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.invite_to_deal(uuid,text,text,text,uuid) TO dealkeep_server;
@@ -9535,6 +9548,67 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.lock_deal(deal uuid)
+ RETURNS uuid
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if deal = any (app.deals_acting_as('broker')) then
+    perform from public.deals d where d.id = deal for no key update;
+    return deal;
+  end if;
+  return null;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.lock_deal(uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.lock_deal_first()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.lock_deal(new.deal_id);
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.lock_deal_of_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_table_name = 'participants' and new.status = 'active' then
+    perform from public.deals d where d.id = new.deal_id for no key update;
+  elsif old.status = 'active' then
+    perform from public.deals d where d.id = new.deal_id for share;
+  end if;
+  return new;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.lock_part_first()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_table_name = 'offers' then
+    perform from public.participants p
+      where p.deal_id = new.deal_id and p.user_id = app.user_id() and p.role = 'buyer' and p.status = 'active' for no key update;
+  elsif new.deal_id = any (app.deals_acting_as('broker')) then
+    perform from public.participants p where p.id = new.participant_id and p.deal_id = new.deal_id for no key update;
+  end if;
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.lock_parts(person uuid, of_brokerage uuid DEFAULT NULL::uuid, successor uuid DEFAULT NULL::uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -9548,7 +9622,7 @@ begin
     where p.user_id = person and (of_brokerage is null or p.brokerage_id = of_brokerage)
       or p.user_id = successor and p.brokerage_id = of_brokerage and exists (
         select from public.participants o where o.deal_id = p.deal_id and o.user_id = person and o.role = 'broker' and o.status = 'active')
-    order by p.id for update;
+    order by p.id for no key update;
   for part in
     select p.deal_id, p.role = 'broker' as runs from public.participants p
     where p.user_id = person and p.status = 'active' and (of_brokerage is null or p.brokerage_id = of_brokerage)
@@ -12360,7 +12434,7 @@ begin
     return;
   end if;
   -- Whoever makes the successor a broker needs their account, and an erasure has it first.
-  perform from public.users u where u.id = successor for key share;
+  perform from public.users u where u.id = successor for share;
   perform from public.members m
     where m.brokerage_id = from_brokerage and (m.person_id = member or m.user_id = successor) order by m.user_id for update;
   if not exists (select from public.members m where m.brokerage_id = from_brokerage and m.person_id = member and m.status <> 'removed') then
@@ -13598,24 +13672,40 @@ CREATE OR REPLACE FUNCTION app.sweep()
  SET search_path TO ''
 AS $function$
 declare
+  free uuid[];
   due uuid[];
   lapsed int;
   expired int;
 begin
+  -- What somebody else is about to change is left for the next time.
+  free := array(
+    select d.id from public.deals d
+    where d.id = any (array(
+        select x.deal_id from vault.lapsing_exclusivities l join public.exclusivities x on x.id = l.exclusivity_id
+        where l.expires_at <= app.now() order by l.expires_at limit 1000))
+      and exists (select from public.deal_stages g where g.deal_id = d.id and g.state = 'exclusivity')
+    for no key update skip locked);
   due := array(
     select x.id from public.exclusivities x
     where x.id = any (array(
         select l.exclusivity_id from vault.lapsing_exclusivities l where l.expires_at <= app.now() order by l.expires_at limit 1000))
       and x.expires_at <= app.now()
+      and (x.deal_id = any (free) or not exists (select from public.deal_stages g where g.deal_id = x.deal_id and g.state = 'exclusivity'))
     for no key update skip locked);
   update public.exclusivities x set ended_at = x.expires_at
     from public.deal_stages g
-    where x.id = any (due) and g.deal_id = x.deal_id and g.state = 'exclusivity' and x.ended_at is null;
+    where x.id = any (due) and x.deal_id = any (free) and g.deal_id = x.deal_id and g.state = 'exclusivity' and x.ended_at is null;
   get diagnostics lapsed = row_count;
   delete from vault.lapsing_exclusivities l where l.exclusivity_id = any (due);
+  free := array(
+    select d.id from public.deals d
+    where d.id = any (array(
+        select e.deal_id from public.ndas e where e.status in ('sent', 'active') and e.expires_at <= app.now()
+        order by e.expires_at limit 1000))
+    for share skip locked);
   update public.ndas n set status = 'expired'
     where n.id = any (array(
-        select e.id from public.ndas e where e.status in ('sent', 'active') and e.expires_at <= app.now()
+        select e.id from public.ndas e where e.status in ('sent', 'active') and e.expires_at <= app.now() and e.deal_id = any (free)
         order by e.expires_at limit 1000 for no key update skip locked))
       and n.status in ('sent', 'active') and n.expires_at <= app.now();
   get diagnostics expired = row_count;
@@ -13689,9 +13779,9 @@ begin
   if not new.deal_id = any (app.deals_acting_as('broker')) then
     return new;  -- the owner, loading data; anybody else is turned away by the policy
   end if;
-  perform from public.participants p
-    where p.id = new.participant_id and p.deal_id = new.deal_id and p.role = 'buyer' and p.status <> 'removed' for update;
-  if not found then
+  if not exists (select from public.participants p
+    where p.id = new.participant_id and p.deal_id = new.deal_id and p.role = 'buyer' and p.status <> 'removed')
+  then
     perform app.refuse('not_a_buyer', 'An NDA is sent to a buyer who takes part in the deal or is invited to it.');
   end if;
   if new.expires_at <= app.now() then
@@ -13721,7 +13811,7 @@ begin
   end if;
   new.buyer_user_id := app.user_id();
   select p.id into new.participant_id from public.participants p
-    where p.deal_id = new.deal_id and p.user_id = app.user_id() and p.role = 'buyer' and p.status = 'active' for update;
+    where p.deal_id = new.deal_id and p.user_id = app.user_id() and p.role = 'buyer' and p.status = 'active';
   if not found then
     return new;  -- the policy refuses it
   end if;
@@ -14167,6 +14257,12 @@ AS $function$
 declare
   used vault.invitations;
 begin
+  select i.* into used from vault.invitations i where i.digest = token and i.user_id = person;
+  if used.brokerage_id is not null then
+    perform from public.members m where m.brokerage_id = used.brokerage_id and m.user_id = person for no key update;
+  else
+    perform from public.participants p where p.id = used.participant_id for no key update;
+  end if;
   update vault.invitations i set used_at = app.now()
     where i.digest = token and i.user_id = person and i.used_at is null and i.expires_at > app.now()
     returning i.* into used;
@@ -14864,4 +14960,5 @@ $function$;
 -- 724eb1d9a229ddf9edcf1d1dfc40fee665c23428d3258c662d92f4eb1edfba99  259_documents_of_who_signed.sql
 -- e1eca95dbe71164ed6859fa833a68c88ac00f3c7caff5d414fdca3369cabff20  260_invitations_of_accounts.sql
 -- 9d426519f26b2ec9a9dc3b7a050c74936b8a8b8e15e9c23dfbbcdbbc345cfc6e  261_calendar_links_end.sql
+-- f577fb1375c4552a9bfd05a1c0c9e5e3a2bd27499489ad0546557a8edc17fdfe  262_exclusivities_in_order.sql
 -- a9cd6d8d69ccd5f353cd7c81a16123397d689294cf6bd7ede046bb8e011d5372  267_seldom_states.sql

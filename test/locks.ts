@@ -1,6 +1,8 @@
 /** What waits in the database of a service. */
 
+import { expect } from 'vitest';
 import type { TestService } from './harness.ts';
+import { connect } from './policies/scene.ts';
 
 /** How many locks are waited for. */
 export const locksWaited = async ({ sql }: TestService): Promise<number> =>
@@ -9,3 +11,26 @@ export const locksWaited = async ({ sql }: TestService): Promise<number> =>
       'select from pg_locks l join pg_stat_activity a on a.pid = l.pid where a.datname = current_database() and not l.granted',
     )
   ).length;
+
+/** Holds a row until the first waits, and after it the second, or until that is done without waiting. */
+export async function atOnce<A, B>(
+  service: TestService,
+  [table, column, value]: readonly [table: string, column: string, value: string],
+  first: () => Promise<A>,
+  second: () => Promise<B>,
+): Promise<[A, B]> {
+  const holder = await connect(service.connections.owner);
+  try {
+    await holder.query('begin');
+    await holder.query(`select from ${table} where ${column} = $1 for update`, [value]);
+    const one = first();
+    await expect.poll(() => locksWaited(service)).toBe(1);
+    let done = false;
+    const other = second().finally(() => (done = true));
+    await expect.poll(async () => done || (await locksWaited(service)) === 2).toBe(true);
+    await holder.query('commit');
+    return await Promise.all([one, other]);
+  } finally {
+    await holder.end();
+  }
+}

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { erasePerson } from '../../server/domain/accounts/erasure.ts';
 import { openService, type TestService } from '../harness.ts';
-import { locksWaited } from '../locks.ts';
+import { atOnce } from '../locks.ts';
 import { connect } from '../policies/scene.ts';
 import { addBrokerage, addPerson, insert } from '../tools/scene.ts';
 import { signInAs } from './person.ts';
@@ -14,27 +14,6 @@ beforeAll(async () => {
   service = await openService({ scene: true, config: { poolSize: 4 } });
 });
 afterAll(() => service?.close());
-
-/** Holds a row until the first waits, and after it the second. */
-async function atOnce<A, B>(
-  [table, column, value]: readonly [table: string, column: string, value: string],
-  first: () => Promise<A>,
-  second: () => Promise<B>,
-): Promise<[A, B]> {
-  const holder = await connect(service.connections.owner);
-  try {
-    await holder.query('begin');
-    await holder.query(`select from ${table} where ${column} = $1 for update`, [value]);
-    const one = first();
-    await expect.poll(() => locksWaited(service)).toBe(1);
-    const other = second();
-    await expect.poll(() => locksWaited(service)).toBe(2);
-    await holder.query('commit');
-    return await Promise.all([one, other]);
-  } finally {
-    await holder.end();
-  }
-}
 
 async function erase(person: string) {
   const eraser = await connect(service.connections.owner);
@@ -92,6 +71,7 @@ test('a broker who is erased while another takes them out of a deal is erased, a
   const broker = await signInAs(service, people['broker']!);
   // The erasure comes to the deals that they run when it has their parts.
   const [{ pseudonym }, { status, body }] = await atOnce(
+    service,
     ['deals', 'id', deal],
     () => erase(outsider),
     () => broker.ask(`/deals/${deal}/participants/${part!.id}`, undefined, 'DELETE'),
@@ -110,6 +90,7 @@ test('two who are removed with each other as successor: one hands over, the othe
   const { brokers, remove } = await addBrokers();
   const [bo, cy] = brokers;
   const [first, second] = await atOnce(
+    service,
     ['participants', 'id', bo.part],
     () => remove(bo.user, cy.user),
     () => remove(cy.user, bo.user),
@@ -130,6 +111,7 @@ test('two who are on each other’s deals are removed with one successor, who ha
   const [bo, cy] = brokers;
   const di = await join('broker', 'Di');
   const removed = await atOnce(
+    service,
     ['members', 'user_id', di],
     () => remove(bo.user, di),
     () => remove(cy.user, di),
@@ -149,6 +131,7 @@ test('two who are the brokers of one deal are removed at once: the second leaves
   const [bo, cy] = brokers;
   await service.sql(`update participants set role = 'broker' where deal_id = $1`, [bo.deal]);
   const [first, second] = await atOnce(
+    service,
     ['deals', 'id', bo.deal],
     () => remove(bo.user),
     () => remove(cy.user),
@@ -171,6 +154,7 @@ test('a broker who is erased while an admin removes them from the brokerage is e
   const [bo, cy] = brokers;
   await service.sql(`update participants set role = 'broker' where deal_id = $1`, [bo.deal]);
   const [{ pseudonym }, { status }] = await atOnce(
+    service,
     ['deals', 'id', bo.deal],
     () => erase(bo.user),
     () => remove(bo.user, cy.user),
@@ -187,6 +171,7 @@ test('a broker who is erased while another is removed with them as successor', a
   const [bo, cy] = brokers;
   await service.sql(`update participants set role = 'broker' where deal_id = $1 and user_id = $2`, [cy.deal, bo.user]);
   const [{ pseudonym }, { status, body }] = await atOnce(
+    service,
     ['deals', 'id', cy.deal],
     () => erase(cy.user),
     () => remove(bo.user, cy.user),
@@ -206,6 +191,7 @@ test('an admin who is erased while another is removed', async () => {
   for (const user of [left, erased])
     await insert(service, 'participants', { deal_id: bo.deal, user_id: user, role: 'broker', status: 'active' });
   const [{ status }, { pseudonym }] = await atOnce(
+    service,
     ['deals', 'id', bo.deal],
     () => remove(left),
     () => erase(erased),
@@ -219,6 +205,7 @@ test('a member who is made staff while they are erased', async () => {
   const [bo, cy] = brokers;
   await service.sql(`update participants set role = 'broker' where deal_id = $1 and user_id = $2`, [cy.deal, bo.user]);
   const [{ pseudonym }, { status }] = await atOnce(
+    service,
     ['deals', 'id', cy.deal],
     () => erase(cy.user),
     () => admin.ask(`/brokerages/${brokerage}/members/${cy.user}`, { role: 'staff' }, 'PATCH'),
@@ -260,6 +247,7 @@ describe('somebody is invited while they are erased', () => {
       status: 'active',
     });
     const [{ pseudonym }, { status }] = await atOnce(
+      service,
       ['participants', 'id', part],
       () => erase(person),
       () => admin.ask(path({ deal: bo.deal, brokerage }), { email, name: 'Eve', deliver: 'link', ...role }),

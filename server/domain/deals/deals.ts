@@ -278,7 +278,7 @@ export const grantExclusivity = (
 const extend = row<Changed>(
   'extend_exclusivity',
   `with changed as (
-     update exclusivities set expires_at = $4 where deal_id = $3 and ended_at is null returning id, deal_id, participant_id)
+     update exclusivities set expires_at = $4 where deal_id = (select app.lock_deal($3)) and ended_at is null returning id, deal_id, participant_id)
    select changed.id from changed ${audited('exclusivity.extend', { subject: 'changed.participant_id' })}`,
 );
 
@@ -289,7 +289,7 @@ export const extendExclusivity = (dealId: string, expiresAt: string, origin: Ori
 const release = row<Changed>(
   'release_exclusivity',
   `with changed as (
-     update exclusivities set ended_at = app.now() where deal_id = $3 and ended_at is null returning id, deal_id, participant_id)
+     update exclusivities set ended_at = app.now() where deal_id = (select app.lock_deal($3)) and ended_at is null returning id, deal_id, participant_id)
    select changed.id from changed ${audited('exclusivity.release', { subject: 'changed.participant_id' })}`,
 );
 
