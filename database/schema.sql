@@ -6185,6 +6185,7 @@ begin
   -- First nobody gets in any more, as a member or by a key, so that nothing is added.
   if this.begun_at is null then
     select coalesce(array_agg(m.user_id), '{}') into people from public.members m where m.brokerage_id = brokerage;
+    perform from public.users u where u.id = any (people) order by u.id for no key update;
     update vault.brokerage_deletions d set begun_at = app.now(), asked_by = null where d.brokerage_id = brokerage;
     update public.api_keys k set revoked_at = app.now() where k.brokerage_id = brokerage and k.revoked_at is null;
     delete from public.members m where m.brokerage_id = brokerage;
@@ -6200,6 +6201,7 @@ begin
     from (select l.id from public.deals l where l.organization_id = brokerage order by l.id limit 20) d;
   select coalesce(array_agg(distinct p.user_id), '{}') into people from public.participants p join public.users u on u.id = p.user_id and u.sandbox_id is null
     where p.deal_id = any (chosen);
+  perform from public.users u where u.id = any (people) order by u.id for no key update;
   for part in
     select r.name, r.condition,
       exists (select from pg_catalog.pg_attribute a where a.attrelid = r.name::regclass and a.attname = 'storage_key') as has_bodies,
@@ -7809,10 +7811,16 @@ declare
   clients uuid[];
   of_person text;
 begin
-  select coalesce(array_agg(u.id), '{}') into gone from public.users u
+  -- Whoever is invited somewhere else has the account locked, and is there when it is asked again.
+  gone := array(
+    select u.id from public.users u
     where u.id = any (people) and u.erased_at is null
       and not exists (select from public.members m where m.user_id = u.id)
-      and not exists (select from public.participants p where p.user_id = u.id);
+      and not exists (select from public.participants p where p.user_id = u.id)
+    order by u.id for no key update);
+  select coalesce(array_agg(g.id), '{}') into gone from unnest(gone) g (id)
+    where not exists (select from public.members m where m.user_id = g.id)
+      and not exists (select from public.participants p where p.user_id = g.id);
   if gone = '{}' then
     return 0;
   end if;
@@ -8404,11 +8412,16 @@ begin
   then
     perform app.refuse('already_member', 'This person is a member already.');
   end if;
+  -- Or they have just accepted.
   insert into public.members as m (brokerage_id, user_id, role, status, invited_name, invited_email)
     values (to_brokerage, invited, as_role, 'invited', given_name, lower(given_email))
     on conflict (brokerage_id, user_id) do update set role = excluded.role, status = 'invited',
       invited_name = excluded.invited_name, invited_email = excluded.invited_email
+    where m.status <> 'active'
     returning m.person_id into known_as;
+  if not found then
+    perform app.refuse('already_member', 'This person is a member already.');
+  end if;
   delete from vault.invitations i where i.user_id = invited and i.brokerage_id = to_brokerage and i.used_at is null;
   insert into vault.invitations (digest, user_id, brokerage_id, mailed) values (token, invited, to_brokerage, invite_member.mailed);
   perform app.audit('member.invite', known_as::text, 'done', to_brokerage, null, address, request_id,
@@ -14961,4 +14974,5 @@ $function$;
 -- e1eca95dbe71164ed6859fa833a68c88ac00f3c7caff5d414fdca3369cabff20  260_invitations_of_accounts.sql
 -- 9d426519f26b2ec9a9dc3b7a050c74936b8a8b8e15e9c23dfbbcdbbc345cfc6e  261_calendar_links_end.sql
 -- f577fb1375c4552a9bfd05a1c0c9e5e3a2bd27499489ad0546557a8edc17fdfe  262_exclusivities_in_order.sql
+-- f48515dfd73131da80ddc513b80118140f6af22197176c62c8c990a5274891ec  263_members_at_once.sql
 -- a9cd6d8d69ccd5f353cd7c81a16123397d689294cf6bd7ede046bb8e011d5372  267_seldom_states.sql

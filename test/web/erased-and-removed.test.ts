@@ -2,6 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { erasePerson } from '../../server/domain/accounts/erasure.ts';
+import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
+import { deleteDueBrokerages } from '../../server/scheduled-jobs.ts';
 import { openService, type TestService } from '../harness.ts';
 import { atOnce } from '../locks.ts';
 import { connect } from '../policies/scene.ts';
@@ -259,6 +261,58 @@ describe('somebody is invited while they are erased', () => {
     expect(accounts).not.toContain(person);
     expect(invited).toEqual(accounts);
   });
+});
+
+test('who accepts the invitation to a brokerage while they are invited again is a member', async () => {
+  const { brokerage, admin } = await addBrokers();
+  const person = await addPerson(service, 'Eve');
+  await insert(service, 'members', { brokerage_id: brokerage, user_id: person, role: 'broker', status: 'invited' });
+  const link = mintToken();
+  await service.sql(
+    'insert into vault.invitations (digest, user_id, brokerage_id, mailed) values ($1, $2, $3, false)',
+    [tokenDigest(link), person, brokerage],
+  );
+  const [{ email }] = (await service.sql<{ email: string }>('select email from users where id = $1', [person])) as [
+    { email: string },
+  ];
+  const { headers } = await signInAs(service, person);
+  const [accepted, again] = await atOnce(
+    service,
+    ['members', 'user_id', person],
+    () =>
+      fetch(`${service.origin}/api/auth/invitation/join`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ token: link }),
+      }),
+    () => admin.ask(`/brokerages/${brokerage}/members`, { email, name: 'Eve', role: 'staff', deliver: 'link' }),
+  );
+  expect([accepted.status, again.status, again.body.error.code]).toEqual([200, 409, 'already_member']);
+  expect(await service.sql('select role, status from members where user_id = $1', [person])).toEqual([
+    { role: 'broker', status: 'active' },
+  ]);
+});
+
+test('who is invited to a brokerage while the only one that knew them is deleted is invited', async () => {
+  const { brokerage, admin } = await addBrokers();
+  const deleted = await addBrokerage(service);
+  const person = await addPerson(service, 'Eve');
+  await insert(service, 'members', { brokerage_id: deleted, user_id: person, role: 'staff' });
+  await service.sql('insert into vault.brokerage_deletions (brokerage_id, due_at) values ($1, app.now())', [deleted]);
+  const [{ email }] = (await service.sql<{ email: string }>('select email from users where id = $1', [person])) as [
+    { email: string },
+  ];
+  const [{ status }] = await atOnce(
+    service,
+    ['brokerages', 'id', brokerage],
+    () => admin.ask(`/brokerages/${brokerage}/members`, { email, name: 'Eve', role: 'staff', deliver: 'link' }),
+    () => deleteDueBrokerages(service.services),
+  );
+  expect(status).toBe(201);
+  expect(await service.sql('select slug from brokerages where id = $1', [deleted])).toEqual([]);
+  expect(await service.sql('select erased_at, email from users where id = $1', [person])).toEqual([
+    { erased_at: null, email },
+  ]);
 });
 
 test('who is erased cannot be invited again from the list of those who took part', async () => {
