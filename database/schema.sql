@@ -8693,7 +8693,7 @@ CREATE OR REPLACE FUNCTION app.is_unread(deal_id uuid, participant_id uuid, dist
  SET search_path TO ''
 AS $function$
 begin
-  return participant_id = any (app.principals()) and not exists (
+  return participant_id = any (app.principals()) and deal_id = any (app.deals_as('buyer')) and not exists (
     select from public.answer_readings r
     where r.deal_id = is_unread.deal_id and r.user_id = app.user_id() and r.read_until >= coalesce(is_unread.distributed_at, '-infinity'));
 end
@@ -9495,7 +9495,7 @@ begin
           else 0
         end
         + (select count(*) from public.questions q
-          where q.participant_id = own.principal_id and q.deal_id = d.id and q.status = 'distributed'
+          where own.side = 'buyer' and q.participant_id = own.principal_id and q.deal_id = d.id and q.status = 'distributed'
             and (r.read_until >= coalesce(q.distributed_at, '-infinity')) is not true))::int,
       (select count(*) from public.offers o where o.deal_id = d.id and o.is_current
         and (own.side in ('broker', 'seller') or o.participant_id = own.principal_id))::int
@@ -11218,7 +11218,10 @@ AS $function$
       from public.tool_grants g where g.user_id = person),
     'deals_for_assistants', (select coalesce(jsonb_agg(to_jsonb(o) - 'user_id' order by o.deal_id), '[]')
       from public.deal_opt_ins o where o.user_id = person),
-    'api_keys', (select coalesce(jsonb_agg(to_jsonb(k) order by k.id), '[]') from public.api_keys k where k.created_by = person),
+    'api_keys', (select coalesce(jsonb_agg(case when whole or exists (select from public.members m
+          where m.brokerage_id = k.brokerage_id and m.user_id = person and m.role = 'admin' and m.status = 'active') then to_jsonb(k)
+        else jsonb_build_object('id', k.id, 'brokerage_id', k.brokerage_id, 'created_at', k.created_at) end order by k.id), '[]')
+      from public.api_keys k where k.created_by = person),
     'memberships', (select coalesce(jsonb_agg(jsonb_build_object('brokerage', b.name, 'role', m.role, 'status', m.status,
         'joined_at', m.joined_at, 'created_at', m.created_at, 'invited_name', m.invited_name, 'invited_email', m.invited_email)
         order by b.id), '[]')
@@ -14975,4 +14978,5 @@ $function$;
 -- 9d426519f26b2ec9a9dc3b7a050c74936b8a8b8e15e9c23dfbbcdbbc345cfc6e  261_calendar_links_end.sql
 -- f577fb1375c4552a9bfd05a1c0c9e5e3a2bd27499489ad0546557a8edc17fdfe  262_exclusivities_in_order.sql
 -- f48515dfd73131da80ddc513b80118140f6af22197176c62c8c990a5274891ec  263_members_at_once.sql
+-- 7c6574aa26d6d962dd102b9f041a764aa975cafcb2a9877c786170c6aadab9c2  264_only_ones_own.sql
 -- a9cd6d8d69ccd5f353cd7c81a16123397d689294cf6bd7ede046bb8e011d5372  267_seldom_states.sql

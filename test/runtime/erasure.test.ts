@@ -292,6 +292,16 @@ test('people take their data along and erase themselves after a recent sign-in, 
     await addBrokerage(service, 'A house that invited them'),
     account.id,
   ]);
+  // A brokerage of which they are no admin any more, with a key that they made there.
+  const left = await addBrokerage(service, 'A house that they left');
+  await addPerson(service, 'Lea Admin', { brokerage: left, role: 'admin' });
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'broker')`, [left, account.id]);
+  for (const of of [brokerage, left])
+    await service.sql(
+      `insert into api_keys (brokerage_id, name, environment, scopes, last_four, created_by)
+       values ($1, 'Their key', 'live', '{contacts:read}', 'abcd', $2)`,
+      [of, account.id],
+    );
   const browser = await signedInVisitor(service, account);
   const post = (at: string, json: object) => browser.change(`/api${at}`, json);
 
@@ -305,7 +315,14 @@ test('people take their data along and erase themselves after a recent sign-in, 
 
   const data = await post('/auth/export', {});
   expect(data).toMatchObject({ status: 200, body: { account: { email: account.email, name: account.name } } });
-  expect(data.body['memberships']).toEqual([expect.objectContaining({ brokerage: 'Elm & Ash', role: 'admin' })]);
+  expect(data.body['memberships']).toEqual([
+    expect.objectContaining({ brokerage: 'Elm & Ash', role: 'admin' }),
+    expect.objectContaining({ brokerage: 'A house that they left', role: 'broker' }),
+  ]);
+  expect(data.body['api_keys']).toEqual([
+    expect.objectContaining({ brokerage_id: brokerage, name: 'Their key', last_four: 'abcd' }),
+    { id: expect.any(String), brokerage_id: left, created_at: expect.any(String) },
+  ]);
   expect(await post('/auth/erase', { confirmation: admin.email })).toMatchObject({ status: 400 });
 
   await service.sql(`insert into vault.legal_holds (kind, subject_id) values ('person', $1)`, [account.id]);

@@ -543,6 +543,36 @@ describe('the list of deals', () => {
     });
   });
 
+  test('counts no answers that nobody can say they have read: those of a buyer who is a viewer now', async () => {
+    const { scene, service } = web;
+    const deal = await newDeal('listed');
+    const part = await joins(deal, 'outsider', 'buyer');
+    await service.sql(
+      `insert into questions (deal_id, participant_id, asked_by, category, question_text, status, distributed_response, distributed_at)
+       values ($1, $2, $3, 'financials', 'Why?', 'distributed', 'Because.', app.now())`,
+      [deal, part, scene.people['outsider']],
+    );
+    const broker = await web.as('broker');
+    const outsider = await web.as('outsider');
+    const waiting = async () => {
+      const { body } = await outsider.ask('/deals?limit=200');
+      const listed = body.items.find(({ id }: { id: string }) => id === deal);
+      return [listed.questions_waiting, (await outsider.ask(`/deals/${deal}`)).body.counts.questions_waiting];
+    };
+    expect(await waiting()).toEqual([1, 1]);
+
+    const [{ email }] = (await service.sql<{ email: string }>('select email from users where id = $1', [
+      scene.people['outsider'],
+    ])) as [{ email: string }];
+    await broker.ask(`/deals/${deal}/participants/${part}`, undefined, 'DELETE');
+    const invitation = { email, name: 'Ora', role: 'viewer', deliver: 'link' };
+    expect((await broker.ask(`/deals/${deal}/participants`, invitation)).status).toBe(201);
+    expect((await outsider.ask(`/invitations/${part}/accept`, {})).status).toBe(200);
+    expect(await waiting()).toEqual([0, 0]);
+    expect((await outsider.ask(`/deals/${deal}/questions/read`, {})).status).toBe(403);
+    await service.sql(`update participants set status = 'removed' where id = $1`, [part]);
+  });
+
   test('knows when something was last done from what is kept, in whatever order it was written', async () => {
     const { scene, service } = web;
     const { deal } = scene;
