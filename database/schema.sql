@@ -3832,52 +3832,6 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.books_in_sight(uuid,integer,integer) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.books_of(deal uuid, most_uploads integer, most_periods integer, most_customers integer, most_adjustments integer)
- RETURNS text
- LANGUAGE plpgsql
- STABLE
- SET search_path TO ''
-AS $function$
-begin
-  return (
-    with uploads as materialized (
-      select s.id, s.completed_at, s.source_name from public.accounting_snapshots s
-      where s.deal_id = deal and s.status = 'completed'
-      order by s.completed_at desc, s.id desc limit most_uploads
-    )
-    select json_build_object(
-      'currency', d.currency,
-      'uploads', (
-        select coalesce(json_agg(json_build_object('id', u.id,
-          'completed_at', to_char(u.completed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'), 'source_name', u.source_name)), '[]')
-        from uploads u),
-      'periods', (
-        select coalesce(json_agg(json_build_object('id', p.id, 'snapshot_id', p.snapshot_id, 'label', p.period_label,
-          'first', p.period_start_date, 'last', p.period_end_date, 'currency', p.currency,
-          'amounts', json_build_array(p.revenue::text, p.cost_of_goods_sold::text, p.gross_profit::text, p.operating_expenses::text,
-            p.owner_compensation::text, p.depreciation_amortization::text, p.interest_expense::text, p.tax_expense::text,
-            p.net_income::text, p.ebitda::text))), '[]')
-        from (
-          select p.* from public.pl_periods p join uploads u on u.id = p.snapshot_id
-          where p.deal_id = deal
-          order by u.completed_at desc, p.period_start_date desc, p.id desc limit most_periods) p),
-      'customers', (
-        select coalesce(json_agg(json_build_object('id', c.id, 'snapshot_id', c.snapshot_id, 'name', c.customer_name,
-          'first', c.period_start_date, 'last', c.period_end_date, 'currency', c.currency, 'revenue', c.revenue_total::text)), '[]')
-        from (
-          select c.* from public.customer_revenues c join uploads u on u.id = c.snapshot_id
-          where c.deal_id = deal
-          order by u.completed_at desc, c.period_start_date desc, c.revenue_total desc, c.id limit most_customers) c),
-      'adjustments', (
-        select coalesce(json_agg(json_build_object('id', n.id, 'period_label', n.period_label, 'category', n.adjustment_category,
-          'amount', n.adjustment_amount::text, 'rationale', n.rationale)), '[]')
-        from (
-          select n.* from public.normalizations n where n.deal_id = deal
-          order by n.created_at desc, n.id desc limit most_adjustments) n))::text
-    from public.deals d where d.id = deal);
-end $function$;
-GRANT EXECUTE ON FUNCTION app.books_of(uuid,integer,integer,integer,integer) TO dealkeep_server;
-
 CREATE OR REPLACE FUNCTION app.books_of_deals_run(deals uuid[], most_uploads integer, most_periods integer, most_adjustments integer)
  RETURNS TABLE(deal_id uuid, books text)
  LANGUAGE plpgsql
@@ -3918,7 +3872,6 @@ begin
   return (select b.id from public.brokerages b where b.slug = named and b.sandbox_of is null);
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.brokerage_named(text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.brokerage_of_grant(user_id uuid, client_id uuid)
  RETURNS uuid
@@ -4811,7 +4764,6 @@ begin
     where c.id = client_is_by_document.client_id and c.metadata_url is not null);
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.client_is_by_document(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.client_lives(client_id uuid)
  RETURNS boolean
@@ -5343,58 +5295,6 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.create_api_key(uuid,text,text,text[],integer,timestamp with time zone,bytea,text,inet,text) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.create_contact(type text, display_name text, email text, phone text, idempotency_key text, body_digest bytea, address inet, request_id text, made uuid DEFAULT app.uuid_v7(), record_id uuid DEFAULT app.uuid_v7())
- RETURNS TABLE(id uuid, created_at timestamp with time zone, repeated boolean)
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-declare
-  part constant text[] := string_to_array(app.identity(), ',');
-  caller constant uuid := nullif(part[3], '');
-  brokerage constant uuid := case when 'contacts:write' = any (string_to_array(part[5], ' ')) then nullif(part[4], '') end;
-  now constant timestamptz(3) := app.now();
-  earlier vault.idempotency_keys;
-begin
-  if brokerage is null or caller is null then
-    return;
-  end if;
-  if idempotency_key is not null then
-    insert into vault.idempotency_keys as kept (key_id, idempotency_key, body_digest, contact_id, made_at)
-    values (caller, create_contact.idempotency_key, create_contact.body_digest, made, now)
-    on conflict on constraint idempotency_keys_pkey do update
-      set body_digest = excluded.body_digest, contact_id = excluded.contact_id, made_at = excluded.made_at
-      where kept.made_at <= now - interval '24 hours';
-    if not found then
-      select k.* into strict earlier from vault.idempotency_keys k
-      where k.key_id = caller and k.idempotency_key = create_contact.idempotency_key;
-      if earlier.body_digest <> create_contact.body_digest then
-        perform app.refuse('idempotency_key_reused',
-          'This Idempotency-Key was used with another body within the last 24 hours: send the same body, or use a new key.');
-      end if;
-      perform app.audit('contact.create', earlier.contact_id::text, 'repeated', brokerage, null, address, request_id, '{}');
-      return query select earlier.contact_id, earlier.made_at::timestamptz, true;
-      return;
-    end if;
-    delete from vault.idempotency_keys k using (
-      select o.key_id, o.idempotency_key from vault.idempotency_keys o
-      where o.made_at <= now - interval '24 hours' order by o.made_at limit 5 for update skip locked) o
-    where k.key_id = o.key_id and k.idempotency_key = o.idempotency_key;
-  end if;
-  insert into public.contacts (id, brokerage_id, type, display_name, email, phone, created_by, created_by_key, created_at, updated_at)
-  values (made, brokerage, create_contact.type, create_contact.display_name, create_contact.email,
-    create_contact.phone, null, caller, now, now);
-  insert into public.audit_records (id, brokerage_id, key_id, address, request_id, action, subject_id, outcome, details, noted)
-  values (record_id, brokerage, caller, create_contact.address, create_contact.request_id, 'contact.create', made::text, 'done',
-    jsonb_build_object('type', create_contact.type), false);
-  id := made;
-  created_at := now;
-  repeated := false;
-  return next;
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.create_contact(text,text,text,text,text,bytea,inet,text,uuid,uuid) TO dealkeep_server;
-
 CREATE OR REPLACE FUNCTION app.create_contact_by_key(presented bytea, made uuid, record_id uuid, type text, display_name text, email text, phone text, idempotency_key text, body_digest bytea, address inet, request_id text)
  RETURNS text
  LANGUAGE plpgsql
@@ -5589,27 +5489,6 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deal_activity_in_sight(uuid,timestamp with time zone,uuid,integer) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.deal_in_sight(deal uuid)
- RETURNS TABLE(id uuid, title text, state text, organization_id uuid, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, people jsonb)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
- SET enable_seqscan TO 'off'
-AS $function$
-declare
-  part constant text[] := string_to_array(app.identity(), ',');
-begin
-  if coalesce(part[1], '') = '' or part[8] is distinct from deal::text then
-    return;
-  end if;
-  return query
-    select (t.told ->> 0)::uuid, t.told ->> 1, t.told ->> 2, (t.told ->> 3)::uuid, (t.told ->> 4)::uuid, (t.told ->> 5)::timestamptz,
-      (t.told ->> 6)::timestamptz, (t.told ->> 7)::timestamptz, (t.told ->> 8)::timestamptz, (t.told ->> 9)::timestamptz, (t.told ->> 10)::jsonb
-    from (select vault.deal_told(deal, part[12], nullif(part[11], '')::uuid) as told offset 0) t where t.told is not null;
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.deal_in_sight(uuid) TO dealkeep_server;
-
 CREATE OR REPLACE FUNCTION app.deal_invitations()
  RETURNS TABLE(participant_id uuid, role text, brokerage_name text, deal_title text, invited_at timestamp with time zone)
  LANGUAGE sql
@@ -5696,7 +5575,6 @@ begin
     and not exists (select from public.deal_tool_stops s where s.deal_id = deal_opted_in.deal_id);
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.deal_opted_in(uuid) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.deal_scopes()
  RETURNS text[]
@@ -6866,102 +6744,6 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_for_next_webhook() TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.enter_with_access_token(presented bytea, resource text, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid, tool text DEFAULT NULL::text, subject text DEFAULT NULL::text, on_deal uuid DEFAULT NULL::uuid, address inet DEFAULT NULL::inet, request_id text DEFAULT NULL::text, tells text DEFAULT NULL::text, most_uploads integer DEFAULT NULL::integer, most_adjustments integer DEFAULT NULL::integer, held text[] DEFAULT NULL::text[], record_id uuid DEFAULT app.uuid_v7())
- RETURNS TABLE(user_id uuid, client_id uuid, client_name text, family_id uuid, scopes text[], expires_at timestamp with time zone, user_name text, deal_role text, told json)
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
- SET enable_seqscan TO 'off'
-AS $function$
-declare
-  now constant timestamptz := app.now();
-  deal constant uuid := case when of_table = 'deals' then record when of_table is not null then app.deal_of(of_table, record) end;
-  asking uuid[];
-  administered uuid[];
-  secret bytea;
-  tenant uuid;
-  participant uuid;
-  advised uuid;
-  advised_role text;
-  side text;
-  identity text;
-  settled text;
-  is_unheld boolean := false;
-begin
-  -- The client works for the person as vault.working_clients has it, with the memberships that are read anyway. An answer to a call that reads does not
-  -- wait for the disk.
-  select f.user_id, f.client_id, c.name, f.id, t.scopes, t.expires_at, u.name,
-    array(select k.brokerage_id from public.members k where k.user_id = f.user_id and k.status = 'active'
-      and (select b.requires_second_factor from public.brokerages b where b.id = k.brokerage_id)),
-    (select k.organization_id from public.deals k where k.id = deal), p.id, p.role, p.advises,
-    case when tool is not null then set_config('synchronous_commit', 'off', true) end
-  into user_id, client_id, client_name, family_id, scopes, expires_at, user_name, asking, tenant, participant, deal_role, advised, identity
-  from (select k.family_id, k.scopes, k.expires_at from vault.access_tokens k
-    where k.digest = presented and k.expires_at > now and k.revoked_at is null offset 0) t
-  cross join lateral (select y.id, y.user_id, y.client_id from vault.token_families y
-    where y.id = t.family_id and y.revoked_at is null and y.ends_at > now and y.resource = enter_with_access_token.resource offset 0) f
-  cross join lateral (select k.name, k.brokerage_id, k.created_by from public.connected_clients k
-    where k.id = f.client_id and k.deleted_at is null and not k.disabled offset 0) c
-  cross join lateral (select k.name from public.users k where k.id = f.user_id and k.suspended_at is null offset 0) u
-  left join lateral (select k.id, k.role, k.advises from public.participants k
-    where k.user_id = f.user_id and k.deal_id = deal and k.status = 'active' offset 0) p on true
-  where case when c.brokerage_id is null then c.created_by = f.user_id
-    else exists (select from public.members k where k.brokerage_id = c.brokerage_id and k.user_id = f.user_id and k.status = 'active') end;
-  if not found then
-    return;
-  end if;
-  if advised is not null or asking <> '{}' then
-    if advised is not null then
-      -- An advisor has a part while those whom they advise have.
-      select p.role into advised_role from public.participants p where p.id = advised and p.status = 'active';
-      if advised_role is null then
-        participant := null;
-        advised := null;
-      end if;
-    end if;
-    -- A client shows no second factor: it is enough that the person has one.
-    if asking <> '{}' and app.has_second_factor(user_id) then
-      asking := '{}';
-    end if;
-  end if;
-  -- What app.standing_of makes of a part.
-  side := case when tells is not null and participant is not null and tenant <> all (asking) then coalesce(advised_role, deal_role) end;
-  if asking <> '{}' or side is null or side not in ('broker', 'seller') then
-    if participant is null and of_table is not null then
-      -- The same work whether there is such a deal or not.
-      administered := array(select m.brokerage_id from public.members m where m.user_id = enter_with_access_token.user_id
-        and m.status = 'active' and m.role = 'admin' and m.brokerage_id <> all (asking));
-    end if;
-    select s.secret into secret from vault.seal s;
-    identity := concat(user_id, ',', client_id, ',,,', array_to_string(scopes, ' '), ',,', array_to_string(asking, ' '),
-      case when of_table is not null then ',' || app.standing_of(deal, tenant, asking, administered, participant, deal_role,
-        coalesce(advised, participant), coalesce(advised_role, deal_role)) end);
-    identity := concat(set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', app.seal_of(identity, secret), true));
-    if tool is not null and asking <> '{}' then
-      perform app.check_second_factor();
-    end if;
-    if tells is not null then
-      side := coalesce(side, case when tenant = any (administered) then '' end);
-    end if;
-  end if;
-  if tells = 'deal' then
-    told := vault.deal_told(deal, side, coalesce(advised, participant));
-  elsif tells = 'offers' and side is not null then
-    settled := vault.digest_of_books(deal, side in ('broker', 'seller') or deal = any (app.qoe_deals(false)), most_uploads, most_adjustments);
-    is_unheld := coalesce(settled <> all (held), false);
-    told := case when is_unheld then 'null'
-      else json_build_array(vault.offers_told(deal, side, coalesce(advised, participant)), settled, now::text) end;
-  end if;
-  if tool is not null and not is_unheld then
-    insert into public.audit_records (id, at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, subject_id, outcome, noted)
-    values (record_id, now, case when on_deal = deal then tenant end, on_deal, user_id, client_id, enter_with_access_token.address,
-      enter_with_access_token.request_id, 'tool:' || tool, subject, 'ok', false);
-  end if;
-  return next;
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.enter_with_access_token(bytea,text,text,uuid,text,text,uuid,inet,text,text,integer,integer,text[],uuid) TO dealkeep_server;
-
 CREATE OR REPLACE FUNCTION app.enter_with_api_key(presented bytea, of_table text DEFAULT NULL::text, record uuid DEFAULT NULL::uuid)
  RETURNS TABLE(key_id uuid, brokerage_id uuid, scopes text[], ceiling integer)
  LANGUAGE plpgsql
@@ -7156,7 +6938,7 @@ begin
     end if;
   end if;
   if tells = 'deal' and title is not null and side in ('', 'broker', 'seller', 'viewer', 'buyer') then
-    -- As vault.deal_told has it: all but a buyer's side know of everybody and how it stands.
+    -- All but a buyer's side know of everybody and how it stands.
     if not knows_all then
       knows_all := tenant = any (app.brokerages_as('admin'));
       if not knows_all then
@@ -8224,125 +8006,6 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.home(boolean) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.home_queue(with_findings boolean)
- RETURNS TABLE(kind text, deal_id uuid, deal_title text, count integer, due_at timestamp with time zone, waiting_since timestamp with time zone)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
- SET enable_nestloop TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
-AS $function$
-#variable_conflict use_column
-declare
-  me constant uuid := app.user_id();
-  administered constant uuid[] := app.brokerages_as('admin');
-  due_by constant date := app.last_day_over(app.now() + interval '7 days');
-  overdue_by constant date := app.last_day_over(app.now());
-  own_deals uuid[];
-  buyers uuid[];
-  own_parts uuid[];
-  principals uuid[];
-  sides text[];
-  broker uuid[];
-  seller uuid[];
-  listed uuid[];
-  under_offer uuid[];
-  -- Deals before an offer was accepted have neither a stage nor an exclusivity that has not ended.
-  sold uuid[];
-  sold_roles text[];
-  sold_principals uuid[];
-  offered uuid[];
-begin
-  with every as materialized (select p.* from app.participations() p)
-    select array_agg(p.deal_id), array_agg(p.principal_id), array_agg(p.principal_role),
-        array_agg(p.principal_id) filter (where p.principal_role = 'buyer'), array_agg(p.participant_id) filter (where p.role = 'buyer'),
-        array_agg(p.deal_id) filter (where p.role = 'broker'), array_agg(p.deal_id) filter (where p.role = 'seller'),
-        array_agg(p.deal_id) filter (where p.role in ('broker', 'seller') and d.state = 'listed'),
-        array_agg(p.deal_id) filter (where p.role in ('broker', 'seller') and d.state = 'under_offer'),
-        array_agg(p.deal_id) filter (where d.state not in ('draft', 'listed')),
-        array_agg(p.role) filter (where d.state not in ('draft', 'listed')), array_agg(p.principal_id) filter (where d.state not in ('draft', 'listed'))
-      into own_deals, principals, sides, buyers, own_parts, broker, seller, listed, under_offer, sold, sold_roles, sold_principals
-      from every p
-      join (select d.id, d.state from public.deals d
-        where d.id = any (array(select every.deal_id from every)) and d.state not in ('closed', 'withdrawn')) d on d.id = p.deal_id;
-  -- Where offers can still be accepted: listed or under offer, also again, after an exclusivity that has lapsed.
-  offered := listed || array(
-    select u.id from unnest(under_offer) u (id)
-    left join (select s.* from public.deal_stages s where s.deal_id = any (under_offer)) g on g.deal_id = u.id
-    left join (select e.* from public.exclusivities e where e.deal_id = any (under_offer) and e.ended_at is null) x on x.deal_id = u.id
-    where g.state is null or (g.state = 'exclusivity' and not coalesce(x.expires_at > app.now(), false)));
-  return query
-    with waiting (kind, deal_id, count, due_at, since) as (
-      select case t.status when 'pending_broker_review' then 'questions_to_review' else 'answers_to_distribute' end, t.deal_id, count(*),
-          null::timestamptz, min(case t.status when 'answered' then t.updated_at else t.asked_at end)
-        from public.questions t where t.deal_id = any (broker) and t.status in ('pending_broker_review', 'answered') group by t.deal_id, t.status
-      union all
-      select 'questions_to_answer', t.deal_id, count(*), null, min(t.updated_at)
-        from public.questions t where t.deal_id = any (seller) and t.status = 'with_seller' group by t.deal_id
-      union all
-      select 'answers_to_read', t.deal_id, count(*), null, min(t.distributed_at)
-        from public.questions t
-        left join (select r.* from public.answer_readings r where r.deal_id = any (own_deals) and r.user_id = me) r on r.deal_id = t.deal_id
-        where t.status = 'distributed' and t.participant_id = any (buyers)
-          and (r.read_until is null or r.read_until < coalesce(t.distributed_at, '-infinity'))
-        group by t.deal_id
-      union all
-      select 'ndas_to_sign', t.deal_id, count(*), null, min(t.sent_at)
-        from public.ndas t
-        where t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now()) and t.participant_id = any (own_parts)
-        group by t.deal_id
-      union all
-      select 'ndas_unsigned', t.deal_id, count(*), null, min(t.sent_at)
-        from public.ndas t
-        where t.status = 'sent' and (t.expires_at is null or t.expires_at > app.now()) and t.deal_id = any (broker) group by t.deal_id
-      union all
-      select 'offers_to_consider', t.deal_id, count(*), null, min(t.submitted_at)
-        from public.offers t where t.is_current and t.deal_id = any (offered) group by t.deal_id
-      union all
-      -- Who does not decide, the seller and the buyer's side, is told whom it waits for.
-      select change.kind, t.deal_id, count(*), null, min(t.submitted_at)
-        from unnest(sold, sold_roles, sold_principals) own (deal_id, role, principal_id)
-        join (select e.* from public.exclusivities e where e.deal_id = any (sold) and e.ended_at is null) x on x.deal_id = own.deal_id
-        join (select o.* from public.offers o where o.deal_id = any (sold) and o.is_current) t on t.participant_id = x.participant_id
-        left join (select s.* from public.deal_stages s where s.deal_id = any (sold)) g on g.deal_id = own.deal_id
-        cross join lateral (select case when own.role = 'broker' then 'offer_changes_to_decide'
-          when own.role = 'seller' or t.participant_id = own.principal_id then 'offer_changes_with_broker' end) change (kind)
-        where change.kind is not null and (x.expires_at > app.now() or g.state in ('diligence', 'closing'))
-          and not exists (select from public.offer_decisions c where c.deal_id = any (sold) and c.offer_id = t.id)
-          and exists (select from public.offer_decisions c
-            where c.deal_id = any (sold) and c.participant_id = x.participant_id and c.decision = 'accepted' and c.decided_at >= x.granted_at)
-        group by change.kind, t.deal_id
-      union all
-      -- A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
-      select 'conditions_due', t.deal_id, count(*), app.end_of(min(t.deadline)), null
-        from (
-          select c.id, c.deal_id, c.deadline from public.closing_conditions c
-          left join unnest(own_deals, principals, sides) own (deal_id, principal_id, side) on own.deal_id = c.deal_id
-          left join (select s.* from vault.selected_buyers s where s.deal_id = any (sold)) chosen on chosen.participant_id = own.principal_id
-          where c.owner_user_id = me and c.status in ('open', 'in_progress') and c.deadline <= due_by
-            and (own.side in ('broker', 'seller', 'viewer') or (own.side = 'buyer' and chosen.participant_id is not null)
-              or (administered <> '{}' and exists (select from public.deals d
-                where d.id = c.deal_id and d.organization_id = any (administered) and d.state not in ('closed', 'withdrawn'))))
-          union
-          select c.id, c.deal_id, c.deadline from public.closing_conditions c
-          where c.deal_id = any (broker) and c.status in ('open', 'in_progress') and c.deadline <= due_by
-            and (c.owner_user_id is null or c.deadline <= overdue_by)) t
-        group by t.deal_id
-      union all
-      select 'findings_open', t.deal_id, count(*), null, min(t.created_at)
-        from public.findings t
-        join unnest(own_deals, principals, sides) own (deal_id, principal_id, side) on own.deal_id = t.deal_id
-        where with_findings and t.status = 'open' and t.owner_user_id = me
-          and (own.side in ('broker', 'seller') or t.participant_id = own.principal_id)
-        group by t.deal_id),
-    first as (select w.* from waiting w order by coalesce(w.due_at, w.since), w.deal_id, w.kind limit 200)
-    select f.kind, f.deal_id, d.title, f.count::int, f.due_at, f.since
-    from first f join (select d.id, d.title from public.deals d where d.id = any (array(select first.deal_id from first))) d on d.id = f.deal_id
-    order by coalesce(f.due_at, f.since), f.deal_id, f.kind;
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.home_queue(boolean) TO dealkeep_server;
-
 CREATE OR REPLACE FUNCTION app.identity()
  RETURNS text
  LANGUAGE plpgsql
@@ -9214,52 +8877,6 @@ CREATE OR REPLACE FUNCTION app.last_day_over(at timestamp with time zone)
  LANGUAGE sql
  IMMUTABLE PARALLEL SAFE
 RETURN ((((at AT TIME ZONE 'UTC'::text) - '12:00:00'::interval))::date - 1);
-
-CREATE OR REPLACE FUNCTION app.latest_activity()
- RETURNS SETOF uuid
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
- SET plan_cache_mode TO 'force_generic_plan'
-AS $function$
-#variable_conflict use_column
-declare
-  me constant uuid := app.user_id();
-  administered constant uuid[] := app.brokerages_as('admin');
-  busiest uuid[];
-  own_busiest uuid[];
-begin
-  if me is null then
-    return;
-  end if;
-  -- The last eight records are on the eight deals with the last ones.
-  with own as materialized (
-    select p.deal_id, p.role from app.participations() p where p.principal_role in ('broker', 'seller', 'buyer', 'viewer'))
-  select
-    array(select a.deal_id from vault.deal_activity a
-      where a.deal_id = any (array(select own.deal_id from own where own.role = 'broker')) order by a.at desc, a.record_id desc limit 8),
-    array(select a.deal_id from vault.own_activity a
-      where a.user_id = me and a.deal_id = any (array(select own.deal_id from own where own.role <> 'broker'))
-      order by a.at desc, a.record_id desc limit 8)
-    into busiest, own_busiest;
-  return query
-    select found.id from (
-      select a.id, a.at from unnest(busiest) b (id) cross join lateral (
-        select a.id, a.at from public.audit_records a
-        where a.deal_id = b.id and a.noted order by a.at desc, a.id desc limit 8) a
-      union
-      select a.id, a.at from unnest(administered) b (id) cross join lateral (
-        select a.id, a.at from public.audit_records a
-        where a.brokerage_id = b.id and a.noted and a.deal_id is not null
-        order by a.at desc, a.id desc limit 8) a
-      union
-      (select a.id, a.at from public.audit_records a
-        where own_busiest <> '{}' and a.user_id = me and a.noted and a.deal_id = any (own_busiest)
-        order by a.at desc, a.id desc limit 8)) found
-    order by found.at desc, found.id desc limit 8;
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.latest_activity() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.latest_deals(in_state text, brokerage text, at_most integer)
  RETURNS TABLE(id uuid, title text, state text, organization_id uuid, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, caller_role text, exclusive_buyer_person text[])
@@ -14040,7 +13657,6 @@ begin
       and (g.expires_at is null or g.expires_at > app.now()));
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.tool_granted(text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.touch()
  RETURNS trigger
@@ -14636,78 +14252,6 @@ begin
 end $function$;
 GRANT EXECUTE ON FUNCTION app.written_books(uuid,integer,integer,integer,integer) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION vault.deal_told(deal uuid, side text, principal uuid)
- RETURNS json
- LANGUAGE plpgsql
- STABLE
-AS $function$
-declare
-  -- All but a buyer's side know of everybody and how it stands.
-  knows_all boolean := side in ('', 'broker', 'seller', 'viewer');
-  knows_seller boolean;
-  knows_stage boolean;
-  is_selected boolean;
-  runs boolean;
-  title text;
-  state text;
-  tenant uuid;
-  closed_at timestamptz;
-  created_at timestamptz;
-  updated_at timestamptz;
-  stage text;
-  staged_at timestamptz;
-  selected uuid;
-  buyer uuid;
-  granted_at timestamptz;
-  ends_at timestamptz;
-begin
-  if knows_all is not true and side is distinct from 'buyer' then
-    return null;
-  end if;
-  select d.title, d.state, d.organization_id, d.closed_at, d.created_at, d.updated_at, not d.needs_nda,
-    g.state, g.updated_at, x.participant_id, x.buyer_user_id, x.granted_at, x.expires_at
-  into title, state, tenant, closed_at, created_at, updated_at, knows_seller,
-    stage, staged_at, selected, buyer, granted_at, ends_at
-  from public.deals d
-  left join public.deal_stages g on g.deal_id = d.id
-  left join public.exclusivities x on x.deal_id = d.id and x.ended_at is null
-  where d.id = deal;
-  if not found then
-    return null;
-  end if;
-  if not knows_all then
-    knows_all := tenant = any (app.brokerages_as('admin'));
-    knows_seller := knows_seller or exists (select from vault.active_ndas n where n.participant_id = principal);
-  end if;
-  if stage is not null or selected is not null then
-    is_selected := coalesce(selected = principal, false);
-    runs := coalesce(ends_at > app.now(), false);
-    knows_stage := knows_all or is_selected and (runs or stage is distinct from 'exclusivity');
-    if not ((knows_all or is_selected) and (runs or state = 'closed' or coalesce(knows_stage and stage <> 'exclusivity', false))) then
-      buyer := null;
-      granted_at := null;
-      ends_at := null;
-    end if;
-    if knows_stage then
-      state := coalesce(stage, state);
-      updated_at := greatest(updated_at, staged_at);
-    end if;
-    if stage = 'exclusivity' and not runs and state in ('under_offer', 'exclusivity') then
-      state := 'listed';
-    end if;
-  end if;
-  -- One table after the other, each by its index, however few rows there are.
-  return json_build_array(deal, title, state, tenant, buyer, granted_at::text, ends_at::text, closed_at::text, created_at::text, updated_at::text, (
-    select json_agg(json_build_array(k.person_id, k.role, k.status, k.name)) from (
-      select p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end as name
-      from public.participants p
-      cross join lateral (select k.name from public.users k where k.id = p.user_id offset 0) u
-      where p.deal_id = deal and (knows_all or coalesce(p.advises, p.id) = principal
-        or p.status = 'active' and (p.role = 'broker' or p.role = 'seller' and knows_seller))
-      order by p.created_at, p.id) k));
-end
-$function$;
-
 CREATE OR REPLACE FUNCTION vault.digest_of_books(deal uuid, is_member boolean, most_uploads integer, most_adjustments integer)
  RETURNS text
  LANGUAGE plpgsql
@@ -14980,3 +14524,4 @@ $function$;
 -- f48515dfd73131da80ddc513b80118140f6af22197176c62c8c990a5274891ec  263_members_at_once.sql
 -- 7c6574aa26d6d962dd102b9f041a764aa975cafcb2a9877c786170c6aadab9c2  264_only_ones_own.sql
 -- a9cd6d8d69ccd5f353cd7c81a16123397d689294cf6bd7ede046bb8e011d5372  267_seldom_states.sql
+-- e2cc5967cf1142925c0ec49ca98571c0085cb830e79e95df3b90bc8c74084972  268_functions_of_earlier_nodes.sql

@@ -113,10 +113,6 @@ export const explained: readonly Explanation[] = [
     why: 'Nobody takes part in no deal, so that there is nothing to go through either way.',
   },
   {
-    mutants: /^function deal_told: without "or not \(knows_all or side = 'buyer'\)"/,
-    why: 'An advisor advises no other advisor (app.check_advised), so that nobody is on a fifth side; whoever were would be told nothing.',
-  },
-  {
     mutants:
       /^function change_ndas_of_people: without "(and coalesce\(p\.advises, p\.id\) = old\.participant_id|p\.deal_id = (old|new)\.deal_id and|and o\.user_id = p\.user_id|and o\.deal_id = old\.deal_id)"/,
     why: 'The rows of an NDA are found by its id alone; the other conditions have indexes used.',

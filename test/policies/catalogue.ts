@@ -279,20 +279,6 @@ check(
   },
 );
 
-/** What nodes of the version before still call while they are replaced. */
-const forEarlierNodes: readonly string[] = [
-  'deal_opted_in',
-  'tool_granted',
-  'home_queue',
-  'latest_activity',
-  'client_is_by_document',
-  'books_of',
-  'brokerage_named',
-  'deal_in_sight',
-  'enter_with_access_token',
-  'create_contact',
-];
-
 /** What the server's own code sends, as one text. */
 function serverCode(): string {
   const folder = path.join(import.meta.dirname, '../../server');
@@ -320,7 +306,6 @@ check(
     const idle = given.filter(
       (name) =>
         !helpers.includes(name) &&
-        !forEarlierNodes.includes(name) &&
         !uses(code, name) &&
         !withItsRights.some((text) => uses(text.replace(`FUNCTION app.${name}(`, ''), name)),
     );
