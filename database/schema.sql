@@ -12684,7 +12684,7 @@ declare
   administered uuid[];
 begin
   if narrowed is not null then
-    return case when narrowed = deal then deal end;
+    return case when narrowed = deal and deal <> '00000000-0000-0000-0000-000000000000' then deal end;
   end if;
   participating := app.deals_as(variadic '{broker,seller,buyer,viewer}'::text[] || app.deal_scopes());
   administered := app.brokerages_as('admin');
@@ -14525,3 +14525,4 @@ $function$;
 -- 7c6574aa26d6d962dd102b9f041a764aa975cafcb2a9877c786170c6aadab9c2  264_only_ones_own.sql
 -- a9cd6d8d69ccd5f353cd7c81a16123397d689294cf6bd7ede046bb8e011d5372  267_seldom_states.sql
 -- e2cc5967cf1142925c0ec49ca98571c0085cb830e79e95df3b90bc8c74084972  268_functions_of_earlier_nodes.sql
+-- ed18a758aa57b709ed9f27de16f31bdc434c8e9571888eab909e8bbb27f6b5b6  269_zeros_are_no_deal.sql
