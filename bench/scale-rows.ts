@@ -393,8 +393,8 @@ export const dealRows: readonly string[] = [
        '203.0.113.24', 'bench-' || n, 'tool:svc_deals_get', 'ok', '{}', false
      from bench.parts join bench.people p using (number) where n between $1::bigint and $2::bigint`,
   // What triggers would keep beside them: of the ten records the ninth is the buyer's last that counts as activity, the tenth the broker's.
-  `insert into vault.deal_activity (deal_id, at, record_id)
-     select ${id('deal', 'n')}, ${made(9 * 24)}, ${id('record', 'n * 100 + 9')} from generate_series($1::bigint, $2::bigint) n`,
+  `insert into vault.deal_activity (deal_id, at, record_id, brokerage_id)
+     select ${id('deal', 'n')}, ${made(9 * 24)}, ${id('record', 'n * 100 + 9')}, ${id('brokerage', 'bench.brokerage_of(n)')} from generate_series($1::bigint, $2::bigint) n`,
   `insert into vault.own_activity (user_id, deal_id, at, record_id)
      select case k when 9 then ${broker} else bench.buyer_of(n, 1) end, ${id('deal', 'n')}, ${made('k * 24')}, ${id('record', 'n * 100 + k')}
      from generate_series($1::bigint, $2::bigint) n, generate_series(8, 9) k`,

@@ -242,9 +242,7 @@ CREATE TABLE public.audit_records (
     noted boolean DEFAULT true NOT NULL,
     CONSTRAINT audit_records_pkey PRIMARY KEY (id, at)
 ) PARTITION BY RANGE (at);
-CREATE INDEX noted_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
 CREATE INDEX noted_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
-CREATE INDEX noted_by_user ON ONLY public.audit_records USING btree (user_id, at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
 CREATE INDEX records_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC);
 CREATE INDEX records_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC);
 CREATE INDEX records_by_user ON ONLY public.audit_records USING btree (user_id, at DESC, id DESC);
@@ -1989,13 +1987,16 @@ CREATE TABLE vault.deal_activity (
     deal_id uuid NOT NULL,
     at timestamp with time zone NOT NULL,
     record_id uuid NOT NULL,
+    brokerage_id uuid NOT NULL,
     CONSTRAINT deal_activity_pkey PRIMARY KEY (deal_id)
 );
+CREATE INDEX deal_activity_by_brokerage ON vault.deal_activity USING btree (brokerage_id, at DESC, record_id DESC);
 ALTER TABLE vault.deal_activity ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.deal_activity FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.deal_activity TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON vault.deal_activity FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 
 CREATE TABLE vault.deal_notification_choices (
     user_id uuid NOT NULL,
@@ -7951,31 +7952,32 @@ begin
       select s.id, s.expires_at from staged s
       where s.shows_exclusivity and s.expires_at > now and s.state in ('exclusivity', 'diligence', 'closing')
       order by s.expires_at, s.id limit 20),
-    -- The last eight records of activity are on the eight deals with the last ones.
+    -- The last eight records of activity are on the eight deals with the last ones, also those of a brokerage.
     busiest as materialized (
-      select a.deal_id from vault.deal_activity a where a.deal_id = any ((select l.brokered from lists l)::uuid[])
-      order by a.at desc, a.record_id desc limit 8),
+      (select a.deal_id, null::uuid as tenant from vault.deal_activity a where a.deal_id = any ((select l.brokered from lists l)::uuid[])
+        order by a.at desc, a.record_id desc limit 8)
+      union all
+      select a.deal_id, b.id from unnest(administered) b (id) cross join lateral (
+        select a.deal_id from vault.deal_activity a where a.brokerage_id = b.id order by a.at desc, a.record_id desc limit 8) a),
     own_busiest as materialized (
-      select array(select a.deal_id from vault.own_activity a
-        where a.user_id = me and a.deal_id = any ((select l.taken_part from lists l)::uuid[])
-        order by a.at desc, a.record_id desc limit 8) as deals),
+      select a.deal_id, a.at from vault.own_activity a
+      where a.user_id = me and a.deal_id = any ((select l.taken_part from lists l)::uuid[])
+      order by a.at desc, a.record_id desc limit 8),
     acts as materialized (
       select c.*, true as is_own from (
         select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details from busiest b cross join lateral (
           select a.* from public.audit_records a
-          where a.deal_id = b.deal_id and a.noted order by a.at desc, a.id desc limit 8) a
-        union
-        select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details
-        from unnest(administered) b (id) cross join lateral (
-          select a.* from public.audit_records a
-          where a.brokerage_id = b.id and a.noted and a.deal_id is not null
+          where a.deal_id = b.deal_id and a.noted and (b.tenant is null or a.brokerage_id = b.tenant)
           order by a.at desc, a.id desc limit 8) a
         union
-        (select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details
-          from own_busiest b cross join lateral (
-            select a.* from public.audit_records a
-            where b.deals <> '{}' and a.user_id = me and a.noted and a.deal_id = any (b.deals)
-            order by a.at desc, a.id desc limit 8) a)
+        select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details from own_busiest b cross join lateral (
+          -- One after the other from the last, by the index of the deal: somebody's own may be lost among their calls of tools. Each of eight deals has one, so that none of
+          -- the eight is older than all of these.
+          select l.* from (select a.* from public.audit_records a
+            where a.deal_id = b.deal_id and a.noted and a.at >= (select case count(*) when 8 then min(o.at) else '-infinity' end from own_busiest o)
+            order by a.at desc, a.id desc offset 0) l
+          where l.user_id = me
+          order by l.at desc, l.id desc limit 8) a
         order by at desc, id desc limit 8) c),
     latest as materialized (
       select l.* from (
@@ -14526,3 +14528,5 @@ $function$;
 -- a9cd6d8d69ccd5f353cd7c81a16123397d689294cf6bd7ede046bb8e011d5372  267_seldom_states.sql
 -- e2cc5967cf1142925c0ec49ca98571c0085cb830e79e95df3b90bc8c74084972  268_functions_of_earlier_nodes.sql
 -- ed18a758aa57b709ed9f27de16f31bdc434c8e9571888eab909e8bbb27f6b5b6  269_zeros_are_no_deal.sql
+-- f6f4300bb27d40890cdb08ccbaed20121dc99b96e8cdfa9b56a59fc4aff3911a  290_activity_by_brokerage.sql
+-- af6f5e770136bb4ae5dee1d69abeadda7483f1ac8980a9f0224b804bed56d983  291_one_index_of_activity.sql
