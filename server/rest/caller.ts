@@ -5,7 +5,13 @@ import type { Services } from '../services.ts';
 import type { Database } from '../database/database.ts';
 import { Invalid } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
-import { apiKeyDigest, enterWithApiKey, type KeyCaller, type KeyQuestion } from '../domain/clients/api-keys.ts';
+import {
+  apiKeyDigest,
+  enterWithApiKey,
+  requireKeyScopes,
+  type KeyCaller,
+  type KeyQuestion,
+} from '../domain/clients/api-keys.ts';
 import type { KeyScope } from '../domain/clients/key-scopes.ts';
 import type { DealScope } from '../domain/visibility/deal-scope.ts';
 import { bearerToken } from '../http/bearer-token.ts';
@@ -24,6 +30,11 @@ export interface Entry {
   readonly digest: Buffer;
   /** Enters with the key: the first statement of a transaction, whose answer is for {@link admit}. */
   readonly enter: Statement<KeyCaller | null>;
+  /**
+   * Denied to a key that lacks a scope: behind {@link enter}, in front of what changes something. What is known to {@link admit} is known
+   * when the transaction has ended, and the change is made.
+   */
+  readonly carries: Statement<unknown>;
   /** The key that was entered with. Throws a problem of 401 when there is none, of 403 when it lacks a scope. */
   readonly admit: (found: KeyCaller | null) => KeyCaller;
   /** Asks the database who is calling, and throws as {@link admit} does. */
@@ -95,10 +106,12 @@ const missingKey = (): Problem => unauthorized('Send an API key in the header Au
 export const unknownKey = (): Problem =>
   unauthorized('This API key is not valid: it is unknown, expired, revoked or replaced.', true);
 
+const listed = (scopes: Scopes): readonly KeyScope[] =>
+  scopes === null ? [] : typeof scopes === 'string' ? [scopes] : scopes;
+
 /** Throws 403 when the key lacks a scope. */
 function requireScopes(caller: KeyCaller, scopes: Scopes): void {
-  const needed = scopes === null ? [] : typeof scopes === 'string' ? [scopes] : scopes;
-  const missing = needed.find((scope) => !caller.scopes.includes(scope));
+  const missing = listed(scopes).find((scope) => !caller.scopes.includes(scope));
   if (missing !== undefined) throw insufficientScope(missing);
 }
 
@@ -241,6 +254,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     const entry: Entry = {
       digest,
       enter: enterWithApiKey(digest, within),
+      carries: requireKeyScopes(listed(scopes)),
       admit(found) {
         const caller = known(c, digest, found);
         requireScopes(caller, scopes);

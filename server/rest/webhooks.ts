@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { Refusal } from '../database/errors.ts';
+import { Denied, Refusal } from '../database/errors.ts';
 import { mapped } from '../database/statement.ts';
 import type { KeyCaller } from '../domain/clients/api-keys.ts';
 import { eventTypes } from '../domain/events/changes.ts';
@@ -423,14 +423,14 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       errors: ['webhook_not_found'],
       async handle(c) {
         await callers
-          .enter(c, writing, async ({ enter, admit, reading, check }) => {
+          .enter(c, writing, async ({ enter, carries, admit, reading, check }) => {
             const removing = await reading(() => removeWebhook(webhookIn(c), originOf(c)));
             try {
-              const [found] = await database.together(enter, removing);
+              const [found] = await database.together(enter, carries, removing);
               admit(found);
             } catch (fault) {
               // A key without the scopes is refused for that, whether or not the webhook is there.
-              if (fault instanceof Refusal) await check();
+              if (fault instanceof Denied || fault instanceof Refusal) await check();
               throw fault;
             }
           })

@@ -134,23 +134,23 @@ export function openWrites(services: Services, callers: Callers): Writes {
 
   /** Makes the change and remembers its answer; gives the answer of an earlier request with the same key where there was one. */
   function doneOnce<const S extends readonly Statement<unknown>[]>(
-    { enter, admit }: Entry,
+    { enter, carries, admit }: Entry,
     { statements, answer, isSecret = false, mayHearAgain }: Write<S>,
     key: string,
     digest: Buffer,
     firstGiven: Statement<Remembered | null>,
     within: DealScope | null | undefined,
   ): Promise<{ answer: Answered; isRepeated: boolean }> {
-    const next = ([found, , ...results]: readonly unknown[]) => {
+    const next = ([found, , , ...results]: readonly unknown[]) => {
       const answered = answer(results as unknown as Results<S>, admit(found as KeyCaller | null));
       const text = JSON.stringify(answered);
       const kept = isSecret ? JSON.stringify({ sealed: secrets.seal(text, secretRows.answers) }) : text;
       return { answer: answered, keep: rememberAnswer(key, kept) };
     };
-    const first = { statements: [enter, claimIdempotencyKey(key, digest), ...statements], next };
+    const first = { statements: [enter, carries, claimIdempotencyKey(key, digest), ...statements], next };
     return once(database, first, async () => {
       const guards = within ? [requireVisible('deals', within.id)] : [];
-      const [found, given] = await database.together(enter, firstGiven, ...guards);
+      const [found, , given] = await database.together(enter, carries, firstGiven, ...guards);
       admit(found);
       if (given === null) return null;
       const answered =
@@ -173,7 +173,7 @@ export function openWrites(services: Services, callers: Callers): Writes {
             const digest = digestOf(c, write.said);
             return await doneOnce(entry, write, key, digest, firstAnswer(key, digest, action, from), within);
           }
-          const [found, ...results] = await database.together(entry.enter, ...write.statements);
+          const [found, , ...results] = await database.together(entry.enter, entry.carries, ...write.statements);
           const caller = entry.admit(found);
           return { answer: write.answer(results as never, caller), isRepeated: false };
         } catch (fault) {

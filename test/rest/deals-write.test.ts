@@ -125,8 +125,17 @@ const writes: readonly {
 const filled = (path: string, deal: string) =>
   path.replace(':deal', deal).replace(':condition', scene.records["closing_conditions/the exclusive buyer's to meet"]!);
 
+/** How many rows there are of what keys write, and of mails. */
+const written = () =>
+  web.service.sql(
+    `select (select count(*) from deals) as deals, (select count(*) from participants) as participants, (select count(*) from vault.outbox) as mails,
+       (select count(*) from closing_conditions) as conditions, (select count(*) from accounting_snapshots) as snapshots,
+       (select max(updated_at) from deals) as deal_changed, (select max(updated_at) from closing_conditions) as condition_changed`,
+  );
+
 describe('a key', () => {
   test.each(writes)('$method $path: needs $scope and $read', async ({ method, path, body, scope, read, action }) => {
+    const before = await written();
     for (const missing of [scope, read]) {
       const others = as(await key(dealScopes.filter((one) => one !== missing)), web.service.restUrl);
       const answer = await others(method, filled(path, scene.deal), body());
@@ -138,6 +147,7 @@ describe('a key', () => {
         details: { status: 403, code: 'insufficient_scope' },
       });
     }
+    expect(await written()).toEqual(before);
   });
 
   test.each(writes.filter(({ absent }) => absent !== null))(

@@ -665,6 +665,39 @@ describe('its rights', () => {
     expect(received).toEqual([]);
   });
 
+  test('are changed by no key that lacks one of the two scopes: what is refused is not done', async () => {
+    const narrow = await scene.tenant.key({ scopes: ['webhooks:read', 'webhooks:write'] });
+    const { body: made } = await as(narrow, scene.service.restUrl)('POST', '/webhooks', { url: `${scene.origin}/own` });
+    const state = () =>
+      scene.service.sql(
+        `select (select jsonb_agg(e order by e.id) from webhook_endpoints e) as webhooks, (select jsonb_agg(s.id order by s.id) from vault.webhook_secrets s) as secrets,
+           (select count(*) from webhook_deliveries) as deliveries`,
+      );
+    const before = await state();
+    for (const [has, lacks] of [
+      ['webhooks:write', 'webhooks:read'],
+      ['webhooks:read', 'webhooks:write'],
+    ] as const) {
+      await scene.service.sql('update api_keys set scopes = $2 where id = $1', [narrow.id, [has]]);
+      for (const [method, path, body] of [
+        ['POST', '/webhooks', { url: `${scene.origin}/another` }],
+        ['PATCH', `/webhooks/${made!.id}`, { url: `${scene.origin}/elsewhere` }],
+        ['POST', `/webhooks/${made!.id}/rotate-secret`, {}],
+        ['POST', `/webhooks/${made!.id}/test`, undefined],
+        ['DELETE', `/webhooks/${made!.id}`, undefined],
+      ] as const) {
+        const refused = await as(narrow, scene.service.restUrl)(method, path, body);
+        expect([method, path, refused.status, refused.body?.error.details['required_scope']]).toEqual([
+          method,
+          path,
+          403,
+          lacks,
+        ]);
+        expect(await state()).toEqual(before);
+      }
+    }
+  });
+
   test('are of no other key: it is seen, changed and read by its own alone', async () => {
     const { id } = await webhook();
     const other = as(await scene.tenant.key({ scopes: ['webhooks:read', 'webhooks:write'] }), scene.service.restUrl);

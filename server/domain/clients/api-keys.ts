@@ -203,6 +203,14 @@ export function revokeApiKey(id: string, from: Origin): Statement<unknown> {
   return revoke(id, from.address, from.requestId);
 }
 
+const carry = row<unknown>(
+  'carry_scopes',
+  'select app.or_denied(app.key_brokerage(needed)) from unnest($1::text[]) needed',
+);
+
+/** Denied to all but a key with every one of these scopes: what follows in the transaction then never happens. */
+export const requireKeyScopes = (scopes: readonly KeyScope[]): Statement<unknown> => carry(scopes);
+
 const act = row<unknown>('act_for_issuer', 'select app.act_for_issuer($1, $2, $3)');
 
 /**
