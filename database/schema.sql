@@ -6004,13 +6004,13 @@ CREATE OR REPLACE FUNCTION app.decide_offer(offer_id uuid, decision text)
  SET search_path TO ''
 AS $function$
 declare
+  deal constant uuid := app.lock_deal((select o.deal_id from public.offers o where o.id = decide_offer.offer_id));
   offer public.offers;
 begin
-  select o.* into offer from public.offers o
-    where o.id = decide_offer.offer_id and o.deal_id = any (app.deals_acting_as('broker')) for share;
-  if not found then
+  if deal is null then
     return null;
   end if;
+  select o.* into offer from public.offers o where o.id = decide_offer.offer_id and o.deal_id = deal for share;
   if not offer.is_current then
     perform app.refuse('offer_superseded', 'The buyer has revised this offer since: look at the latest one.');
   end if;
@@ -14528,5 +14528,6 @@ $function$;
 -- a9cd6d8d69ccd5f353cd7c81a16123397d689294cf6bd7ede046bb8e011d5372  267_seldom_states.sql
 -- e2cc5967cf1142925c0ec49ca98571c0085cb830e79e95df3b90bc8c74084972  268_functions_of_earlier_nodes.sql
 -- ed18a758aa57b709ed9f27de16f31bdc434c8e9571888eab909e8bbb27f6b5b6  269_zeros_are_no_deal.sql
+-- 92c3ba533695a67ca3e3c881868cd7c42ed70dda7abb4cbd838642c69878a518  270_decided_once.sql
 -- f6f4300bb27d40890cdb08ccbaed20121dc99b96e8cdfa9b56a59fc4aff3911a  290_activity_by_brokerage.sql
 -- af6f5e770136bb4ae5dee1d69abeadda7483f1ac8980a9f0224b804bed56d983  291_one_index_of_activity.sql

@@ -269,6 +269,42 @@ describe('at once', () => {
   });
 });
 
+describe('a proposed change of the agreed terms is decided by two brokers at once', () => {
+  async function addProposal() {
+    const sale = await addSale();
+    expect((await sale.accept()).status).toBe(200);
+    const proposed = await sale.revise();
+    expect(proposed.status).toBe(201);
+    const { id } = proposed.body as unknown as { readonly id: string };
+    const decide = (by: Sale['broker'], decision: 'accepted' | 'declined') => () =>
+      by.ask(`/offers/${id}/decision`, { decision });
+    const decided = async () =>
+      (
+        await service.sql(
+          `select c.decision, c.decided_by,
+             (select count(*)::int from audit_records a where a.subject_id = c.offer_id::text and a.action like 'offer.%_change') as records
+           from offer_decisions c where c.offer_id = $1`,
+          [id],
+        )
+      )[0];
+    return { ...sale, decide, decided };
+  }
+
+  test.each(['declined', 'accepted'] as const)('accepted by the first, and %s by the second', async (second) => {
+    const { deal, broker, colleague, decide, decided } = await addProposal();
+    const given = await atOnce(service, ['deals', 'id', deal], decide(broker, 'accepted'), decide(colleague, second));
+    expect(given.map(told)).toEqual([200, [409, 'offer_accepted']]);
+    expect(await decided()).toEqual({ decision: 'accepted', decided_by: broker.user, records: 1 });
+  });
+
+  test('accepted while the exclusivity is released: it is over', async () => {
+    const { deal, broker, release, decide, decided } = await addProposal();
+    const given = await atOnce(service, ['deals', 'id', deal], release, decide(broker, 'accepted'));
+    expect(given.map(told)).toEqual([200, [409, 'no_exclusivity']]);
+    expect(await decided()).toBeUndefined();
+  });
+});
+
 test('an exclusivity has lapsed on a deal that is withdrawn: the scheduled job leaves it alone', async () => {
   const sale = await letItLapse(await grantIt(await addSale()));
   const [withdrawn] = await atOnce(
