@@ -10322,6 +10322,13 @@ begin
   if open_deal.organization_id is null or not open_deal.organization_id = any (app.brokerages_as('admin', 'broker')) then
     raise insufficient_privilege using message = 'not an admin or broker of this brokerage';
   end if;
+  -- Who leaves meanwhile is waited for, or waits and leaves this deal too.
+  perform from public.members m
+    where m.brokerage_id = open_deal.organization_id and m.user_id = app.user_id() and m.status = 'active' and m.role in ('admin', 'broker')
+    for share;
+  if not found then
+    raise insufficient_privilege using message = 'no longer an admin or broker of this brokerage';
+  end if;
   insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, needs_nda, created_by, keys_admitted)
     values (open_deal.organization_id, open_deal.title, open_deal.industry, open_deal.location, open_deal.summary,
       open_deal.asking_price, coalesce(open_deal.currency, 'USD'), coalesce(open_deal.needs_nda, true), app.user_id(),
@@ -10344,11 +10351,11 @@ declare
   issuer constant uuid := app.issuer_of(presented);
   opened public.deals;
 begin
-  if brokerage is null or not exists (
-    select from public.members m
+  -- Who leaves meanwhile is waited for, or waits and leaves this deal too.
+  perform from public.members m
     where m.brokerage_id = brokerage and m.user_id = issuer and m.status = 'active' and m.role in ('admin', 'broker')
-    union all select from public.users u where u.id = issuer and u.sandbox_id = brokerage)
-  then
+    for share;
+  if not found and not exists (select from public.users u where u.id = issuer and u.sandbox_id = brokerage) then
     raise insufficient_privilege using message = 'not a key of an admin or broker of this brokerage';
   end if;
   insert into public.deals (organization_id, title, industry, location, summary, asking_price, currency, needs_nda, created_by, keys_admitted)
@@ -14529,5 +14536,6 @@ $function$;
 -- e2cc5967cf1142925c0ec49ca98571c0085cb830e79e95df3b90bc8c74084972  268_functions_of_earlier_nodes.sql
 -- ed18a758aa57b709ed9f27de16f31bdc434c8e9571888eab909e8bbb27f6b5b6  269_zeros_are_no_deal.sql
 -- 92c3ba533695a67ca3e3c881868cd7c42ed70dda7abb4cbd838642c69878a518  270_decided_once.sql
+-- 827a9fc83b5cb25d5d5ec9820e47d2a1405bed5f88d5eaf178f1110d7a9a76bb  271_opened_by_members.sql
 -- f6f4300bb27d40890cdb08ccbaed20121dc99b96e8cdfa9b56a59fc4aff3911a  290_activity_by_brokerage.sql
 -- af6f5e770136bb4ae5dee1d69abeadda7483f1ac8980a9f0224b804bed56d983  291_one_index_of_activity.sql

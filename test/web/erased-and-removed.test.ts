@@ -7,6 +7,7 @@ import { deleteDueBrokerages } from '../../server/scheduled-jobs.ts';
 import { openService, type TestService } from '../harness.ts';
 import { atOnce } from '../locks.ts';
 import { connect } from '../policies/scene.ts';
+import { as, issueKey } from '../rest/scene.ts';
 import { addBrokerage, addPerson, insert } from '../tools/scene.ts';
 import { signInAs } from './person.ts';
 
@@ -214,6 +215,61 @@ test('a member who is made staff while they are erased', async () => {
   );
   expect(pseudonym).toMatch(/^Former participant /);
   expect(status).toBe(404);
+});
+
+describe.each<[string, (team: Awaited<ReturnType<typeof addBrokers>>) => Promise<{ status: number }>]>([
+  ['removed', ({ brokers: [bo], remove }) => remove(bo.user)],
+  [
+    'made staff',
+    ({ admin, brokerage, brokers: [bo] }) =>
+      admin.ask(`/brokerages/${brokerage}/members/${bo.user}`, { role: 'staff' }, 'PATCH'),
+  ],
+])('a broker is %s while a deal is opened', (_, end) => {
+  const title = 'A last deal';
+  /** Ways to open a deal, whose answers have their status, and whether the person sees it. */
+  async function addOpeners() {
+    const team = await addBrokers();
+    const { brokerage: id, brokers } = team;
+    const [{ user }] = brokers;
+    const bo = await signInAs(service, user);
+    const key = await issueKey(service, { id, admin: user }, { scopes: ['deals:read', 'deals:write'] });
+    const input = { industry: null, location: null, summary: null, asking_price: null, currency: 'USD' };
+    return {
+      ...team,
+      seen: async (deal: string) => (await bo.ask(`/deals/${deal}`)).status,
+      'by themselves': () => bo.ask('/deals', { organization_id: id, title, ...input }),
+      'with a key that they made': () => as(key, service.restUrl)('POST', '/deals', { title }),
+    };
+  }
+  const opened = (brokerage: string) =>
+    service.sql<{ id: string; status: string }>(
+      `select d.id, p.status from participants p join deals d on d.id = p.deal_id
+       where d.organization_id = $1 and d.title = $2`,
+      [brokerage, title],
+    );
+
+  describe.each(['by themselves', 'with a key that they made'] as const)('%s', (how) => {
+    test('they leave it, too', async () => {
+      const team = await addOpeners();
+      const { brokerage, seen } = team;
+      // Opening waits for the brokerage when it has found that they are a broker of it.
+      const [, { status }] = await atOnce(service, ['brokerages', 'id', brokerage], team[how], () => end(team));
+      expect(status).toBe(200);
+      const [deal, ...more] = await opened(brokerage);
+      expect([deal?.status, ...more]).toEqual(['removed']);
+      expect(await seen(deal!.id)).toBe(404);
+    });
+
+    test('they cannot when they have left', async () => {
+      const team = await addOpeners();
+      const { brokerage, brokers } = team;
+      const answers = await atOnce(service, ['members', 'user_id', brokers[0].user], () => end(team), team[how]);
+      expect(answers[0].status).toBe(200);
+      // A removed person's key has ended, and a staff member's opens no deals.
+      expect([401, 403, 409]).toContain(answers[1].status);
+      expect(await opened(brokerage)).toEqual([]);
+    });
+  });
 });
 
 describe('somebody is invited while they are erased', () => {
