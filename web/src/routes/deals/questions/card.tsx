@@ -49,7 +49,7 @@ export function QuestionCard({ question }: { question: Question }) {
       )}
       {question.distributed_response !== null && (
         <Said
-          title={question.mine ? 'Answer' : 'Sent to the buyer'}
+          title={side === 'buyer' ? 'Answer' : 'Sent to the buyer'}
           isNew={isNew(question.distributed_at, side === 'broker')}
           at={question.distributed_at}
           text={question.distributed_response}
