@@ -6,7 +6,7 @@ import { Badge, StatePill } from '../../components/badge.tsx';
 import type { Column } from '../../components/data-table.tsx';
 import { Money } from '../../components/money.tsx';
 import { Countdown, Time } from '../../components/time.tsx';
-import { formatCount, plural } from '../../lib/format.ts';
+import { formatCount } from '../../lib/format.ts';
 import { callerRoles, dealStates } from '../../lib/states.ts';
 
 const placeOf = (deal: DealRow) => [deal.industry, deal.location].filter(Boolean).join(' · ');
@@ -99,7 +99,7 @@ export const dealCard = (deal: DealRow) => (
       {deal.questions_waiting > 0 && (
         <span className="inline-flex items-center gap-1 text-sm text-soft">
           <MessageCircleQuestion className="size-4" aria-hidden />
-          {plural(deal.questions_waiting, 'question')} waiting
+          {formatCount(deal.questions_waiting)} waiting for you
         </span>
       )}
     </span>
