@@ -95,6 +95,7 @@ export function QuestionCard({ question }: { question: Question }) {
                     title: 'Withdraw this question?',
                     body: 'The broker no longer reviews it. You can ask again.',
                     action: 'Withdraw',
+                    done: 'Question withdrawn',
                   },
                   () => withdraw.mutateAsync({ id: question.id }),
                 )
