@@ -7,6 +7,7 @@ import { Field, FieldGroup } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
+import { toast } from '../../../components/toast.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
 import { eventTypeGroups } from '../../../lib/event-types.ts';
 import { orNull, required, useForm, type Form } from '../../../lib/use-form.ts';
@@ -178,7 +179,10 @@ export function EditDialog({ webhook, onClose }: DialogProps & { webhook: Webhoo
           types: typesOf(values),
         }),
       ),
-    onDone: onClose,
+    onDone: () => {
+      onClose();
+      toast('Webhook saved');
+    },
   });
   return (
     <FormDialog form={form} title={`Edit ${nameOf(webhook)}`} action="Save" onClose={onClose}>
