@@ -13,7 +13,7 @@ const subjects: Record<Subject, string> = {
   offer: 'Offers',
   question: 'Questions',
   document: 'Documents',
-  production_document: 'Data room documents',
+  production_document: 'Documents produced for requests',
   qoe_checklist_item: 'QoE checklist',
   accounting_snapshot: 'Accounting snapshots',
   normalization: 'Add-backs',
