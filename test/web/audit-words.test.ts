@@ -15,7 +15,9 @@ test('says what a record tells besides', () => {
   expect(title('member.role', { role: 'staff' })).toBe('Change a member’s role to staff');
   expect(title('offer.submit', { revision: 2 })).toBe('Revise an offer');
   expect(activitySentence('participant.invite', { role: 'advisor' })).toBe('invited an advisor');
-  expect(detailWords('scopes', ['contacts:read', 'contacts:write'], null)).toBe('Read contacts, Add contacts');
+  expect(detailWords('scopes', ['contacts:read', 'contacts:write'], null)).toBe(
+    'Read contacts, Add and change contacts',
+  );
   expect(detailWords('name', 'live', null)).toBe('live');
   expect(detailWords('expires_at', null, null)).toBe('None');
   expect(outcomeWords('rls_denied')).toBe('Not allowed');

@@ -84,7 +84,7 @@ describe('an admin', { timeout: 180_000 }, () => {
     await page.getByRole('button', { name: 'Create key' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill('Newsletter');
-    await dialog.getByLabel('Add contacts').click();
+    await dialog.getByLabel('Add and change contacts').click();
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Create key' }).click();
     const token = await page.getByRole('dialog').getByLabel('Token').inputValue();

@@ -219,7 +219,7 @@ export const keyStates: Record<T.ApiKey['state'], Look> = {
 
 export const keyScopes: Record<T.KeyScope, string> = {
   'contacts:read': 'Read contacts',
-  'contacts:write': 'Add contacts',
+  'contacts:write': 'Add and change contacts',
   'deals:read': 'Read deals',
   'deals:write': 'Change deals',
   'participants:read': 'Read participants',
