@@ -28,11 +28,11 @@ const least = decimal('1.15');
 
 test('a sentence says what a debt may cost, and what usual terms cost', () => {
   expect(coverageInWords(decimal('840420'), decimal('2900000'), least, 'USD')).toBe(
-    'Debt of USD 2,900,000 is covered 1.15 times if it costs at most 25.2% of itself a year (10 years at 10% cost 15.86%).',
+    'Debt of USD 2,900,000 is covered 1.15 times if annual debt service is at most 25.2% of the debt (10 years at 10%: 15.86%).',
   );
   expect(
     coverageInWords(decimal('840420'), decimal('2900000'), least, 'USD', { rate: decimal('7.25'), years: 1n }),
-  ).toMatch(/\(1 year at 7\.25% cost 103\.97%\)\.$/);
+  ).toMatch(/\(1 year at 7\.25%: 103\.97%\)\.$/);
   expect(coverageInWords(decimal('-1'), decimal('2900000'), least, 'USD')).toBe(
     'Debt of USD 2,900,000 is not covered: nothing is earned to pay it from.',
   );

@@ -270,11 +270,11 @@ describe('to the broker', () => {
     const coverage = own(body, 'exclusive buyer').coverage;
     expect(coverage).toMatchObject({ debt: '2900000', debt_is: 'recorded', years: null });
     expect(coverage.sentences).toEqual([
-      'Debt of USD 2,900,000 is covered 1.15 times if it costs at most 25.1% of itself a year (10 years at 10% cost 15.86%).',
-      'Debt of USD 2,900,000 is covered 1.25 times if it costs at most 23.1% of itself a year (10 years at 10% cost 15.86%).',
+      'Debt of USD 2,900,000 is covered 1.15 times if annual debt service is at most 25.1% of the debt (10 years at 10%: 15.86%).',
+      'Debt of USD 2,900,000 is covered 1.25 times if annual debt service is at most 23.1% of the debt (10 years at 10%: 15.86%).',
     ]);
     expect(coverage.without_largest).toMatchObject({ customer: 'Harbor Diner', ebitda: '640000' });
-    expect(coverage.without_largest.sentences[0]).toContain('at most 19.1% of itself');
+    expect(coverage.without_largest.sentences[0]).toContain('at most 19.1% of the debt');
     expect(own(body, 'other buyer').coverage).toMatchObject({ debt: '4200000', debt_is: 'all_but_equity' });
 
     const typed = (await ask('broker', '?rate=10&years=10&note_rate=6&note_years=3&note_standby=2&equity=200000')).body;

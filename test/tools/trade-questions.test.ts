@@ -194,7 +194,7 @@ test('the two best offers are compared in two calls and under 3,000 tokens, as t
   const off = units(first!.price) * 10_000n - multiple * units(ebitda);
   expect((off < 0n ? -off : off) <= 50n * units(ebitda)).toBe(true);
   expect(String(best['coverage'])).toMatch(
-    /^With all cash borrowed, debt of USD [\d,.]+ is covered 1\.15 times if it costs at most [\d.]+% of itself a year/,
+    /^With all cash borrowed, debt of USD [\d,.]+ is covered 1\.15 times if annual debt service is at most [\d.]+% of the debt/,
   );
   expect(Object.values(best['money'] as Row).reduce<bigint>((all, one) => all + units(one), 0n)).toBe(10_000n);
   expect(offers.some(({ id }) => id === first!.id)).toBe(true);

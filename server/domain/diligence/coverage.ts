@@ -143,11 +143,11 @@ const percentage = (share: Fraction, places: bigint, rounding: 'nearest' | 'down
 
 const yearsOf = (years: bigint): string => `${years} ${years === 1n ? 'year' : 'years'}`;
 
-/** What terms cost in words: "10 years at 10% cost 15.86%". */
+/** What terms cost in words: "10 years at 10%: 15.86%". */
 const termsInWords = (terms: Terms): string =>
-  `${yearsOf(terms.years)} at ${written(terms.rate)}% cost ${percentage(annualCost(terms), 2n, 'nearest')}%`;
+  `${yearsOf(terms.years)} at ${written(terms.rate)}%: ${percentage(annualCost(terms), 2n, 'nearest')}%`;
 
-/** "Debt of USD 2,900,000 is covered 1.15 times if it costs at most 25.2% of itself a year (10 years at 10% cost 15.86%)." */
+/** "Debt of USD 2,900,000 is covered 1.15 times if annual debt service is at most 25.2% of the debt (10 years at 10%: 15.86%)." */
 export function coverageInWords(
   earnings: Decimal,
   debt: Decimal,
@@ -159,7 +159,7 @@ export function coverageInWords(
   const named = `Debt of ${currency} ${spoken(debt)}`;
   const most = mostAnnualCost(earnings, debt, coverage);
   if (most === null) return `${named} is not covered: nothing is earned to pay it from.`;
-  return `${named} is covered ${written(coverage)} times if it costs at most ${percentage(most, 1n, 'down')}% of itself a year (${termsInWords(terms)}).`;
+  return `${named} is covered ${written(coverage)} times if annual debt service is at most ${percentage(most, 1n, 'down')}% of the debt (${termsInWords(terms)}).`;
 }
 
 /**

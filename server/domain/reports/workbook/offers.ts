@@ -64,8 +64,8 @@ const offerWords: Readonly<Record<OfferRow, string>> = {
   x_sde: 'Price by SDE',
   x_revenue: 'Price by revenue',
   debt: 'Debt',
-  'cost_1.15': 'May cost a year, covered 1.15 times',
-  'cost_1.25': 'May cost a year, covered 1.25 times',
+  'cost_1.15': 'Highest debt service at 1.15× coverage',
+  'cost_1.25': 'Highest debt service at 1.25× coverage',
 };
 
 /**

@@ -137,7 +137,7 @@ export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardPro
         <div className="mt-4 -mx-4 sm:-mx-5">
           <Figures
             label="Coverage by year"
-            head={['Year', 'Paid on debt', 'Coverage', ...(without ? [`Without ${without.customer}`] : [])]}
+            head={['Year', 'Debt service', 'Coverage', ...(without ? [`Without ${without.customer}`] : [])]}
             rows={years.map(({ year, paid, coverage: covered }) => ({
               key: String(year),
               cells: [

@@ -52,9 +52,9 @@ const names: Readonly<Record<string, string>> = {
 /** What a line is called. */
 function nameOf({ term, of }: ComparedLine): string {
   if (term === 'other') return (of ?? '').replaceAll('_', ' ');
-  if (term === 'most_cost') return `Most that the debt may cost a year for ${of}× coverage`;
+  if (term === 'most_cost') return `Highest debt service for ${of}× coverage, share of debt`;
   if (term === 'most_cost_without_largest')
-    return `Most that it may cost for ${of}× coverage without the largest customer`;
+    return `Highest debt service for ${of}× coverage, share of debt, without the largest customer`;
   return names[term] ?? term;
 }
 
