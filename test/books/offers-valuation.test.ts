@@ -176,7 +176,7 @@ describe('to each caller', () => {
       const told = {
         [`how certain the money of the ${buyer}'s offer is`]: [has('Share: cash at close'), text.includes(shares)],
         [`the ${buyer}'s offer in multiples of earnings`]: [
-          has('Price by adjusted EBITDA'),
+          has('Price to adjusted EBITDA'),
           text.includes(`${multiple}`),
         ],
         [`what is paid for an add-back in the ${buyer}'s offer`]: [

@@ -64,14 +64,14 @@ describe('each rule', () => {
 });
 
 describe('equity', () => {
-  test('is met by a tenth of the cost, of which a seller’s note on full standby may be half', () => {
+  test('is met by a tenth of the cost, of which a seller note on full standby may be half', () => {
     expect(said({}, 'equity')).toEqual({
       result: 'met',
-      why: 'USD 290,000 is 10% of USD 2,900,000, USD 145,000 of it the seller’s note.',
+      why: 'Equity of USD 290,000 is 10% of the project cost of USD 2,900,000; USD 145,000 of it is the seller note.',
     });
     expect(said({ seller_note: decimal('900000'), equity: decimal('144999.99') }, 'equity')).toEqual({
       result: 'not_met',
-      why: 'USD 289,999.99 is 9.99% of USD 2,900,000, USD 145,000 of it the seller’s note.',
+      why: 'Equity of USD 289,999.99 is 9.99% of the project cost of USD 2,900,000; USD 145,000 of it is the seller note.',
       by: 'USD 0.01',
     });
   });

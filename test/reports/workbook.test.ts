@@ -98,10 +98,10 @@ async function expectSame(sheets: Sheets, name: string, of = deal): Promise<void
 
 const parts = [
   ['cash_at_close', 'cash at close'],
-  ['seller_note', 'seller’s note'],
+  ['seller_note', 'seller note'],
   ['earnout', 'earn-out'],
   ['rollover_equity', 'rollover equity'],
-  ['unsaid', 'not said'],
+  ['unsaid', 'not stated'],
 ] as const;
 
 interface Worth {
@@ -127,10 +127,10 @@ async function expectSameOffers(sheets: Sheets, name: string): Promise<void> {
   const told = offersIn(sheets).map((one) => [
     ...[
       'Price',
-      'Price by adjusted EBITDA',
-      'Price by reported EBITDA',
-      'Price by SDE',
-      'Price by revenue',
+      'Price to adjusted EBITDA',
+      'Price to reported EBITDA',
+      'Price to SDE',
+      'Price to revenue',
       'Debt',
     ].map((label) => rounded(one.get(label))),
     ...parts.map(([, label]) => rounded(one.get(`Share: ${label}`))),

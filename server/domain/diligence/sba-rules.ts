@@ -30,7 +30,7 @@ export interface SbaFacts {
   readonly equity: Decimal | null;
   /** Price, fees and working capital together. */
   readonly project_cost: Decimal | null;
-  /** Whether the seller's note is on full standby, without payments, as long as the loan runs. */
+  /** Whether the seller note is on full standby, without payments, as long as the loan runs. */
   readonly full_standby: boolean | null;
   /** Years until the loan is paid back. */
   readonly loan_years: bigint | null;
@@ -92,16 +92,16 @@ const half = decimal('0.5');
 
 const askLoan = 'How much of the price is to come from an SBA 7(a) loan? Add it as a source of financing.';
 const askCost = 'What does the whole purchase cost: the price, fees and working capital?';
-const askStandby = 'Is the seller’s note on full standby, without any payment, as long as the SBA loan runs?';
+const askStandby = 'Is the seller note on full standby, without any payment, as long as the SBA loan runs?';
 
-/** What of a seller's note counts towards the equity: at most half of what is required, and only on full standby. */
+/** What of a seller note counts towards the equity: at most half of what is required, and only on full standby. */
 function countedNote(facts: SbaFacts, required: Decimal): Decimal {
   const note = facts.full_standby === true ? (facts.seller_note ?? zero) : zero;
   const most = multiply(required, half);
   return atMost(note, most) ? note : most;
 }
 
-/** Equity of a tenth of the cost: what has come in as money, and what counts of the seller's note. */
+/** Equity of a tenth of the cost: what has come in as money, and what counts of the seller note. */
 function judgeEquity(facts: SbaFacts): SbaResult {
   const { project_cost: cost, equity, seller_note: note } = facts;
   if (cost === null) return ask(askCost);
@@ -111,7 +111,7 @@ function judgeEquity(facts: SbaFacts): SbaResult {
   const counted = countedNote(facts, required);
   const all = sum([equity, counted]);
   const share = divide(multiply(all, decimal('100')), cost, 2n, 'down');
-  const named = `${usd(all)} is ${share ? written(share) : '0'}% of ${usd(cost)}${isZero(counted) ? '' : `, ${usd(counted)} of it the seller’s note`}.`;
+  const named = `Equity of ${usd(all)} is ${share ? written(share) : '0'}% of the project cost of ${usd(cost)}${isZero(counted) ? '' : `; ${usd(counted)} of it is the seller note`}.`;
   if (atMost(required, all)) return met(named);
   if (facts.full_standby === null && note !== null && isPositive(note)) {
     const withNote = sum([equity, countedNote({ ...facts, full_standby: true }, required)]);
@@ -120,10 +120,10 @@ function judgeEquity(facts: SbaFacts): SbaResult {
   return notMet(named, usd(subtract(required, all)));
 }
 
-/** Of a seller's note at most half of the required equity counts, and nothing of one that is paid while the loan runs. */
+/** Of a seller note at most half of the required equity counts, and nothing of one that is paid while the loan runs. */
 function judgeNote(facts: SbaFacts): SbaResult {
   const { seller_note: note, project_cost: cost, full_standby: standby } = facts;
-  if (note === null || !isPositive(note)) return met('The offer has no seller’s note.');
+  if (note === null || !isPositive(note)) return met('The offer has no seller note.');
   if (cost === null) return ask(askCost);
   if (standby === null) return ask(askStandby);
   const most = multiply(multiply(cost, tenth), half);
@@ -153,7 +153,7 @@ function judgeMaturity({ loan_years: years }: SbaFacts): SbaResult {
   );
 }
 
-const askCoverage = 'At which rate, and over how many years, is the debt paid back? Type the terms in.';
+const askCoverage = 'At which rate, and over how many years, is the debt paid back? Enter the terms.';
 
 /** EBITDA over what all debt costs a year is at least so many times. */
 const covers =
@@ -257,7 +257,7 @@ export const sbaRules: readonly SbaRule[] = [
   },
   {
     id: 'seller_note',
-    rule: 'A seller’s note counts as equity only on full standby for the life of the loan, and for at most half of what is required.',
+    rule: 'A seller note counts as equity only on full standby for the life of the loan, and for at most half of what is required.',
     citation: 'SOP 50 10 8, page 131',
     source:
       'https://starfieldsmith.com/2025/05/best-practices-a-review-of-equity-injection-requirements-under-sop-50-10-8/amp',
@@ -269,7 +269,7 @@ export const sbaRules: readonly SbaRule[] = [
   },
   {
     id: 'seller_note',
-    rule: 'A seller’s note counts as equity only on full standby for the life of the loan; it, other debt on standby and investors without control together count for at most half of what is required.',
+    rule: 'A seller note counts as equity only on full standby for the life of the loan; it, other debt on standby and investors without control together count for at most half of what is required.',
     citation: 'SOP 50 10 8.1, Appendix 15',
     source: 'https://www.pbmares.com/new-sba-business-acquisition-rules-take-effect-october-1/',
     sureness: 'told',

@@ -72,11 +72,11 @@ export const moment = row<{ now: string; day: string }>(
 
 /** What somebody typed in to see what it would come to; none of it is kept. */
 export interface TypedTerms {
-  /** Of what is borrowed beside the seller's note. */
+  /** Of what is borrowed beside the seller note. */
   readonly bank: Terms | null;
-  /** Of the seller's note; those of the bank where nothing else is said. */
+  /** Of the seller note; those of the bank where nothing else is said. */
   readonly note: Terms | null;
-  /** Years in which nothing is paid on the seller's note; null where nobody said. */
+  /** Years in which nothing is paid on the seller note; null where nobody said. */
   readonly noteStandby: bigint | null;
   /** What the buyer puts in themselves. */
   readonly equity: Decimal | null;
@@ -173,7 +173,7 @@ export type DebtIs = 'recorded' | 'all_but_equity';
 
 interface Debt {
   readonly is: DebtIs;
-  /** What is borrowed beside the seller's note. */
+  /** What is borrowed beside the seller note. */
   readonly bank: Decimal;
   readonly note: Decimal;
   readonly equity: Decimal | null;

@@ -285,7 +285,7 @@ const offerLines: readonly [label: string, of: (offer: Offer) => string, look?: 
   ['of SDE', (offer) => times(offer.multiples?.sde)],
   ['of revenue', (offer) => times(offer.multiples?.revenue)],
   ['Financing contingency', ({ financing_contingency: is }) => (is === null ? none : is ? 'Yes' : 'No')],
-  ['Close by', ({ target_close_date: day }) => (day === null ? none : dayOf(day))],
+  ['Target closing', ({ target_close_date: day }) => (day === null ? none : dayOf(day))],
   ['Submitted', (offer) => `${dayOf(offer.submitted_at)}, revision ${offer.revision}`],
   ['The offer', standingOf],
 ];

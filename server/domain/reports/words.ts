@@ -51,10 +51,10 @@ export const changeWords = {
 export const termWords = {
   purchase_price: 'Price',
   cash_at_close: 'Cash at close',
-  seller_note: 'Seller’s note',
+  seller_note: 'Seller note',
   earnout: 'Earn-out',
   rollover_equity: 'Rollover equity',
-  unsaid: 'Not said',
+  unsaid: 'Not stated',
 } as const;
 
 /** What a rule of the SBA answers, in the order in which it is told, and the sentence that it answers with. */
@@ -94,7 +94,7 @@ export const offersTitle = ({ offers: { items } }: ReportContents): string =>
 
 /** How an offer stands, in a word. */
 export const standingOf = ({ agreed, expired }: ReportContents['offers']['items'][number]): string =>
-  agreed ? 'Agreed' : expired ? 'Expired' : 'Open';
+  agreed ? 'Accepted' : expired ? 'Expired' : 'Open';
 
 /** Said where there are more offers than a report tells. */
 export const moreOffers = `Only the latest ${mostOffersAPage} offers are shown; there are more.`;

@@ -49,20 +49,20 @@ const offerWords: Readonly<Record<OfferRow, string>> = {
   standing: 'The offer',
   revision: 'Revision',
   submitted: 'Submitted',
-  close_by: 'Close by',
+  close_by: 'Target closing',
   contingency: 'Financing contingency',
   currency: 'Currency',
   ...termWords,
   beyond_price: 'Parts beyond the price',
   share_cash_at_close: 'Share: cash at close',
-  share_seller_note: 'Share: seller’s note',
+  share_seller_note: 'Share: seller note',
   share_earnout: 'Share: earn-out',
   share_rollover_equity: 'Share: rollover equity',
-  share_unsaid: 'Share: not said',
-  x_adjusted_ebitda: 'Price by adjusted EBITDA',
-  x_reported_ebitda: 'Price by reported EBITDA',
-  x_sde: 'Price by SDE',
-  x_revenue: 'Price by revenue',
+  share_unsaid: 'Share: not stated',
+  x_adjusted_ebitda: 'Price to adjusted EBITDA',
+  x_reported_ebitda: 'Price to reported EBITDA',
+  x_sde: 'Price to SDE',
+  x_revenue: 'Price to revenue',
   debt: 'Debt',
   'cost_1.15': 'Highest debt service at 1.15× coverage',
   'cost_1.25': 'Highest debt service at 1.25× coverage',
@@ -149,7 +149,7 @@ export function offersSheet(contents: ReportContents): ReportSheet | null {
   if (items.length === 0) return null;
   const columns = items.map((offer, place) => offerCells(offer, 1 + place, contents));
   const against = basis
-    ? `Multiples against ${basis.period}. The debt is what is recorded as borrowed, or where nothing is, all cash but the buyer’s own money, with the seller’s note.`
+    ? `Multiples against ${basis.period}. The debt is what is recorded as borrowed, or where nothing is, all cash but the buyer’s own money, with the seller note.`
     : 'There are no earnings to hold them against.';
   return {
     name: 'Offers',

@@ -35,7 +35,7 @@ const names: Readonly<Record<string, string>> = {
       [`share_${key}`, `${label}, share`],
     ]),
   ),
-  share_unsaid: 'Not said, share',
+  share_unsaid: 'Not stated, share',
   multiple_adjusted_ebitda: 'Price to adjusted EBITDA',
   multiple_reported_ebitda: 'Price to reported EBITDA',
   multiple_sde: 'Price to SDE',

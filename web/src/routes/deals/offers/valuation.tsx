@@ -124,7 +124,7 @@ export function OfferValuations({
           'Offer',
           ...(basis ? ['Adjusted EBITDA', 'Reported EBITDA', 'SDE', 'Revenue'] : []),
           ...parts.map(({ label }) => label),
-          ...(isUnsaid ? ['Not said'] : []),
+          ...(isUnsaid ? ['Not stated'] : []),
         ]}
         rows={rows.map(({ offer, found }) => ({
           key: offer.id,
