@@ -446,7 +446,7 @@ test('on the page of offers the broker compares them, and computes coverage with
     // Nothing that is written of a request tells what was typed.
     expect(web.service.log.filter((line) => line.includes('1234567'))).toEqual([]);
     await page.goto(address.replace(/rate=[^&]*/, 'rate=999'));
-    await page.getByText('The terms in this address cannot be computed with').waitFor();
+    await page.getByText('Nothing can be computed with the terms in this page’s address').waitFor();
     await page.getByRole('button', { name: 'Leave them out' }).click();
     await worth.waitFor();
     expect(await years.count()).toBe(0);
@@ -568,7 +568,7 @@ test('revisions are held against each other: dates, conditions and words too, fo
       .getByRole('button', { name: /revisions/ })
       .first()
       .click();
-    await page.getByRole('link', { name: 'By how much it differs from revision 2' }).click();
+    await page.getByRole('link', { name: 'Compare with revision 2' }).click();
     await expect.poll(() => row.innerText()).toMatch(/\+\$100,000/);
     expect(new URL(page.url()).searchParams.get('first')).toBe(later);
     // What is not there is said, and another choice mends it.

@@ -94,9 +94,9 @@ test('of more offers than come at once the page says so, shows the others, and s
   const { page } = desk;
   await desk.go(`/deals/${deal}/offers`);
   await page.getByText('These are the 50 offers submitted last').waitFor();
-  expect(await page.getByText('Computed of the 50 offers submitted last.').count()).toBe(0);
+  expect(await page.getByText('Computed from the 50 offers submitted last.').count()).toBe(0);
   await page.getByRole('button', { name: 'Show more offers' }).click();
-  await page.getByText('Computed of the 50 offers submitted last.').waitFor();
+  await page.getByText('Computed from the 50 offers submitted last.').waitFor();
   await page.getByText('These are the 50 offers submitted last').waitFor({ state: 'detached' });
   expect(desk.complaints).toEqual([]);
   await desk.close();

@@ -447,7 +447,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await page.getByText('There are no figures with an EBITDA of “fy 2025”.').waitFor();
     const marked = page
       .getByRole('region', { name: /^Add-backs and adjustments of / })
-      .filter({ hasText: 'In no bridge' });
+      .filter({ hasText: 'Not in any bridge' });
     await expect.poll(() => marked.getByRole('heading').allInnerTexts()).toHaveLength(1);
     expect(await marked.getAttribute('aria-label')).toBe('Add-backs and adjustments of fy 2025');
     await expectAccessible(page);
@@ -482,7 +482,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     // An export of QuickBooks: what its accounts count to is changed by keyboard, and stored so.
     await page.getByRole('button', { name: 'Upload financials' }).click();
     await choose(await readFile(new URL('../books/exports/quickbooks.csv', import.meta.url), 'utf8'));
-    await page.getByText('An export of QuickBooks: on accrual basis').waitFor();
+    await page.getByText('A QuickBooks export: accrual basis').waitFor();
     await expectAccessible(page);
     const comparison = page.getByRole('region', { name: 'Compared with the export’s own totals' });
     await expect.poll(() => comparison.getByRole('row', { name: /^Net income/ }).innerText()).toMatch(/None$/);
@@ -515,7 +515,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await phone.page
       .locator('input[type=file]')
       .setInputFiles({ name: 'xero.csv', mimeType: 'text/csv', buffer: xero });
-    await phone.page.getByText('An export of Xero').waitFor();
+    await phone.page.getByText('A Xero export').waitFor();
     expect(await phone.page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
     await expectAccessible(phone.page);
     await phone.close();

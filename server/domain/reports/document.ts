@@ -106,7 +106,7 @@ function tellEarnings(pages: Pages, { computed: { earnings, currency, seasonalit
     new Intl.DateTimeFormat('en-GB', { month: 'long', timeZone: 'UTC' }).format(new Date(`2001-${of}-01T00:00:00Z`));
   if (best && worst && best.share !== worst.share)
     pages.soft(
-      `Over whole years ${month(best.month)} brings the most revenue (${share(best.share)}) and ${month(worst.month)} the least (${share(worst.share)}).`,
+      `Over whole years, ${month(best.month)} brings the most revenue (${share(best.share)}) and ${month(worst.month)} the least (${share(worst.share)}).`,
     );
 }
 

@@ -71,7 +71,7 @@ export function Assessment({ offers }: { offers: readonly Offer[] }) {
   if (isPending) return null;
   if (isError && !data && Object.keys(typed).length > 0)
     return (
-      <Notice title="The terms in this address cannot be computed with">
+      <Notice title="Nothing can be computed with the terms in this page’s address">
         <Button size="sm" onClick={() => setTyped({})}>
           Leave them out
         </Button>

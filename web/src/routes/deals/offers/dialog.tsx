@@ -117,7 +117,7 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
       <Field
         label="Price"
         error={form.errors.purchase_price}
-        {...(deal.asking_price && { hint: `Asked: ${formatMoney(deal.asking_price, deal.currency)}` })}
+        {...(deal.asking_price && { hint: `Asking price: ${formatMoney(deal.asking_price, deal.currency)}` })}
       >
         {money('purchase_price')}
       </Field>

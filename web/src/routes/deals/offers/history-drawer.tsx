@@ -98,7 +98,7 @@ function Revision({ offer, before, onClose }: { offer: Offer; before: Offer | un
             onClick={onClose}
             className="rounded-sm text-accent-ink underline underline-offset-3 hover:text-ink coarse:py-2.5"
           >
-            By how much it differs from revision {before.revision_number}
+            Compare with revision {before.revision_number}
           </Link>
         </p>
       )}

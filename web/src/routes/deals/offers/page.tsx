@@ -32,7 +32,7 @@ function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void })
     <UntilDialog
       draft={`acceptance/${offer.id}`}
       title={`Accept ${what}?`}
-      description={`${offer.buyer_name} is granted exclusivity and the deal moves there. Other buyers see that it is under offer, and no more.`}
+      description={`${offer.buyer_name} is granted exclusivity, and the deal moves to that stage. Other buyers see that it is under offer, and no more.`}
       action="Accept offer"
       initial={endOfBusinessIn(45)}
       submit={(expires_at) => accept.mutateAsync({ id: offer.id, expires_at })}

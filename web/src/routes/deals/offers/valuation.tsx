@@ -145,7 +145,7 @@ export function OfferValuations({
       />
       {more && (
         <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
-          Computed of the {plural(rows.length, 'offer')} submitted last.
+          Computed from the {plural(rows.length, 'offer')} submitted last.
         </p>
       )}
       {rows.map(
@@ -174,8 +174,8 @@ export function AddBackValues({ basis, worth }: { basis: OfferAssessment['basis'
       title="What each add-back is worth"
       description={
         <>
-          At {times(worth.multiples?.adjusted_ebitda)} adjusted EBITDA. For reported EBITDA{' '}
-          {money(paid.reported_ebitda)} is paid.
+          At {times(worth.multiples?.adjusted_ebitda)} adjusted EBITDA. {money(paid.reported_ebitda)} of the price is
+          for reported EBITDA.
         </>
       }
     >

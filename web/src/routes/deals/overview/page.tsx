@@ -138,7 +138,7 @@ function RecentActivity() {
           return items.length > 0 ? (
             <ActivityList items={items} />
           ) : (
-            <p className="text-faint">Nothing happened yet.</p>
+            <p className="text-faint">Nothing has happened yet.</p>
           );
         }}
       </Loaded>

@@ -97,7 +97,7 @@ function Seasons({ seasonality }: Pick<ComputedBooks, 'seasonality'>) {
   if (!best || !worst || best.share === worst.share) return null;
   return (
     <p className="border-t border-line px-4 py-3 text-sm text-soft sm:px-5">
-      Over whole years {formatMonthOfYear(best.month)} brings the most revenue ({formatShare(best.share)}) and{' '}
+      Over whole years, {formatMonthOfYear(best.month)} brings the most revenue ({formatShare(best.share)}) and{' '}
       {formatMonthOfYear(worst.month)} the least ({formatShare(worst.share)}).
     </p>
   );

@@ -29,7 +29,7 @@ function ExplainDialog({ dealId, one, onClose }: { dealId: Id; one: Contradictio
     submit: (values) => answer.mutateAsync({ key: one.key, figures: one.figures, ...values }),
     onDone: () => {
       onClose();
-      toast(one.answer ? 'Answer changed' : 'Answer kept');
+      toast(one.answer ? 'Answer changed' : 'Answer saved');
     },
   });
   return (

@@ -85,7 +85,7 @@ export function NormalizationDialog({
       required(values, {
         period_label: 'Choose a period.',
         adjustment_category: 'Choose a category.',
-        adjustment_amount: 'Write the amount.',
+        adjustment_amount: 'Enter the amount.',
       }),
     submit: ({ adjustment_category, rationale, ...rest }) =>
       addNormalization.mutateAsync({

@@ -136,15 +136,15 @@ export function ExportAccounts({ seen, choice, onChange }: ExportAccountsProps) 
   const id = useId();
   const { program, basis, accounts, comparison, doubts, doubt_count, left_out } = seen;
   const chosen = new Map((choice ?? accounts).map(({ account, line }) => [account, line]));
-  const from = program === null ? 'An export' : `An export of ${programs[program]}`;
+  const from = program === null ? 'An export' : `A ${programs[program]} export`;
   const facts = [
-    basis && `on ${basis} basis`,
+    basis && `${basis} basis`,
     `${plural(seen.period_count, 'period')} of ${plural(accounts.length, 'account')}`,
   ];
   return (
     <>
       <p className="text-soft">
-        {from}: {facts.filter(Boolean).join(', ')}. Totals are not counted again.
+        {from}: {facts.filter(Boolean).join(', ')}. Totals are not counted twice.
         {left_out.length > 0 && ` Left out: the columns ${left_out.join(', ')}.`}
       </p>
       <Comparison comparison={comparison} />

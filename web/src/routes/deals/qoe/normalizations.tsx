@@ -69,7 +69,7 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
                 <h3 className={cx(line, 'pt-3 pb-1 font-medium')}>
                   <span className="flex min-w-0 flex-1 flex-wrap items-center gap-x-2.5 gap-y-1">
                     <span className="min-w-0 break-words">{label}</span>
-                    {unmatched.includes(label) && <Badge tone="warn">In no bridge</Badge>}
+                    {unmatched.includes(label) && <Badge tone="warn">Not in any bridge</Badge>}
                   </span>
                   <span className="text-sm font-normal text-faint">Total</span>
                   <Money amount={sum(its.map((one) => one.adjustment_amount))} currency={currency} signed />
