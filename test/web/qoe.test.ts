@@ -493,7 +493,7 @@ test('in the browser: a normalization, a file with faults, and the same file men
     expect(await page.evaluate('document.activeElement.id')).toBe(rent);
     await page.getByLabel('Rent', { exact: true }).selectOption('Operating expenses');
     await page.getByText('Net income differs in').waitFor({ state: 'detached' });
-    await page.getByLabel('Wages', { exact: true }).selectOption('Owner’s pay');
+    await page.getByLabel('Wages', { exact: true }).selectOption('Owner compensation');
     await page.getByRole('button', { name: 'Save 3 periods' }).click();
     await page.getByText('The financials are saved').first().waitFor();
     await page.getByRole('dialog').waitFor({ state: 'detached' });

@@ -93,7 +93,7 @@ function tellEarnings(pages: Pages, { computed: { earnings, currency, seasonalit
     .slice(0, most.columns);
   pages.section(
     'Earnings and margins',
-    `In ${currency}. SDE is adjusted EBITDA and what of the owner’s pay no adjustment has added back.`,
+    `In ${currency}. SDE is adjusted EBITDA plus the owner compensation that no adjustment has added back.`,
   );
   pages.table(
     [left('', 1.9), ...shown.map(({ label }) => right(label))],

@@ -13,7 +13,7 @@ export const lineWords = {
   cost_of_goods_sold: 'Cost of goods sold',
   gross_profit: 'Gross profit',
   operating_expenses: 'Operating expenses',
-  owner_compensation: 'Owner’s pay',
+  owner_compensation: 'Owner compensation',
   depreciation_amortization: 'Depreciation and amortization',
   interest_expense: 'Interest',
   tax_expense: 'Income tax',

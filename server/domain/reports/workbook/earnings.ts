@@ -97,7 +97,7 @@ const earningWords: readonly string[] = [
   '',
   ...adjustmentCategories.map((category) => `Adjustments: ${categoryWords[category]}`),
   'Adjusted EBITDA',
-  'Owner’s pay that no adjustment adds back',
+  'Owner compensation not added back',
   'SDE',
   '',
   'Gross margin',
