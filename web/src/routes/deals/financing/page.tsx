@@ -2,14 +2,14 @@ import { useQuery } from '@tanstack/react-query';
 import { Landmark, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { financingQuery, useFinancingActions } from '../../../api/diligence.ts';
-import type { FinancingSource, FinancingStack } from '../../../api/shapes.ts';
+import type { CommitmentStatus, FinancingSource, FinancingStack } from '../../../api/shapes.ts';
 import { StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
+import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Menu, MenuItem } from '../../../components/menu.tsx';
 import { Money } from '../../../components/money.tsx';
 import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
-import { toast, toastError } from '../../../components/toast.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { commitmentStates, financingTypes } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
@@ -84,6 +84,22 @@ function Stack({ stack: { items, totals } }: { stack: FinancingStack }) {
 
 function SourceRow({ source }: { source: FinancingSource }) {
   const { move } = useFinancingActions(source.deal_id);
+  const confirm = useConfirm();
+  const ask = (status: CommitmentStatus) => {
+    const word = commitmentStates[status].label.toLowerCase();
+    confirm(
+      {
+        title: `Mark this source as ${word}?`,
+        body:
+          status === 'expired' || status === 'withdrawn'
+            ? `${source.source_name} no longer counts in the total. This cannot be undone; you can add it again.`
+            : `${source.source_name} only moves forward: this cannot be undone.`,
+        action: `Mark as ${word}`,
+        done: `${source.source_name}: ${word}`,
+      },
+      () => move.mutateAsync({ id: source.id, commitment_status: status }),
+    );
+  };
   return (
     <li className="grid grid-cols-[minmax(0,1fr)_auto] items-center gap-x-4 gap-y-2 px-4 py-3 sm:grid-cols-[minmax(0,1fr)_8rem_7.5rem_4.5rem] sm:px-5">
       <div className="min-w-0">
@@ -99,23 +115,13 @@ function SourceRow({ source }: { source: FinancingSource }) {
       {source.moves.length > 0 && (
         <Menu
           trigger={
-            <Button size="sm" className="justify-self-end" pending={move.isPending}>
+            <Button size="sm" className="justify-self-end">
               Update<span className="sr-only"> {source.source_name}</span>
             </Button>
           }
         >
           {source.moves.map((status) => (
-            <MenuItem
-              key={status}
-              onSelect={() =>
-                void move
-                  .mutateAsync({ id: source.id, commitment_status: status })
-                  .then(
-                    () => toast(`${source.source_name}: ${commitmentStates[status].label.toLowerCase()}`),
-                    toastError,
-                  )
-              }
-            >
+            <MenuItem key={status} onSelect={() => ask(status)}>
               {commitmentStates[status].label}
             </MenuItem>
           ))}

@@ -1,0 +1,78 @@
+/** The pages of diligence in the browser: what is said of a step, and what is asked before one that cannot be undone. */
+
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expectAccessible, openBrowser, openDesk } from '../browser.ts';
+import { openScene, type WebScene } from './scene.ts';
+
+let web: WebScene;
+let browser: Browser;
+
+beforeAll(async () => {
+  web = await openScene({ config: { features: { findings: true, financing: true } } });
+  browser = await openBrowser();
+}, 120_000);
+afterAll(async () => {
+  await browser?.close();
+  await web?.close();
+});
+
+async function at(caller: string, tab: string): Promise<Page> {
+  const { cookie } = await web.as(caller);
+  const { page, go } = await openDesk(browser, web.service.origin, { cookie });
+  await go(`/deals/${web.scene.deal}/${tab}`);
+  return page;
+}
+
+test('a source of financing moves forward once that is confirmed, as nothing moves back', async () => {
+  const page = await at('exclusive buyer', 'financing');
+  const statusOf = async () => {
+    const { body } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/financing`);
+    return body.items[0].commitment_status;
+  };
+  const choose = async (status: string) => {
+    await page.getByRole('button', { name: 'Update First Bank' }).click();
+    await page.getByRole('menuitem', { name: status }).click();
+  };
+  await choose('Term sheet');
+  const question = page.getByRole('alertdialog', { name: 'Mark this source as term sheet?' });
+  await question.getByText('First Bank only moves forward').waitFor();
+  await expectAccessible(page);
+  await question.getByRole('button', { name: 'Cancel' }).click();
+  expect(await statusOf()).toBe('identified');
+  await choose('Withdrawn');
+  await page.getByRole('alertdialog').getByText('First Bank no longer counts in the total.').waitFor();
+  await page.getByRole('button', { name: 'Mark as withdrawn' }).click();
+  await page.getByRole('heading', { name: 'Expired or withdrawn' }).waitFor();
+  expect(await statusOf()).toBe('withdrawn');
+});
+
+test('an answer to what their advisor asked is an answer to the buyer; to the broker it is what was sent', async () => {
+  const asked = { category: 'tax', question_text: 'Was use tax paid?' };
+  const { body: question } = await (
+    await web.as("exclusive buyer's advisor")
+  ).ask(`/deals/${web.scene.deal}/questions`, asked);
+  const step = async (who: string, name: string, words = {}) =>
+    expect((await (await web.as(who)).ask(`/questions/${question.id}/${name}`, words)).status).toBe(200);
+  await step('broker', 'release');
+  await step('seller', 'answer', { answer_text: 'In most months.' });
+  await step('broker', 'distribute', { distributed_response: 'In 19 of 36 months.' });
+  for (const [who, heading] of [
+    ['exclusive buyer', /^Answer, /],
+    ['broker', /^Sent to the buyer, /],
+  ] as const) {
+    const page = await at(who, 'questions');
+    const card = page.getByRole('listitem').filter({ hasText: 'In 19 of 36 months.' });
+    await card.getByText(heading).waitFor();
+  }
+});
+
+test('a question that is withdrawn is said to be', async () => {
+  const asked = { category: 'legal', question_text: 'Is the lease assignable?' };
+  await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
+  const page = await at('exclusive buyer', 'questions');
+  const card = page.getByRole('listitem').filter({ hasText: 'Is the lease assignable?' });
+  await card.getByRole('button', { name: 'Withdraw' }).click();
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Withdraw' }).click();
+  await page.getByText('Question withdrawn', { exact: true }).waitFor();
+});
