@@ -151,8 +151,18 @@ function InvitationCard({ token, invitation }: { token: string; invitation: Invi
 function DeadLink() {
   return (
     <Card>
-      <EmptyState level={1} icon={MailX} title="This invitation no longer works">
-        It has been used or withdrawn, or it has expired. Ask the person who invited you for a new link.
+      <EmptyState
+        level={1}
+        icon={MailX}
+        title="This invitation no longer works"
+        action={
+          <ButtonLink to="/sign-in" kind="primary">
+            Sign in
+          </ButtonLink>
+        }
+      >
+        If you accepted it before, sign in. If it was withdrawn or has expired, ask the person who invited you for a new
+        link.
       </EmptyState>
     </Card>
   );
