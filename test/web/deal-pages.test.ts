@@ -107,6 +107,8 @@ describe('the sections of a deal', () => {
     const page = await at('outsider', `/deals/${web.scene.deal}/offers`);
     await page.getByRole('heading', { level: 1, name: 'You cannot open this' }).waitFor();
     await expectAccessible(page);
+    await page.getByRole('link', { name: 'Go home' }).click();
+    await page.getByRole('heading', { level: 1, name: /^Good / }).waitFor();
   });
 });
 

@@ -5,7 +5,7 @@ import type { ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
 import { cx } from '../lib/cx.ts';
 import { useTitle } from '../lib/use-title.ts';
-import { Button } from './button.tsx';
+import { Button, ButtonLink } from './button.tsx';
 import { Card } from './card.tsx';
 
 /** A grey shape where something will be: give it that thing's size, so that nothing moves when it comes. */
@@ -102,12 +102,17 @@ export function ErrorState({ error, onRetry, level }: ErrorStateProps) {
         {...(level && { level })}
         title={missing ? 'You cannot open this' : 'This could not be loaded'}
         action={
-          !missing &&
-          onRetry && (
-            <Button icon={<RotateCw className="size-4" />} onClick={onRetry}>
-              Try again
-            </Button>
-          )
+          missing
+            ? level === 1 && (
+                <ButtonLink to="/" kind="primary">
+                  Go home
+                </ButtonLink>
+              )
+            : onRetry && (
+                <Button icon={<RotateCw className="size-4" />} onClick={onRetry}>
+                  Try again
+                </Button>
+              )
         }
       >
         {missing
