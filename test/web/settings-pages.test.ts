@@ -287,7 +287,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByText('Name saved').first().waitFor();
     await page.getByLabel('E-mail').fill('new-buyer@example.test');
     await page.getByRole('button', { name: 'Change address' }).click();
-    await page.getByText('Check your email').waitFor();
+    await page.getByText('Check your e-mail').waitFor();
     expect((await service.deliver()).some(({ to }) => to === 'new-buyer@example.test')).toBe(true);
 
     await desk.visit('/settings/security');

@@ -38,7 +38,7 @@ function AskStep() {
   if (sentTo !== null) {
     return (
       <>
-        <SignedOutTitle title="Check your email" />
+        <SignedOutTitle title="Check your e-mail" />
         <Card>
           <p className="text-soft">
             If someone signs in here as <strong className="font-medium text-ink">{sentTo}</strong>, a link to choose a

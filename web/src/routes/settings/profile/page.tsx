@@ -61,7 +61,7 @@ function AddressCard() {
     <Card title="E-mail address" description="You sign in with it, and mails go to it.">
       <FormFields form={form} className="max-w-md">
         {sentTo !== null && !form.dirty && (
-          <Notice tone="good" title="Check your email">
+          <Notice tone="good" title="Check your e-mail">
             A link is on its way to {sentTo}. The address changes when you open it.
           </Notice>
         )}
