@@ -56,7 +56,7 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
       <Field label="Name" error={form.errors.display_name}>
         <Input {...form.text('display_name')} autoComplete="off" />
       </Field>
-      <Field label="Kind" error={form.errors.type}>
+      <Field label="Type" error={form.errors.type}>
         <Select {...form.field('type')} options={optionsOf(contactTypes)} />
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
