@@ -28,7 +28,7 @@ const scopes: Record<KeyScope, readonly [group: Group, sentence: string]> = {
   'documents:content': ['Documents', 'The contents of documents. Each opening is recorded.'],
   'documents:write': ['Documents', 'Add documents to the data room.'],
   'conditions:read': ['Closing', 'What must be done before closing, by when and by whom.'],
-  'conditions:write': ['Closing', 'Add, change and remove closing conditions.'],
+  'conditions:write': ['Closing', 'Add closing conditions, and change them.'],
   'events:read': ['Changes', 'Follow changes to everything else the key can read.'],
   'webhooks:read': ['Changes', 'Where changes are sent, and whether they arrived.'],
   'webhooks:write': ['Changes', 'Set where changes are sent.'],
