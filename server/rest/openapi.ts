@@ -96,13 +96,19 @@ function failuresOf(operation: Operation, failures: Failures, parts: Parts): Jso
   );
 }
 
+/** What an id in a path is of: "The id of the contact." */
+const nameOfId = (name: string): string =>
+  name === 'externalId'
+    ? 'The id that another system has for the contact.'
+    : `The id of the ${name.replace(/Id$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}.`;
+
 /** What the path, the query and the headers of an operation carry. */
 function parametersOf({ path, pathParameters = {}, parameters = [] }: Operation, { missing }: Parts): Json[] {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
     name,
     in: 'path',
     required: true,
-    description: `The id of the ${name.replace(/Id$/, '').replaceAll(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}.`,
+    description: nameOfId(name),
     schema: pathParameters[name] ?? { type: 'string', format: 'uuid' },
     example: exampleOf(pathParameters[name] ?? { type: 'string', format: 'uuid' }, {}, name, missing),
   }));

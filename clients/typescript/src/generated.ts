@@ -1118,7 +1118,7 @@ export interface Operations {
   };
   getContactByExternalId: {
     input: {
-      /** The id of the external. */
+      /** The id that another system has for the contact. */
       externalId: string;
       /** Whether an archived contact is returned, too. */
       archived?: 'false' | 'true' | undefined;
@@ -1127,7 +1127,7 @@ export interface Operations {
   };
   putContactByExternalId: {
     input: {
-      /** The id of the external. */
+      /** The id that another system has for the contact. */
       externalId: string;
       /** Makes a repeated request safe: within 24 hours the same key with the same body gets the first answer again. */
       idempotencyKey?: string | undefined;
@@ -1984,7 +1984,7 @@ export abstract class Calls {
     return this.call('getMe', input, options);
   }
 
-  /** Reset the sandbox. Puts the sandbox of a test key back to its demo data, under the same ids; webhooks stay, and who follows changes is told of them. Any test key may ask, once in ten seconds for all of them: 429 before that. */
+  /** Reset the sandbox. Puts the sandbox of a test key back to its demo data, under the same ids; webhooks stay, and whoever follows changes is told of them. Any test key may ask, once in ten seconds for all of them: 429 before that. */
   resetSandbox(
     input: Operations['resetSandbox']['input'] = {},
     options?: CallOptions,
@@ -2093,7 +2093,7 @@ export abstract class Calls {
     return this.call('getDeal', input, options);
   }
 
-  /** Edit a deal. Needs the scopes deals:write and deals:read. */
+  /** Edit a deal. What is left out stays as it is; null takes a value away. Needs the scopes deals:write and deals:read. */
   updateDeal(
     input: Operations['updateDeal']['input'],
     options?: CallOptions,
@@ -2220,7 +2220,7 @@ export abstract class Calls {
     return this.call('listSnapshots', input, options);
   }
 
-  /** Deliver an accounting snapshot. The books as they are now, from another system. They are stored as a whole, with all rows, or not at all. At most 1048576 bytes. Needs the scopes qoe:write and qoe:read. */
+  /** Deliver an accounting snapshot. The books as they are now, from another system. They are stored as a whole, with all rows, or not at all. At most 1,048,576 bytes. Needs the scopes qoe:write and qoe:read. */
   createSnapshot(
     input: Operations['createSnapshot']['input'],
     options?: CallOptions,
@@ -2268,7 +2268,7 @@ export abstract class Calls {
     return this.call('createCondition', input, options);
   }
 
-  /** Change a closing condition. Needs the scopes conditions:write and conditions:read, and participants:read to say whose it is. */
+  /** Change a closing condition. What is left out stays as it is; null takes a value away. Needs the scopes conditions:write and conditions:read, and participants:read to say whose it is. */
   updateCondition(
     input: Operations['updateCondition']['input'],
     options?: CallOptions,

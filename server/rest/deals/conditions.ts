@@ -142,7 +142,7 @@ export function conditionOperations(services: Services, callers: Callers): reado
       id: 'updateCondition',
       tag: 'Closing',
       summary: 'Change a closing condition',
-      description: needs,
+      description: `What is left out stays as it is; null takes a value away. ${needs}`,
       scope: 'conditions:write',
       parameters: [idempotencyKey],
       body: conditionChange,

@@ -209,7 +209,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       id: 'updateDeal',
       tag: 'Deals',
       summary: 'Edit a deal',
-      description: needs,
+      description: `What is left out stays as it is; null takes a value away. ${needs}`,
       scope: 'deals:write',
       parameters: [idempotencyKey],
       body: dealChange,

@@ -271,7 +271,7 @@ export function qoeOperations(services: Services, callers: Callers): readonly Op
       id: 'createSnapshot',
       tag: common.tag,
       summary: 'Deliver an accounting snapshot',
-      description: `The books as they are now, from another system. They are stored as a whole, with all rows, or not at all. At most ${largestBooks} bytes. Needs the scopes qoe:write and qoe:read.`,
+      description: `The books as they are now, from another system. They are stored as a whole, with all rows, or not at all. At most ${largestBooks.toLocaleString('en')} bytes. Needs the scopes qoe:write and qoe:read.`,
       scope: 'qoe:write',
       parameters: [idempotencyKey],
       body: snapshotCreate,
