@@ -403,6 +403,18 @@ describe('the list of deals', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'Print shop' }).waitFor();
   });
+
+  test('is what one comes back to from a deal that was just opened', async () => {
+    const page = await at('broker', '/deals');
+    await button(page, 'New deal').click();
+    await page.getByLabel('Title').fill('Marine repair yard');
+    await button(page, 'Open deal').click();
+    await page.getByRole('heading', { level: 1, name: 'Marine repair yard' }).waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { level: 1, name: 'Deals' }).waitFor();
+    expect(new URL(page.url()).search).toBe('');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+  });
 });
 
 test('accepted terms stay as accepted: a change of them waits for the broker, on everybody’s page', async () => {

@@ -9,6 +9,7 @@ import { Input, Select, Textarea } from '../../components/input.tsx';
 import { toast } from '../../components/toast.tsx';
 import { MoneyField } from '../../components/value-fields.tsx';
 import { currencies } from './currencies.ts';
+import { readDealsSearch, type DealsSearch } from './search.ts';
 import { orNull, required, useForm } from '../../lib/use-form.ts';
 
 interface Values {
@@ -108,7 +109,7 @@ function DealDialog({ initial, draft, choosesBrokerage = false, submit, onDone, 
 
 /** Opens a new deal, and goes there. */
 export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClose: () => void }) {
-  const navigate = useNavigate();
+  const navigate = useNavigate({ from: '/deals' });
   const openDeal = useOpenDeal();
   return (
     <DealDialog
@@ -128,7 +129,12 @@ export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClo
         needs_nda: true,
       }}
       submit={(values) => openDeal.mutateAsync({ organization_id: values.organization_id, ...toInput(values) })}
-      onDone={(deal) => navigate({ to: '/deals/$dealId', params: { dealId: deal.id } })}
+      onDone={async (deal) => {
+        // The list is left without the dialog, for whoever comes back to it.
+        const search = (before: DealsSearch) => readDealsSearch({ ...before, new: undefined });
+        await navigate({ to: '/deals', search, replace: true });
+        await navigate({ to: '/deals/$dealId', params: { dealId: deal.id } });
+      }}
       onClose={onClose}
     />
   );
