@@ -41,7 +41,7 @@ export function UnsavedProvider({ children }: { children: ReactNode }) {
         onOpenChange={(next) => !next && settle(false)}
         onConfirm={() => settle(true)}
         title="Discard your changes?"
-        body="It has not been saved."
+        body="They have not been saved."
         action="Discard"
         cancel="Keep editing"
         danger
