@@ -1,18 +1,12 @@
 import { infiniteQueryOptions, useMutation, useQueryClient, type InfiniteData } from '@tanstack/react-query';
+import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './keys.ts';
 import { refreshList } from './paged.ts';
 import type { Contact, ContactImport, ContactInput, Id, Items } from './shapes.ts';
 import { upload } from './upload.ts';
 
-export type ContactSort = 'display_name' | '-display_name' | 'created_at' | '-created_at';
-
-export interface ContactFilter {
-  search?: string;
-  archived?: true;
-  sort?: ContactSort;
-  limit?: number;
-}
+export type ContactFilter = Omit<RequestQuery<'get', '/web/contacts'>, 'brokerage_id' | 'cursor'>;
 
 /** The contacts of a brokerage that fit the filter, in pages. */
 export const contactsQuery = (brokerageId: Id, filter: ContactFilter) =>

@@ -1,7 +1,10 @@
 /** What the list of contacts keeps in its address: search, archived or not, order, and what is open over it. */
-import type { ContactFilter, ContactSort } from '../../api/contacts.ts';
+import type { ContactSort } from '../../api/shapes.ts';
 
-export interface ContactsSearch extends Pick<ContactFilter, 'search' | 'archived' | 'sort'> {
+export interface ContactsSearch {
+  search?: string;
+  archived?: true;
+  sort?: ContactSort;
   /** The dialog for a new contact, for an import, or for the contact with this id. */
   open?: string;
 }
