@@ -467,11 +467,11 @@ function addBrokerages(program: Command): void {
   brokerages
     .command('delete')
     .description(
-      'Have a brokerage deleted with its deals, documents, contacts, keys and members, after some days in which that can be taken back. Its admins are told by mail.',
+      'Delete a brokerage with its deals, documents, contacts, keys and members, after some days in which that can be cancelled. Its admins are notified by mail.',
     )
     .argument('<id or slug>', 'the brokerage')
     .option('--days <days>', 'how many days it stays, 7 to 365; BROKERAGE_DELETION_DAYS by default', daysToWait)
-    .option('--cancel', 'take it back')
+    .option('--cancel', 'cancel the deletion')
     .option(...json)
     .action((which: string, options: DeletionOptions) =>
       command(
@@ -482,7 +482,7 @@ function addBrokerages(program: Command): void {
         },
         (result) =>
           'due_at' in result
-            ? `Brokerage ${result.slug} (${result.id}) is deleted after ${String(result.due_at)}. To take it back until then: dealkeep brokerages delete ${result.slug} --cancel`
+            ? `Brokerage ${result.slug} (${result.id}) is deleted after ${String(result.due_at)}. To cancel it until then: dealkeep brokerages delete ${result.slug} --cancel`
             : `Brokerage ${result.slug} (${result.id}) stays.`,
       )(options),
     );

@@ -103,12 +103,12 @@ const contents: Contents = {
     subject: cancelled ? `${brokerage} is not deleted` : `${brokerage} will be deleted on ${dayOf(due_at)}`,
     name,
     paragraphs: cancelled
-      ? [`${by ?? 'Whoever runs this service'} took it back: ${brokerage} stays on ${product} as it is.`]
+      ? [`${by ?? 'The operator of this service'} cancelled the deletion: ${brokerage} stays on ${product} as it is.`]
       : [
-          `${by ?? 'Whoever runs this service'} asked for ${brokerage} to be deleted from ${product}. On ${dayOf(due_at)} its deals, documents, contacts and members are deleted for good.`,
+          `${by ?? 'The operator of this service'} asked for ${brokerage} to be deleted from ${product}. On ${dayOf(due_at)} its deals, documents, contacts and members are deleted for good.`,
           'Until then everything stays as it is, and any admin can cancel the deletion.',
         ],
-    action: { label: cancelled ? 'Open the settings' : 'Keep the brokerage', url: `${baseUrl}${brokeragePath}` },
+    action: { label: cancelled ? 'Open the settings' : 'Cancel the deletion', url: `${baseUrl}${brokeragePath}` },
     footer: [`You get this mail because you are an admin of ${brokerage}. It cannot be turned off.`],
   }),
 };

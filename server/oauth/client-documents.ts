@@ -197,7 +197,7 @@ export function openClientDocuments({ config, clock, limits: counts }: Services)
       if (fixed) return fixed;
       if (mode !== 'on')
         throw new BadDocument(
-          'Only clients that were registered, or allowed by whoever runs this service, are let in here.',
+          'Only clients that were registered, or that the operator of this service allows, are accepted here.',
         );
       const before = atHand(url);
       if (before) return before;

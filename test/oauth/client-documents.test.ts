@@ -560,8 +560,8 @@ describe.runIf(canCertify)('clients by their document', () => {
       const of = (mode: 'pinned' | 'off') =>
         openClientDocuments({ ...services, config: { ...services.config, clientMetadata: { mode, file, guard } } });
       expect((await of('pinned').read(pinnedUrl, ada.id)).name).toBe('Pinned assistant');
-      await expect(of('pinned').read(publish(), ada.id)).rejects.toThrow(/allowed by whoever runs this service/);
-      await expect(of('off').read(pinnedUrl, ada.id)).rejects.toThrow(/allowed by whoever runs this service/);
+      await expect(of('pinned').read(publish(), ada.id)).rejects.toThrow(/the operator of this service allows/);
+      await expect(of('off').read(pinnedUrl, ada.id)).rejects.toThrow(/the operator of this service allows/);
     });
 
     test.each(['pinned', 'off'] as const)(

@@ -100,16 +100,20 @@ function DeletionNotice({ brokerage, day }: { brokerage: Brokerage; day: string 
           <Button
             pending={cancelDeletion.isPending}
             onClick={() =>
-              cancelDeletion.mutate(undefined, { onSuccess: () => toast('The brokerage stays'), onError: toastError })
+              cancelDeletion.mutate(undefined, {
+                onSuccess: () => toast('The deletion is cancelled'),
+                onError: toastError,
+              })
             }
           >
-            Keep it
+            Cancel deletion
           </Button>
         )
       }
     >
-      {brokerage.deletion_asked_by ?? 'Whoever runs this service'} asked for it. Until then everything stays as it is;
-      then its deals, documents, contacts and members are deleted for good. {!isAdmin && 'Any admin can cancel this.'}
+      {brokerage.deletion_asked_by ?? 'The operator of this service'} requested this. Until then everything stays as it
+      is; then its deals, documents, contacts and members are deleted for good.{' '}
+      {!isAdmin && 'Any admin can cancel this.'}
     </Notice>
   );
 }
@@ -162,7 +166,7 @@ function ExportCard({ brokerage }: { brokerage: Brokerage }) {
   return (
     <Card
       title="Export"
-      description="Deals, people, contacts and documents as one archive (ZIP): every table for spreadsheets and for programs, and the documents themselves. It holds what you may see: of a sale in which you take no part, what its viewers see. Who did what on a deal stands in the audit trail. Whoever runs this service can export everything."
+      description="Deals, people, contacts and documents as one archive (ZIP): every table for spreadsheets and for programs, and the documents themselves. It contains what you may see: for a sale in which you take no part, what its viewers see. Who did what on a deal is in the audit trail. The operator of this service can export everything."
     >
       <Button pending={askExport.isPending} onClick={() => void download()}>
         Download the archive
@@ -177,12 +181,12 @@ function DeletionCard({ brokerage }: { brokerage: Brokerage }) {
   return (
     <ConfirmationCard
       title="Delete the brokerage"
-      description="Its deals with everything in them, documents, contacts, keys and members are deleted for good, after some weeks in which any admin can cancel it. Every admin is told by mail. People who are with another brokerage keep their account; the accounts of all others are emptied."
+      description="Its deals with everything in them, documents, contacts, keys and members are deleted for good, after some weeks in which any admin can cancel it. Every admin is notified by mail. People who are with another brokerage keep their account; the accounts of all others are erased."
       word={brokerage.slug}
       wrong={`Type ${brokerage.slug} to confirm.`}
       action="Delete the brokerage"
       submit={(confirmation) => askDeletion.mutateAsync(confirmation)}
-      onDone={() => toast('The admins are told by mail')}
+      onDone={() => toast('The admins are notified by mail')}
     />
   );
 }
