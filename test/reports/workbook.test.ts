@@ -188,17 +188,17 @@ describe('each reader', () => {
     const { contradictions } = await page('broker', '/qoe/computed');
     expect(contradictions.count).toBeGreaterThan(0);
     for (const told of sheets.slice(0, 2))
-      expect(told.get('To clear up')?.map(([sentence]) => sentence)).toEqual(
+      expect(told.get('Contradictions')?.map(([sentence]) => sentence)).toEqual(
         expect.arrayContaining(contradictions.items.map(({ sentence }: { sentence: string }) => sentence)),
       );
-    expect(sheets[2]?.has('To clear up')).toBe(false);
+    expect(sheets[2]?.has('Contradictions')).toBe(false);
     // With its answer, for whom it is: once it is released, for the buyer.
     const [one] = contradictions.items;
     const at = `/deals/${deal}/qoe/contradictions/${one.key}`;
     const given = { status: 'explained', why: '=1+1 was typed', figures: one.figures };
     expect((await as('broker').ask(`${at}/answer`, given, 'PUT')).status).toBe(204);
     const answers = async (name: string) =>
-      (await workbookOf(name)).get('To clear up')?.filter(([sentence]) => sentence === one.sentence);
+      (await workbookOf(name)).get('Contradictions')?.filter(([sentence]) => sentence === one.sentence);
     const said = [
       [one.sentence, null, expect.stringMatching(/^Explained by .+ on 20\d\d-\d\d-\d\d: =1\+1 was typed$/)],
     ];

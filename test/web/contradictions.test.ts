@@ -362,13 +362,13 @@ test('in the browser: a broker explains, releases and withdraws, and an open pag
     ];
     await theirs.go(`/deals/${deal}/qoe`);
     await theirs.page.getByText('Largest customer').waitFor();
-    const heading = theirs.page.getByRole('heading', { name: /^(To clear up|Explained) \(/ });
+    const heading = theirs.page.getByRole('heading', { name: /^(Open contradictions|Explained) \(/ });
     expect(await heading.count()).toBe(0);
 
     const { page } = desk;
     await desk.go(`/deals/${deal}/qoe`);
     const { count, items } = await read('broker');
-    await page.getByRole('heading', { name: `To clear up (${count})` }).waitFor();
+    await page.getByRole('heading', { name: `Open contradictions (${count})` }).waitFor();
     await expectAccessible(page);
     const line = page.getByRole('listitem').filter({ hasText: '“FY1998”' });
     // By keyboard alone.
@@ -381,7 +381,7 @@ test('in the browser: a broker explains, releases and withdraws, and an open pag
     await page.keyboard.press('Tab');
     await page.getByRole('button', { name: 'Explain', exact: true }).last().press('Enter');
     await page.getByRole('heading', { name: 'Explained (1)' }).waitFor();
-    await page.getByRole('heading', { name: `To clear up (${count - 1})` }).waitFor();
+    await page.getByRole('heading', { name: `Open contradictions (${count - 1})` }).waitFor();
     expect(items.length).toBe(count);
     await line.getByText(`Explained by ${broker}`).waitFor();
 
@@ -405,7 +405,7 @@ test('in the browser: a broker explains, releases and withdraws, and an open pag
     await theirs.page.getByRole('heading', { name: 'Explained (1)' }).waitFor({ state: 'detached' });
     await line.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
-    await page.getByRole('heading', { name: `To clear up (${count})` }).waitFor();
+    await page.getByRole('heading', { name: `Open contradictions (${count})` }).waitFor();
     expect([...desk.complaints, ...theirs.complaints]).toEqual([]);
   } finally {
     await browser.close();

@@ -63,7 +63,7 @@ export interface ContradictionSummary extends Contradiction {
   readonly answer: AnswerSummary | null;
 }
 
-/** What there is to clear up, and what a broker has explained. */
+/** The open contradictions, and those that a broker has explained. */
 export interface ContradictionsSummary {
   readonly open: readonly ContradictionSummary[];
   readonly explained: readonly ContradictionSummary[];
@@ -71,7 +71,7 @@ export interface ContradictionsSummary {
 
 /**
  * The contradictions of these books as the caller is told them, each with its answer: all of them, or those that a broker released with the figures that
- * they have now. Explained is what was explained with the figures that it has now; all else is to be cleared up.
+ * they have now. Explained is what was explained with the figures that it has now; all else is open.
  */
 export function contradictionsSummary(books: Books, { all, answers }: AnswersInSight): ContradictionsSummary {
   if (!all && answers.length === 0) return { open: [], explained: [] };

@@ -162,18 +162,18 @@ function tellPeriods(pages: Pages, { periods, computed: { currency } }: ReportCo
   andMore(pages, periods.length - shown.length);
 }
 
-// ---- What is to be cleared up.
+// ---- Contradictions.
 
 function tellContradictions(pages: Pages, { computed: { contradictions } }: ReportContents): void {
   const { explained } = contradictions;
   const items = [...contradictions.items, ...explained.items];
   if (items.length === 0) return;
   pages.section(
-    contradictions.count > 0 ? `To clear up (${contradictions.count})` : 'Cleared up',
-    'Where the uploaded figures contradict themselves, and what to ask or what a broker says to it.',
+    contradictions.count > 0 ? `Open contradictions (${contradictions.count})` : 'Explained contradictions',
+    'Where the uploaded figures contradict themselves, and what to ask, or how a broker explains it.',
   );
   pages.table(
-    [left('What contradicts itself', 1.2), left('What to ask, or the answer', 1)],
+    [left('Contradiction', 1.2), left('What to ask, or the answer', 1)],
     items.map(({ sentence, ask, answer }) => ({ cells: [sentence, answer ? answerInWords(answer) : ask] })),
   );
   const more = contradictions.count + explained.count - items.length;

@@ -43,7 +43,7 @@ export const uploadWords: Readonly<Record<Snapshot['snapshot_type'], string>> = 
 export const changeWords = {
   grown: 'Grown',
   new: 'New',
-  kept: 'Kept as they were',
+  kept: 'Unchanged',
   shrunk: 'Shrunk',
   lost: 'Lost',
 } as const;

@@ -122,7 +122,7 @@ export function contactRoutes(services: Services) {
         throw new Problem(
           409,
           'faults_in_file',
-          'Nothing was imported: mend the rows with faults, or take them out of the file.',
+          'Nothing was imported: fix the rows with errors, or remove them from the file.',
         );
       const fresh = rows
         .filter(({ duplicate_of, same_as }) => duplicate_of === null && same_as === null)

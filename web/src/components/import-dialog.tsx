@@ -30,7 +30,7 @@ function Faults({ faults, columnName }: FaultsProps) {
         ))}
       </ul>
       {faults.length > mostListed && (
-        <p className="mt-2 text-sm text-faint">And {plural(faults.length - mostListed, 'more fault')} further down.</p>
+        <p className="mt-2 text-sm text-faint">And {plural(faults.length - mostListed, 'more error')} further down.</p>
       )}
     </section>
   );

@@ -38,7 +38,7 @@ interface CountdownProps {
 }
 
 /** What is left until an instant, counting down; in warning colours through the last three days and the last one. */
-export function Countdown({ until, over = 'Over', className }: CountdownProps) {
+export function Countdown({ until, over = 'Ended', className }: CountdownProps) {
   const end = new Date(until).getTime();
   const close = end - useNow('half-minute') < 3_600_000;
   const left = end - useNow(close ? 'second' : 'half-minute');

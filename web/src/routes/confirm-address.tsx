@@ -31,8 +31,8 @@ export default function ConfirmAddressPage() {
         <div className="flex flex-col items-start gap-4">
           {confirm.error && <Notice tone="bad">{confirm.error.message}</Notice>}
           <p className="text-soft">
-            Until now you sign in as {user.email}. From now on you sign in with the address that this link was mailed
-            to.
+            You currently sign in as {user.email}. Once you confirm, you sign in with the address that this link was
+            mailed to.
           </p>
           <Button kind="primary" pending={confirm.isPending} onClick={() => confirm.mutate()}>
             Confirm

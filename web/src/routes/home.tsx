@@ -91,7 +91,7 @@ function Pipeline({ states }: { states: Home['deals_by_state'] }) {
 
 function Exclusivities({ exclusivities }: Pick<Home, 'exclusivities'>) {
   return (
-    <Card title="Exclusivity running" flush>
+    <Card title="Active exclusivity" flush>
       <ul className="pb-2">
         {exclusivities.map((one) => (
           <li key={one.deal_id}>

@@ -32,7 +32,7 @@ function Leaving({ email }: { email: string }) {
           <Button kind="primary" pending={leave.isPending} onClick={() => leave.mutate()}>
             Sign out
           </Button>
-          <Button onClick={() => void stay()}>Stay</Button>
+          <Button onClick={() => void stay()}>Stay signed in</Button>
         </div>
       </Card>
     </>

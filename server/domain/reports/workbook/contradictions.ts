@@ -12,13 +12,13 @@ export function contradictionsSheet({ computed: { contradictions } }: ReportCont
   if (items.length === 0) return null;
   const more = contradictions.count + explained.count - items.length;
   return {
-    name: 'To clear up',
+    name: 'Contradictions',
     widths: [66, 50, 50],
     rows: [
       ...titled(
-        'To clear up',
+        'Contradictions',
         'Where the uploaded figures contradict themselves, what to ask, and the broker’s answer.',
-        [head('What contradicts itself', false), head('What to ask', false), head('Answer', false)],
+        [head('Contradiction', false), head('What to ask', false), head('Answer', false)],
       ),
       ...items.map(({ sentence, ask, answer }) => [
         text(sentence, { wrap: true }),

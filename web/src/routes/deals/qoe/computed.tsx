@@ -196,7 +196,7 @@ type Change = NonNullable<Customers['bridge']>['lost'];
 const parts = [
   ['grown', 'Grown'],
   ['new', 'New'],
-  ['kept', 'Kept as they were'],
+  ['kept', 'Unchanged'],
   ['shrunk', 'Shrunk'],
   ['lost', 'Lost'],
 ] as const;

@@ -212,7 +212,7 @@ export function ContradictionsCards({ dealId }: { dealId: Id }) {
   return (
     <>
       <Listed
-        title="To clear up"
+        title="Open contradictions"
         description={
           all
             ? 'Where the uploaded figures contradict themselves, and what to ask. Brokers and sellers of the deal see it; buyers see what a broker releases.'

@@ -144,14 +144,14 @@ export const ways: Readonly<Record<Preset['id'], (connection: Connection) => Hos
       { text: 'Choose “Connect” beside it.' },
       signIn,
     ],
-    note: 'Versions before 2026 answer to a cursor:// address, which is not taken here: update Cursor first.',
+    note: 'Versions before 2026 answer to a cursor:// address, which is not accepted here: update Cursor first.',
   }),
   'copilot-studio': ({ address, clientId }) => ({
     steps: [
       { text: 'In Copilot Studio, open your agent, Tools, “Add a tool”, “New tool”, “Model Context Protocol”.' },
       { text: 'Paste this as the server URL.', lines: [address] },
       {
-        text: 'Choose OAuth 2.0, “Manual”, and paste this as the client ID. It wants a secret: write anything, it is not used.',
+        text: 'Choose OAuth 2.0, “Manual”, and paste this as the client ID. It requires a secret: enter anything, it is not used.',
         lines: idLine(clientId),
       },
       {

@@ -72,7 +72,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
         {state === 'active' && <KeyMenu apiKey={apiKey} {...actions} />}
       </div>
       <Facts className="mt-3 sm:grid-cols-3">
-        <Fact label="May" wide>
+        <Fact label="Permissions" wide>
           {apiKey.scopes.map((scope) => keyScopes[scope]).join(', ')}
         </Fact>
         <Fact label="Requests a minute">{ceiling === null ? 'The default' : formatCount(ceiling)}</Fact>

@@ -14,7 +14,7 @@ const kinds: Readonly<Record<string, string>> = { invitation: 'Invitation' };
 function UndeliveredRow({ mail, brokerageId }: { mail: UndeliveredMail; brokerageId: Id }) {
   const { resendMail } = useMemberActions(brokerageId);
   const resend = () =>
-    resendMail.mutateAsync(mail.id).then(() => toast(`The mail to ${mail.recipient} is sent again`), toastError);
+    resendMail.mutateAsync(mail.id).then(() => toast(`The mail to ${mail.recipient} will be sent again`), toastError);
   return (
     <li className="flex flex-wrap items-center gap-x-3.5 gap-y-2 px-4 py-3 sm:px-5">
       <div className="min-w-0 flex-1 basis-60">

@@ -96,7 +96,7 @@ function Deals({ deals }: Pick<NotificationChoices, 'deals'>) {
   const { chooseDeal } = useNotificationActions();
   return (
     <Card
-      title="Quieter deals"
+      title="Deals with fewer notifications"
       description="Deals for which you chose fewer notifications on their overview. They never send more than this, whatever you chose above."
       flush
     >

@@ -145,7 +145,7 @@ export default function StatusSettings() {
                       <>
                         {' · '}
                         <Link to={paths.webhooks} className="text-accent hover:underline">
-                          Look at them
+                          View the webhooks
                         </Link>
                       </>
                     )}

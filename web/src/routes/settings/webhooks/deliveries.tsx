@@ -25,7 +25,7 @@ function Details({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDel
   const again = () =>
     redeliver.mutate(
       { id: webhook.id, delivery_id: delivery.id },
-      { onError: toastError, onSuccess: () => toast('It is sent again') },
+      { onError: toastError, onSuccess: () => toast('The delivery will be sent again') },
     );
   const { sent_to, sent_bytes, status, answer, answer_type, millis, error, attempts, last_attempt_at } = delivery;
   return (
@@ -57,7 +57,7 @@ function Details({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDel
           </Fact>
         )}
         {status !== null && (
-          <Fact label="Answer" wide>
+          <Fact label="Response" wide>
             <code className="text-sm">{status}</code>
             <span className="text-soft">
               {answer_type !== null && `, ${answer_type}`}
@@ -66,7 +66,7 @@ function Details({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDel
           </Fact>
         )}
         {answer !== null && answer !== '' && (
-          <Fact label="It said" wide>
+          <Fact label="Response body" wide>
             <pre className="rounded-md border border-line bg-surface p-3 text-sm break-all whitespace-pre-wrap">
               {answer}
             </pre>
@@ -160,7 +160,7 @@ export function DeliveriesDrawer({ webhook, onClose }: { webhook: Webhook; onClo
         query={query}
         skeleton={<SkeletonRows rows={6} />}
         empty={
-          <EmptyState icon={Inbox} title="Nothing here">
+          <EmptyState icon={Inbox} title="No deliveries">
             {shown === 'any'
               ? 'When something changes that its key may read, it is listed here. A test event shows at once whether it arrives.'
               : 'No delivery is in this state.'}
