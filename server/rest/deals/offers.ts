@@ -30,7 +30,7 @@ const payload = z
       examples: [{ lease: 'to be assigned' }],
     }),
   })
-  .meta({ id: 'OfferPayload', description: 'What is offered. Null: not specified.' });
+  .meta({ id: 'OfferPayload', description: 'What is offered. Null: not stated.' });
 
 export const offer = z
   .object({

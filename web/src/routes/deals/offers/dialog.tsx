@@ -133,7 +133,7 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
         <Field label="Financing contingency" optional error={form.errors.financing_contingency}>
           <Select
             {...form.field('financing_contingency')}
-            placeholder="Not specified"
+            placeholder="Not stated"
             options={[
               { value: 'no', label: 'No' },
               { value: 'yes', label: 'Yes' },
