@@ -8,7 +8,7 @@ const misleading = /[/\\\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
 /** What is wrong with a name (in NFC), as a sentence for whoever gave it; null: nothing is. */
 export function faultOfFilename(name: string): string | null {
-  if (misleading.test(name)) return 'A name has no slashes and no invisible signs. Rename the file.';
-  if (/^\.|\.$/.test(name)) return 'A name neither begins nor ends with a dot. Rename the file.';
+  if (misleading.test(name)) return 'A name must not contain slashes or invisible characters. Rename the file.';
+  if (/^\.|\.$/.test(name)) return 'A name must not begin or end with a dot. Rename the file.';
   return name.length > longestFilename ? `At most ${longestFilename} characters.` : null;
 }

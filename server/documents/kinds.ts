@@ -95,7 +95,9 @@ const whatItIs = (media: string | undefined): string =>
 function checkText(head: Uint8Array, whole: boolean, ending: string): void {
   const read = readText(head, whole);
   if (read === null)
-    throw new NotTaken(`This file ends in .${ending} but is no text. Export it again, or name it for what it is.`);
+    throw new NotTaken(
+      `This file ends in .${ending} but does not contain text. Export it again, or change the ending of its name.`,
+    );
   if (looksLikePage(read))
     throw new NotTaken('This file contains a web page or a program. Print it to PDF and upload that instead.');
 }
@@ -108,12 +110,12 @@ export async function kindOf(filename: string, head: Uint8Array, whole: boolean)
   const ending = endingOf(filename);
   const kind = kinds.get(ending);
   if (ending === 'svg')
-    throw new NotTaken('Drawings that end in .svg can carry programs and are not taken. Export it as PDF or PNG.');
+    throw new NotTaken('Drawings that end in .svg can contain programs and are not accepted. Export it as PDF or PNG.');
   if (!kind) {
     throw new NotTaken(
       ending === ''
-        ? `The name has no ending that says what the file is, such as .pdf. Taken are ${allowed}.`
-        : `Files that end in .${ending} are not taken. Taken are ${allowed}.`,
+        ? `The name needs an ending that says what the file is, such as .pdf. Accepted are ${allowed}.`
+        : `Files that end in .${ending} are not accepted. Accepted are ${allowed}.`,
     );
   }
   if (head.byteLength === 0) throw new NotTaken('The file is empty.');
@@ -129,7 +131,7 @@ export async function kindOf(filename: string, head: Uint8Array, whole: boolean)
     const byFolder = found === 'application/zip' && names.some((name) => kind.folder && name.startsWith(kind.folder));
     if (!byFolder && !kind.content.includes(found ?? ''))
       throw new NotTaken(
-        `This file ends in .${ending} but contains ${whatItIs(found)}. Name it for what it is, or export it again.`,
+        `This file ends in .${ending} but contains ${whatItIs(found)}. Change the ending of its name, or export it again.`,
       );
   }
   return kind.media;

@@ -22,8 +22,8 @@ export const mostOfPicture = { bytes: 200_000, side: 2_000 } as const;
 
 type Size = Pick<Picture, 'width' | 'height'>;
 
-const damaged = (): NotTaken => new NotTaken('This picture is damaged. Save it anew, and upload that.');
-const moves = (): NotTaken => new NotTaken('This picture moves. Upload one that stands still.');
+const damaged = (): NotTaken => new NotTaken('This picture is damaged. Save it again, and upload that.');
+const moves = (): NotTaken => new NotTaken('This picture is animated. Upload a still one.');
 
 /** PNG's chunks that say what is shown (PNG specification, third edition, 11). */
 const shownByPng = new Set(['IHDR', 'PLTE', 'IDAT', 'IEND', 'tRNS', 'gAMA', 'cHRM', 'sRGB', 'sBIT']);
@@ -165,7 +165,7 @@ function readerOf(bytes: Buffer): ((bytes: Buffer) => Picture) | null {
 export function readPicture(bytes: Buffer): Picture {
   if (bytes.length > mostOfPicture.bytes) throw new NotTaken('The file is too large: it may have 200 kB.');
   const read = readerOf(bytes);
-  if (read === null) throw new NotTaken('This is no picture that mails can show. Upload a PNG, JPEG or WebP file.');
+  if (read === null) throw new NotTaken('Mail programs cannot show this file. Upload a PNG, JPEG or WebP picture.');
   const picture = read(bytes);
   const { width, height } = picture;
   if (width === 0 || height === 0) throw damaged();

@@ -39,7 +39,7 @@ interface Beginning {
 
 function nextOf(source: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array, unknown>> {
   return source.next().catch((cause: unknown) => {
-    throw new UploadAborted('The upload broke off before the file was whole. Send it again.', { cause });
+    throw new UploadAborted('The upload was interrupted before the whole file had arrived. Send it again.', { cause });
   });
 }
 

@@ -68,26 +68,24 @@ function isPublic(document: Readonly<Record<string, unknown>>): boolean {
 /** Reads what was found at `url`. Throws {@link BadDocument}. */
 export function readDocument(url: string, found: unknown): ClientDocument {
   if (typeof found !== 'object' || found === null || Array.isArray(found))
-    throw new BadDocument('What is at that address is not the document of a client.');
+    throw new BadDocument('The document at that address does not describe a client.');
   const document = found as Readonly<Record<string, unknown>>;
   if (document['client_id'] !== url)
     throw new BadDocument('The document at that address is that of another client: its client_id is another.');
   if (!isPublic(document))
     throw new BadDocument(
-      'The client signs in with a secret or a key of its own. Only clients without one are let in here (token_endpoint_auth_method "none"), with PKCE.',
+      'The client signs in with a secret or a key of its own. Only clients without one are accepted here (token_endpoint_auth_method "none"), with PKCE.',
     );
   const grants = listed(document['grant_types'] ?? ['authorization_code']);
   const responses = listed(document['response_types'] ?? ['code']);
   if (!grants?.includes('authorization_code') || !responses?.includes('code'))
-    throw new BadDocument('The client does not use authorization codes, and nothing else is given here.');
+    throw new BadDocument('The client does not use authorization codes, and nothing else is supported here.');
   const uris = listed(document['redirect_uris']) ?? [];
   const redirectUris = [...new Set(uris.map(anyPort).filter((uri) => redirectUriFault(uri) === null))];
   if (redirectUris.length === 0)
-    throw new BadDocument(
-      'The document names no address for answers that a client may have here: https, or this machine.',
-    );
+    throw new BadDocument('The document names no redirect URI that a client may have here: https, or this machine.');
   if (redirectUris.length > redirectUriLimits.count)
-    throw new BadDocument(`The document names more than ${redirectUriLimits.count} addresses for answers.`);
+    throw new BadDocument(`The document names more than ${redirectUriLimits.count} redirect URIs.`);
   return { url, name: nameOf(document['client_name'], url), redirectUris };
 }
 
@@ -207,7 +205,7 @@ export function openClientDocuments({ config, clock, limits: counts }: Services)
       const meanwhile = atHand(url);
       if (meanwhile) return meanwhile;
       if ([...underWay.values()].filter((one) => one.person === person).length >= most.fetchedForOne)
-        throw new BadDocument('Two clients are being looked up for you already: try again in a moment.');
+        throw new BadDocument('Two clients are already being looked up for you: try again in a moment.');
       if (underWay.size >= most.fetched)
         throw new BadDocument('Too many clients are being looked up: try again in a moment.');
       const document = fetched(url)

@@ -21,7 +21,7 @@ export const text = (sentence: string) =>
       abort: true,
     })
     .refine((value) => value.isWellFormed(), {
-      error: 'It contains half of a surrogate pair, which is no character: send whole characters.',
+      error: 'It contains half of a surrogate pair, which is not a character: send whole characters.',
       abort: true,
     })
     .meta({ pattern: stored });

@@ -113,7 +113,9 @@ function keyIn(meta: Input): string | null {
   if (key === undefined || key === null) return null;
   if (typeof key === 'string' && isIdempotencyKey(key)) return key;
   const allowed = 'text of 1 to 255 visible ASCII characters';
-  throw new ToolRefusal(invalidInput([{ path: `_meta.${idempotencyKeyName}`, message: 'It is no key.', allowed }]));
+  throw new ToolRefusal(
+    invalidInput([{ path: `_meta.${idempotencyKeyName}`, message: 'It is not a valid key.', allowed }]),
+  );
 }
 
 function factsOf({ services, holder }: RequestContext, tool: Tool, input: Input): CallFacts {

@@ -7,7 +7,7 @@ import type { RefusalBody } from './results.ts';
 
 const allowances = z.registry<{ allowed: string }>();
 
-const nobody = 'It is the id of nobody on this deal whom the user may know of.';
+const nobody = 'It is not the id of a person on this deal whom the user can see.';
 const ownerAllowed = 'the id of an active participant of the deal, as svc_deals_get tells it';
 
 /** A UUID in any case, as PostgreSQL takes it; lower-case afterwards. `description`, as of every kind: what it is, for the model. */
@@ -19,7 +19,7 @@ export const dealId = () => id('From svc_deals_list.');
 
 function textFault(value: string, least: number, most: number): string | null {
   if (value.includes('\0')) return 'It contains a null character (U+0000).';
-  if (!value.isWellFormed()) return 'It contains half of a surrogate pair, which is no character.';
+  if (!value.isWellFormed()) return 'It contains half of a surrogate pair, which is not a character.';
   const length = value.length > most ? [...value].length : value.length;
   return length < least || length > most ? `It has ${length} characters.` : null;
 }
@@ -157,12 +157,12 @@ export function inputFaults(schema: z.ZodObject, input: unknown, error: z.ZodErr
       return [
         {
           path: '',
-          message: 'It is something else.',
+          message: 'It is of another type.',
           allowed: `an object${names === '' ? '' : ` with the inputs ${names}`}`,
         },
       ];
     const missing = isObject(input) && input[String(name)] === undefined;
-    const own = issue.code === 'custom' ? issue.message : 'It is something else.';
+    const own = issue.code === 'custom' ? issue.message : 'It is of another type.';
     return [
       { path: issue.path.join('.'), message: missing ? 'It is missing.' : own, allowed: allowedFor(schema, name) },
     ];

@@ -30,7 +30,7 @@ const list = 'mcp resources';
 const unknown = (uri: string): ProtocolError =>
   new ProtocolError(
     ProtocolErrorCode.InvalidParams,
-    `Unknown resource: ${shown(uri)}. resources/list has those that there are.`,
+    `Unknown resource: ${shown(uri)}. resources/list has those that exist.`,
     // SEP-2164: which one, for a client that asked for several.
     { uri: uri.slice(0, 1000) },
   );
@@ -89,7 +89,7 @@ export async function listResources(
     if (after === null)
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        'This cursor is none of this list: send nextCursor of an earlier answer unchanged, or begin again without it.',
+        'This cursor does not belong to this list: send nextCursor of an earlier answer unchanged, or begin again without it.',
       );
   }
   const statement = documentsAnywhere(after, documentsOnAPage + 1);

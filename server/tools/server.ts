@@ -127,7 +127,7 @@ export function openServer(
       if (!tool)
         throw new ProtocolError(
           ProtocolErrorCode.InvalidParams,
-          `Unknown tool: ${shown(params.name)}. tools/list has those that there are.`,
+          `Unknown tool: ${shown(params.name)}. tools/list has those that exist.`,
         );
       const { misfits } = context;
       const given = misfits.has(mcpReq.id) ? misfits.get(mcpReq.id) : (params.arguments ?? {});

@@ -9,12 +9,7 @@ import { unsubscribePath } from '../mail/notifications.ts';
 import type { Services } from '../services.ts';
 
 const noSuch = (c: Context) =>
-  problem(
-    c,
-    404,
-    'not_found',
-    'This link is none of ours, or is incomplete. Choose your notifications in the settings.',
-  );
+  problem(c, 404, 'not_found', 'This link is not valid, or is incomplete. Choose your notifications in the settings.');
 
 /** What is taken out, in words. */
 function named(kinds: readonly string[]) {

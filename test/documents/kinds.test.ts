@@ -51,9 +51,9 @@ describe('is taken as what it is', () => {
 describe('is refused, with what to do', () => {
   const program = Buffer.concat([Buffer.from('MZ\u0090\u0000\u0003', 'latin1'), Buffer.alloc(300)]);
   test.each([
-    ['a program', 'setup.exe', program, /\.exe are not taken.*PDF/],
+    ['a program', 'setup.exe', program, /\.exe are not accepted.*PDF/],
     ['a program by another name', 'Lease.pdf', program, /contains a program/],
-    ['a program called text', 'readme.txt', program, /is no text/],
+    ['a program called text', 'readme.txt', program, /does not contain text/],
     [
       'a program for other machines',
       'Lease.pdf',
@@ -77,7 +77,7 @@ describe('is refused, with what to do', () => {
       aZip(['xl/workbook.xml', 'a'], ['xl/vbaProject.bin', 'a']),
       /macros/,
     ],
-    ['a page', 'page.html', '<!doctype html><p>Hello', /\.html are not taken/],
+    ['a page', 'page.html', '<!doctype html><p>Hello', /\.html are not accepted/],
     ['a page called text', 'page.txt', '\n\n<!-- hello --> <HTML><script>alert(1)</script>', /web page or a program/],
     [
       'a page in UTF-16 called a table',
@@ -106,7 +106,7 @@ describe('is refused, with what to do', () => {
       /ends in .png/,
     ],
     ['a drawing called text', 'Plan.txt', '\ufeff<?xml version="1.0"?><svg><script>a()</script></svg>', /web page/],
-    ['a file without an ending', 'README', 'Hello', /no ending/],
+    ['a file without an ending', 'README', 'Hello', /needs an ending/],
     ['nothing', 'Lease.pdf', Buffer.alloc(0), /is empty/],
   ])('%s', async (_what, name, content, message) => {
     await expect(kind(name, content)).rejects.toThrow(message);

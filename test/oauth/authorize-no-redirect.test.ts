@@ -269,7 +269,9 @@ describe('13. the address that came and is not registered', () => {
     const cleo = await addPerson(service, 'Cleo', { brokerage, role: 'admin' });
     const dora = await addPerson(service, 'Dora', { brokerage });
     const shared = await addClient(service, cleo, { brokerage, redirectUris: [callback] });
-    expect(await shown(dora, { client_id: shared })).toContain('Whoever registered the client can add the address');
+    expect(await shown(dora, { client_id: shared })).toContain(
+      'The person who registered the client can add the address',
+    );
     const markup = await shown(cleo, { client_id: shared });
     await service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour'`);
     const asked = await adds(cleo, markup);

@@ -410,7 +410,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       host.until = until;
       try {
         const answers = slow.map((url) => markupOf(look(url)));
-        expect(await Promise.race(answers)).toContain('Two clients are being looked up for you already');
+        expect(await Promise.race(answers)).toContain('Two clients are already being looked up for you');
         // Another person's wait like the first two, instead of being turned away.
         answers.push(markupOf(look(publish(), {}, bert)));
         release();
@@ -440,15 +440,15 @@ describe.runIf(canCertify)('clients by their document', () => {
       const cases: [string | Record<string, unknown>, RegExp][] = [
         [`{"client_id":"${'x'.repeat(70_000)}"}`, /too large/],
         ['<html>', /not JSON/],
-        ['[]', /not the document/],
-        ['null', /not the document/],
+        ['[]', /does not describe a client/],
+        ['null', /does not describe a client/],
         [{ client_id: `${origin}/another.json` }, /that of another client/],
         [{ token_endpoint_auth_method: 'client_secret_post' }, /Only clients without one/],
         [{ token_endpoint_auth_method: 'private_key_jwt' }, /Only clients without one/],
         [{ client_secret: 'x' }, /Only clients without one/],
         [{ grant_types: ['client_credentials'] }, /authorization codes/],
-        [{ redirect_uris: ['app://x', 'http://evil.example/', 'https://*.example/'] }, /no address for answers/],
-        [{ redirect_uris: 'https://localhost/callback' }, /no address for answers/],
+        [{ redirect_uris: ['app://x', 'http://evil.example/', 'https://*.example/'] }, /no redirect URI/],
+        [{ redirect_uris: 'https://localhost/callback' }, /no redirect URI/],
         [{ redirect_uris: Array.from({ length: 21 }, (_, n) => `https://localhost/${n}`) }, /more than 20/],
       ];
       for (const [given, says] of cases) {

@@ -198,7 +198,7 @@ test('have an owner who takes part in the deal, and whom the caller may know of'
     details: [
       {
         path: 'owner_user_id',
-        message: 'It is the id of nobody on this deal whom the user may know of.',
+        message: 'It is not the id of a person on this deal whom the user can see.',
         allowed: 'the id of an active participant of the deal, as svc_deals_get tells it',
       },
     ],

@@ -187,7 +187,7 @@ describe('what a client sends and takes', () => {
     ]) {
       expect(error).toEqual({
         code: -32_602,
-        message: 'Unknown tool: svc_nonsense. tools/list has those that there are.',
+        message: 'Unknown tool: svc_nonsense. tools/list has those that exist.',
       });
     }
     expect(await older(message('tools/list', { cursor: 'x' }))).toMatchObject({ code: -32_602 });
@@ -221,8 +221,8 @@ describe('what a client sends and takes', () => {
         expect([status, body?.result.isError]).toEqual([200, true]);
         expect(body?.result.structuredContent).toEqual({
           error: 'validation_error',
-          message: `Nothing was done, because the input does not fit. The input must be an object with the inputs ${inputs}. It is something else. Correct it and call again.`,
-          details: [{ path: '', message: 'It is something else.', allowed: `an object with the inputs ${inputs}` }],
+          message: `Nothing was done, because the input does not fit. The input must be an object with the inputs ${inputs}. It is of another type. Correct it and call again.`,
+          details: [{ path: '', message: 'It is of another type.', allowed: `an object with the inputs ${inputs}` }],
         });
       }
     }

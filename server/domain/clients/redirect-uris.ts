@@ -42,7 +42,7 @@ export function redirectUriFault(uri: string): string | null {
   if (url.hostname.endsWith('.')) return 'No dot at the end of the host.';
   if (url.href !== uri && url.href !== `${uri}/`) return `Write it the way browsers do: ${url.href}`;
   const taken = ours.find((name) => url.searchParams.has(name));
-  return taken === undefined ? null : `Its query must not have "${taken}": that is added with the answer.`;
+  return taken === undefined ? null : `Its query must not have "${taken}": that is added to the response.`;
 }
 
 /** The faults of a list of redirect URIs, each with its place in the list; -1 stands for the list as a whole. */

@@ -20,7 +20,7 @@ const shape = /^([+-]?)(\d*)(?:\.(\d*))?$/;
 /** The decimal that `text` writes, digit for digit: "-1250.50". Throws a RangeError on what is none. */
 export function decimal(text: string): Decimal {
   const [, sign, whole = '', fraction = ''] = shape.exec(text) ?? [];
-  if (whole + fraction === '') throw new RangeError('This is no decimal.');
+  if (whole + fraction === '') throw new RangeError('This is not a decimal number.');
   const units = BigInt(whole + fraction);
   return { units: sign === '-' ? -units : units, scale: BigInt(fraction.length) };
 }

@@ -252,7 +252,7 @@ const decisions = new Map(
 /** Accepts or declines what the buyer with the exclusivity offers by now; false when the caller may not. */
 export function decideOffer(id: string, decision: OfferDecision, origin: Origin): Statement<boolean> {
   const decide = decisions.get(decision);
-  if (!decide) throw new Error(`Nobody decides ${String(decision)}.`);
+  if (!decide) throw new Error(`There is no decision ${String(decision)}.`);
   return tookPlace(decide(...from(origin), id));
 }
 

@@ -24,7 +24,7 @@ import { redirectWithError, signInAndReturn } from './redirect.ts';
 
 /** What is said of a client that is unknown and of one that works for other people alone: no difference. */
 export const noSuchClient =
-  'There is no client with this client_id that works for you. Register it under "Connected clients", or ask whoever registered it to have it shared with your brokerage.';
+  'There is no client with this client_id that works for you. Register it under "Connected clients", or ask the person who registered it to share it with your brokerage.';
 
 const otherRedirectUri =
   'The redirect_uri is not registered for this client: it must be the registered one, character for character.';

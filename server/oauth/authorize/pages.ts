@@ -55,8 +55,8 @@ function offerToAdd(session: string, client: ConnectedClient, redirectUri: strin
   if (fault !== null) return html`<p>It cannot be added to those of <bdi>${client.name}</bdi>. ${fault}</p>`;
   const { host } = new URL(added);
   const where = isLoopback(added)
-    ? html`It belongs to a program on this computer. Any port is taken: <code class="whole">${added}</code>`
-    : html`Whoever has <strong>${host}</strong> would get the answers to <bdi>${client.name}</bdi>.`;
+    ? html`It belongs to a program on this computer. Any port is accepted: <code class="whole">${added}</code>`
+    : html`The responses to <bdi>${client.name}</bdi> would go to <strong>${host}</strong>.`;
   return html`<form method="post" action="${endpoints.authorize}">
     ${csrfField(session)}
     <input type="hidden" name="here" value="${here}" />
@@ -80,7 +80,8 @@ export function redirectUriPage(c: Context, { redirectUri, here, document, signe
       </p>`;
     if (client !== null && client.manageable && session !== undefined)
       return offerToAdd(session, client, redirectUri, here);
-    if (signedIn) return html`<p>Whoever registered the client can add the address under "Connected clients".</p>`;
+    if (signedIn)
+      return html`<p>The person who registered the client can add the address under "Connected clients".</p>`;
     return html`<p>If the client is yours, sign in: you can add the address then.</p>
       <p><a class="button full" href="${signInPath(here)}">Sign in</a></p>`;
   };
@@ -205,7 +206,7 @@ function ofDocument({ document, known }: DocumentAsking, redirectUri: string): H
       changed &&
       html`<p class="notice warn">
         It has changed since you agreed to
-        it${known.name === document.name ? ': its answers may go to other addresses' : html`: it was called <bdi>${known.name}</bdi>`}.
+        it${known.name === document.name ? ': its responses may go to other addresses' : html`: it was called <bdi>${known.name}</bdi>`}.
       </p>`
     }
     ${

@@ -30,7 +30,7 @@ import { confirmAndReturn, redirectWithCode, redirectWithError, signInAndReturn 
 
 /** The request of the page is at most as long as the headers that it came in, 16 kB, written in base64. */
 const largestForm = 32_768;
-const outOfDate = 'The form is out of date, or it is not the one that was shown to you.';
+const outOfDate = 'The form is out of date, or was not shown to you.';
 
 async function readForm(c: Context): Promise<Parameters | Response> {
   if (bodyType(c).type !== 'application/x-www-form-urlencoded')
@@ -112,7 +112,7 @@ export function takeDecision(services: Services): Handler {
       // Back to the page afterwards, with the whole request: what was ticked is ticked again there.
       if (outcome === 'sign_in_again') return confirmAndReturn(c, again);
       if (outcome === 'client_refused') return refusalPage(c, 400, noSuchClient);
-      return refusalPage(c, 400, 'This request was answered before, and the client has used the answer.');
+      return refusalPage(c, 400, 'This request was answered before, and the client has used the response.');
     };
     const decision = form.one('decision');
 

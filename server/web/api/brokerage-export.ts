@@ -52,7 +52,7 @@ export function brokerageExportRoutes(services: Services) {
     if (!brokerage) throw nothingThere();
     if (!may) throw notAllowed();
     if (running.size >= atOnce || running.has(brokerageId))
-      throw new Problem(503, 'busy', 'Other exports are being made. Try again in some minutes.', retryAfter(60));
+      throw new Problem(503, 'busy', 'Other exports are being made. Try again in a few minutes.', retryAfter(60));
     return brokerage;
   }
 
@@ -95,7 +95,7 @@ export function brokerageExportRoutes(services: Services) {
         } catch (error) {
           // A client that disconnects is no failure of the service.
           if (!responseOf(c).destroyed)
-            services.log.warn({ err: error, requestId: requestIdOf(c) }, 'the export of a brokerage broke off');
+            services.log.warn({ err: error, requestId: requestIdOf(c) }, 'the export of a brokerage was interrupted');
           throw error;
         }
       }

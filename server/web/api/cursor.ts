@@ -8,7 +8,7 @@ import { invalid } from './problems.ts';
 
 /** What is wrong with a cursor that we did not give out for this list. */
 export const badCursor = (): Problem =>
-  invalid([{ path: 'cursor', message: 'This place in the list is not known: begin again without a cursor.' }]);
+  invalid([{ path: 'cursor', message: 'This cursor is not valid: start again without one.' }]);
 
 export interface Cursors {
   /** The cursor for the place after `place`, of use to this person in this list only. */

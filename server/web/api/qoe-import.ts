@@ -61,7 +61,8 @@ const Choice = z
 
 function readChoice(sent: File | string | null): AccountLines | null {
   if (sent === null) return null;
-  const wrong = () => invalid([{ path: 'account_lines', message: 'Say of each account which line it counts to.' }]);
+  const wrong = () =>
+    invalid([{ path: 'account_lines', message: 'Choose for each account which line it counts toward.' }]);
   if (typeof sent !== 'string' || isTooDeep(sent)) throw wrong();
   let value: unknown;
   try {
@@ -102,7 +103,7 @@ async function fileOf(c: Context): Promise<{ bytes: Uint8Array; chosen: AccountL
   const bytes = await boundedBytes(c, isForm ? largestFile + largestChoice : largestFile);
   if (bytes === null) throw tooLarge();
   if (!isForm) return { bytes, chosen: null };
-  const noForm = () => unreadable('Send a form of two parts: the file, and what its accounts count to.');
+  const noForm = () => unreadable('Send a form of two parts: the file, and the line that each account counts toward.');
   const headers = { 'Content-Type': c.req.header('content-type') ?? '' };
   if (!isPlainForm(bytes, headers['Content-Type'])) throw noForm();
   const form = await new Response(new Uint8Array(bytes), { headers }).formData().catch(() => {

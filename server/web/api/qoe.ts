@@ -61,7 +61,7 @@ const Release = z.strictObject({ answered_at: instant });
 const Place = z.strictObject({ role: z.enum(['reader', 'editor'], { error: 'Choose reader or editor.' }) });
 
 const changedMeanwhile = (what: string): Problem =>
-  new Problem(409, 'conflict', `${what} meanwhile. Look at it again, then do this once more.`);
+  new Problem(409, 'conflict', `${what} meanwhile. Review it, then try again.`);
 
 /** The key of a contradiction in the path. Throws 404: under what is none there is nothing. */
 function pathKey(c: Context): string {

@@ -55,7 +55,7 @@ export function monthsTwice({ rows }: View): Found[] {
     return others.map((other) => ({
       kind: 'months_twice',
       of: [row.first, row.last, other.first, other.last].join(' '),
-      sentence: `${row.first} to ${row.last} and ${other.first} to ${other.last} tell of the same days, with revenue of ${spoken(row.amounts.revenue ?? zero)} and ${spoken(other.amounts.revenue ?? zero)}.`,
+      sentence: `${row.first} to ${row.last} and ${other.first} to ${other.last} cover the same days, with revenue of ${spoken(row.amounts.revenue ?? zero)} and ${spoken(other.amounts.revenue ?? zero)}.`,
       ask: 'Ask which of the two is right, and upload that one alone.',
       amounts: { first_revenue: row.amounts.revenue ?? zero, second_revenue: other.amounts.revenue ?? zero },
       rows: [row.id, other.id],

@@ -344,7 +344,7 @@ function headingFaults({ at, periods }: ExportColumns): RowError[] {
     const same = before.get(`${first} ${last}`);
     before.set(`${first} ${last}`, heading);
     if (same === undefined) return [];
-    return [{ row: at + 1, column: heading, message: `The same period as “${same}”: each is told once.` }];
+    return [{ row: at + 1, column: heading, message: `The same period as “${same}”: list each once.` }];
   });
 }
 

@@ -285,7 +285,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
       const key = JSON.stringify([first, last, isCustomers ? name : '']);
       const same = before.get(key);
       if (same === undefined) before.set(key, row);
-      else blame(isCustomers ? 'customer_name' : 'period', `The same as row ${same}: each is told once.`);
+      else blame(isCustomers ? 'customer_name' : 'period', `The same as row ${same}: list each once.`);
     }
     if (books.rows.length < shownRows) books.rows.push({ row, values });
     books.faults.push(...faults);

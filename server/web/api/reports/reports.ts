@@ -28,7 +28,7 @@ const limits = { heapMegabytes: 384, millis: 30_000 };
 const busy = () => new Problem(503, 'busy', 'Other reports are being written. Try again in a moment.', retryAfter(10));
 
 const changed = () =>
-  new Problem(503, 'busy', 'What this report tells changed while it was written. Try again.', retryAfter(1));
+  new Problem(503, 'busy', 'The figures changed while this report was being written. Try again.', retryAfter(1));
 
 /** How often a report is written again where what it tells changed while it was written. */
 const mostAgain = 2;
