@@ -13,7 +13,7 @@ const writers = 8;
 const words = {
   'limits: away': 'The shared rate limit store is away',
   'limits: back': 'The shared rate limit store is back',
-  'changes: away': 'not hearing what changes through Redis',
+  'changes: away': 'changes do not arrive through Redis',
 } as const;
 
 /** The drill: nothing failed, nothing lost, nothing twice, and each node said each of the words once. */

@@ -328,7 +328,7 @@ function readValues(given: Environment): Values {
     const held = env[name] === '' ? undefined : env[name];
     const result = schema.safeParse(held);
     if (!result.success) {
-      faults.push(`${name} ${hidden ? 'holds something else' : `holds "${held ?? ''}"`}; it must be ${allowed}.`);
+      faults.push(`${name} ${hidden ? 'is not valid' : `holds "${held ?? ''}"`}; it must be ${allowed}.`);
     }
     return [name, result.data];
   });

@@ -13,7 +13,7 @@ const atOnce = 20;
 /** Starts it; the function returned stops it, when what is under way is done. Every node does it: each event is taken by one. */
 export function startNotifier(services: Services): () => Promise<void> {
   const { database } = services;
-  return startQueueWorker(services, 'telling people of what happened failed', async (stopping) => {
+  return startQueueWorker(services, 'sending notifications failed', async (stopping) => {
     while (!stopping.aborted && (await database.run(tellEvents(atOnce))) === atOnce);
     while (!stopping.aborted && (await database.run(queueNotificationMails(atOnce))) === atOnce);
   });

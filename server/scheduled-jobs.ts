@@ -60,7 +60,7 @@ export function startScheduledJobs(services: CoreServices): () => void {
     metrics.jobRan(job, succeeded, (performance.now() - began) / 1000, clock());
     await database
       .run(noteJobRun(job, succeeded))
-      .catch((error: unknown) => log.warn({ err: error, job }, 'when a scheduled job ran could not be noted'));
+      .catch((error: unknown) => log.warn({ err: error, job }, 'the run of a scheduled job could not be recorded'));
   }
   let isStopped = false;
   let turn = Promise.resolve();

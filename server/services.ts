@@ -90,7 +90,7 @@ async function openChangesOf(
   listening: pg.ClientConfig,
   { log, silenceMillis }: Pick<ServicesOptions, 'log' | 'silenceMillis'>,
 ): Promise<Changes> {
-  const onAway = (reason: string) => log.warn({ reason }, 'not hearing what changes: connecting again');
+  const onAway = (reason: string) => log.warn({ reason }, 'changes do not arrive: connecting again');
   if (redisUrl === undefined) {
     const changes = openChanges(listening, onAway, { silenceMillis });
     // No page is answered before it: whose stream opens then hears what changes from its loading on.
@@ -110,7 +110,7 @@ async function openChangesOf(
     writer,
     database: new pg.Client(listening).database ?? '',
     listen: () => openChanges(listening, onAway, { saysMissed: true, silenceMillis }),
-    onAway: (reason) => log.warn({ reason }, 'not hearing what changes through Redis: listening to the database'),
+    onAway: (reason) => log.warn({ reason }, 'changes do not arrive through Redis: listening to the database'),
   });
 }
 
@@ -168,7 +168,7 @@ export async function openServices(
 
   const { listenDatabaseUrl } = config;
   if (!config.prepare && !listenDatabaseUrl)
-    log.warn('pages do not hear what changes through a pooler: set DATABASE_LISTEN_URL to the database itself');
+    log.warn('pages do not receive changes through a pooler: set DATABASE_LISTEN_URL to the database itself');
   const listening = listenDatabaseUrl ? { connectionString: listenDatabaseUrl } : connection;
   const changes = await openChangesOf(config, listening, options);
   const mailer = mail ?? createMailer(config, log);

@@ -66,7 +66,7 @@ async function erase(services: Services, c: Context, confirmation: string) {
   clearTokenCookie(c, 'dealkeep-device');
   const { config, log } = services;
   await removeMailsNaming(mailDirectory(config.dataDir), [email, name]).catch((error: unknown) =>
-    log.warn({ err: error }, 'mails in files to a person who was erased could not be removed'),
+    log.warn({ err: error }, 'mails in files to an erased person could not be removed'),
   );
   return { pseudonym };
 }

@@ -200,7 +200,7 @@ export async function readManifest(
   let bytes = 0;
   for await (const part of readFileFrom(destination, name, key)) {
     parts.push(part);
-    if ((bytes += part.byteLength) > largestManifest) throw new Damaged(`${name} is no manifest.`);
+    if ((bytes += part.byteLength) > largestManifest) throw new Damaged(`${name} is not a manifest.`);
   }
   try {
     const manifest = manifestSchema.parse(JSON.parse(Buffer.concat(parts).toString()));
@@ -235,9 +235,10 @@ export async function chosenBackup(destination: BackupDestination, name: string 
   const found = await backupsIn(destination);
   const chosen = name === undefined ? found.findLast(({ isWhole }) => isWhole) : found.find((one) => one.name === name);
   if (chosen?.isWhole) return chosen.name;
-  if (chosen)
-    throw new NoBackup(`${chosen.name} in ${destination.label} was broken off before it was whole: take another.`);
-  throw new NoBackup(`There is no ${name === undefined ? 'whole backup' : `backup ${name}`} in ${destination.label}.`);
+  if (chosen) throw new NoBackup(`${chosen.name} in ${destination.label} is incomplete: choose another.`);
+  throw new NoBackup(
+    `There is no ${name === undefined ? 'complete backup' : `backup ${name}`} in ${destination.label}.`,
+  );
 }
 
 export interface Body {
@@ -259,7 +260,8 @@ export async function* bodiesOf(
     for (const line of lines.toString().split('\n')) {
       if (line === '') continue;
       const [storageKey = '', size = '', sha256 = ''] = line.split('\t');
-      if (!isStorageKey(storageKey) || !/^\d{1,15}$/.test(size)) throw new Damaged(`${name} is no list of documents.`);
+      if (!isStorageKey(storageKey) || !/^\d{1,15}$/.test(size))
+        throw new Damaged(`${name} is not a list of documents.`);
       yield { storageKey, size: Number(size), sha256 };
     }
   }
@@ -279,5 +281,5 @@ export async function* checked(
     yield part;
   }
   if (bytes !== size || (sha256 !== '' && digest.digest('hex') !== sha256))
-    throw new Damaged(`The body ${storageKey} is not the one that was taken in.`);
+    throw new Damaged(`The body ${storageKey} is not the one that was stored.`);
 }

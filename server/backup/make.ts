@@ -205,7 +205,7 @@ async function checkSeries(destination: BackupDestination, series: string): Prom
   const other = (await destination.folders()).find((name) => ![null, series].includes(seriesOf(name)));
   if (other !== undefined)
     throw new NoBackupMade(
-      `${destination.label} holds backups of another database, for one ${other}: give each a destination of its own.`,
+      `${destination.label} holds backups of another database, for one ${other}: give each its own destination.`,
     );
 }
 
@@ -218,7 +218,7 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
   );
   if (rows[0]?.taken !== true && unlessYounger !== undefined) return null;
   if (rows[0]?.taken !== true)
-    throw new NoBackupMade('Another backup of this database is being made. Wait for its end.');
+    throw new NoBackupMade('Another backup of this database is being made. Wait until it has finished.');
   try {
     const series = await seriesIn(client);
     await checkSeries(destination, series);
@@ -228,7 +228,7 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     }
     const name = backupName(now, series);
     for await (const file of destination.list(name))
-      throw new NoBackupMade(`${file.name} in ${destination.label} is there already: try again in a second.`);
+      throw new NoBackupMade(`${file.name} in ${destination.label} already exists: try again in a second.`);
     const { manifest, copied: copiedNow } = await copyBodies(task, await copyDatabase(task, name, now));
     await writeManifest(destination, manifest, task.key);
     return { manifest, copied: copiedNow, dropped: await prune(task) };

@@ -69,7 +69,7 @@ async function checkEmpty(client: pg.Client, manifest: Manifest): Promise<void> 
   const newer = (await appliedMigrations(client)).find(({ name }) => !known.has(name));
   if (newer)
     throw new NotRestored(
-      `The database has ${newer.name}, which is newer than the backup: restore into one that nothing was done to.`,
+      `The database has ${newer.name}, which is newer than the backup: restore into an unused one.`,
     );
 }
 
@@ -145,7 +145,7 @@ async function arrangeParts(client: pg.Client, wanted: readonly Part[], tables: 
   const parents = new Set(tables.map(({ name }) => name));
   for (const { parent, name, bound } of wanted)
     if (!parents.has(parent) || !boundShape.test(bound))
-      throw new Damaged(`The backup tells of a part ${name} that cannot be.`);
+      throw new Damaged(`The backup names a partition ${name} that cannot exist.`);
   const there = await partsOf(client);
   const isSame = (one: Part) => (other: Part) =>
     one.name === other.name && one.parent === other.parent && one.bound === other.bound;
@@ -205,7 +205,7 @@ async function load(client: pg.Client, source: Source, manifest: Manifest): Prom
     ];
     await readRows(rowsFile(source, manifest), async (table, lines) => {
       if (!manifest.tables.some(({ name, columns }) => name === table.name && columns.join() === table.columns.join()))
-        throw new Damaged(`The file with the rows tells of ${table.name}, the manifest does not.`);
+        throw new Damaged(`The file with the rows contains ${table.name}, the manifest does not.`);
       await loadRows(client, table, lines);
     });
     for (const { name, last, called } of manifest.sequences)
@@ -230,7 +230,7 @@ async function readBodies(
     await keep(body.storageKey, checked(readFileFrom(destination, name, key), body));
     count += 1;
   }
-  if (count + missing.size !== manifest.documents.count) throw new Damaged('The list of documents is not whole.');
+  if (count + missing.size !== manifest.documents.count) throw new Damaged('The list of documents is incomplete.');
   return count;
 }
 

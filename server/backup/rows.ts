@@ -210,13 +210,14 @@ export async function readRows(
       // To the very end: there it is compared with what was written.
       if (line.end) {
         if (rest.length > 0 || !(await blocks.next()).done)
-          throw new Damaged('The file with the rows goes on after its end.');
+          throw new Damaged('The file with the rows continues after its end.');
         return;
       }
       await load({ name: line.table, columns: line.columns }, section());
     }
   } catch (error) {
-    if (error instanceof SyntaxError) throw new Damaged('The file with the rows is not one.', { cause: error });
+    if (error instanceof SyntaxError)
+      throw new Damaged('This is not a file with the rows of a backup.', { cause: error });
     throw error;
   } finally {
     await blocks.return?.(undefined);

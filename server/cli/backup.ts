@@ -30,7 +30,7 @@ function words({ manifest, copied, dropped }: Made, { destination, key }: Backup
     `  ${rows} rows of ${manifest.tables.length} tables (${megabytes(manifest.rows.bytes)}), ${count} documents (${megabytes(bytes)}), ${copied} of them new.`,
     ...(dropped.length > 0 ? [`  Deleted: ${dropped.join(', ')}.`] : []),
     ...(missing.length > 0
-      ? [`  ${missing.length} documents are not in the store as they were taken in: see dealkeep doctor --documents.`]
+      ? [`  ${missing.length} documents are missing in the store or were changed: see dealkeep doctor --documents.`]
       : []),
   ].join('\n');
 }
@@ -65,7 +65,7 @@ export async function backup(options: BackupOptions): Promise<void> {
       }
     }).finally(() => storage.close());
     if (options.json) say(JSON.stringify(made === null ? null : summary(made)));
-    else say(made === null ? `There is one in ${destination.label} that is young enough.` : words(made, context));
+    else say(made === null ? `There is one in ${destination.label} that is recent enough.` : words(made, context));
     if (made && made.manifest.documents.missing.length > 0) process.exitCode = 1;
   });
 }

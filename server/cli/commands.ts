@@ -185,13 +185,13 @@ function addUsers(program: Command): void {
       );
   suspension(
     'suspend',
-    'Shut a person out: sessions and connected clients end at once, and API keys that they created stop.',
+    'Suspend a person: their sessions and connected clients end at once, and the API keys that they created stop working.',
     true,
     'is suspended and signed out everywhere. Connected clients are disconnected; API keys that they created are refused.',
   );
   suspension(
     'restore',
-    'Let a suspended person in again: they sign in and connect their clients anew; their API keys work again.',
+    'End the suspension of a person: they sign in and connect their clients again; their API keys work again.',
     false,
     'may sign in again, and the API keys that they created work again.',
   );
@@ -245,7 +245,7 @@ function addAudit(program: Command): void {
         ({ do: { keepAudit }, client }) => keepAudit(client, given),
         ({ months }) =>
           months === null
-            ? 'Audit records are kept for ever.'
+            ? 'Audit records are kept indefinitely.'
             : `Audit records are kept for ${months} whole months. Older ones are deleted within the hour.`,
       )(options),
     );
@@ -295,7 +295,7 @@ function addSecrets(program: Command): void {
     .description('The secrets that the database keeps.')
     .command('rotate')
     .description(
-      'Encrypt all of them under the first key of SECRETS_KEY, and make up anew what cursors and identities are sealed with.',
+      'Encrypt all of them with the first key of SECRETS_KEY, and renew the keys that seal cursors and identities.',
     )
     .option(...json)
     .action(
@@ -311,7 +311,7 @@ function addSecrets(program: Command): void {
           return rotateSecrets(client, openSecrets(config.secretsKeys));
         },
         ({ key, authenticators, mailed_links }) =>
-          `Everything is encrypted under the key ${key} (anew: ${authenticators} authenticators' secrets, ${mailed_links} links of mails that wait). Restart every node; older keys can be left out of SECRETS_KEY then.`,
+          `Everything is encrypted with the key ${key} (re-encrypted: ${authenticators} authenticators' secrets, ${mailed_links} links of mails that wait). Restart every node; older keys can be left out of SECRETS_KEY then.`,
       ),
     );
 }
@@ -322,7 +322,9 @@ function addPeople(program: Command): void {
   const people = program.command('people').description('What is kept about a person.');
   people
     .command('export')
-    .description('Give out everything that is about a person, as JSON: their account, what they wrote, what they did.')
+    .description(
+      'Export everything that is kept about a person, as JSON: their account, what they wrote, what they did.',
+    )
     .argument(...whoever)
     .option('--output <file>', 'write it to this new file, which only you can read, and not to the screen')
     .action((who: string, options: { output?: string }) =>
@@ -363,7 +365,7 @@ function addPeople(program: Command): void {
 }
 
 function addHolds(program: Command): void {
-  const hold = program.command('hold').description('Legal holds: what must be neither erased nor deleted.');
+  const hold = program.command('hold').description('Legal holds: what must not be erased or deleted.');
   const kinds = `deal, brokerage or person`;
   const kindOf = (text: string): HoldKind => {
     if (text !== 'deal' && text !== 'brokerage' && text !== 'person')
@@ -399,7 +401,7 @@ function addHolds(program: Command): void {
           const { liftHold } = await import('../domain/accounts/erasure.ts');
           return liftHold(client, kind, id);
         },
-        ({ subject_id }) => `The ${kind} ${subject_id} is under no legal hold any more.`,
+        ({ subject_id }) => `The ${kind} ${subject_id} is no longer under a legal hold.`,
       )(options),
     );
   hold

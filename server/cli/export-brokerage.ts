@@ -58,7 +58,7 @@ async function writeExport(
     );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST')
-      throw new NotPossible(`${file} is there already.`, { cause: error });
+      throw new NotPossible(`${file} already exists.`, { cause: error });
     await rm(file, { force: true });
     throw error;
   } finally {

@@ -47,7 +47,7 @@ program
 program
   .command('doctor')
   .description(
-    'Look at everything that the service needs, and say what to do about what is wrong. Changes nothing. 0: all is well, 1: warnings, 2: faults.',
+    'Check everything that the service needs, and say what to do about what is wrong. Changes nothing. 0: all is well, 1: warnings, 2: faults.',
   )
   .option('--documents', 'read the body of every document, and compare its size and digest')
   .option('--json', 'print the findings as JSON')

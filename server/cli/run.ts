@@ -42,8 +42,8 @@ function reasonToStop(log: Logger): Promise<End> {
     process.once('disconnect', () => resolve({ reason: 'the process that started this one is gone', failed: false }));
     process.channel?.unref();
     const fault = (error: unknown) => {
-      log.fatal({ err: error }, 'an error that nothing caught');
-      resolve({ reason: 'an error that nothing caught', failed: true });
+      log.fatal({ err: error }, 'an uncaught error');
+      resolve({ reason: 'an uncaught error', failed: true });
     };
     process.on('uncaughtException', fault);
     process.on('unhandledRejection', fault);
@@ -90,7 +90,7 @@ async function run({ json }: Output, prepare: Prepare): Promise<void> {
     const died = running.died.then((reason): End => ({ reason, failed: true }));
     const { reason, failed, drains } = await Promise.race([asked, died]);
     if (drains && config.drainSeconds > 0) {
-      log.info({ reason, seconds: config.drainSeconds }, 'leaving: not ready any more, still answering');
+      log.info({ reason, seconds: config.drainSeconds }, 'shutting down: no longer ready, still answering');
       await running.drain(config.drainSeconds, nextSignal());
     }
     log[failed ? 'fatal' : 'info']({ reason }, 'stopping: finishing the requests in flight');
@@ -142,7 +142,7 @@ function announce(services: CoreServices, json: boolean | undefined, more: Annou
   say(['', ...lines, ''].join('\n'));
   if (more.set_up_url) {
     say(
-      '  Nobody is here yet: the set-up link creates the first brokerage and its admin. It works once, for 24 hours.\n',
+      '  There is no account yet: the set-up link creates the first brokerage and its admin. It works once, for 24 hours.\n',
     );
   }
 }

@@ -64,7 +64,7 @@ export function startScheduledBackups({ config, log, database }: CoreServices): 
         // The command notes it too, where it came far enough to reach the database.
         database
           .run(noteJobRun(backupJob, false))
-          .catch((failure: unknown) => log.warn({ err: failure }, 'that no backup was made could not be noted'));
+          .catch((failure: unknown) => log.warn({ err: failure }, 'the failure of the backup could not be recorded'));
         again(afterFailure);
       });
     }, millis).unref();

@@ -48,7 +48,7 @@ export async function verify(name: string | undefined, options: DestinationOptio
         say(JSON.stringify({ name: backup, same, documents: restored.bodies, tables: restored.tables }));
       else
         say(
-          `${comparison(restored)}\n${backup} ${same ? 'is whole: everything is as it was.' : 'is NOT what was backed up.'}`,
+          `${comparison(restored)}\n${backup} ${same ? 'is complete: everything is as it was.' : 'is NOT what was backed up.'}`,
         );
       if (!same) process.exitCode = 1;
     } finally {

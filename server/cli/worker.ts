@@ -40,7 +40,7 @@ export async function runWorker(id: number): Promise<never> {
   // A terminal and some supervisors send these to every process: it is for the one that started this one to say what follows.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   const fault = (error: unknown) => {
-    log.fatal({ err: error }, 'an error that nothing caught');
+    log.fatal({ err: error }, 'an uncaught error');
     void end(1);
   };
   process.on('uncaughtException', fault);

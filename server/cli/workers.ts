@@ -144,7 +144,7 @@ async function openWorkers(
       case 'metrics wanted':
         metrics().then(
           (text) => send(place, { to: 'take metrics', id: message.id, text }),
-          (error: unknown) => log.error({ err: error }, 'the counters of the workers cannot be told'),
+          (error: unknown) => log.error({ err: error }, 'the counters of the workers are not available'),
         );
     }
     if (places.every(({ stage }) => stage === goal || stage === 'answering')) reached.resolve();

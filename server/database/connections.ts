@@ -77,8 +77,10 @@ function objection({ name, version, superuser, bypasses, owns, migrated, member 
   const because = (what: string, remedy: string, isEmpty = false): Objection => ({ what, remedy, isEmpty });
   if (version < 150_000) return because('the server is older than PostgreSQL 15.', 'Use 15 or later.');
   const instead = 'Use a login that owns nothing: create role dealkeep_app login password …';
-  if (superuser) return because(`${name} is a superuser, whom row-level security does not hold.`, instead, !migrated);
-  if (bypasses) return because(`${name} has BYPASSRLS, so row-level security does not hold it.`, instead, !migrated);
+  if (superuser)
+    return because(`${name} is a superuser, which is not subject to row-level security.`, instead, !migrated);
+  if (bypasses)
+    return because(`${name} has BYPASSRLS, so row-level security does not apply to it.`, instead, !migrated);
   if (owns !== null)
     return because(`${name} owns ${owns}, and an owner can switch row-level security off.`, instead, !migrated);
   if (!migrated) return because('the database is empty.', howToMigrate, true);
@@ -99,7 +101,7 @@ export async function loginObjection(client: pg.Client): Promise<Objection | nul
 }
 
 const behindPooler =
-  'DATABASE_URL leads to a pooler in transaction mode (PgBouncer or its like), and DATABASE_PREPARE is on. Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself, so that open pages hear what changes.';
+  'DATABASE_URL leads to a pooler in transaction mode (PgBouncer or its like), and DATABASE_PREPARE is on. Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself, so that open pages receive changes.';
 
 /** How often two connections are asked which process of PostgreSQL serves them. */
 const looks = 4;

@@ -150,7 +150,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       client.release(true);
       if (isOld) continue;
       // What it answers may be late, and nobody whose access was revoked may be let in by that.
-      throw new NotWritable('The database is a standby, which takes no writes: try again shortly.');
+      throw new NotWritable('The database is a standby, which accepts no writes: try again shortly.');
     }
   }
 
@@ -178,7 +178,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       usable = isTakenBack && client.getTransactionStatus() === 'I';
       if (error instanceof pg.DatabaseError && error.code === '25006') {
         usable = false;
-        leaveServer('The server takes no writes any more: it was demoted. Its connections are left.');
+        leaveServer('The server no longer accepts writes: it was demoted. Its connections are closed.');
       }
       throw error;
     } finally {

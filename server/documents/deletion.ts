@@ -20,5 +20,5 @@ export async function deleteUnusedBodies({ database, storage, clock, log }: Core
     }
     cleared += keys.length;
   }
-  if (cleared > 0) log.info({ bodies: cleared }, 'cleared the store away');
+  if (cleared > 0) log.info({ bodies: cleared }, 'deleted unused documents from the store');
 }

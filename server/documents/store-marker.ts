@@ -63,10 +63,7 @@ export async function checkStoreMarker(
       }
       if (await isMarked(storage, storeId)) return;
     } catch (error) {
-      log.warn(
-        { err: error },
-        'the store of documents could not be looked at; whether it is the right one is not known',
-      );
+      log.warn({ err: error }, 'the store of documents could not be checked; it may not be the right one');
       return;
     }
     throw new OtherStore(

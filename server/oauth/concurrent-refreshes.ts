@@ -47,7 +47,7 @@ export class ConcurrentRefreshes {
       forget().catch((error: unknown) => {
         this.#forgetting = undefined;
         // The next refresh, or a scheduled job, forgets it.
-        if (!stopping.aborted) log.warn({ err: error }, 'answers to refreshes could not be forgotten yet');
+        if (!stopping.aborted) log.warn({ err: error }, 'answers to refreshes could not be deleted yet');
       });
     }, overlap + slackMillis).unref();
   }

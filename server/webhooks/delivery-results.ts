@@ -40,7 +40,7 @@ export function openDeliveryResults({ database, log }: Pick<Services, 'database'
   /** Tries for a while; what is not noted then is sent again when its claim has run out. */
   async function keepAlone(part: Ended): Promise<void> {
     await recordOutcome(() => keep([part])).catch((error: unknown) =>
-      log.warn({ err: error }, 'noting deliveries of webhooks failed'),
+      log.warn({ err: error }, 'recording deliveries of webhooks failed'),
     );
     part.take?.([]);
   }

@@ -146,7 +146,7 @@ describe('a connection that breaks', () => {
     await expect(database.run(write(1, 'a'))).rejects.toBeInstanceOf(NotWritable);
     await Promise.all([2, 3, 4, 5, 6].map((id) => database.run(write(id, 'a'))));
     expect(await countJottings()).toBe(5);
-    expect(lost).toEqual(['The server takes no writes any more: it was demoted. Its connections are left.']);
+    expect(lost).toEqual(['The server no longer accepts writes: it was demoted. Its connections are closed.']);
   });
 
   test('or cannot be made', async () => {

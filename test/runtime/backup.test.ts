@@ -225,7 +225,7 @@ describe('an encrypted backup', () => {
   });
 
   test('is none before it is whole, and the next one clears it away', async () => {
-    expect(await restoreAfter((copy) => rm(fileOf(copy, 'manifest')))).toContain('There is no whole backup in');
+    expect(await restoreAfter((copy) => rm(fileOf(copy, 'manifest')))).toContain('There is no complete backup in');
     const broken = made.name.replace(/\d{8}T/, '20200101T');
     await mkdir(path.join(place, broken));
     await writeFile(path.join(place, broken, 'rows'), 'half');
@@ -238,7 +238,7 @@ describe('an encrypted backup', () => {
     const { code, stdout, stderr } = await run(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder });
     expect(stderr).toBe('');
     expect(stdout).toMatch(/public\.deals +\d+ +\d+ +same\n/);
-    expect(stdout).toContain('is whole: everything is as it was.');
+    expect(stdout).toContain('is complete: everything is as it was.');
     expect(code).toBe(0);
   });
 });

@@ -94,7 +94,7 @@ test('a brokerage, its admin and a key are made beside the running service; the 
   await sql(`update public.members set status = 'active'`);
 
   const again = await run(['users', 'create', '--brokerage', 'harbor-pine', ...person], env);
-  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('is a member of this brokerage already') });
+  expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('is already a member of this brokerage') });
 
   const key = await json(
     'keys',

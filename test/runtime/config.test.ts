@@ -76,7 +76,7 @@ test.for(['DATABASE_URL', 'MIGRATE_DATABASE_URL', 'DATABASE_LISTEN_URL', 'SMTP_U
       [name]: 'hunter2',
       ...(name.endsWith('_DATABASE_URL') || name === 'DATABASE_LISTEN_URL' ? { DATABASE_URL: 'postgres://a@b/c' } : {}),
     });
-    expect(fault).toMatch(`${name} holds something else; it must be`);
+    expect(fault).toMatch(`${name} is not valid; it must be`);
     expect(fault).not.toContain('hunter2');
   },
 );
@@ -133,7 +133,7 @@ test('a secret given twice, or by a file that cannot be read, is empty or holds 
   expect(faults.toSorted()).toEqual(
     [
       'DATABASE_URL and DATABASE_URL_FILE are both set; set one of them.',
-      'SMTP_URL holds something else; it must be smtp://user:password@host:port (or smtps://).',
+      'SMTP_URL is not valid; it must be smtp://user:password@host:port (or smtps://).',
       `REDIS_URL_FILE names "${path.join(directory, 'missing')}", which cannot be read (ENOENT).`,
       `METRICS_TOKEN_FILE names "${path.join(directory, 'empty')}", which is empty.`,
       `S3_SECRET_ACCESS_KEY_FILE names "${directory}", which cannot be read (EISDIR).`,

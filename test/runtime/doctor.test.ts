@@ -55,7 +55,7 @@ test('finds nothing wrong with a service that runs, looks at every document, and
 
   const { stdout, code: words } = await run(['doctor'], { DATA_DIR });
   expect(words).toBe(1);
-  expect(stdout).toMatch(/^ok {6} +configuration +Every variable holds what it may\.$/m);
+  expect(stdout).toMatch(/^ok {6} +configuration +Every variable has an allowed value\.$/m);
   expect(stdout).toMatch(/^warning +mail .*\n +Set SMTP_URL to your mail server/m);
 });
 
@@ -81,8 +81,8 @@ test('names everything that cannot be reached, each with a remedy', async () => 
   });
   expect(code).toBe(2);
   expect(wrong(findings)).toEqual([
-    expect.stringMatching(/^database: It cannot be connected to/),
-    expect.stringMatching(/^mail: 127\.0\.0\.1:\d+ takes no mail from here/),
+    expect.stringMatching(/^database: No connection could be made/),
+    expect.stringMatching(/^mail: 127\.0\.0\.1:\d+ does not accept mail from here/),
     expect.stringMatching(/^mail: MAIL_FROM is not set/),
     expect.stringMatching(/^disk: DATA_DIR, \/dev\/null\/data, cannot be written/),
     expect.stringMatching(/^certificates: https:\/\/127\.0\.0\.1:\d+ cannot be reached/),
@@ -113,7 +113,7 @@ test('greets the mail server, and takes a password that it refuses for a fault',
   expect(wrong(greeted.findings)).toEqual([]);
   const refused = await doctor({ SMTP_URL: `smtp://user:hunter2@${at}`, MAIL_FROM });
   expect(wrong(refused.findings)).toEqual([
-    expect.stringContaining(`mail: ${at} takes no mail from here: Invalid login`),
+    expect.stringContaining(`mail: ${at} does not accept mail from here: Invalid login`),
   ]);
 });
 
@@ -131,7 +131,7 @@ test.skipIf(spawnSync('openssl', ['version']).status !== 0)(
     const { findings } = await doctor({ BASE_URL: `https://127.0.0.1:${(server.address() as AddressInfo).port}` });
     expect(wrong(findings)).toEqual([
       expect.stringMatching(/^certificates: Browsers will not trust the certificate of .* DEPTH_ZERO_SELF_SIGNED_CERT/),
-      expect.stringMatching(/^certificates: The certificate of .* ends on .*, in [23] days\./),
+      expect.stringMatching(/^certificates: The certificate of .* expires on .*, in [23] days\./),
     ]);
   },
 );
@@ -196,9 +196,9 @@ test('finds a transaction that holds changes back, deliveries that wait, and web
     const { findings } = await doctor();
     expect(wrong(findings)).toEqual([
       expect.stringMatching(
-        /^queues: For 12\d minutes other systems have been told of no change: a transaction that began before them is still under way\.$/,
+        /^queues: For 12\d minutes other systems have received no changes: a transaction that began before them is still under way\.$/,
       ),
-      'queues: 1 deliveries of webhooks wait, 1 of which have failed so far; the oldest has waited for 180 minutes.',
+      'queues: 1 webhook deliveries are waiting, 1 of which have failed so far; the oldest has waited for 180 minutes.',
       'queues: 1 webhooks were turned off because nothing was accepted for three days.',
     ]);
   } finally {
@@ -214,7 +214,7 @@ test('finds a transaction that holds changes back, deliveries that wait, and web
   }
 });
 
-test('finds mails that wait or were given up, and events that people could not be told of', async () => {
+test('finds mails that wait or were given up, and events without their notifications', async () => {
   // The service that runs takes what is due: these are tried again in a while.
   const later = `app.now() + interval '9 hours'`;
   const mail = `insert into vault.outbox (kind, recipient, urgent, facts, created_at, next_attempt_at, given_up_at)
@@ -235,11 +235,11 @@ test('finds mails that wait or were given up, and events that people could not b
     ];
     expect(wrong(waiting.findings)).toEqual([
       ...mails,
-      expect.stringMatching(/^queues: The oldest event of which people are to be told has waited for 12\d minutes\.$/),
+      expect.stringMatching(/^queues: The oldest event without its notifications has waited for 12\d minutes\.$/),
     ]);
     expect(wrong(failing.findings)).toEqual([
       ...mails,
-      'queues: People could not be told of 1 events so far: relation "deals" does not exist.',
+      'queues: No notifications could be made of 1 events so far: relation "deals" does not exist.',
     ]);
     expect([waiting.code, failing.code]).toEqual([1, 1]);
     expect(stdout).toContain('dealkeep mail resend <id>');

@@ -197,7 +197,7 @@ test('SIGTERM with DRAIN_SECONDS: not ready at once, still answering, each answe
   program.child.kill('SIGTERM');
   const { code, stdout } = await program.ended;
   expect(code).toBe(0);
-  expect(stdout).toContain('"leaving: not ready any more, still answering"');
+  expect(stdout).toContain('"shutting down: no longer ready, still answering"');
   expect(await refuses(addresses)).toBe(true);
 });
 

@@ -18,7 +18,7 @@ test('secrets are put under a key and under the next one, and a start without th
   });
   expect(await run(['secrets', 'rotate'], { ...env, SECRETS_KEY: 'short' })).toMatchObject({
     code: 2,
-    stderr: expect.stringMatching(/SECRETS_KEY holds something else; it must be one key or several/),
+    stderr: expect.stringMatching(/SECRETS_KEY is not valid; it must be one key or several/),
   });
   const before = await run(['doctor', '--json'], { ...env, SECRETS_KEY: older });
   expect(before.stdout).toContain('Some secrets are not encrypted with the first key of SECRETS_KEY yet.');

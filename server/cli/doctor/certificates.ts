@@ -16,9 +16,9 @@ export function certificateFinding(what: string, certificate: PeerCertificate | 
   const days = Math.floor((ends.getTime() - Date.now()) / day);
   const until = ends.toISOString().slice(0, 10);
   const remedy = 'Renew it, and see why it was not renewed by itself.';
-  if (days < 0) findings.fault(`${what} ended on ${until}.`, remedy);
-  else if (days < leastDays) findings.warning(`${what} ends on ${until}, in ${days} days.`, remedy);
-  else findings.ok(`${what} holds until ${until}.`);
+  if (days < 0) findings.fault(`${what} expired on ${until}.`, remedy);
+  else if (days < leastDays) findings.warning(`${what} expires on ${until}, in ${days} days.`, remedy);
+  else findings.ok(`${what} is valid until ${until}.`);
 }
 
 /** The public origin, as browsers reach it. */
@@ -28,7 +28,7 @@ export async function checkCertificate({ baseUrl }: Config, findings: Findings):
     if (isHere(hostname)) findings.ok(`${baseUrl} is for this machine alone.`);
     else
       findings.warning(
-        `${baseUrl} is not https: passwords and sessions go over the network as they are.`,
+        `${baseUrl} is not https: passwords and sessions are sent unencrypted.`,
         'Put a proxy with a certificate in front (deploy/nginx.conf, deploy/haproxy.cfg), and set BASE_URL to its https address.',
       );
     return;

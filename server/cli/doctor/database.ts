@@ -62,7 +62,7 @@ async function checkRowSecurity(client: pg.Client, findings: Findings): Promise<
   if (rows.length === 0) return findings.ok('Row-level security is forced on every table.');
   const names = rows.map(({ name }) => name);
   findings.fault(
-    `Row-level security is not forced on ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}: whoever owns them, or everybody, is past it.`,
+    `Row-level security is not forced on ${names.slice(0, 5).join(', ')}${names.length > 5 ? ` and ${names.length - 5} more` : ''}: their owner, or everybody, bypasses it.`,
     `As the owner: ${names
       .slice(0, 5)
       .map((name) => `alter table ${name} enable row level security; alter table ${name} force row level security;`)
@@ -113,7 +113,7 @@ export async function checkDatabase(
   );
   versionFinding(rows[0]?.version ?? 0, databaseUrl === undefined, findings);
   const objection = await loginObjection(client);
-  if (objection === null) findings.ok('Its login is held by row-level security.');
+  if (objection === null) findings.ok('Its login is subject to row-level security.');
   else findings.fault(objection.what, objection.remedy);
   if (objection?.isEmpty) return false;
   const isCurrent = await checkSchema(client, findings);

@@ -124,7 +124,7 @@ async function databaseFindings(config: Config, options: DoctorOptions): Promise
       error instanceof DirectoryInUse
         ? 'Another Dealkeep is starting or stopping there: run dealkeep doctor again in a moment.'
         : 'See that it runs and can be reached from here; check host, port, user and password.';
-    findings.fault(`It cannot be connected to: ${reasonOf(error)}.`, remedy);
+    findings.fault(`No connection could be made: ${reasonOf(error)}.`, remedy);
     return [...found, ...findings.list];
   } finally {
     await server?.end().catch(() => {});
@@ -140,10 +140,10 @@ async function examine(options: DoctorOptions): Promise<readonly Finding[]> {
     config = readConfig();
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    for (const fault of error.faults) configuration.fault(fault, 'Mend it, and run dealkeep doctor again.');
+    for (const fault of error.faults) configuration.fault(fault, 'Fix it, and run dealkeep doctor again.');
     return configuration.list;
   }
-  configuration.ok('Every variable holds what it may.');
+  configuration.ok('Every variable has an allowed value.');
   const found = await Promise.all([
     databaseFindings(config, options),
     bounded('mail', (findings) => checkMail(config, findings)),

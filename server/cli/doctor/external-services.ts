@@ -51,15 +51,15 @@ export async function checkMail({ smtpUrl, mailFrom, dataDir }: Config, findings
   const url = new URL(smtpUrl);
   try {
     const isEncrypted = await greet(url);
-    if (isEncrypted || isHere(url.hostname)) findings.ok(`${url.host} takes mail from here.`);
+    if (isEncrypted || isHere(url.hostname)) findings.ok(`${url.host} accepts mail from here.`);
     else
       findings.warning(
-        `${url.host} takes mail from here, but offers no encryption (STARTTLS).`,
+        `${url.host} accepts mail from here, but offers no encryption (STARTTLS).`,
         'Use a mail server that does, or smtps:// in SMTP_URL.',
       );
   } catch (error) {
     findings.fault(
-      `${url.host} takes no mail from here: ${reasonOf(error)}.`,
+      `${url.host} does not accept mail from here: ${reasonOf(error)}.`,
       'Check host, port, user and password in SMTP_URL, and whether this machine may reach that port.',
     );
   }
@@ -117,7 +117,7 @@ export async function checkLimits({ rateLimitStore, redisUrl }: Config, findings
   } catch (error) {
     findings.fault(
       `Redis at ${host} does not answer as it should: ${reasonOf(error)}.`,
-      'Check host, port, user and password in REDIS_URL. Until then each node counts for itself, and hears of changes from PostgreSQL.',
+      'Check host, port, user and password in REDIS_URL. Until then each node counts for itself, and receives changes from PostgreSQL.',
     );
   } finally {
     redis.destroy();

@@ -60,7 +60,7 @@ export async function bounded(
     await Promise.race([look(findings), timeout]);
   } catch (error) {
     findings.fault(
-      `It could not be looked at: ${reasonOf(error)}.`,
+      `It could not be checked: ${reasonOf(error)}.`,
       'See whether what it needs is reachable from here, and run dealkeep doctor again.',
     );
   } finally {

@@ -20,12 +20,12 @@ async function checkDeliveries(server: pg.Client, findings: Findings): Promise<v
   const { held, waiting, failing, oldest, failed } = rows[0]!;
   if (held > longestTransaction)
     findings.warning(
-      `For ${Math.round(held / 60)} minutes other systems have been told of no change: a transaction that began before them is still under way.`,
+      `For ${Math.round(held / 60)} minutes other systems have received no changes: a transaction that began before them is still under way.`,
       'select pid, usename, state, xact_start, query from pg_stat_activity where backend_xid is not null order by xact_start shows it: end it by pg_terminate_backend(pid), and set idle_in_transaction_session_timeout.',
     );
   if (oldest > longest)
     findings.warning(
-      `${waiting} deliveries of webhooks wait, ${failing} of which have failed so far; the oldest has waited for ${Math.round(oldest / 60)} minutes.`,
+      `${waiting} webhook deliveries are waiting, ${failing} of which have failed so far; the oldest has waited for ${Math.round(oldest / 60)} minutes.`,
       'The page Webhooks of the settings shows their admins what each receiver answers. When none receives anything, see that a node runs and reaches the Internet.',
     );
   if (failed > 0)
@@ -67,13 +67,13 @@ export async function checkQueues(server: pg.Client, owner: pg.Client | null, fi
     );
     const said = reasons?.rows.map(({ reason }) => reason).join('; ');
     findings.warning(
-      `People could not be told of ${failing} events so far${said ? `: ${said}` : ''}.`,
-      'They are tried again for some days. Look for what the reason names; report it with the release when it names nothing of yours.',
+      `No notifications could be made of ${failing} events so far${said ? `: ${said}` : ''}.`,
+      'They are tried again for some days. Check what the reason names; if it names nothing of yours, report it with the release.',
     );
   } else if (event_seconds > longest)
     findings.warning(
-      `The oldest event of which people are to be told has waited for ${Math.round(event_seconds / 60)} minutes.`,
-      'See that a node runs, and look in its log for "telling people of what happened failed".',
+      `The oldest event without its notifications has waited for ${Math.round(event_seconds / 60)} minutes.`,
+      'See that a node runs, and look in its log for "sending notifications failed".',
     );
   await checkDeliveries(server, findings);
   if (findings.list.length === before) findings.ok('No mail, event or delivery waits too long, and none was given up.');

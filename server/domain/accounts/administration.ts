@@ -115,7 +115,7 @@ export async function createUser(
        returning 1`,
       [brokerageId, user.id, role],
     );
-    if (!member) throw new NotPossible(`${address} is a member of this brokerage already.`);
+    if (!member) throw new NotPossible(`${address} is already a member of this brokerage.`);
     const token = mintToken();
     await client.query('delete from vault.invitations where user_id = $1 and brokerage_id = $2 and used_at is null', [
       user.id,
@@ -185,7 +185,7 @@ export async function createKey(
       throw new NotPossible(
         key.admin === null
           ? 'A key works on behalf of an admin, and this brokerage has no active one: create one with dealkeep users create.'
-          : `${key.admin} is no active admin of this brokerage.`,
+          : `${key.admin} is not an active admin of this brokerage.`,
       );
     }
     const { token, digest, lastFour } = mintApiKey(key.environment);

@@ -131,7 +131,7 @@ export async function placeHold(
 ): Promise<{ kind: HoldKind; subject_id: string }> {
   const text = `insert into vault.legal_holds (kind, subject_id, reference) values ($1, $2, $3) on conflict do nothing`;
   const place = (id: string) => client.query(text, [kind, id, reference]);
-  const already = `This ${kind} is under a legal hold already.`;
+  const already = `This ${kind} is already under a legal hold.`;
   return { kind, subject_id: await changeHold(client, kind, which, 'hold.place', place, already) };
 }
 

@@ -158,7 +158,7 @@ export function documentOperations(services: Services, callers: Callers): readon
     const storageKey = newStorageKey();
     const clear = () =>
       storage.remove(storageKey).catch((error: unknown) => {
-        log.warn({ err: error }, 'a body without a document waits to be cleared away');
+        log.warn({ err: error }, 'a body without a document waits to be deleted');
       });
     const of = {
       scopes: ['documents:write', 'documents:read'] as const,

@@ -103,9 +103,7 @@ export function documentRoutes(services: Services) {
   const clear = (storageKey: string) =>
     services.storage
       .remove(storageKey)
-      .catch((error: unknown) =>
-        services.log.warn({ err: error }, 'a body without a document waits to be cleared away'),
-      );
+      .catch((error: unknown) => services.log.warn({ err: error }, 'a body without a document waits to be deleted'));
 
   return new Hono()
     .get('/deals/:id/documents', query(Filter), async (c) => {

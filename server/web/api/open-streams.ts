@@ -226,7 +226,7 @@ export class OpenStreams {
       }
     } catch (error) {
       // The next look finds them.
-      log.warn({ reason: String(error) }, 'the sessions of open streams could not be looked at');
+      log.warn({ reason: String(error) }, 'the sessions of open streams could not be checked');
     }
   }
 
@@ -322,7 +322,7 @@ export class OpenStreams {
       try {
         return await database.run(changesForListeners(batch, digests.bytes()));
       } catch (error) {
-        log.warn({ reason: String(error) }, 'who may learn of a change could not be asked');
+        log.warn({ reason: String(error) }, 'the recipients of a change could not be determined');
         if (!(error instanceof Unavailable) && ++tries > again.times) return null;
         await setTimeout(again.after, undefined, { ref: false });
       }
