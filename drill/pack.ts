@@ -94,14 +94,14 @@ export const pack: Drill = {
     ]);
     const unchanged = JSON.stringify(before) === JSON.stringify(await state(installed));
     const { answers, readyMillis, processorMillis } = JSON.parse(stdout) as Served;
-    const { 'the network': network, ...doors } = answers;
+    const { 'the network': network, ...interfaces } = answers;
     say(`the network, asked from in there: ${network}`);
-    for (const [what, answer] of Object.entries(doors)) say(`${what}: ${answer}`);
+    for (const [what, answer] of Object.entries(interfaces)) say(`${what}: ${answer}`);
     const seconds = (all: readonly number[]) => all.map((millis) => `${(millis / 1000).toFixed(1)} s`).join(', ');
     say(`ready after ${seconds(readyMillis)} on existing data, with ${seconds(processorMillis)} of processor time`);
     say(unchanged ? 'nothing below node_modules was changed' : 'something below node_modules was changed');
 
-    const answered = Object.entries(expected).every(([what, status]) => doors[what] === status);
+    const answered = Object.entries(expected).every(([what, status]) => interfaces[what] === status);
     const isQuick = Math.min(...readyMillis) <= mostMillis;
     return answered && isQuick && unchanged && megabytes <= mostMegabytes && typeof network === 'string';
   },

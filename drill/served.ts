@@ -1,6 +1,6 @@
 /**
  * `node drill/served.ts <folder>`, run where there is no network: starts what npm installed in the folder as a person would, asks it
- * for what each door gives, starts it five times on its data, and prints what was found as one line of JSON.
+ * for what each interface answers, starts it five times on its data, and prints what was found as one line of JSON.
  */
 
 import { spawn, type ChildProcess } from 'node:child_process';

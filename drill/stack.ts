@@ -22,7 +22,7 @@ export const noProxy = (): string | null => (proxies().length > 0 ? null : 'Ther
 /** How long a node that ends still answers, in seconds: twice what HAProxy takes to notice. */
 const drainSeconds = 4;
 
-/** A port of this machine that leads to PostgreSQL, whose own door is for its own user alone. */
+/** A port of this machine that leads to PostgreSQL, whose own socket is for its own user alone. */
 async function relay({ host, port }: Cluster['server']): Promise<[port: number, stop: () => Promise<void>]> {
   const sockets = new Set<net.Socket>();
   const server = net.createServer((near) => {

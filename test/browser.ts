@@ -52,7 +52,7 @@ export function openBrowser(): Promise<Browser> {
 }
 
 /** A browser of somebody's own, at one page. */
-export interface Desk {
+export interface TestPage {
   readonly page: Page;
   /** What the browser complained of: errors of scripts, and what the content security policy refused. */
   readonly complaints: readonly string[];
@@ -66,16 +66,16 @@ export interface Desk {
   close(): Promise<void>;
 }
 
-interface DeskOptions extends BrowserContextOptions {
+interface TestPageOptions extends BrowserContextOptions {
   /** The session's, for somebody who is signed in already. */
   readonly cookie?: { readonly name: string; readonly value: string };
   /** For a test that counts what is loaded, or leaves the browser otherwise than it found it: nobody has it before or after. */
   readonly alone?: boolean;
 }
 
-/** The desks that are open in a browser, and pages that were closed, the last at the end, with what their contexts were opened with. */
+/** The pages that are open in a browser, and pages that were closed, the last at the end, with what their contexts were opened with. */
 interface Pages {
-  readonly open: Set<Desk>;
+  readonly open: Set<TestPage>;
   readonly closed: { readonly page: Page; readonly key: string }[];
 }
 
@@ -92,7 +92,7 @@ function pagesIn(browser: Browser): Pages {
 /** Closes whatever is open in a browser but the pages that are kept. */
 async function leave(browser: Browser): Promise<void> {
   const { open, closed } = pagesIn(browser);
-  await Promise.all([...open].map((desk) => desk.close()));
+  await Promise.all([...open].map((testPage) => testPage.close()));
   const kept = new Set(closed.map(({ page }) => page.context()));
   await Promise.all(browser.contexts().map((context) => kept.has(context) || context.close()));
 }
@@ -141,7 +141,7 @@ async function drawLittle(page: Page): Promise<void> {
  * Opens a browser of somebody's own. `close` it, or the browser as a whole. It may be one that was closed before, made as
  * new: a process that has shown the application once shows it with half the work.
  */
-export async function openDesk(browser: Browser, origin: string, options: DeskOptions = {}): Promise<Desk> {
+export async function openTestPage(browser: Browser, origin: string, options: TestPageOptions = {}): Promise<TestPage> {
   const { cookie, alone = false, viewport = { width: 1280, height: 900 }, ...rest } = options;
   // Nothing that is clicked is waited for until it stands still.
   const { colorScheme = 'light', reducedMotion = 'reduce', ...kept } = rest;
@@ -167,7 +167,7 @@ export async function openDesk(browser: Browser, origin: string, options: DeskOp
     await page.goto(origin + path);
     await loaded(page);
   };
-  const desk: Desk = {
+  const testPage: TestPage = {
     page,
     complaints,
     go,
@@ -182,7 +182,7 @@ export async function openDesk(browser: Browser, origin: string, options: DeskOp
       await loaded(page);
     },
     async close() {
-      if (!open.delete(desk)) return;
+      if (!open.delete(testPage)) return;
       if (alone) return context.close();
       try {
         await wipe(page, origin);
@@ -193,8 +193,8 @@ export async function openDesk(browser: Browser, origin: string, options: DeskOp
       }
     },
   };
-  open.add(desk);
-  return desk;
+  open.add(testPage);
+  return testPage;
 }
 
 /** Waits until the page has its heading and nothing in it is still on its way. */

@@ -193,7 +193,7 @@ export async function openService({
     return { origin, restUrl: `${config.baseUrl}/api/v1`, mcpUrl: config.baseUrl, services };
   }
 
-  // The second node is one more door of the same service: its public address is the first one's.
+  // The second node is one more address of the same service: its public address is the first one's.
   const first = await openNode();
   const delivery = openDelivery(first.services, 1);
   const nodes = [first];

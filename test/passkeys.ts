@@ -3,13 +3,13 @@
 import { createServer, connect, type AddressInfo } from 'node:net';
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 
-export interface Door {
+export interface LocalhostProxy {
   readonly origin: string;
   close(): void;
 }
 
-/** Passkeys belong to a host name, never to an address: a door at localhost that leads to where `inside` says. */
-export async function openDoor(inside: () => string): Promise<Door> {
+/** Passkeys belong to a host name, never to an address: a proxy at localhost that leads to where `inside` says. */
+export async function openLocalhostProxy(inside: () => string): Promise<LocalhostProxy> {
   const server = createServer((socket) => {
     const onward = connect(Number(new URL(inside()).port), '127.0.0.1');
     socket.pipe(onward).pipe(socket);

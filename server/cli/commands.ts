@@ -12,14 +12,14 @@ import { isEmailAddress } from '../domain/people/email-address.ts';
 import { memberRoles } from '../domain/people/member-roles.ts';
 import { invitationUrl } from '../http/links.ts';
 
-interface Desk {
+interface CommandContext {
   /** What can be done. */
   readonly do: typeof Administration;
   /** The owner's connection to do it on. */
   readonly client: pg.Client;
   readonly config: Config;
 }
-type Work<Options, Result> = (desk: Desk, options: Options) => Promise<Result>;
+type Work<Options, Result> = (context: CommandContext, options: Options) => Promise<Result>;
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 

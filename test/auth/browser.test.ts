@@ -3,22 +3,22 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
-import { expectAccessible, openBrowser, openDesk } from '../browser.ts';
+import { expectAccessible, openBrowser, openTestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addBrokerage } from '../oauth/scene.ts';
-import { addDevice, openDoor, type Door } from '../passkeys.ts';
+import { addDevice, openLocalhostProxy, type LocalhostProxy } from '../passkeys.ts';
 import { openAccount } from './scene.ts';
 
 const slow = { timeout: 120_000 };
 
 let service: TestService;
 let browser: Browser;
-let door: Door;
+let proxy: LocalhostProxy;
 let origin: string;
 
 beforeAll(async () => {
-  door = await openDoor(() => service.origin);
-  ({ origin } = door);
+  proxy = await openLocalhostProxy(() => service.origin);
+  ({ origin } = proxy);
   service = await openService({ config: { baseUrl: origin } });
   // Where there is no brokerage yet, the application leads to its set-up instead of signing in.
   await addBrokerage(service);
@@ -26,13 +26,13 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser?.close();
-  door?.close();
+  proxy?.close();
   await service?.close();
 });
 
 /** At a browser with a device that holds passkeys, which is taken from it afterwards. */
 async function withDevice(work: (page: Page, device: Awaited<ReturnType<typeof addDevice>>) => Promise<void>) {
-  const { page, close } = await openDesk(browser, origin);
+  const { page, close } = await openTestPage(browser, origin);
   const device = await addDevice(page.context(), page);
   try {
     await work(page, device);
@@ -234,7 +234,7 @@ it('the pages have no fault that axe finds, and nothing wider than a phone', slo
     [tokenDigest(invitation), guest?.id, brokerage?.id],
   );
 
-  const { page, go, visit, close } = await openDesk(browser, origin, { viewport: { width: 390, height: 800 } });
+  const { page, go, visit, close } = await openTestPage(browser, origin, { viewport: { width: 390, height: 800 } });
   const check = async (path: string, come = visit) => {
     await come(path);
     await expectAccessible(page);

@@ -65,7 +65,7 @@ describe('invitations', () => {
     expect((await invite('another@example.com')).status).toBe(201);
   });
 
-  it('go to one address five times a day for a brokerage, through every door', async () => {
+  it('go to one address five times a day for a brokerage, through every interface', async () => {
     const email = 'again@example.com';
     const visitor = await signedInVisitor(service, admin);
     const { member } = (await invite(email)).body;

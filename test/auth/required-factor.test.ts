@@ -94,7 +94,7 @@ const all = { memberships: 1, brokerage: 200, members: 200, deal: 200, deals: 1,
 const nothing = { memberships: 0, brokerage: 404, members: 404, deal: 404, deals: 0 };
 
 describe('a brokerage that requires a second factor', () => {
-  it('is closed at every door to a member without one, until they have set one up', async () => {
+  it('is closed through every interface to a member without one, until they have set one up', async () => {
     admin = await setUp(admin);
     const key = await keyOf(full.people.broker.userId);
     const assistant = caller(service, full.people.broker);

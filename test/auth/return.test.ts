@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Browser } from 'playwright-core';
 import { safeReturnPath } from '../../web/src/lib/return-path.ts';
-import { openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addBrokerage } from '../oauth/scene.ts';
 import { openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
@@ -25,11 +25,11 @@ afterAll(async () => {
 const signInPage = (returnTo: string) => `/sign-in?${new URLSearchParams({ return_to: returnTo })}`;
 
 /** A browser in which somebody signs in at the page. */
-async function signIn(desk: Desk, path: string): Promise<void> {
-  await desk.go(path);
-  await desk.page.getByLabel('E-mail').fill(ann.email);
-  await desk.page.getByLabel('Password', { exact: true }).fill(ann.password);
-  await desk.page.getByRole('button', { name: 'Sign in', exact: true }).click();
+async function signIn(testPage: TestPage, path: string): Promise<void> {
+  await testPage.go(path);
+  await testPage.page.getByLabel('E-mail').fill(ann.email);
+  await testPage.page.getByLabel('Password', { exact: true }).fill(ann.password);
+  await testPage.page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
 const elsewhere = [
@@ -70,18 +70,18 @@ describe('after signing in', () => {
     'none of them leads the browser away, whoever is signed in already or signs in now',
     { timeout: 120_000 },
     async () => {
-      const desk = await openDesk(browser, service.origin);
+      const testPage = await openTestPage(browser, service.origin);
       const asked = new Set<string>();
-      desk.page.on('request', (request) => asked.add(new URL(request.url()).origin));
-      const home = () => desk.page.waitForURL((url) => url.href === `${service.origin}/`);
-      await signIn(desk, signInPage('//evil.example'));
+      testPage.page.on('request', (request) => asked.add(new URL(request.url()).origin));
+      const home = () => testPage.page.waitForURL((url) => url.href === `${service.origin}/`);
+      await signIn(testPage, signInPage('//evil.example'));
       await home();
       for (const returnTo of elsewhere) {
-        await desk.page.goto(service.origin + signInPage(returnTo));
+        await testPage.page.goto(service.origin + signInPage(returnTo));
         await home();
       }
       expect(asked).toEqual(new Set([service.origin]));
-      await desk.close();
+      await testPage.close();
     },
   );
 
@@ -124,11 +124,11 @@ describe('an authorization request of somebody who is signed out', () => {
     const visitor = new Visitor(service.origin);
     const sent = await visitor.get(request());
     expect([302, 303]).toContain(sent.status);
-    const desk = await openDesk(browser, service.origin);
-    await signIn(desk, sent.headers.get('location') ?? '');
-    await desk.page.getByRole('button', { name: 'Allow' }).waitFor();
-    expect(desk.page.url()).toBe(service.origin + request());
-    await desk.close();
+    const testPage = await openTestPage(browser, service.origin);
+    await signIn(testPage, sent.headers.get('location') ?? '');
+    await testPage.page.getByRole('button', { name: 'Allow' }).waitFor();
+    expect(testPage.page.url()).toBe(service.origin + request());
+    await testPage.close();
   });
 
   it.each<Record<string, string>>([

@@ -160,7 +160,7 @@ const listing = () => {
   return ['customer_name,period_start_date,period_end_date,revenue_total', ...rows].join('\n');
 };
 
-/** What changes books, or who sees them, through the doors of the product. */
+/** What changes books, or who sees them, through the routes of the product. */
 const changes: Readonly<Record<string, () => Promise<unknown>>> = {
   'an upload of profit and loss': () => upload(months(), 'profit_and_loss'),
   'an upload of customers': () => upload(listing(), 'customer_revenue'),

@@ -1,7 +1,7 @@
 /** What is computed of the offers of a deal, as pages, tools and reports tell it to each caller: docs/visibility.md, "What is computed". */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowser, openDesk } from '../browser.ts';
+import { openBrowser, openTestPage } from '../browser.ts';
 import { readExpectations } from '../policies/expectations.ts';
 import { callers } from '../policies/scene.ts';
 import { download, printedOf, rowOf, sheetsOf, type Sheets } from '../reports/files.ts';
@@ -409,7 +409,7 @@ test('on the page of offers the broker compares them, and computes coverage with
   const browser = await openBrowser();
   try {
     const { cookie } = await web.as('broker');
-    const { page } = await openDesk(browser, web.service.origin, { cookie, locale: 'en-US' });
+    const { page } = await openTestPage(browser, web.service.origin, { cookie, locale: 'en-US' });
     await page.goto(`${web.service.origin}/deals/${deal}/offers`);
     const worth = page.getByRole('region', { name: 'What the offers are worth' });
     await worth.waitFor();
@@ -538,7 +538,7 @@ test('revisions are held against each other: dates, conditions and words too, fo
   const browser = await openBrowser();
   try {
     // Who made the offers alone sees no other, and is shown what they changed last.
-    const own = await openDesk(browser, web.service.origin, { cookie: buyer.cookie, locale: 'en-US' });
+    const own = await openTestPage(browser, web.service.origin, { cookie: buyer.cookie, locale: 'en-US' });
     await own.page.goto(`${web.service.origin}/deals/${deal}/offers`);
     const differs = own.page.getByRole('region', { name: 'What differs' });
     await expect.poll(() => differs.getByRole('row', { name: /^Price \$/ }).innerText()).toMatch(/\+\$100,000/);
@@ -553,7 +553,7 @@ test('revisions are held against each other: dates, conditions and words too, fo
     await own.close();
 
     const { cookie } = await web.as('broker');
-    const { page } = await openDesk(browser, web.service.origin, { cookie, locale: 'en-US' });
+    const { page } = await openTestPage(browser, web.service.origin, { cookie, locale: 'en-US' });
     await page.goto(`${web.service.origin}/deals/${deal}/offers`);
     await page.getByLabel('Compared with').selectOption({ label: 'exclusive buyer, revision 3' });
     await page.getByLabel('Offer', { exact: true }).selectOption({ label: 'exclusive buyer, revision 2' });

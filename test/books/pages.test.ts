@@ -2,7 +2,7 @@
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openBrowser, openDesk } from '../browser.ts';
+import { openBrowser, openTestPage } from '../browser.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { profitAndLoss, uploadTo } from './uploads.ts';
 
@@ -38,9 +38,9 @@ test('of many years the latest have a column, the others on request, and of a pa
     'customer,period,currency,revenue\nAnvil,FY2025,USD,4000\nBirch,FY2025,USD,1000\n',
     'customer_revenue',
   );
-  const desk = await openDesk(browser, web.service.origin, { cookie: (await web.as('broker')).cookie });
-  const { page } = desk;
-  await desk.go(`/deals/${deal}/qoe`);
+  const testPage = await openTestPage(browser, web.service.origin, { cookie: (await web.as('broker')).cookie });
+  const { page } = testPage;
+  await testPage.go(`/deals/${deal}/qoe`);
   const earned = page.getByRole('region', { name: 'Earnings and margins' }).first();
   const heads = () => earned.getByRole('columnheader').allInnerTexts();
   expect((await heads()).slice(1)).toEqual(['FY2025', 'FY2024', 'FY2023', 'FY2022', 'FY2021', 'FY2020']);
@@ -64,7 +64,7 @@ test('of many years the latest have a column, the others on request, and of a pa
 
   // Of many such months the axis says that it leaves them out.
   await uploadTo(web, deal)(profitAndLoss({ '2028-01': 60 }));
-  await desk.go(`/deals/${deal}/qoe`);
+  await testPage.go(`/deals/${deal}/qoe`);
   await page.getByText('many months have no figures: Jun 26 – Dec 27 (19 months).').waitFor();
   await page.getByRole('button', { name: 'Table: Revenue and EBITDA by month' }).click();
   await page.getByRole('row', { name: 'Jun 26 – Dec 27 (19 months) – –' }).waitFor();
@@ -72,8 +72,8 @@ test('of many years the latest have a column, the others on request, and of a pa
   await page.getByText('2 customers with $5,000 of $10,000 revenue.').waitFor();
   await page.getByText('40.0% of all revenue').first().waitFor();
   await page.getByText('6,800 by uploaded customers, 1,700 by all revenue').waitFor();
-  expect(desk.complaints).toEqual([]);
-  await desk.close();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
 });
 
 test('of more offers than come at once the page says so, shows the others, and says what is computed of which', async () => {
@@ -86,20 +86,20 @@ test('of more offers than come at once the page says so, shows the others, and s
      select $1, id, user_id, 1, true, app.now(), '{"currency": "USD", "purchase_price": "30000", "cash_at_close": "30000"}' from parts`,
     [deal],
   );
-  const desk = await openDesk(browser, web.service.origin, {
+  const testPage = await openTestPage(browser, web.service.origin, {
     cookie: (await web.as('broker')).cookie,
     // So low that the end of the list is far away.
     viewport: { width: 1280, height: 300 },
   });
-  const { page } = desk;
-  await desk.go(`/deals/${deal}/offers`);
+  const { page } = testPage;
+  await testPage.go(`/deals/${deal}/offers`);
   await page.getByText('These are the 50 offers submitted last').waitFor();
   expect(await page.getByText('Computed from the 50 offers submitted last.').count()).toBe(0);
   await page.getByRole('button', { name: 'Show more offers' }).click();
   await page.getByText('Computed from the 50 offers submitted last.').waitFor();
   await page.getByText('These are the 50 offers submitted last').waitFor({ state: 'detached' });
-  expect(desk.complaints).toEqual([]);
-  await desk.close();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
 });
 
 test('the first page says which deals it names, and of which no whole year of EBITDA is there', async () => {
@@ -112,11 +112,11 @@ test('the first page says which deals it names, and of which no whole year of EB
   );
   const [short] = await web.service.sql<{ id: string }>(`select id from deals where title = 'Deal 1'`);
   await uploadTo(web, short!.id)(profitAndLoss({ '2026-01': 90, '2026-02': 80 }));
-  const desk = await openDesk(browser, web.service.origin, { cookie: (await web.as('broker')).cookie });
-  const { page } = desk;
-  await desk.go('/');
+  const testPage = await openTestPage(browser, web.service.origin, { cookie: (await web.as('broker')).cookie });
+  const { page } = testPage;
+  await testPage.go('/');
   await page.getByText(/^The 10 with the highest asking prices of \d\d deals:$/).waitFor();
   await page.getByRole('link', { name: /^Deal 1\b.*No EBITDA of a whole year yet/ }).waitFor();
-  expect(desk.complaints).toEqual([]);
-  await desk.close();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
 });

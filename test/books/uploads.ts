@@ -1,4 +1,4 @@
-/** Files of financials as a broker uploads them, through the door. */
+/** Files of financials as a broker uploads them, through the route. */
 
 import { expect } from 'vitest';
 import type { WebScene } from '../web/scene.ts';

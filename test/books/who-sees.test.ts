@@ -8,7 +8,7 @@ import { as as asKey, issueKey } from '../rest/scene.ts';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { addToken, caller as toolCaller, insert, insertAll } from '../tools/scene.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
-import { bookFigures, doors, uploaders, type Door, type Told } from '../policies/book-figures.ts';
+import { bookFigures, places, uploaders, type Place, type Told } from '../policies/book-figures.ts';
 
 const { books: expected } = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
 const people = callers.filter((caller) => caller !== 'API key' && caller !== 'nobody');
@@ -91,8 +91,8 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => web?.close());
 
-/** Everything that a person is told by each of the doors, as text. */
-async function tells(caller: string): Promise<Record<Door, string>> {
+/** Everything that a person is told in each of these places, as text. */
+async function tells(caller: string): Promise<Record<Place, string>> {
   const person = await web.as(caller);
   const page = async (path: string) => JSON.stringify((await person.ask(path)).body);
   const call = toolCaller(web.service, await addToken(web.service, web.scene.people[caller]!));
@@ -147,11 +147,11 @@ describe('what is computed of the books', () => {
     expect(new Set(values).size).toBe(values.length);
   });
 
-  test.each(people)('is told to the %s by every door alike', async (caller) => {
-    const byDoor = await tells(caller);
+  test.each(people)('is told to the %s in every place alike', async (caller) => {
+    const byPlace = await tells(caller);
     const found = Object.entries(bookFigures).map(([row, { of }]) => [
       row,
-      doors.filter((door) => isIn(byDoor[door], of(told))),
+      places.filter((place) => isIn(byPlace[place], of(told))),
     ]);
     const may = new Set(
       expected.filter((one) => one.caller === caller && one.may.includes('sees')).map(({ record }) => record),
@@ -160,7 +160,7 @@ describe('what is computed of the books', () => {
       Object.entries(bookFigures).map(([row, { told: by }]) => [
         row,
         may.has(row)
-          ? doors.filter((door) => by.includes(door) && (door !== 'the first page' || caller === 'broker'))
+          ? places.filter((place) => by.includes(place) && (place !== 'the first page' || caller === 'broker'))
           : [],
       ]),
     );

@@ -1,4 +1,4 @@
-/** No change is made because a browser happens to hold a session: of every route that changes something, by every door. */
+/** No change is made because a browser happens to hold a session: of every route that changes something, through every interface. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { csrfToken } from '../../server/http/csrf.ts';

@@ -419,8 +419,8 @@ export function addressesOfOne(first: World, second: World): string[] {
   return [...only(one, other), ...only(other, one)];
 }
 
-/** What a stranger at the door tries with addresses that only one world knows. */
-export function strangersTries(first: World, second: World): Ask[] {
+/** What somebody who is not signed in tries with addresses that only one world knows. */
+export function signedOutAttempts(first: World, second: World): Ask[] {
   return [...addressesOfOne(first, second), 'nobody@nowhere.test'].flatMap((email): Ask[] => [
     { method: 'POST', path: '/api/auth/sign-in', as: 'nobody', body: { email, password: 'not the password at all' } },
     { method: 'POST', path: '/api/auth/reset', as: 'nobody', body: { email } },

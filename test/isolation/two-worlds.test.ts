@@ -11,7 +11,7 @@ import { compareEvents, compareInvitations } from './happenings.ts';
 import { idOf } from './names.ts';
 import { otherwise } from './otherwise.ts';
 import { openWorlds, type Ask, type Difference, type Pair, type Worlds } from './pair.ts';
-import { contactsAdded, failingChanges, failingMentions, idsOf, readings, strangersTries } from './questions.ts';
+import { contactsAdded, failingChanges, failingMentions, idsOf, readings, signedOutAttempts } from './questions.ts';
 import { worldOf, type World } from './world.ts';
 
 const rounds = Number(process.env['TWO_WORLDS'] ?? 0);
@@ -55,7 +55,7 @@ async function compareFor({ pair, first, second, seed, only, unnamed }: Asked): 
   for (const ask of asked.filter((one) => !traceless(one))) await read(pair, ask);
   const all = only === undefined;
   if ((all && (thorough || changing.has(caller))) || only?.test('changes')) {
-    const tries = caller === 'nobody' ? strangersTries(first, second) : [];
+    const tries = caller === 'nobody' ? signedOutAttempts(first, second) : [];
     const changes = [...failingChanges(pair, ids), ...failingMentions(pair, ids), ...tries];
     for (const ask of changes.filter(isNew)) await pair.ask(ask);
   }

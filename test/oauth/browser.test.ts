@@ -6,13 +6,13 @@ import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
-import { openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, addPerson, authorizeUrl, type Parameters, type Person } from './scene.ts';
 
 let service: TestService;
 let browser: Browser;
-let desk: Desk;
+let testPage: TestPage;
 let page: Page;
 let ada: Person;
 let clientId: string;
@@ -56,9 +56,9 @@ afterAll(async () => {
 
 /** Goes on in a browser in which nobody was before. */
 async function begin(): Promise<void> {
-  await desk?.close();
-  desk = await openDesk(browser, service.origin);
-  ({ page } = desk);
+  await testPage?.close();
+  testPage = await openTestPage(browser, service.origin);
+  ({ page } = testPage);
 }
 beforeEach(begin);
 

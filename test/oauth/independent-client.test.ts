@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import * as oauth from 'oauth4webapi';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openBrowser, openDesk } from '../browser.ts';
+import { openBrowser, openTestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addClient, addPerson, type Person } from './scene.ts';
 
@@ -39,7 +39,7 @@ afterAll(async () => {
 /** Lets the person decide in their browser; the URL with which it came back to the client. */
 async function decideInBrowser(url: URL, button: 'Allow' | 'Deny', untick = false): Promise<URL> {
   const cookie = { name: 'dealkeep', value: ada.session };
-  const { page, close } = await openDesk(browser, service.origin, { cookie });
+  const { page, close } = await openTestPage(browser, service.origin, { cookie });
   await page.goto(url.href);
   if (untick) await page.getByRole('checkbox', { name: /mcp:write/ }).uncheck();
   await page.getByRole('button', { name: button }).click();

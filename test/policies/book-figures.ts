@@ -1,6 +1,6 @@
 /** The figures that are computed of a deal's books, each with where who may see it finds it; who may is in docs/visibility.md. */
 
-export const doors = [
+export const places = [
   'the page',
   'the bridge',
   'the page of offers',
@@ -12,7 +12,7 @@ export const doors = [
   'the report',
   'the document',
 ] as const;
-export type Door = (typeof doors)[number];
+export type Place = (typeof places)[number];
 
 /** What those are called who uploaded the books. */
 export const uploaders = { seller: 'Ulla Selling', removed: 'Rem Gone' } as const;
@@ -52,7 +52,7 @@ interface Figure {
   /** What stands for it, as the page tells it to the broker. */
   readonly of: (told: Told) => string;
   /** Where it is told to those who may see it. */
-  readonly told: readonly Door[];
+  readonly told: readonly Place[];
 }
 
 const year = ({ earnings }: Told) => earnings.find(({ label }) => label === 'FY2025')!;
@@ -93,7 +93,7 @@ export const bookFigures: Readonly<Record<string, Figure>> = {
   // Printed is the HHI of all revenue.
   'customer concentration': {
     of: ({ concentration }) => concentration.hhi,
-    told: customers.filter((door) => door !== 'the document'),
+    told: customers.filter((place) => place !== 'the document'),
   },
   'EBITDA without the largest customer': {
     of: ({ concentration }) => concentration.ebitda_without_largest,

@@ -3,7 +3,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectAccessible, openBrowser, openDesk } from '../browser.ts';
+import { expectAccessible, openBrowser, openTestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from '../web/person.ts';
 import { printedOf, sheetsOf } from './files.ts';
@@ -27,12 +27,12 @@ test.each(['broker', 'other_buyer'] as const)(
     const { items } = (await person.ask(`/deals/${deal}/offers`)).body;
     const all = (await (await signInAs(service, service.demo.people.broker.user_id)).ask(`/deals/${deal}/offers`)).body
       .items as { buyer_name: string; mine: boolean }[];
-    const desk = await openDesk(browser, service.origin, { cookie: person.cookie });
+    const testPage = await openTestPage(browser, service.origin, { cookie: person.cookie });
     try {
-      await desk.go(`/deals/${deal}/offers`);
+      await testPage.go(`/deals/${deal}/offers`);
       const downloaded = async (link: string) => {
-        const download = desk.page.waitForEvent('download', { timeout: 60_000 });
-        await desk.page.getByRole('link', { name: link }).click();
+        const download = testPage.page.waitForEvent('download', { timeout: 60_000 });
+        await testPage.page.getByRole('link', { name: link }).click();
         return readFile(await (await download).path());
       };
       const { text } = await printedOf(await downloaded('Download report (PDF)'));
@@ -50,9 +50,9 @@ test.each(['broker', 'other_buyer'] as const)(
           buyer_name,
           called.includes(buyer_name),
         ]);
-      await expectAccessible(desk.page);
+      await expectAccessible(testPage.page);
     } finally {
-      await desk.close();
+      await testPage.close();
     }
   },
   60_000,

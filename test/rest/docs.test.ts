@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { errorCodes, operationErrors } from '../../server/rest/envelope.ts';
-import { openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { brokerage } from './scene.ts';
 
@@ -23,11 +23,11 @@ afterAll(async () => {
 });
 
 /** Opens a browser for the reader, which is 2 MB of script: the second has it compiled already. */
-async function openReader(): Promise<Desk> {
-  const desk = await openDesk(browser, service.origin, { locale: 'en-US' });
-  desk.page.setDefaultTimeout(60_000);
-  onTestFinished(() => desk.close());
-  return desk;
+async function openReader(): Promise<TestPage> {
+  const testPage = await openTestPage(browser, service.origin, { locale: 'en-US' });
+  testPage.page.setDefaultTimeout(60_000);
+  onTestFinished(() => testPage.close());
+  return testPage;
 }
 
 test('the reference shows the guide and every operation, tries one out, and asks no other host for anything', async () => {

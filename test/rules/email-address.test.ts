@@ -1,4 +1,4 @@
-/** E-mail addresses: one rule in TypeScript, in SQL and behind every door (RFC 5321, sections 2.3.5, 4.1.2 and 4.1.3). */
+/** E-mail addresses: one rule in TypeScript, in SQL and through every interface (RFC 5321, sections 2.3.5, 4.1.2 and 4.1.3). */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { row } from '../../server/database/statement.ts';
@@ -148,7 +148,7 @@ test('addresses made of pieces that matter are judged alike in TypeScript and in
   expect(judged.filter(Boolean).length).toBeGreaterThan(1_000);
 });
 
-describe('behind the doors', () => {
+describe('through the interfaces', () => {
   test('REST takes what the rule takes, and gives it back as it was', async () => {
     const call = as(await (await brokerage(service)).key(), service.restUrl);
     for (const email of taken) {

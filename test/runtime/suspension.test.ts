@@ -1,4 +1,4 @@
-/** `dealkeep users suspend` and `restore`: what a person can still do the moment after, by every door. */
+/** `dealkeep users suspend` and `restore`: what a person can still do the moment after, through every interface. */
 
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
@@ -27,7 +27,7 @@ afterAll(async () => {
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-test('a suspended person is out at once by every door, and restored only signs in anew', async () => {
+test('a suspended person is out at once through every interface, and restored only signs in anew', async () => {
   const account = await openAccount(service);
   const other = await openAccount(service);
   const brokerage = await addBrokerage(service);
@@ -51,7 +51,7 @@ test('a suspended person is out at once by every door, and restored only signs i
   const person = { ...account, session, cookie: `dealkeep=${session}` };
   const grant = await connect(service, person, await addClient(service, person));
 
-  const doors = async () => {
+  const statuses = async () => {
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
     const tools = await fetch(`${service.mcpUrl}/api/mcp`, {
       method: 'POST',
@@ -63,11 +63,11 @@ test('a suspended person is out at once by every door, and restored only signs i
     await rest.body?.cancel();
     return { web: (await browser.send('/api/web/me')).status, tools: tools.status, rest: rest.status };
   };
-  expect(await doors()).toEqual({ web: 200, tools: 200, rest: 200 });
+  expect(await statuses()).toEqual({ web: 200, tools: 200, rest: 200 });
 
   const suspended = await run(['users', 'suspend', account.email.toUpperCase()], env);
   expect(suspended).toMatchObject({ code: 0, stdout: expect.stringContaining(`${account.email} is suspended`) });
-  expect(await doors()).toEqual({ web: 401, tools: 401, rest: 401 });
+  expect(await statuses()).toEqual({ web: 401, tools: 401, rest: 401 });
   expect((await refresh(service, grant.clientId, grant.refresh)).body.error).toBe('invalid_grant');
   expect((await new Visitor(service.origin).signIn(account)).status).toBe(401);
   expect((await bystander.send('/api/web/me')).status).toBe(200);
@@ -79,7 +79,7 @@ test('a suspended person is out at once by every door, and restored only signs i
     name: account.name,
     suspended_at: null,
   });
-  expect(await doors()).toEqual({ web: 401, tools: 401, rest: 200 });
+  expect(await statuses()).toEqual({ web: 401, tools: 401, rest: 200 });
   expect((await refresh(service, grant.clientId, grant.refresh)).body.error).toBe('invalid_grant');
   expect((await browser.signIn(account)).status).toBe(200);
 

@@ -1,4 +1,4 @@
-/** The door: paths, methods, tokens, origins and limits, before any tool is called. */
+/** The HTTP side of the tool server: paths, methods, tokens, origins and limits, before any tool is called. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';

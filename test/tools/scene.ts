@@ -1,4 +1,4 @@
-/** People, deals and tokens for the tests of the tool server; arranged as the owner, asked about through the door. */
+/** People, deals and tokens for the tests of the tool server; arranged as the owner, asked about through HTTP. */
 
 import { mint } from '../../server/domain/clients/tokens.ts';
 import { canonicalResource } from '../../server/http/resource-metadata.ts';

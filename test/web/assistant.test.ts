@@ -2,7 +2,7 @@
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import type { Peer } from '../tools/peers.ts';
 import { Keeper, openLoopback, ways, Wire, type Loopback } from '../tools/whole-way.ts';
@@ -14,8 +14,8 @@ const question = 'Which of the service contracts end with the sale?';
 let service: TestService;
 let browser: Browser;
 let loopback: Loopback;
-let buyer: Desk;
-let broker: Desk;
+let buyer: TestPage;
+let broker: TestPage;
 let clientId: string;
 let assistant: Peer;
 
@@ -23,8 +23,8 @@ beforeAll(async () => {
   service = await openService({ demo: true });
   browser = await openBrowser();
   loopback = await openLoopback();
-  buyer = await deskOf('buyer');
-  broker = await deskOf('broker');
+  buyer = await testPageOf('buyer');
+  broker = await testPageOf('broker');
   await service.sql('delete from deal_opt_ins where user_id = $1', [service.demo.people.buyer.user_id]);
 }, 120_000);
 afterAll(async () => {
@@ -34,9 +34,9 @@ afterAll(async () => {
   await service?.close();
 });
 
-async function deskOf(who: 'buyer' | 'broker'): Promise<Desk> {
+async function testPageOf(who: 'buyer' | 'broker'): Promise<TestPage> {
   const { cookie } = await signInAs(service, service.demo.people[who].user_id);
-  return openDesk(browser, service.origin, { cookie });
+  return openTestPage(browser, service.origin, { cookie });
 }
 
 const dealId = () => service.demo.deals.with_everything;

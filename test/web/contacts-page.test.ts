@@ -2,30 +2,30 @@
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectAccessible, loaded, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from './person.ts';
 
 let service: TestService;
 let browser: Browser;
-let desk: Desk;
+let testPage: TestPage;
 
 beforeAll(async () => {
   service = await openService({ demo: true });
   browser = await openBrowser();
   const { cookie } = await signInAs(service, service.demo.people.broker.user_id);
-  desk = await openDesk(browser, service.origin, { cookie });
+  testPage = await openTestPage(browser, service.origin, { cookie });
 });
 afterAll(async () => {
   await browser?.close();
   await service?.close();
 });
 
-const row = (name: string) => desk.page.getByRole('row').filter({ hasText: name });
+const row = (name: string) => testPage.page.getByRole('row').filter({ hasText: name });
 
 test('a contact is added, found, edited, archived, and brought back by undo', { timeout: 180_000 }, async () => {
-  const { page } = desk;
-  await desk.go('/contacts');
+  const { page } = testPage;
+  await testPage.go('/contacts');
   await expectAccessible(page);
 
   await page.getByRole('button', { name: 'New contact' }).click();
@@ -59,12 +59,12 @@ test('a contact is added, found, edited, archived, and brought back by undo', { 
   await page.getByText('No matching contacts').waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
   await row('Zora Quill').waitFor();
-  expect(desk.complaints).toEqual([]);
+  expect(testPage.complaints).toEqual([]);
 });
 
 test('a file is looked at before it is imported', { timeout: 180_000 }, async () => {
-  const { page } = desk;
-  await desk.go('/contacts');
+  const { page } = testPage;
+  await testPage.go('/contacts');
   await page.getByRole('button', { name: 'Import' }).first().click();
   const dialog = page.getByRole('dialog');
   const choose = (csv: string) =>
@@ -97,8 +97,8 @@ test('ten thousand contacts scroll, a few rows at a time', { timeout: 120_000 },
      select $1, 'person', 'Vast ' || lpad(n::text, 5, '0'), 'vast' || n || '@example.test' from generate_series(1, 10000) n`,
     [service.demo.brokerage_id],
   );
-  const { page } = desk;
-  await desk.go('/contacts?search=vast');
+  const { page } = testPage;
+  await testPage.go('/contacts?search=vast');
   await row('Vast 00001').waitFor();
   await page.locator('[role=row][data-index]').first().focus();
   await expect
@@ -115,9 +115,9 @@ test('ten thousand contacts scroll, a few rows at a time', { timeout: 120_000 },
 });
 
 test('a phone shows the same as cards', { timeout: 180_000 }, async () => {
-  const { page } = desk;
+  const { page } = testPage;
   await page.setViewportSize({ width: 390, height: 844 });
-  await desk.go('/contacts?search=zora');
+  await testPage.go('/contacts?search=zora');
   await expectAccessible(page);
   expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
   await page.setViewportSize({ width: 1280, height: 900 });
@@ -125,7 +125,7 @@ test('a phone shows the same as cards', { timeout: 180_000 }, async () => {
 
 test('who is a member of no brokerage is told so', { timeout: 180_000 }, async () => {
   const { cookie } = await signInAs(service, service.demo.people.buyer.user_id);
-  const other = await openDesk(browser, service.origin, { cookie });
+  const other = await openTestPage(browser, service.origin, { cookie });
   await other.go('/contacts');
   await other.page.getByText('Contacts belong to a brokerage').waitFor();
   await loaded(other.page);

@@ -1,7 +1,7 @@
 /** What brokers say to contradictions of uploaded books, and what of it others read: pages and tools, as each role. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectAccessible, openBrowser, openDesk } from '../browser.ts';
+import { expectAccessible, openBrowser, openTestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addToken, caller as toolCaller, insert } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
@@ -356,17 +356,17 @@ test('assistants are told what their people may read, with the beginning of the 
 test('in the browser: a broker explains, releases and withdraws, and an open page of the buyer follows', async () => {
   const browser = await openBrowser();
   try {
-    const [desk, theirs] = [
-      await openDesk(browser, service.origin, { cookie: as('broker').cookie }),
-      await openDesk(browser, service.origin, { cookie: as('buyer').cookie }),
+    const [testPage, theirs] = [
+      await openTestPage(browser, service.origin, { cookie: as('broker').cookie }),
+      await openTestPage(browser, service.origin, { cookie: as('buyer').cookie }),
     ];
     await theirs.go(`/deals/${deal}/qoe`);
     await theirs.page.getByText('Largest customer').waitFor();
     const heading = theirs.page.getByRole('heading', { name: /^(Open contradictions|Explained) \(/ });
     expect(await heading.count()).toBe(0);
 
-    const { page } = desk;
-    await desk.go(`/deals/${deal}/qoe`);
+    const { page } = testPage;
+    await testPage.go(`/deals/${deal}/qoe`);
     const { count, items } = await read('broker');
     await page.getByRole('heading', { name: `Open contradictions (${count})` }).waitFor();
     await expectAccessible(page);
@@ -406,7 +406,7 @@ test('in the browser: a broker explains, releases and withdraws, and an open pag
     await line.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('heading', { name: `Open contradictions (${count})` }).waitFor();
-    expect([...desk.complaints, ...theirs.complaints]).toEqual([]);
+    expect([...testPage.complaints, ...theirs.complaints]).toEqual([]);
   } finally {
     await browser.close();
   }

@@ -2,19 +2,19 @@
 
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { expectAccessible, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openScene, type WebScene } from './scene.ts';
 
 let web: WebScene;
 let browser: Browser;
-const desks = new Map<string, Desk>();
+const testPages = new Map<string, TestPage>();
 
 beforeAll(async () => {
   web = await openScene();
   browser = await openBrowser();
 }, 120_000);
 afterEach(() => {
-  for (const { complaints } of desks.values()) expect(complaints).toEqual([]);
+  for (const { complaints } of testPages.values()) expect(complaints).toEqual([]);
 });
 afterAll(async () => {
   await browser?.close();
@@ -22,23 +22,23 @@ afterAll(async () => {
 });
 
 /** A caller's browser, the same for all tests of the file: another would load the application once more. */
-async function deskOf(caller: string): Promise<Desk> {
+async function testPageOf(caller: string): Promise<TestPage> {
   const { cookie } = await web.as(caller);
-  const desk = desks.get(caller) ?? (await openDesk(browser, web.service.origin, { cookie }));
-  desks.set(caller, desk);
-  return desk;
+  const testPage = testPages.get(caller) ?? (await openTestPage(browser, web.service.origin, { cookie }));
+  testPages.set(caller, testPage);
+  return testPage;
 }
 
 /** A browser in which a caller of the scene is signed in, at a path. */
-async function deskAt(caller: string, path: string, width = 1280): Promise<Desk> {
-  const desk = await deskOf(caller);
-  await desk.page.setViewportSize({ width, height: 900 });
-  await desk.page.mouse.move(0, 0);
-  await desk.visit(path);
-  return desk;
+async function testPageAt(caller: string, path: string, width = 1280): Promise<TestPage> {
+  const testPage = await testPageOf(caller);
+  await testPage.page.setViewportSize({ width, height: 900 });
+  await testPage.page.mouse.move(0, 0);
+  await testPage.visit(path);
+  return testPage;
 }
 
-const at = async (...where: Parameters<typeof deskAt>): Promise<Page> => (await deskAt(...where)).page;
+const at = async (...where: Parameters<typeof testPageAt>): Promise<Page> => (await testPageAt(...where)).page;
 
 const button = (within: Page | Locator, name: string | RegExp) => within.getByRole('button', { name });
 const confirm = (page: Page, name: string) => button(page.getByRole('alertdialog'), name).click();
@@ -75,7 +75,7 @@ describe('the sections of a deal', () => {
   });
 
   test('fit a phone and are accessible there', async () => {
-    const { page, visit } = await deskAt('broker', `/deals/${web.scene.deal}`, 390);
+    const { page, visit } = await testPageAt('broker', `/deals/${web.scene.deal}`, 390);
     for (const path of ['', '/nda', '/offers', '/closing', '/people', '/activity']) {
       if (path !== '') await visit(`/deals/${web.scene.deal}${path}`);
       await expectAccessible(page);
@@ -122,7 +122,7 @@ describe('an address where somebody has no place', () => {
     ['other buyer', '/closing'],
     ['broker', '/findings'],
   ])('says to the %s at %s what one says that leads nowhere, and asks nothing of the server', async (caller, path) => {
-    const { page } = await deskOf(caller);
+    const { page } = await testPageOf(caller);
     // What the page before would still ask for is not asked by this one.
     await page.goto(`${web.service.origin}/healthz`);
     const asked: string[] = [];
@@ -217,7 +217,7 @@ describe('a broker', () => {
     await button(page, 'Done').click();
     await row.getByText('Invited').waitFor();
 
-    const { page: invited, go } = await deskOf('other buyer');
+    const { page: invited, go } = await testPageOf('other buyer');
     // An open page does not hear of an invitation.
     await go('/');
     await invited.getByText('Scene Brokers invites you as buyer').waitFor();
@@ -360,7 +360,7 @@ describe('the activity of a deal', () => {
        select $1, $2, $3, 'nda.send', 'done', app.now() - make_interval(days => n) from generate_series(1, 120) n`,
       [brokerage, deal, people['broker']],
     );
-    const { page, go } = await deskOf('broker');
+    const { page, go } = await testPageOf('broker');
     await go(`/deals/${deal}/activity`);
     const sent = page.getByText('sent an NDA');
     await expect
@@ -452,7 +452,7 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   await button(dialog, 'Propose change').click();
   await dialog.waitFor({ state: 'detached' });
 
-  const { page: brokers, visit } = await deskAt('broker', path);
+  const { page: brokers, visit } = await testPageAt('broker', path);
   const sellers = await at('seller', path, 390);
   for (const [page, words] of [
     [theirs, 'It waits for the broker'],
@@ -496,7 +496,7 @@ test('closing says what is missing, and a closed deal offers nothing more to do'
       person,
     ]);
   await service.sql(`insert into closing_conditions (deal_id, name) values ($1, 'Lease assigned')`, [deal]);
-  const { page, visit } = await deskAt('broker', `/deals/${deal}/closing`);
+  const { page, visit } = await testPageAt('broker', `/deals/${deal}/closing`);
   await button(page, 'Move to closed').click();
   const dialog = page.getByRole('alertdialog');
   await dialog.getByText('A closing condition is not met: Lease assigned.').waitFor();

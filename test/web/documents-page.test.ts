@@ -2,23 +2,23 @@
 
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { expectAccessible, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 import { aPdf, aPng, upload } from './uploads.ts';
 
 let web: WebScene;
 let browser: Browser;
-const desks: Desk[] = [];
-const shared = new Map<string, Desk>();
+const testPages: TestPage[] = [];
+const shared = new Map<string, TestPage>();
 
 beforeAll(async () => {
   web = await openScene();
   browser = await openBrowser();
 }, 120_000);
 afterEach(async () => {
-  for (const { complaints } of [...desks, ...shared.values()]) expect(complaints).toEqual([]);
-  await Promise.all(desks.splice(0).map((desk) => desk.close()));
+  for (const { complaints } of [...testPages, ...shared.values()]) expect(complaints).toEqual([]);
+  await Promise.all(testPages.splice(0).map((testPage) => testPage.close()));
 });
 afterAll(async () => {
   await browser?.close();
@@ -28,19 +28,19 @@ afterAll(async () => {
 /** The documents of the scene's deal, as a caller of the scene has them before them, in a browser of the test's own. */
 async function roomOf(caller: string, { width = 1280 } = {}): Promise<Page> {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
-  const desk = await openDesk(browser, web.service.origin, { cookie, viewport: { width, height: 900 } });
-  desks.push(desk);
-  await desk.go(`/deals/${web.scene.deal}/documents`);
-  return desk.page;
+  const testPage = await openTestPage(browser, web.service.origin, { cookie, viewport: { width, height: 900 } });
+  testPages.push(testPage);
+  await testPage.go(`/deals/${web.scene.deal}/documents`);
+  return testPage.page;
 }
 
 /** The same in a caller's browser that tests leave as they found it: another would load the application once more. */
 async function sharedRoomOf(caller: string): Promise<Page> {
   const { cookie } = await web.as(caller);
-  const desk = shared.get(caller) ?? (await openDesk(browser, web.service.origin, { cookie }));
-  shared.set(caller, desk);
-  await desk.visit(`/deals/${web.scene.deal}/documents`);
-  return desk.page;
+  const testPage = shared.get(caller) ?? (await openTestPage(browser, web.service.origin, { cookie }));
+  shared.set(caller, testPage);
+  await testPage.visit(`/deals/${web.scene.deal}/documents`);
+  return testPage.page;
 }
 
 const rows = (page: Page): Locator => page.getByRole('list', { name: 'Documents' }).getByRole('listitem');

@@ -3,7 +3,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
-import { openBrowser, openDesk } from '../browser.ts';
+import { openBrowser, openTestPage } from '../browser.ts';
 import { signInAs, type SignedIn } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
@@ -128,15 +128,15 @@ test('a page that is told to wait says so, waits, and continues by itself', asyn
   browser = await openBrowser();
   standInNewMinute();
   const broker = await signInAs(web.service, web.scene.people['broker']!);
-  const desk = await openDesk(browser, web.service.origin, { cookie: broker.cookie });
-  await desk.go('/');
+  const testPage = await openTestPage(browser, web.service.origin, { cookie: broker.cookie });
+  await testPage.go('/');
   await many(60, from(broker, '203.0.113.5'));
-  await desk.page.getByRole('link', { name: 'Contacts' }).first().click();
-  await desk.page.getByText('This page continues by itself').waitFor();
+  await testPage.page.getByRole('link', { name: 'Contacts' }).first().click();
+  await testPage.page.getByText('This page continues by itself').waitFor();
   standInNewMinute();
-  await desk.page.getByText('This page continues by itself').waitFor({ state: 'detached' });
-  await desk.page.getByRole('heading', { name: 'Contacts' }).waitFor();
-  await expect.poll(() => desk.page.getByText('Too many requests').count(), { timeout: 15_000 }).toBe(0);
-  expect(desk.complaints.filter((text) => !text.includes('429'))).toEqual([]);
-  await desk.close();
+  await testPage.page.getByText('This page continues by itself').waitFor({ state: 'detached' });
+  await testPage.page.getByRole('heading', { name: 'Contacts' }).waitFor();
+  await expect.poll(() => testPage.page.getByText('Too many requests').count(), { timeout: 15_000 }).toBe(0);
+  expect(testPage.complaints.filter((text) => !text.includes('429'))).toEqual([]);
+  await testPage.close();
 });

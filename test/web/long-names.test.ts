@@ -2,7 +2,7 @@
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openBrowser, openDesk } from '../browser.ts';
+import { openBrowser, openTestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
@@ -65,7 +65,7 @@ const paths: Record<string, (deal: string) => string[]> = {
 
 test.each(Object.keys(paths))('as the %s sees them', { timeout: 240_000 }, async (caller) => {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
-  const { page, visit, close } = await openDesk(browser, web.service.origin, { cookie });
+  const { page, visit, close } = await openTestPage(browser, web.service.origin, { cookie });
   const wide: string[] = [];
   for (const path of paths[caller]!(web.scene.deal)) {
     await visit(path);

@@ -3,7 +3,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
-import { expectAccessible, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addFullDeal, addPerson, insert, type FullDeal } from '../tools/scene.ts';
 import { signInAs } from './person.ts';
@@ -25,10 +25,10 @@ afterAll(async () => {
   await service?.close();
 });
 
-const deskOf = async (userId: string): Promise<Desk> =>
-  openDesk(browser, service.origin, { cookie: (await signInAs(service, userId)).cookie });
+const testPageOf = async (userId: string): Promise<TestPage> =>
+  openTestPage(browser, service.origin, { cookie: (await signInAs(service, userId)).cookie });
 
-async function fits({ page }: Desk): Promise<void> {
+async function fits({ page }: TestPage): Promise<void> {
   const over = () => page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth');
   await expect.poll(over).toBe(0);
 }
@@ -39,18 +39,18 @@ test('a brokerage requires a second factor; the pages lead a member to it', slow
     admin.userId,
     'A'.repeat(32),
   ]);
-  const desk = await deskOf(admin.userId);
+  const testPage = await testPageOf(admin.userId);
   await service.sql('update vault.sessions set second_factor_at = app.now() where user_id = $1', [admin.userId]);
-  const { page } = desk;
-  await desk.go('/settings/members');
+  const { page } = testPage;
+  await testPage.go('/settings/members');
   await page.getByText('No second factor').waitFor();
-  await desk.visit('/settings/brokerage');
+  await testPage.visit('/settings/brokerage');
   await expectAccessible(page);
   await page.getByRole('button', { name: 'Require a second factor' }).click();
   await page.getByRole('button', { name: 'Require it' }).click();
   await page.getByRole('button', { name: 'No longer require it' }).waitFor();
 
-  const member = await deskOf(broker.userId);
+  const member = await testPageOf(broker.userId);
   for (const size of ['wide', 'phone'] as const) {
     await member.page.setViewportSize(sizes[size]);
     await member.visit('/');
@@ -65,7 +65,7 @@ test('a brokerage requires a second factor; the pages lead a member to it', slow
   await page.getByRole('button', { name: 'No longer require it' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'No longer require it' }).click();
   await page.getByRole('button', { name: 'Require a second factor' }).waitFor();
-  await desk.close();
+  await testPage.close();
 });
 
 test('an admin ends a member’s sessions, having shown who they are', slow, async () => {
@@ -76,13 +76,13 @@ test('an admin ends a member’s sessions, having shown who they are', slow, asy
     admin.userId,
     await hashPassword(password, service.config.passwordParameters),
   ]);
-  const member = await deskOf(broker.userId);
-  const desk = await deskOf(admin.userId);
+  const member = await testPageOf(broker.userId);
+  const testPage = await testPageOf(admin.userId);
   await service.sql(`update vault.sessions set authenticated_at = app.now() - interval '1 hour' where user_id = $1`, [
     admin.userId,
   ]);
-  const { page } = desk;
-  await desk.go('/settings/members');
+  const { page } = testPage;
+  await testPage.go('/settings/members');
   await page.getByRole('button', { name: 'Actions for broker' }).click();
   await page.getByRole('menuitem', { name: 'End sessions' }).click();
   await page.getByRole('alertdialog').getByRole('button', { name: 'End sessions' }).click();
@@ -93,31 +93,31 @@ test('an admin ends a member’s sessions, having shown who they are', slow, asy
   await member.page.goto(`${service.origin}/settings/profile`);
   await member.page.waitForURL('**/sign-in*');
   await member.close();
-  await desk.close();
+  await testPage.close();
 });
 
 test('a removal names the deals left without a broker, and hands them to a successor', slow, async () => {
   const { admin, broker } = full.people;
   const successor = await addPerson(service, 'Suki Marsh');
   await insert(service, 'members', { brokerage_id: full.brokerage, user_id: successor, role: 'broker' });
-  const desk = await deskOf(admin.userId);
-  const { page } = desk;
+  const testPage = await testPageOf(admin.userId);
+  const { page } = testPage;
   for (const size of ['phone', 'wide'] as const) {
     await page.setViewportSize(sizes[size]);
-    await desk.visit('/settings/members');
+    await testPage.visit('/settings/members');
     await page.getByRole('button', { name: 'Actions for broker' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     const dialog = page.getByRole('dialog', { name: 'Remove broker?' });
     await dialog.getByText('Corner bakery').waitFor();
     await dialog.getByLabel('New broker').selectOption('Suki Marsh');
     await expectAccessible(page);
-    await fits(desk);
+    await fits(testPage);
     await dialog.getByRole('button', { name: size === 'phone' ? 'Cancel' : 'Remove' }).click();
     if (size === 'wide') await page.getByText('broker is removed').first().waitFor();
-    expect(desk.complaints).toEqual([]);
+    expect(testPage.complaints).toEqual([]);
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   }
-  await desk.close();
+  await testPage.close();
   expect(
     await service.sql('select user_id, role, status from participants where deal_id = $1 and user_id = any ($2)', [
       full.deal,
@@ -140,14 +140,14 @@ test('a link that was passed on offers to sign in and to open an account', slow,
     advises: null,
   });
   const { pathname, hash } = new URL(invited.body.invitation_url);
-  const desk = await openDesk(browser, service.origin);
-  await desk.go(pathname + hash);
+  const testPage = await openTestPage(browser, service.origin);
+  await testPage.go(pathname + hash);
   for (const size of Object.values(sizes)) {
-    await desk.page.setViewportSize(size);
-    await desk.page.getByRole('link', { name: 'Sign in' }).first().waitFor();
-    await desk.page.getByRole('button', { name: 'Accept and continue' }).waitFor();
-    await expectAccessible(desk.page);
-    await fits(desk);
+    await testPage.page.setViewportSize(size);
+    await testPage.page.getByRole('link', { name: 'Sign in' }).first().waitFor();
+    await testPage.page.getByRole('button', { name: 'Accept and continue' }).waitFor();
+    await expectAccessible(testPage.page);
+    await fits(testPage);
   }
-  await desk.close();
+  await testPage.close();
 });

@@ -3,7 +3,7 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { tellEvents } from '../../server/domain/notifications/events.ts';
-import { expectAccessible, openBrowser, openDesk } from '../browser.ts';
+import { expectAccessible, openBrowser, openTestPage } from '../browser.ts';
 import { openScene, type WebScene } from './scene.ts';
 
 let web: WebScene;
@@ -31,9 +31,9 @@ test(
   { timeout: 120_000 },
   async () => {
     const { cookie } = await web.as('broker');
-    const desk = await openDesk(browser, web.service.origin, { cookie, viewport: { width: 320, height: 640 } });
-    const { page } = desk;
-    await desk.go('/notifications');
+    const testPage = await openTestPage(browser, web.service.origin, { cookie, viewport: { width: 320, height: 640 } });
+    const { page } = testPage;
+    await testPage.go('/notifications');
     await page.getByText('Nothing yet').waitFor();
     await ask();
     await page.getByRole('link', { name: 'Notifications, 1 new' }).first().waitFor();
@@ -55,8 +55,8 @@ test(
     await page.getByRole('link', { name: 'Notifications, 1 new' }).first().click();
     await page.getByRole('button', { name: 'Mark all as read' }).click();
     await page.getByRole('link', { name: 'Notifications', exact: true }).first().waitFor();
-    expect(desk.complaints).toEqual([]);
-    await desk.close();
+    expect(testPage.complaints).toEqual([]);
+    await testPage.close();
   },
 );
 
@@ -68,17 +68,17 @@ test('a broker reminds whoever something waits for, once a day', { timeout: 120_
   };
   await add('ndas', { participant_id: participants['new buyer'], terms: 'Keep it to yourself.' });
   await add('conditions', { name: 'Consent of the landlord', owner_user_id: people['exclusive buyer'] });
-  const desk = await openDesk(browser, web.service.origin, {
+  const testPage = await openTestPage(browser, web.service.origin, {
     cookie: broker.cookie,
     viewport: { width: 390, height: 844 },
   });
-  const { page } = desk;
+  const { page } = testPage;
   for (const [tab, of] of [
     ['nda', 'Remind of the NDA of new buyer'],
     ['closing', 'Remind of Consent of the landlord'],
     ['questions', 'Remind of this question'],
   ] as const) {
-    await desk.visit(`/deals/${deal}/${tab}`);
+    await testPage.visit(`/deals/${deal}/${tab}`);
     await page.getByRole('button', { name: of }).first().click();
     await page
       .getByText(/^Reminded/)
@@ -91,19 +91,19 @@ test('a broker reminds whoever something waits for, once a day', { timeout: 120_
     if (pictures) await page.screenshot({ path: `${pictures}/remind-${tab}-desktop.png` });
     await page.setViewportSize({ width: 390, height: 844 });
   }
-  expect(desk.complaints).toEqual([]);
-  await desk.close();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
 });
 
 test('the settings keep how loud each kind is, the hour, and what is quieter', { timeout: 120_000 }, async () => {
   const { cookie } = await web.as('seller');
-  const desk = await openDesk(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });
-  const { page } = desk;
-  await desk.go(`/deals/${web.scene.deal}`);
+  const testPage = await openTestPage(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });
+  const { page } = testPage;
+  await testPage.go(`/deals/${web.scene.deal}`);
   const kept = page.waitForResponse((response) => response.request().method() === 'PUT');
   await page.getByLabel('What you are notified of on this deal').selectOption('off');
   await kept;
-  await desk.go('/settings/notifications');
+  await testPage.go('/settings/notifications');
   expect(await page.getByLabel('Time zone').inputValue()).toBe('America/New_York');
   await page.getByLabel('A document is added for you').selectOption('at_once');
   await page.getByLabel('At', { exact: true }).selectOption('17');
@@ -131,6 +131,6 @@ test('the settings keep how loud each kind is, the hour, and what is quieter', {
   await page.getByRole('button', { name: 'Remove link' }).click();
   await page.getByText('You have no link.').waitFor();
   expect((await fetch(link)).status).toBe(404);
-  expect(desk.complaints).toEqual([]);
-  await desk.close();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
 });

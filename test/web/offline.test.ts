@@ -2,13 +2,13 @@
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
 let web: WebScene;
 let browser: Browser;
-const desks: Desk[] = [];
+const testPages: TestPage[] = [];
 
 beforeAll(async () => {
   web = await openScene();
@@ -20,8 +20,8 @@ beforeAll(async () => {
   browser = await openBrowser();
 }, 120_000);
 afterEach(async () => {
-  for (const { complaints } of desks) expect(complaints).toEqual([]);
-  await Promise.all(desks.splice(0).map((desk) => desk.close()));
+  for (const { complaints } of testPages) expect(complaints).toEqual([]);
+  await Promise.all(testPages.splice(0).map((testPage) => testPage.close()));
 });
 afterAll(async () => {
   await browser?.close();
@@ -31,10 +31,10 @@ afterAll(async () => {
 /** A page of a caller. */
 async function at(caller: string, path: string): Promise<Page> {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
-  const desk = await openDesk(browser, web.service.origin, { cookie });
-  desks.push(desk);
-  await desk.go(path);
-  return desk.page;
+  const testPage = await openTestPage(browser, web.service.origin, { cookie });
+  testPages.push(testPage);
+  await testPage.go(path);
+  return testPage.page;
 }
 
 /** Connects again; the changes that the page asks for from then on. */

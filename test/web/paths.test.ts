@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import * as links from '../../server/http/links.ts';
 import { paths } from '../../web/src/paths.ts';
 import { openAccount, signedInVisitor } from '../auth/scene.ts';
-import { openBrowser, openDesk } from '../browser.ts';
+import { openBrowser, openTestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addClient, addPerson, authorizeUrl, decide, openConsent, visit } from '../oauth/scene.ts';
 import { addFullDeal, type FullDeal } from '../tools/scene.ts';
@@ -63,18 +63,18 @@ test('every link of the server leads to a page of the application', { timeout: 1
       .toSorted(),
   );
   const { cookie } = await signInAs(service, full.people.broker.userId);
-  const desk = await openDesk(browser, service.origin, { cookie });
+  const testPage = await openTestPage(browser, service.origin, { cookie });
   for (const [name, link] of Object.entries(all)) {
     const answer = await fetch(new URL(pathOf(link), service.origin), { redirect: 'manual' });
     expect([name, answer.status, answer.headers.get('content-type')]).toEqual([name, 200, 'text/html; charset=utf-8']);
     const { pathname, search, hash } = new URL(link, service.origin);
-    await desk.go(pathname + search + hash);
-    expect([name, await desk.page.getByText('There is no page at this address').count()]).toEqual([name, 0]);
+    await testPage.go(pathname + search + hash);
+    expect([name, await testPage.page.getByText('There is no page at this address').count()]).toEqual([name, 0]);
   }
-  await desk.go(paths.settings + '/nothing');
-  await desk.page.getByText('There is no page at this address').waitFor();
-  expect(desk.complaints).toEqual([]);
-  await desk.close();
+  await testPage.go(paths.settings + '/nothing');
+  await testPage.page.getByText('There is no page at this address').waitFor();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
 });
 
 test('what is mailed, redirected to and linked on pages of the server are these links and no others', async () => {

@@ -1,4 +1,4 @@
-/** A signed-in person for tests of the web application: their session is arranged, everything else goes through its doors. */
+/** A signed-in person for tests of the web application: their session is arranged, everything else goes through its routes. */
 
 import { csrfToken } from '../../server/http/csrf.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';

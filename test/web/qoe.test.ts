@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectAccessible, loaded, openBrowser, openDesk } from '../browser.ts';
+import { expectAccessible, loaded, openBrowser, openTestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { insert, insertAll } from '../tools/scene.ts';
 import { signInAs, type Answer, type SignedIn } from './person.ts';
@@ -430,9 +430,9 @@ test('no change without the token of the session', async () => {
 test('in the browser: a normalization, a file with faults, and the same file mended', async () => {
   const browser = await openBrowser();
   try {
-    const desk = await openDesk(browser, service.origin, { cookie: as('buyer').cookie });
-    const { page } = desk;
-    await desk.go(`/deals/${deal}/qoe`);
+    const testPage = await openTestPage(browser, service.origin, { cookie: as('buyer').cookie });
+    const { page } = testPage;
+    await testPage.go(`/deals/${deal}/qoe`);
     await page.getByText('Largest customer').waitFor();
     await expectAccessible(page);
     // Each row of figures is named by itself.
@@ -499,10 +499,10 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     const { items } = (await get('buyer', '/periods?start_date=2025-01-01&end_date=2025-01-31')).body;
     expect(items).toContainEqual(expect.objectContaining({ revenue: '9900.0000', owner_compensation: '3500.0000' }));
-    expect(desk.complaints).toEqual([]);
-    await desk.close();
+    expect(testPage.complaints).toEqual([]);
+    await testPage.close();
 
-    const phone = await openDesk(browser, service.origin, {
+    const phone = await openTestPage(browser, service.origin, {
       cookie: as('broker').cookie,
       viewport: { width: 390, height: 844 },
     });

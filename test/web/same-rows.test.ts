@@ -5,7 +5,7 @@
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { readExpectations } from '../policies/expectations.ts';
 import { callers as allCallers } from '../policies/scene.ts';
 import { asking, filters } from './rows-filters.ts';
@@ -66,10 +66,10 @@ async function shownOn(page: Page, { long, shown }: List): Promise<Lines[]> {
 async function walk(caller: string): Promise<Map<List, Beside>> {
   const { cookie } = await web.as(caller);
   const person = await connectPerson(web, caller);
-  const desk = await openDesk(browser, web.service.origin, { cookie, ...reader });
-  const { page } = desk;
+  const testPage = await openTestPage(browser, web.service.origin, { cookie, ...reader });
+  const { page } = testPage;
   const found = new Map<List, Beside>();
-  await desk.go('/deals');
+  await testPage.go('/deals');
   found.set(deals, { shown: await shownOn(page, deals), told: await deals.told(person), tab: true, nothing: false });
   for (const { path, title, lists: here } of dealPages) {
     const address = `/deals/${web.scene.deal}${path}`;
@@ -78,8 +78,8 @@ async function walk(caller: string): Promise<Map<List, Beside>> {
     for (const list of here)
       found.set(list, { shown: await shownOn(page, list), told: await list.told(person), tab, nothing });
   }
-  expect(desk.complaints).toEqual([]);
-  await desk.close();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
   await person.close();
   return found;
 }
@@ -112,37 +112,37 @@ describe.each(callers)('%s', { timeout: 60_000 }, (caller) => {
 
 describe.each(['broker', 'other buyer'])('%s filters alike', (caller) => {
   let person: Person;
-  let desk: Desk;
+  let testPage: TestPage;
   beforeAll(async () => {
     person = await connectPerson(web, caller);
     const { cookie } = await web.as(caller);
-    desk = await openDesk(browser, web.service.origin, { cookie, ...reader });
+    testPage = await openTestPage(browser, web.service.origin, { cookie, ...reader });
   });
   afterAll(async () => {
-    await desk?.close();
+    await testPage?.close();
     await person?.close();
   });
 
   test.each(filters.map((filter) => [filter.what, filter] as const))('%s', async (_what, filter) => {
     const { list, input, values, choose } = filter;
-    await desk.visit(filter.page === '/deals' ? '/deals' : `/deals/${web.scene.deal}${filter.page}`);
-    const usual = desk.page.viewportSize()!;
-    await desk.page.setViewportSize(tall);
+    await testPage.visit(filter.page === '/deals' ? '/deals' : `/deals/${web.scene.deal}${filter.page}`);
+    const usual = testPage.page.viewportSize()!;
+    await testPage.page.setViewportSize(tall);
     const all = (await list.told(person)).length;
     let some = 0;
     for (const value of values) {
       const told = await list.told(asking(person, input, value));
-      await choose(desk.page, value);
+      await choose(testPage.page, value);
       // Until the answer is there the rows from before stay.
-      const left = async () => unmatched(await list.shown(desk.page), told);
+      const left = async () => unmatched(await list.shown(testPage.page), told);
       // Each time all of a long list is read, which the page needs the processor for itself.
       await expect.poll(left, { timeout: 15_000, interval: 200 }).toEqual(theSame);
       some += told.length > 0 && told.length < all ? 1 : 0;
     }
     expect(some).toBeGreaterThan(1);
-    await desk.page.setViewportSize(usual);
+    await testPage.page.setViewportSize(usual);
     // The next begins with nothing chosen.
-    await desk.visit('/settings/profile');
+    await testPage.visit('/settings/profile');
   });
 });
 
@@ -151,7 +151,7 @@ test('what the operator has not switched on is refused by the tools, and shown o
   try {
     const { cookie } = await plain.as('broker');
     const person = await connectPerson(plain, 'broker');
-    const { page, go, close } = await openDesk(browser, plain.service.origin, { cookie, ...reader });
+    const { page, go, close } = await openTestPage(browser, plain.service.origin, { cookie, ...reader });
     await go(`/deals/${plain.scene.deal}`);
     for (const { path, title, lists: here } of dealPages.filter((one) =>
       ['Findings', 'Financing'].includes(one.title),

@@ -4,10 +4,10 @@ import { generate } from 'otplib';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openAccount, type Account } from '../auth/scene.ts';
-import { openBrowser, openDesk, type Desk } from '../browser.ts';
+import { openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addBrokerage } from '../oauth/scene.ts';
-import { addDevice, openDoor, type Door } from '../passkeys.ts';
+import { addDevice, openLocalhostProxy, type LocalhostProxy } from '../passkeys.ts';
 
 const minute = 60_000;
 const patiently = { timeout: 15_000 };
@@ -15,18 +15,18 @@ const page = '/settings/security';
 
 let service: TestService;
 let browser: Browser;
-let door: Door;
+let proxy: LocalhostProxy;
 
 beforeAll(async () => {
-  door = await openDoor(() => service.origin);
-  service = await openService({ config: { baseUrl: door.origin } });
+  proxy = await openLocalhostProxy(() => service.origin);
+  service = await openService({ config: { baseUrl: proxy.origin } });
   browser = await openBrowser();
   // Where there is no brokerage yet, the application leads to its set-up instead of signing in.
   await addBrokerage(service);
 });
 afterAll(async () => {
   await browser?.close();
-  door?.close();
+  proxy?.close();
   await service?.close();
 });
 beforeEach(() => service.clock.advance(minute));
@@ -42,22 +42,22 @@ async function typeCredentials(at: Page, { email, password }: Account): Promise<
 }
 
 /** Signs in at the page, as somebody who wanted to go to the security page. */
-async function signIn(desk: Desk, account: Account): Promise<void> {
-  await desk.go(`/sign-in?return_to=${page}`);
-  await typeCredentials(desk.page, account);
-  await desk.page.getByRole('heading', { name: 'Security', level: 2 }).waitFor();
+async function signIn(testPage: TestPage, account: Account): Promise<void> {
+  await testPage.go(`/sign-in?return_to=${page}`);
+  await typeCredentials(testPage.page, account);
+  await testPage.page.getByRole('heading', { name: 'Security', level: 2 }).waitFor();
 }
 
-async function signOut(desk: Desk, { email }: Account): Promise<void> {
-  await desk.page.getByRole('button', { name: email }).click();
-  await desk.page.getByRole('menuitem', { name: 'Sign out' }).click();
-  await desk.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+async function signOut(testPage: TestPage, { email }: Account): Promise<void> {
+  await testPage.page.getByRole('button', { name: email }).click();
+  await testPage.page.getByRole('menuitem', { name: 'Sign out' }).click();
+  await testPage.page.getByRole('heading', { name: 'Sign in' }).waitFor();
 }
 
-async function signedInDesk(account: Account, options: Parameters<typeof openDesk>[2] = {}): Promise<Desk> {
-  const desk = await openDesk(browser, door.origin, options);
-  await signIn(desk, account);
-  return desk;
+async function signedInTestPage(account: Account, options: Parameters<typeof openTestPage>[2] = {}): Promise<TestPage> {
+  const testPage = await openTestPage(browser, proxy.origin, options);
+  await signIn(testPage, account);
+  return testPage;
 }
 
 /** How the person signed in last. */
@@ -71,8 +71,8 @@ async function lastMethod({ id }: Account): Promise<unknown> {
 
 test('a passkey is added, signs in by itself, is renamed and removed', { timeout: 120_000 }, async () => {
   const account = await openAccount(service);
-  const desk = await signedInDesk(account);
-  const { page: at } = desk;
+  const testPage = await signedInTestPage(account);
+  const { page: at } = testPage;
   const { devtools, authenticatorId } = await addDevice(at.context(), at);
   const passkeys = card(at, 'Passkeys');
   await passkeys.getByText('None yet.').waitFor();
@@ -93,8 +93,8 @@ test('a passkey is added, signs in by itself, is renamed and removed', { timeout
   await at.getByText('You already have a passkey on this device.').waitFor();
   await at.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
 
-  await signOut(desk, account);
-  await desk.go(`/sign-in?return_to=${page}`);
+  await signOut(testPage, account);
+  await testPage.go(`/sign-in?return_to=${page}`);
   await at.getByRole('button', { name: 'Use a passkey' }).click();
   await at.getByRole('heading', { name: 'Security', level: 2 }).waitFor();
   expect(await lastMethod(account)).toBe('passkey');
@@ -118,7 +118,7 @@ test('a passkey is added, signs in by itself, is renamed and removed', { timeout
   await toast(at, 'The passkey is removed');
   await passkeys.getByText('None yet.').waitFor();
 
-  await signOut(desk, account);
+  await signOut(testPage, account);
   await at.getByRole('button', { name: 'Use a passkey' }).click();
   await at.getByText('This passkey is not registered here').waitFor();
   expect(
@@ -126,10 +126,10 @@ test('a passkey is added, signs in by itself, is renamed and removed', { timeout
       account.id,
     ]),
   ).toEqual([{ action: 'passkey.add' }, { action: 'passkey.rename' }, { action: 'passkey.remove' }]);
-  expect(desk.complaints).toEqual([]);
+  expect(testPage.complaints).toEqual([]);
   // Nobody who is at this browser after them has the device.
   await devtools.send('WebAuthn.disable');
-  await desk.close();
+  await testPage.close();
 });
 
 test(
@@ -137,8 +137,8 @@ test(
   { timeout: 120_000 },
   async () => {
     const account = await openAccount(service);
-    const desk = await signedInDesk(account);
-    const { page: at } = desk;
+    const testPage = await signedInTestPage(account);
+    const { page: at } = testPage;
     const now = () => Math.floor(service.clock.now().getTime() / 1000);
     await at.getByRole('button', { name: 'Set up an authenticator' }).click();
     const dialog = at.getByRole('dialog', { name: 'Set up an authenticator' });
@@ -153,8 +153,8 @@ test(
 
     /** Signs out and in again, up to the code. */
     const toSecondStep = async () => {
-      await signOut(desk, account);
-      await desk.go(`/sign-in?return_to=${page}`);
+      await signOut(testPage, account);
+      await testPage.go(`/sign-in?return_to=${page}`);
       await typeCredentials(at, account);
       await at.getByRole('heading', { name: 'Second step' }).waitFor();
     };
@@ -183,11 +183,11 @@ test(
     await at.getByRole('button', { name: 'Remove', exact: true }).click();
     await toast(at, 'The authenticator is removed');
     await at.getByRole('button', { name: 'Set up an authenticator' }).waitFor();
-    await signOut(desk, account);
-    await signIn(desk, account);
+    await signOut(testPage, account);
+    await signIn(testPage, account);
     expect(await lastMethod(account)).toBe('password');
-    expect(desk.complaints).toEqual([]);
-    await desk.close();
+    expect(testPage.complaints).toEqual([]);
+    await testPage.close();
   },
 );
 
@@ -205,9 +205,9 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
 
   test('124. each browser is listed; one is signed out, and that one alone, then all others', async () => {
     const account = await openAccount(service);
-    const here = await signedInDesk(account);
-    const office = await signedInDesk(account, { userAgent: firefox });
-    const pocket = await signedInDesk(account, { userAgent: phone });
+    const here = await signedInTestPage(account);
+    const office = await signedInTestPage(account, { userAgent: firefox });
+    const pocket = await signedInTestPage(account, { userAgent: phone });
     const { page: at } = here;
     await here.go(page);
     await expect.poll(() => devices(at).count(), patiently).toBe(3);
@@ -241,16 +241,16 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
     }
     await here.go('/deals');
     await at.getByRole('heading', { name: 'Deals', level: 1 }).waitFor();
-    for (const desk of [here, office, pocket]) {
-      expect(desk.complaints).toEqual([]);
-      await desk.close();
+    for (const testPage of [here, office, pocket]) {
+      expect(testPage.complaints).toEqual([]);
+      await testPage.close();
     }
   });
 
   test('signing out everywhere ends this one too', async () => {
     const account = await openAccount(service);
-    const here = await signedInDesk(account);
-    const there = await signedInDesk(account, { userAgent: firefox });
+    const here = await signedInTestPage(account);
+    const there = await signedInTestPage(account, { userAgent: firefox });
     await here.page.getByRole('button', { name: 'Sign out everywhere' }).click();
     await here.page.getByRole('alertdialog').getByRole('button', { name: 'Sign out everywhere' }).click();
     await isOut(here.page);
@@ -264,18 +264,18 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
 
 test('on the page "Profile" people take their data along, and erase their account by typing their address', async () => {
   const account = await openAccount(service);
-  const desk = await signedInDesk(account);
-  await desk.go('/settings/profile');
-  const download = desk.page.waitForEvent('download', patiently);
-  await desk.page.getByRole('button', { name: 'Download my data' }).click();
+  const testPage = await signedInTestPage(account);
+  await testPage.go('/settings/profile');
+  const download = testPage.page.waitForEvent('download', patiently);
+  await testPage.page.getByRole('button', { name: 'Download my data' }).click();
   expect((await download).suggestedFilename()).toBe('my-dealkeep-data.json');
-  const erase = card(desk.page, 'Erase your account');
+  const erase = card(testPage.page, 'Erase your account');
   await erase.getByRole('textbox').fill('somebody.else@example.com');
   await erase.getByRole('button', { name: 'Erase my account' }).click();
   await erase.getByText('Type your own e-mail address to confirm.').waitFor();
   await erase.getByRole('textbox').fill(account.email);
   await erase.getByRole('button', { name: 'Erase my account' }).click();
-  await desk.page.getByRole('heading', { name: 'Sign in' }).waitFor();
+  await testPage.page.getByRole('heading', { name: 'Sign in' }).waitFor();
   expect(await service.sql('select 1 from users where email = $1', [account.email])).toEqual([]);
-  await desk.close();
+  await testPage.close();
 });

@@ -2,7 +2,7 @@
 
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openBrowser, openDesk, violationsOn } from '../browser.ts';
+import { openBrowser, openTestPage, violationsOn } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from './person.ts';
 
@@ -24,7 +24,7 @@ async function inBrowser(
   work: (page: Page, to: (path: string) => ReturnType<Page['goto']>) => Promise<void>,
 ): Promise<void> {
   const { cookie } = await signInAs(service, service.demo.people.admin.user_id);
-  const { page, close } = await openDesk(browser, service.origin, { ...options, ...(signedIn && { cookie }) });
+  const { page, close } = await openTestPage(browser, service.origin, { ...options, ...(signedIn && { cookie }) });
   await work(page, (path) => page.goto(service.origin + path)).finally(close);
 }
 

@@ -4,7 +4,7 @@ import { generate } from 'otplib';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
-import { expectAccessible, loaded, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from './person.ts';
 
@@ -23,7 +23,7 @@ const pages = [
 
 let service: TestService;
 let browser: Browser;
-const desks = new Map<string, Desk>();
+const testPages = new Map<string, TestPage>();
 
 beforeAll(async () => {
   service = await openService({ demo: true });
@@ -36,23 +36,23 @@ afterAll(async () => {
 
 type Who = 'admin' | 'broker' | 'buyer';
 
-async function newDeskOf(who: Who): Promise<Desk> {
+async function newTestPageOf(who: Who): Promise<TestPage> {
   const { cookie } = await signInAs(service, service.demo.people[who].user_id);
-  return openDesk(browser, service.origin, { cookie });
+  return openTestPage(browser, service.origin, { cookie });
 }
 
 /** The browser of each, the same for all tests of the file: another would load the application once more. */
-async function deskOf(who: Who): Promise<Desk> {
-  const desk = desks.get(who) ?? (await newDeskOf(who));
-  desks.set(who, desk);
-  return desk;
+async function testPageOf(who: Who): Promise<TestPage> {
+  const testPage = testPages.get(who) ?? (await newTestPageOf(who));
+  testPages.set(who, testPage);
+  return testPage;
 }
 
 test.each(['admin', 'broker', 'buyer'] as const)(
   'each page is accessible and fits: %s',
   { timeout: 180_000 },
   async (who) => {
-    const { page, complaints, visit } = await deskOf(who);
+    const { page, complaints, visit } = await testPageOf(who);
     let before = '';
     for (const name of pages) {
       // By its link, where there is one; either way costs a third of loading the application anew.
@@ -79,7 +79,7 @@ test.each(['admin', 'broker', 'buyer'] as const)(
 
 describe('an admin', { timeout: 180_000 }, () => {
   test('creates a key whose token shows once, and revokes it', async () => {
-    const { page, visit } = await deskOf('admin');
+    const { page, visit } = await testPageOf('admin');
     await visit('/settings/keys');
     await page.getByRole('button', { name: 'Create key' }).first().click();
     const dialog = page.getByRole('dialog');
@@ -105,7 +105,7 @@ describe('an admin', { timeout: 180_000 }, () => {
   });
 
   test('is asked for the password when the sign-in is long ago', async () => {
-    const { page, visit } = await deskOf('admin');
+    const { page, visit } = await testPageOf('admin');
     const password = crypto.randomUUID();
     await service.sql(
       `insert into vault.passwords (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc`,
@@ -126,7 +126,7 @@ describe('an admin', { timeout: 180_000 }, () => {
   });
 
   test('invites a member by link, gives another role, takes it back', async () => {
-    const { page, visit } = await deskOf('admin');
+    const { page, visit } = await testPageOf('admin');
     await visit('/settings/members');
     await page.getByRole('button', { name: 'Invite', exact: true }).click();
     const dialog = page.getByRole('dialog');
@@ -148,7 +148,7 @@ describe('an admin', { timeout: 180_000 }, () => {
   });
 
   test('sees which mails have not arrived and why, and sends one again', async () => {
-    const { page, go } = await deskOf('admin');
+    const { page, go } = await testPageOf('admin');
     await service.sql(
       `select app.queue_mail('invitation', 'lost@example.test', null, $1, null, true,
          '{"name": "Lou", "by": "Ada", "brokerage": "Ours", "deal": null}', null, null)`,
@@ -169,7 +169,7 @@ describe('an admin', { timeout: 180_000 }, () => {
   });
 
   test('sees when scheduled work last ran, and whether it failed', async () => {
-    const { page, visit, go } = await deskOf('admin');
+    const { page, visit, go } = await testPageOf('admin');
     await service.sql(`select app.note_job_run('sweep', true), app.note_job_run('purge_mails', false)`);
     await visit('/settings/status');
     await page.getByRole('listitem').filter({ hasText: 'Clear old mails' }).getByText('Failed').waitFor();
@@ -183,7 +183,7 @@ describe('an admin', { timeout: 180_000 }, () => {
   });
 
   test('renames the brokerage, and reads who did in the audit trail', async () => {
-    const { page, visit } = await deskOf('admin');
+    const { page, visit } = await testPageOf('admin');
     await visit('/settings/brokerage');
     await page.getByLabel('Name').fill('Renamed Brokers');
     await page.getByRole('button', { name: 'Save' }).click();
@@ -204,9 +204,9 @@ describe('an admin', { timeout: 180_000 }, () => {
 
 describe('anybody', { timeout: 180_000 }, () => {
   test('registers a client from a preset and allows it a tool until a time', async () => {
-    const desk = await deskOf('buyer');
-    const { page } = desk;
-    await desk.visit('/settings/clients');
+    const testPage = await testPageOf('buyer');
+    const { page } = testPage;
+    await testPage.visit('/settings/clients');
     await page.getByRole('button', { name: 'Register client' }).first().click();
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('button', { name: 'VS Code' }).click();
@@ -222,7 +222,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     const clientId = await page.getByRole('dialog').getByLabel('client_id', { exact: true }).inputValue();
     await page.getByRole('button', { name: 'Done' }).click();
 
-    await desk.go(`/settings/clients/${clientId}/tools`);
+    await testPage.go(`/settings/clients/${clientId}/tools`);
     await page.waitForURL('**/settings/tools?client=*');
     const tool = page.getByRole('switch', { name: 'Ask a question on a deal' });
     await tool.click();
@@ -248,7 +248,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await tool.click();
     await expect.poll(() => service.sql('select tool from tool_grants where client_id = $1', [clientId])).toEqual([]);
 
-    await desk.visit('/settings/clients');
+    await testPage.visit('/settings/clients');
     await page.getByRole('button', { name: 'Actions for My VS Code' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete client' }).click();
@@ -256,7 +256,7 @@ describe('anybody', { timeout: 180_000 }, () => {
   });
 
   test('is led from the choice of an assistant to the lines to paste there', async () => {
-    const { page, visit } = await deskOf('buyer');
+    const { page, visit } = await testPageOf('buyer');
     await visit('/settings/assistants');
     await page.getByRole('button', { name: 'VS Code' }).click();
     await page.getByText('nothing needs to be registered').waitFor();
@@ -272,16 +272,16 @@ describe('anybody', { timeout: 180_000 }, () => {
   });
 
   test('changes name and password, sets up an authenticator, and ends another session', async () => {
-    const other = await newDeskOf('buyer');
-    const desk = await deskOf('buyer');
+    const other = await newTestPageOf('buyer');
+    const testPage = await testPageOf('buyer');
     const { user_id } = service.demo.people.buyer;
     const password = crypto.randomUUID();
     await service.sql(
       `insert into vault.passwords (user_id, phc) values ($1, $2) on conflict (user_id) do update set phc = excluded.phc`,
       [user_id, await hashPassword(password, service.config.passwordParameters)],
     );
-    const { page } = desk;
-    await desk.visit('/settings/profile');
+    const { page } = testPage;
+    await testPage.visit('/settings/profile');
     await page.getByLabel('Name').fill('Renamed Buyer');
     await page.getByRole('button', { name: 'Save name' }).click();
     await page.getByText('Name saved').first().waitFor();
@@ -290,7 +290,7 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByText('Check your e-mail').waitFor();
     expect((await service.deliver()).some(({ to }) => to === 'new-buyer@example.test')).toBe(true);
 
-    await desk.visit('/settings/security');
+    await testPage.visit('/settings/security');
     await page.getByRole('button', { name: 'Sign out all others' }).click();
     await page.getByText('All other sessions are signed out').first().waitFor();
     await other.page.goto(`${service.origin}/settings/security`);
@@ -321,6 +321,6 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByRole('button', { name: 'Remove authenticator' }).click();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('The authenticator is removed').first().waitFor();
-    expect([...desk.complaints]).toEqual([]);
+    expect([...testPage.complaints]).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectAccessible, loaded, openBrowser, openDesk, violationsOn, type Desk } from '../browser.ts';
+import { expectAccessible, loaded, openBrowser, openTestPage, violationsOn, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
@@ -15,7 +15,7 @@ interface Demo {
 let service: TestService;
 let browser: Browser;
 let demo: Demo;
-const people = new Map<string, { readonly desk: Desk; readonly person: SignedIn }>();
+const people = new Map<string, { readonly testPage: TestPage; readonly person: SignedIn }>();
 
 beforeAll(async () => {
   service = await openService({ demo: true });
@@ -33,31 +33,31 @@ interface Visit {
   /** What the browser complained of: script errors, refused by the policy. */
   complaints: readonly string[];
   /** Goes on within the application. */
-  to: Desk['visit'];
+  to: TestPage['visit'];
 }
 
-async function signIn(who: keyof Demo['people'], options?: Parameters<typeof openDesk>[2]) {
+async function signIn(who: keyof Demo['people'], options?: Parameters<typeof openTestPage>[2]) {
   const person = await signInAs(service, demo.people[who].user_id);
-  return { person, desk: await openDesk(browser, service.origin, { cookie: person.cookie, ...options }) };
+  return { person, testPage: await openTestPage(browser, service.origin, { cookie: person.cookie, ...options }) };
 }
 
 /** Opens the application as one of the demo's people, at their browser: another would load it once more. */
 async function visit(who: keyof Demo['people'], path: string, viewport = { width: 1280, height: 800 }): Promise<Visit> {
   const known = people.get(who) ?? (await signIn(who));
   people.set(who, known);
-  const { person, desk } = known;
-  const { page, complaints } = desk;
+  const { person, testPage } = known;
+  const { page, complaints } = testPage;
   await page.setViewportSize(viewport);
   await page.mouse.move(0, 0);
-  await desk.visit(path);
-  return { page, person, complaints, to: desk.visit };
+  await testPage.visit(path);
+  return { page, person, complaints, to: testPage.visit };
 }
 
 describe('the first page', () => {
   test.each(['/', '/deals'])('%s needs less than 200 kB of script', async (path) => {
-    const { desk } = await signIn('broker', { alone: true });
-    const { page } = desk;
-    await desk.go(path);
+    const { testPage } = await signIn('broker', { alone: true });
+    const { page } = testPage;
+    await testPage.go(path);
     await page.waitForLoadState('networkidle').catch(() => {});
     const sizes = await page.evaluate(() =>
       performance
@@ -157,9 +157,9 @@ describe('a long list', () => {
       [demo.brokerage_id, demo.people.broker.user_id],
     );
     // A page that is open while hundreds of deals come asks for its list again and again.
-    const { desk } = await signIn('broker');
-    const { page } = desk;
-    await desk.go('/deals?search=Route+business');
+    const { testPage } = await signIn('broker');
+    const { page } = testPage;
+    await testPage.go('/deals?search=Route+business');
     const rows = page.locator('[role=row][data-index]');
     await rows.first().focus();
     await expect
@@ -183,11 +183,11 @@ describe('a long list', () => {
 describe('what changes elsewhere', () => {
   test('shows without a reload', async () => {
     const deal = demo.deals.with_everything;
-    const { desk } = await signIn('seller');
-    const { page } = desk;
+    const { testPage } = await signIn('seller');
+    const { page } = testPage;
     // It hears of changes from when its stream of them has begun.
     const hears = page.waitForResponse((answer) => new URL(answer.url()).pathname === '/api/web/events');
-    await desk.go(`/deals/${deal}`);
+    await testPage.go(`/deals/${deal}`);
     await hears;
     const broker = await signInAs(service, demo.people.broker.user_id);
     const title = `Renamed at ${Date.now()}`;
@@ -210,11 +210,11 @@ describe('what changes while a page is being loaded', () => {
   };
 
   test('shows as soon as the page hears of changes', async () => {
-    const { desk } = await signIn('seller', { alone: true });
-    const { page } = desk;
+    const { testPage } = await signIn('seller', { alone: true });
+    const { page } = testPage;
     const opens = Promise.withResolvers<() => Promise<void>>();
     await page.route('**/api/web/events*', (route) => opens.resolve(() => route.continue()));
-    await desk.go(`/deals/${deal()}`);
+    await testPage.go(`/deals/${deal()}`);
     const open = await opens.promise;
     const title = await rename();
     await open();
@@ -222,9 +222,9 @@ describe('what changes while a page is being loaded', () => {
   });
 
   test('shows in the next tab once the tab is closed that heard of changes for both', async () => {
-    const { desk } = await signIn('seller', { alone: true });
-    const { page: first } = desk;
-    await desk.go(`/deals/${deal()}`);
+    const { testPage } = await signIn('seller', { alone: true });
+    const { page: first } = testPage;
+    await testPage.go(`/deals/${deal()}`);
     const second = await first.context().newPage();
     const opens = Promise.withResolvers<() => Promise<void>>();
     await second.route('**/api/web/events*', (route) => opens.resolve(() => route.continue()));

@@ -5,14 +5,14 @@ import path from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
-import { expectAccessible, loaded, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
 let web: WebScene;
 let browser: Browser;
-const desks: Desk[] = [];
-const shared = new Map<string, Desk>();
+const testPages: TestPage[] = [];
+const shared = new Map<string, TestPage>();
 
 beforeAll(async () => {
   web = await openScene({ config: { features: { findings: true, financing: true } } });
@@ -41,31 +41,31 @@ beforeAll(async () => {
   browser = await openBrowser();
 }, 120_000);
 afterEach(async () => {
-  for (const { complaints } of [...desks, ...shared.values()]) expect(complaints).toEqual([]);
-  await Promise.all(desks.splice(0).map((desk) => desk.close()));
+  for (const { complaints } of [...testPages, ...shared.values()]) expect(complaints).toEqual([]);
+  await Promise.all(testPages.splice(0).map((testPage) => testPage.close()));
 });
 afterAll(async () => {
   await browser?.close();
   await web?.close();
 });
 
-async function openDeskOf(caller: string): Promise<Desk> {
+async function openTestPageOf(caller: string): Promise<TestPage> {
   const { cookie } = await signInAs(web.service, web.scene.people[caller]!);
-  return openDesk(browser, web.service.origin, { cookie });
+  return openTestPage(browser, web.service.origin, { cookie });
 }
 
 /** A browser for one test, which leaves something typed in it, or signs out. */
-async function ownDeskOf(caller: string): Promise<Desk> {
-  const desk = await openDeskOf(caller);
-  desks.push(desk);
-  return desk;
+async function ownTestPageOf(caller: string): Promise<TestPage> {
+  const testPage = await openTestPageOf(caller);
+  testPages.push(testPage);
+  return testPage;
 }
 
 /** A caller's browser, the same for all tests that leave nothing in it: another would load the application once more. */
-async function deskOf(caller: string): Promise<Desk> {
-  const desk = shared.get(caller) ?? (await openDeskOf(caller));
-  shared.set(caller, desk);
-  return desk;
+async function testPageOf(caller: string): Promise<TestPage> {
+  const testPage = shared.get(caller) ?? (await openTestPageOf(caller));
+  shared.set(caller, testPage);
+  return testPage;
 }
 
 const button = (within: Page | Locator, name: string | RegExp) => within.getByRole('button', { name });
@@ -154,7 +154,7 @@ describe('a dialog with something typed into it', () => {
   const callers = [...new Set(dialogs.map(({ caller }) => caller))];
 
   test.each(callers)('asks before it closes, whichever it is (%s)', { timeout: 120_000 }, async (caller) => {
-    const { page, visit } = await deskOf(caller);
+    const { page, visit } = await testPageOf(caller);
     for (const { kind, at, open } of dialogs.filter((one) => one.caller === caller)) {
       if (new URL(page.url()).pathname !== at(web.scene)) await visit(at(web.scene));
       await open(page);
@@ -200,7 +200,7 @@ describe('a dialog with something typed into it', () => {
   });
 
   test('asks when it is cancelled, closed by its cross, or left by Back, a link and the palette', async () => {
-    const { page, visit } = await deskOf('exclusive buyer');
+    const { page, visit } = await testPageOf('exclusive buyer');
     await visit(`/deals/${web.scene.deal}`);
     await page.getByRole('link', { name: 'Questions' }).click();
     await button(page, 'Ask a question').click();
@@ -227,7 +227,7 @@ describe('a dialog with something typed into it', () => {
   });
 
   test('closes without a word when nothing was typed, or what was typed is taken back', async () => {
-    const { page, visit } = await deskOf('exclusive buyer');
+    const { page, visit } = await testPageOf('exclusive buyer');
     await visit(`/deals/${web.scene.deal}/questions`);
     for (const typed of ['', 'x']) {
       await button(page, 'Ask a question').click();
@@ -254,7 +254,7 @@ describe('what was typed', () => {
     page.evaluate(`Object.entries(localStorage).filter(([name]) => name.startsWith('dealkeep.draft.')).map(String)`);
 
   test('is there again after a reload, which asks first, and can be given up', async () => {
-    const { page, go } = await ownDeskOf('exclusive buyer');
+    const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await type(page);
     const prompts: string[] = [];
@@ -277,7 +277,7 @@ describe('what was typed', () => {
   });
 
   test('is gone once it is taken back, and once it is sent', async () => {
-    const { page, go } = await ownDeskOf('exclusive buyer');
+    const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await type(page);
     const dialog = page.getByRole('dialog');
@@ -292,7 +292,7 @@ describe('what was typed', () => {
   });
 
   test('is sealed for the person: another who signs in on the device neither sees nor can read it', async () => {
-    const { page, go } = await ownDeskOf('exclusive buyer');
+    const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await type(page);
     const [stored] = await drafts(page);
@@ -314,7 +314,7 @@ describe('what was typed', () => {
   });
 
   test('is forgotten at signing out, which asks first; passwords are never kept', async () => {
-    const { page, go } = await ownDeskOf('broker');
+    const { page, go } = await ownTestPageOf('broker');
     await go('/settings/profile');
     await page.getByLabel('Name', { exact: true }).fill('Another name');
     await expect.poll(() => drafts(page)).toHaveLength(1);
@@ -328,7 +328,7 @@ describe('what was typed', () => {
   });
 
   test('in a field for a password is neither kept nor asked about', async () => {
-    const { page, visit } = await deskOf('broker');
+    const { page, visit } = await testPageOf('broker');
     await visit('/settings/security');
     await page.getByLabel('Current password').fill('correct horse battery staple');
     await page.getByRole('link', { name: 'Profile', exact: true }).click();
@@ -351,7 +351,7 @@ describe('a session that ends', () => {
 
   /** A page with a question written, whose session has just ended. */
   async function writing(words: string): Promise<Page> {
-    const { page, go } = await ownDeskOf('exclusive buyer');
+    const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);
     await button(page, 'Ask a question').click();
     const dialog = page.getByRole('dialog');

@@ -2,7 +2,7 @@
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectAccessible, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openScene, type WebScene } from './scene.ts';
 import { aPdf, upload } from './uploads.ts';
 
@@ -50,9 +50,9 @@ test('a visit begins half an hour after the one before, and is written down once
 });
 
 /** Opens a tab anew, as somebody who comes back. */
-async function come(desk: Desk, tab: string): Promise<void> {
-  await desk.go(`/deals/${web.scene.deal}/${tab}`);
-  await desk.page.getByRole('heading', { level: 2 }).first().waitFor();
+async function come(testPage: TestPage, tab: string): Promise<void> {
+  await testPage.go(`/deals/${web.scene.deal}/${tab}`);
+  await testPage.page.getByRole('heading', { level: 2 }).first().waitFor();
 }
 
 test(
@@ -61,18 +61,18 @@ test(
   async () => {
     const { service, scene } = web;
     const open = async (who: string, width = 1280) =>
-      openDesk(browser, service.origin, { cookie: (await web.as(who)).cookie, viewport: { width, height: 844 } });
+      openTestPage(browser, service.origin, { cookie: (await web.as(who)).cookie, viewport: { width, height: 844 } });
     const [buyer, seller, broker] = [await open('exclusive buyer', 390), await open('seller'), await open('broker')];
-    for (const [desk, tab] of [
+    for (const [testPage, tab] of [
       [buyer, 'documents'],
       [buyer, 'questions'],
       [seller, 'documents'],
       [broker, 'offers'],
     ] as const) {
-      const noted = desk.page.waitForResponse((answer) => answer.url().endsWith('/visits'));
-      await come(desk, tab);
+      const noted = testPage.page.waitForResponse((answer) => answer.url().endsWith('/visits'));
+      await come(testPage, tab);
       await noted;
-      expect(await desk.page.getByText('New since your last visit').count()).toBe(0);
+      expect(await testPage.page.getByText('New since your last visit').count()).toBe(0);
     }
     service.clock.advance(40 * minute);
     const query = { filename: 'Lease 2025.pdf', confidentiality: 'public' };
@@ -86,11 +86,11 @@ test(
     await done('broker', `/questions/${released}/distribute`, { distributed_response: 'Yes, it is.' });
     await done('other buyer', `/deals/${scene.deal}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
 
-    const marked = async (desk: Desk, tab: string, name: string) => {
-      await come(desk, tab);
-      await desk.page.getByText('New since your last visit').first().waitFor();
-      await expectAccessible(desk.page);
-      if (pictures) await desk.page.screenshot({ path: `${pictures}/new-${name}.png`, fullPage: true });
+    const marked = async (testPage: TestPage, tab: string, name: string) => {
+      await come(testPage, tab);
+      await testPage.page.getByText('New since your last visit').first().waitFor();
+      await expectAccessible(testPage.page);
+      if (pictures) await testPage.page.screenshot({ path: `${pictures}/new-${name}.png`, fullPage: true });
     };
     await marked(buyer, 'documents', 'documents-phone');
     expect(await buyer.page.getByText('New since your last visit').count()).toBe(1);
@@ -102,9 +102,9 @@ test(
     await noted;
     await seller.page.getByText('Lease 2025.pdf').first().waitFor();
     expect(await seller.page.getByText('New since your last visit').count()).toBe(0);
-    for (const desk of [buyer, seller, broker]) {
-      expect(desk.complaints).toEqual([]);
-      await desk.close();
+    for (const testPage of [buyer, seller, broker]) {
+      expect(testPage.complaints).toEqual([]);
+      await testPage.close();
     }
   },
 );

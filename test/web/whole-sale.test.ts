@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import type { Browser, Locator } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
-import { expectAccessible, loaded, openBrowser, openDesk, type Desk } from '../browser.ts';
+import { expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 
 let service: TestService;
@@ -20,17 +20,17 @@ const names = {
 } as const;
 type Who = keyof typeof names;
 
-const desks = {} as Record<Who, Desk>;
+const testPages = {} as Record<Who, TestPage>;
 const links = {} as Record<Who, string>;
 const email = (who: Who) => `${who}@sale.example`;
 const title = 'Neighbourhood bakery with two ovens';
 let deal: string;
 
-const page = (who: Who) => desks[who].page;
+const page = (who: Who) => testPages[who].page;
 const button = (who: Who, name: string | RegExp, within?: Locator) =>
   (within ?? page(who)).getByRole('button', { name, ...(typeof name === 'string' && { exact: true }) });
 const dialog = (who: Who) => page(who).getByRole('dialog');
-const tab = (who: Who, path = '') => desks[who].visit(`/deals/${deal}${path}`);
+const tab = (who: Who, path = '') => testPages[who].visit(`/deals/${deal}${path}`);
 /** Answers the question that stands in front of what cannot be undone. */
 const confirm = (who: Who, name: string) => button(who, name, page(who).getByRole('alertdialog')).click();
 const said = (who: Who, text: string | RegExp) =>
@@ -69,7 +69,7 @@ async function accept(who: Who): Promise<void> {
 beforeAll(async () => {
   service = await openService();
   browser = await openBrowser();
-  for (const who of Object.keys(names) as Who[]) desks[who] = await openDesk(browser, service.origin);
+  for (const who of Object.keys(names) as Who[]) testPages[who] = await openTestPage(browser, service.origin);
 }, 120_000);
 
 afterAll(async () => {
@@ -81,7 +81,7 @@ describe('a sale', { timeout: 60_000 }, () => {
   test('begins with the set-up of a brokerage and its first admin', async () => {
     const token = mintToken();
     await service.sql('select app.offer_set_up($1)', [tokenDigest(token)]);
-    await desks.admin.go(`/set-up#token=${token}`);
+    await testPages.admin.go(`/set-up#token=${token}`);
     await page('admin').getByLabel('Brokerage').fill('Harbor Lane Brokers');
     await page('admin').getByLabel('Your name').fill(names.admin);
     await page('admin').getByLabel('E-mail').fill(email('admin'));
@@ -96,7 +96,7 @@ describe('a sale', { timeout: 60_000 }, () => {
   });
 
   test('a broker is invited to the brokerage and joins', async () => {
-    await desks.admin.visit('/settings/members');
+    await testPages.admin.visit('/settings/members');
     await button('admin', 'Invite').click();
     await dialog('admin').getByLabel('Name').fill(names.broker);
     await dialog('admin').getByLabel('E-mail').fill(email('broker'));
@@ -201,7 +201,7 @@ describe('a sale', { timeout: 60_000 }, () => {
       await dialog('broker').waitFor({ state: 'detached' });
     }
     for (const who of ['bea', 'bob'] as const) {
-      await desks[who].go('/');
+      await testPages[who].go('/');
       await page(who)
         .getByRole('link', { name: /An NDA to sign/ })
         .click();
@@ -417,6 +417,6 @@ describe('a sale', { timeout: 60_000 }, () => {
   });
 
   test('and no browser had anything to complain of', () => {
-    for (const [who, { complaints }] of Object.entries(desks)) expect([who, complaints]).toEqual([who, []]);
+    for (const [who, { complaints }] of Object.entries(testPages)) expect([who, complaints]).toEqual([who, []]);
   });
 });
