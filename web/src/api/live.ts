@@ -16,18 +16,18 @@ const reopening = { first: 2_000, most: 60_000 } as const;
 /** When everybody is told that anything may have changed, the pages ask within so many milliseconds, not all at once. */
 const spread = 3_000;
 
-/** What tabs tell each other: a change, whether the connection stands, or the question whether it does. */
-type Word = { event: LiveEvent } | { connected: boolean } | { asking: true };
+/** What tabs send each other: a change, whether the connection is open, or the question whether it is. */
+type TabMessage = { event: LiveEvent } | { connected: boolean } | { asking: true };
 
 const anything: LiveEvent = { topic: 'deal', deal_id: null };
 
 const channel = new BroadcastChannel('dealkeep-changes');
-/** What other tabs told before this one follows changes, while its first page is being loaded, and the most of it that is kept. */
+/** What other tabs sent before this one follows changes, while its first page is being loaded, and the most of it that is kept. */
 const early: LiveEvent[] = [];
 const mostEarly = 200;
-let hears: ((word: Word) => void) | null = null;
-channel.addEventListener('message', ({ data }: MessageEvent<Word>) => {
-  if (hears !== null) hears(data);
+let receive: ((message: TabMessage) => void) | null = null;
+channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
+  if (receive !== null) receive(data);
   else if ('event' in data && early.length <= mostEarly) early.push(early.length < mostEarly ? data.event : anything);
 });
 
@@ -67,8 +67,8 @@ function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
 function listen(
   signal: AbortSignal,
   since: number | null,
-  hear: (event: LiveEvent) => void,
-  stands: (yes: boolean) => void,
+  onEvent: (event: LiveEvent) => void,
+  onConnected: (connected: boolean) => void,
 ): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let source: EventSource;
@@ -81,11 +81,13 @@ function listen(
       refusals = 0;
       // After a connection that was lost everything is asked again.
       from = null;
-      stands(true);
+      onConnected(true);
     });
-    source.addEventListener('message', (message: MessageEvent<string>) => hear(JSON.parse(message.data) as LiveEvent));
+    source.addEventListener('message', (message: MessageEvent<string>) =>
+      onEvent(JSON.parse(message.data) as LiveEvent),
+    );
     source.addEventListener('error', () => {
-      stands(false);
+      onConnected(false);
       if (source.readyState !== EventSource.CLOSED) return;
       const wait = Math.min(reopening.first * 2 ** refusals, reopening.most);
       refusals += 1;
@@ -104,40 +106,40 @@ function listen(
 /** Starts following changes for the person who is signed in. Returns how to stop. */
 export function followChanges(client: QueryClient): () => void {
   const ended = new AbortController();
-  const tell = (word: Word) => channel.postMessage(word);
+  const send = (message: TabMessage) => channel.postMessage(message);
   let connected = false;
   let wasLost = false;
   let holding = false;
 
   const note = (yes: boolean) => {
-    // What happened while the connection was away was not heard.
+    // What happened while there was no connection was not received.
     if (yes && wasLost) void client.invalidateQueries({ refetchType: 'active' });
     wasLost = !yes;
     connected = yes;
   };
-  const hear = (word: Word) => {
-    if ('event' in word) apply(client, word.event);
-    else if ('connected' in word) note(word.connected);
-    else if (holding) tell({ connected });
+  const handle = (message: TabMessage) => {
+    if ('event' in message) apply(client, message.event);
+    else if ('connected' in message) note(message.connected);
+    else if (holding) send({ connected });
   };
-  hears = hear;
+  receive = handle;
   for (const event of early.splice(0)) apply(client, event);
-  tell({ asking: true });
+  send({ asking: true });
 
   const hold = () => {
     holding = true;
-    // The tab that held the connection is gone, and nobody has heard what happened since.
+    // The tab that held the connection is gone, and no tab has received what happened since.
     wasLost ||= connected;
     return listen(
       ended.signal,
       wasLost ? null : shownSince(),
       (event) => {
         apply(client, event);
-        tell({ event });
+        send({ event });
       },
       (yes) => {
         note(yes);
-        tell({ connected: yes });
+        send({ connected: yes });
       },
     );
   };
@@ -155,6 +157,6 @@ export function followChanges(client: QueryClient): () => void {
   return () => {
     ended.abort();
     clearInterval(poll);
-    if (hears === hear) hears = null;
+    if (receive === handle) receive = null;
   };
 }
