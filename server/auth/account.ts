@@ -98,7 +98,7 @@ export function accountRoutes(services: Services) {
     return { email: changed.new_email };
   });
 
-  const takeAlong = action(z.object({}), async (c) => {
+  const exportOwnData = action(z.object({}), async (c) => {
     const digest = sessionDigest(c);
     const [{ user_id }] = await asCaller(services, c, requireRecentSignIn(digest));
     await countExport(services, user_id);
@@ -127,7 +127,7 @@ export function accountRoutes(services: Services) {
 
     .post('/address/confirm', smallBody, csrfGuard, confirm)
 
-    .post('/export', smallBody, csrfGuard, takeAlong)
+    .post('/export', smallBody, csrfGuard, exportOwnData)
 
     .post('/erase', smallBody, csrfGuard, eraseSelf);
 }

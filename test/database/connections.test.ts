@@ -11,7 +11,7 @@ import {
   backend,
   caller,
   connection,
-  countJottings,
+  countNotes,
   divide,
   echo,
   enter,
@@ -31,7 +31,7 @@ useSetting();
 describe('under load', () => {
   test('64 callers, a quarter of whose runs fail, leak neither rows, identities nor connections', async () => {
     const database = open({ poolSize: 8 });
-    const insert = row('t_storm_insert', 'insert into jottings (id, text) values ($1, $2)');
+    const insert = row('t_storm_insert', 'insert into notes (id, text) values ($1, $2)');
     const wrong = [divide(0), echo('\0'), row('t_storm_syntax', 'selec 1')(), link(1, -1)];
     let kept = 0;
     const callers = Array.from({ length: 64 }, async (_, number) => {
@@ -51,8 +51,8 @@ describe('under load', () => {
       }
     });
     await Promise.all(callers);
-    expect(await countJottings()).toBe(kept);
-    expect(await sql('select count(distinct author)::int from jottings')).toEqual([{ count: 64 }]);
+    expect(await countNotes()).toBe(kept);
+    expect(await sql('select count(distinct author)::int from notes')).toEqual([{ count: 64 }]);
     expect(database.connections()).toEqual({ total: 8, idle: 8, waiting: 0 });
   }, 30_000);
 
@@ -100,7 +100,7 @@ describe('a connection that breaks', () => {
     await terminate(pid);
     await settled;
     expect(await database.run(backend)).not.toBe(pid);
-    expect(await countJottings()).toBe(0);
+    expect(await countNotes()).toBe(0);
   });
 
   test('while nobody uses it: it is told once and replaced', async () => {
@@ -145,7 +145,7 @@ describe('a connection that breaks', () => {
     expect(database.connections().total).toBe(3);
     await expect(database.run(write(1, 'a'))).rejects.toBeInstanceOf(NotWritable);
     await Promise.all([2, 3, 4, 5, 6].map((id) => database.run(write(id, 'a'))));
-    expect(await countJottings()).toBe(5);
+    expect(await countNotes()).toBe(5);
     expect(lost).toEqual(['The server no longer accepts writes: it was demoted. Its connections are closed.']);
   });
 
@@ -201,6 +201,6 @@ describe.skipIf(!pooler)('behind PgBouncer in transaction mode', () => {
         }
       }),
     );
-    expect([await countJottings(), pids.size]).toEqual([kept, 2]);
+    expect([await countNotes(), pids.size]).toEqual([kept, 2]);
   }, 60_000);
 });

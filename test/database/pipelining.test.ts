@@ -9,7 +9,7 @@ import {
   backend,
   caller,
   connection,
-  countJottings,
+  countNotes,
   divide,
   echo,
   enter,
@@ -36,13 +36,13 @@ describe('one transaction', () => {
     const statements: Statement<unknown>[] = [write(1, 'a'), write(2, 'b'), write(3, 'c')];
     statements.splice(place, 0, divide(0));
     await expect(database.together(...statements)).rejects.toBeInstanceOf(Invalid);
-    expect(await countJottings()).toBe(0);
+    expect(await countNotes()).toBe(0);
     await database.together(write(1, 'a'), write(2, 'b'));
-    expect(await countJottings()).toBe(2);
+    expect(await countNotes()).toBe(2);
   });
 
   test('later statements see what earlier ones wrote, at one and the same time', async () => {
-    const seen = rows<{ at: string }>('t_seen', 'select id, now()::text as at from jottings union all select 0, $1');
+    const seen = rows<{ at: string }>('t_seen', 'select id, now()::text as at from notes union all select 0, $1');
     const now = mapped(row<{ at: string }>('t_now', 'select now()::text as at')(), (found) => found?.at ?? '');
     const [, at, found] = await open().together(write(1, 'a'), now, seen('then'));
     expect(found.map((note) => note.at)).toEqual([at, 'then']);
@@ -52,7 +52,7 @@ describe('one transaction', () => {
     const database = open();
     const error = await database.together(write(1, 'a'), link(1, 2), one()).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(Invalid);
-    expect(await countJottings()).toBe(0);
+    expect(await countNotes()).toBe(0);
     await database.together(link(1, 2), link(2, 1));
   });
 
@@ -63,7 +63,7 @@ describe('one transaction', () => {
       const begun = mapped(row<{ at: string }>('t_begun', 'select now()::text as at')(), (found) => found?.at ?? '');
       const later = row<{ at: string; n: string }>(
         't_later',
-        'select now()::text as at, (select count(*) from jottings)::text || $1 as n',
+        'select now()::text as at, (select count(*) from notes)::text || $1 as n',
       );
       for (let id = 1; id < 4; id += 1) {
         let first = '';
@@ -73,7 +73,7 @@ describe('one transaction', () => {
         });
         expect(found).toEqual({ at: first, n: `${id} of 2` });
       }
-      expect(await countJottings()).toBe(3);
+      expect(await countNotes()).toBe(3);
     },
   );
 
@@ -89,7 +89,7 @@ describe('one transaction', () => {
     }
     // The connection is of use.
     expect(await database.together(backend)).toEqual([pid]);
-    expect(await countJottings()).toBe(0);
+    expect(await countNotes()).toBe(0);
   });
 
   test('an error of a first statement, or of the one that follows, takes everything back', async () => {
@@ -102,7 +102,7 @@ describe('one transaction', () => {
     await expect(database.followed([write(1, 'a')], () => divide(0))).rejects.toThrow(Invalid);
     await expect(database.followed([write(1, 'a'), link(1, 2)], () => one())).rejects.toThrow(Invalid);
     expect(await database.followed([write(1, 'a')], () => one())).toEqual({ answer: 1 });
-    expect(await countJottings()).toBe(1);
+    expect(await countNotes()).toBe(1);
   });
 
   test('a statement that opens a transaction of its own is refused, and its connection is not used again', async () => {
@@ -110,7 +110,7 @@ describe('one transaction', () => {
     const pid = await database.run(backend);
     await expect(database.together(row('t_begin', 'begin')(), write(1, 'a'))).rejects.toThrow('leave out begin');
     expect(await database.run(backend)).not.toBe(pid);
-    expect(await countJottings()).toBe(0);
+    expect(await countNotes()).toBe(0);
   });
 
   test('with a clock, every run starts by telling its time', async () => {
@@ -256,7 +256,7 @@ describe('values', () => {
     const database = open();
     const pid = await database.run(backend);
     await expect(database.together(write(1, 'a'), echo('a\0b'))).rejects.toBeInstanceOf(Invalid);
-    expect([await database.run(backend), await countJottings()]).toEqual([pid, 0]);
+    expect([await database.run(backend), await countNotes()]).toEqual([pid, 0]);
   });
 
   test('a value that cannot be sent takes no connection', async () => {
@@ -272,7 +272,7 @@ describe('values', () => {
       await expect(database.together(...statements)).rejects.toThrow();
       expect(await database.run(one())).toEqual({ answer: 1 });
     }
-    expect(await countJottings()).toBe(0);
+    expect(await countNotes()).toBe(0);
   });
 });
 
@@ -280,14 +280,14 @@ describe('errors', () => {
   const failing = (name: string, text: string) => open().run(row(name, text)());
 
   test('say what they mean, and nothing of how the database is built', async () => {
-    await sql(`insert into jottings values (1, null, 'a')`);
+    await sql(`insert into notes values (1, null, 'a')`);
     const cases: [string, new (...args: never[]) => Error][] = [
       [`select app.refuse('too_late', 'The listing has ended.')`, Refusal],
       ['select * from hidden', Denied],
       [`insert into owned values (1, '00000000-0000-7000-8000-000000000000')`, Denied],
-      [`insert into jottings values (1, null, 'a')`, Conflict],
-      ['insert into jottings values (2, null, null)', Invalid],
-      [`insert into jottings values (2, null, repeat('x', 3000000))`, Invalid],
+      [`insert into notes values (1, null, 'a')`, Conflict],
+      ['insert into notes values (2, null, null)', Invalid],
+      [`insert into notes values (2, null, repeat('x', 3000000))`, Invalid],
       [`select 'x'::uuid`, Invalid],
       [`do $$ begin raise sqlstate '40P01'; end $$`, Busy],
       [`do $$ begin raise sqlstate '57P01'; end $$`, Unavailable],
@@ -295,7 +295,7 @@ describe('errors', () => {
     for (const [index, [text, kind]] of cases.entries()) {
       const error = await failing(`t_failing_${index}`, text).catch((thrown: unknown) => thrown);
       expect(error, text).toBeInstanceOf(kind);
-      expect((error as Error).message, text).not.toMatch(/jottings|hidden|owned|_check|_pkey|policy|relation|uuid/);
+      expect((error as Error).message, text).not.toMatch(/notes|hidden|owned|_check|_pkey|policy|relation|uuid/);
       expect((error as Error).cause, text).toMatchObject({ detail: undefined });
     }
     await expect(failing('t_refused', cases[0]?.[0] ?? '')).rejects.toMatchObject({
@@ -309,6 +309,6 @@ describe('errors', () => {
     const database = open({ statementMillis: 200 });
     const pid = await database.run(backend);
     await expect(database.together(write(1, 'a'), sleep(5))).rejects.toBeInstanceOf(Busy);
-    expect([await database.run(backend), await countJottings()]).toEqual([pid, 0]);
+    expect([await database.run(backend), await countNotes()]).toEqual([pid, 0]);
   });
 });

@@ -7,13 +7,13 @@ import { mapped, row, rows } from '../../server/database/statement.ts';
 import { openService, type TestService } from '../harness.ts';
 
 const arrangement = `
-  create table jottings (
-    id int primary key, author uuid default app.user_id(), text text not null constraint jottings_text_check check (length(text) < 3000000)
+  create table notes (
+    id int primary key, author uuid default app.user_id(), text text not null constraint notes_text_check check (length(text) < 3000000)
   );
   create table pairs (id int primary key, other int references pairs deferrable initially deferred);
   create table shapes (id int, size int);
   insert into shapes values (1, 7);
-  grant select, insert on jottings, pairs to dealkeep_server;
+  grant select, insert on notes, pairs to dealkeep_server;
   grant select on shapes to dealkeep_server;
   create table hidden (id int);
   create table owned (id int, owner uuid not null);
@@ -31,7 +31,7 @@ export const series = rows<{ n: number; text: string }>(
   `select n, 'row ' || n as text from generate_series(1, $1::int) n`,
 );
 export const echo = row<{ text: string }>('t_echo', 'select $1::text as text');
-export const write = row('t_write', 'insert into jottings (id, text) values ($1, $2)');
+export const write = row('t_write', 'insert into notes (id, text) values ($1, $2)');
 export const link = row('t_link', 'insert into pairs (id, other) values ($1, $2)');
 export const enter = row('t_enter', 'select app.enter_as($1)');
 export const sleep = row('t_sleep', 'select pg_sleep($1)');
@@ -63,8 +63,9 @@ export function open(options: DatabaseOptions = {}): Database {
   return database;
 }
 
-export async function countJottings(): Promise<number> {
-  const [found] = await sql('select count(*)::int from jottings');
+/** How many notes the database holds. */
+export async function countNotes(): Promise<number> {
+  const [found] = await sql('select count(*)::int from notes');
   return found?.['count'];
 }
 
@@ -76,7 +77,7 @@ export function useSetting(): void {
   });
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((database) => database.close()));
-    await sql('truncate jottings, pairs, owned');
+    await sql('truncate notes, pairs, owned');
   });
   afterAll(() => service.close());
 }

@@ -52,7 +52,7 @@ export function useSecurityActions() {
     askAddress: useMutation({
       mutationFn: (email: string) => api.post('/auth/address', { json: { email } }),
     }),
-    takeAlong: useMutation({ mutationFn: () => api.post('/auth/export', { json: {} }) }),
+    exportOwnData: useMutation({ mutationFn: () => api.post('/auth/export', { json: {} }) }),
     erase: useMutation({
       mutationFn: (confirmation: string) => api.post('/auth/erase', { json: { confirmation } }),
     }),

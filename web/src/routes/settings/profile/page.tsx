@@ -88,16 +88,19 @@ function saveAs(filename: string, data: unknown): void {
 }
 
 function DataCard() {
-  const { takeAlong } = useSecurityActions();
+  const { exportOwnData } = useSecurityActions();
   const withRecentSignIn = useRecentSignIn();
   const download = () =>
-    withRecentSignIn(() => takeAlong.mutateAsync()).then((data) => saveAs('my-dealkeep-data.json', data), toastError);
+    withRecentSignIn(() => exportOwnData.mutateAsync()).then(
+      (data) => saveAs('my-dealkeep-data.json', data),
+      toastError,
+    );
   return (
     <Card
       title="Your data"
       description="Your account, what you wrote and did on deals, and your own audit trail, as one JSON file."
     >
-      <Button pending={takeAlong.isPending} onClick={() => void download()}>
+      <Button pending={exportOwnData.isPending} onClick={() => void download()}>
         Download my data
       </Button>
     </Card>
