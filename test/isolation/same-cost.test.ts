@@ -10,39 +10,31 @@ import { enterWithApiKey, mintApiKey } from '../../server/domain/clients/api-key
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { withinDeal } from '../../server/domain/visibility/deal-scope.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
-import { openService, type TestService } from '../harness.ts';
+import type { TestService } from '../harness.ts';
 import { connect, type Scene } from '../policies/scene.ts';
-import { addToken } from '../tools/scene.ts';
+import { addToken, caller } from '../tools/scene.ts';
 import { signInAs } from '../web/person.ts';
+import { openSentStatements, type SentStatements } from './sent-statements.ts';
 
+let statements: SentStatements;
 let service: TestService;
 let scene: Scene;
 let owner: pg.Client;
-let server: pg.Client;
-/** What the service has sent, a transaction at a time. */
-let sent: Statement<unknown>[][] = [];
 
 beforeAll(async () => {
-  service = await openService({ scene: true, config: { features: { findings: true, financing: true } } });
+  statements = await openSentStatements();
+  ({ service } = statements);
+  ({ scene } = service);
   owner = await connect(service.connections.owner);
-  scene = service.scene;
-  server = await connect(service.connections.server);
-  const { database } = service.services;
-  const { together } = database;
-  database.together = (...statements) => {
-    sent.push([...statements]);
-    return together(...statements);
-  };
 });
 afterAll(async () => {
   await owner?.end();
-  await server?.end();
-  await service?.close();
+  await statements?.close();
 });
 
 /** How many rows of some tables this connection has read; what is not yet handed on counts. */
 async function readSoFar(): Promise<Map<string, number>> {
-  const { rows: found } = await server.query<{ name: string; n: number }>(
+  const { rows: found } = await statements.server.query<{ name: string; n: number }>(
     `select relname as name, (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n from pg_stat_xact_user_tables
      where relname in ('deals', 'participants', 'ndas', 'exclusivities', 'deal_stages', 'users', 'qoe_workspace_members')
      order by 1`,
@@ -51,11 +43,12 @@ async function readSoFar(): Promise<Map<string, number>> {
 }
 
 /** The rows that a transaction reads in tables of which a deal, or a person on deals, has more than a few. */
-async function rowsRead(statements: readonly Statement<unknown>[]): Promise<Record<string, number>> {
+async function rowsRead(transaction: readonly Statement<unknown>[]): Promise<Record<string, number>> {
+  const { server } = statements;
   await server.query('begin');
   try {
     const before = await readSoFar();
-    for (const { text, values } of statements) {
+    for (const { text, values } of transaction) {
       await server.query('savepoint this');
       await server.query(text, [...values]).catch(() => server.query('rollback to this'));
     }
@@ -67,10 +60,8 @@ async function rowsRead(statements: readonly Statement<unknown>[]): Promise<Reco
 }
 
 async function costOf(ask: () => Promise<unknown>): Promise<Record<string, number>[]> {
-  sent = [];
-  await ask();
   const read: Record<string, number>[] = [];
-  for (const statements of sent) read.push(await rowsRead(statements));
+  for (const transaction of await statements.sentBy(ask)) read.push(await rowsRead(transaction));
   return read;
 }
 
@@ -130,29 +121,15 @@ test.each(['broker', 'seller', 'exclusive buyer', "seller's advisor", 'viewer'])
   async (who) => {
     const id = scene.people[who]!;
     const person = await signInAs(service, id);
-    const { token } = await addToken(service, id);
-    const call = (name: string) =>
-      fetch(`${service.origin}/api/mcp`, {
-        method: 'POST',
-        headers: {
-          authorization: `Bearer ${token}`,
-          accept: 'application/json, text/event-stream',
-          'content-type': 'application/json',
-        },
-        body: JSON.stringify({
-          jsonrpc: '2.0',
-          id: 1,
-          method: 'tools/call',
-          params: { name, arguments: { deal_id: scene.deal } },
-        }),
-      }).then((response) => response.text());
+    const call = caller(service, await addToken(service, id));
     const finding = scene.records["findings/the broker's"];
     const asked: Record<string, () => Promise<unknown>> = {
       ...Object.fromEntries(pages.map((page) => [page, () => person.ask(`/deals/${scene.deal}${page}`)])),
       'a finding': () => person.ask(`/findings/${finding}`),
     };
     for (const { name, listed, scope } of catalog)
-      if (scope === 'mcp:read' && 'deal_id' in (listed.inputSchema.properties ?? {})) asked[name] = () => call(name);
+      if (scope === 'mcp:read' && 'deal_id' in (listed.inputSchema.properties ?? {}))
+        asked[name] = () => call(name, { deal_id: scene.deal });
 
     const costs = async () => {
       const read: Record<string, Record<string, number>[]> = {};

@@ -5,43 +5,33 @@
  */
 
 import { randomUUID } from 'node:crypto';
-import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Statement } from '../../server/database/statement.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
-import { openService, type TestService } from '../harness.ts';
-import { connect, type Scene } from '../policies/scene.ts';
-import { addToken } from '../tools/scene.ts';
+import type { TestService } from '../harness.ts';
+import type { Scene } from '../policies/scene.ts';
+import { addToken, caller } from '../tools/scene.ts';
 import { signInAs } from '../web/person.ts';
+import { openSentStatements, type SentStatements } from './sent-statements.ts';
 
+let statements: SentStatements;
 let service: TestService;
 let scene: Scene;
-let server: pg.Client;
-/** What the service has sent, a transaction at a time. */
-let sent: Statement<unknown>[][] = [];
 
 beforeAll(async () => {
-  service = await openService({ scene: true, config: { features: { findings: true, financing: true } } });
-  scene = service.scene;
-  server = await connect(service.connections.server);
-  const { database } = service.services;
-  const { together } = database;
-  database.together = (...statements) => {
-    sent.push([...statements]);
-    return together(...statements);
-  };
+  statements = await openSentStatements();
+  ({ service } = statements);
+  ({ scene } = service);
 });
-afterAll(async () => {
-  await server?.end();
-  await service?.close();
-});
+afterAll(() => statements?.close());
 
 /** What was done for each statement of a transaction, up to the one that was refused. */
-async function workOf(statements: readonly Statement<unknown>[]): Promise<string[]> {
+async function workOf(transaction: readonly Statement<unknown>[]): Promise<string[]> {
+  const { server } = statements;
   const done: string[] = [];
   await server.query('begin');
   try {
-    for (const { name, text, values } of statements) {
+    for (const { name, text, values } of transaction) {
       const explain = 'explain (analyze, costs off, timing off, summary off, buffers off)';
       const { rows } = await server.query<{ 'QUERY PLAN': string }>(`${explain} ${text}`, [...values]);
       done.push([name, ...rows.map((row) => row['QUERY PLAN'])].join('\n'));
@@ -56,10 +46,8 @@ async function workOf(statements: readonly Statement<unknown>[]): Promise<string
 
 /** Asks, and says what it took, without the id of the deal. */
 async function work(deal: string, ask: (deal: string) => Promise<unknown>): Promise<string[]> {
-  sent = [];
-  await ask(deal);
   const done: string[] = [];
-  for (const statements of sent) done.push(...(await workOf(statements)));
+  for (const transaction of await statements.sentBy(() => ask(deal))) done.push(...(await workOf(transaction)));
   return done.map((plan) => plan.replaceAll(deal, '<deal>'));
 }
 
@@ -88,24 +76,10 @@ test.each(['outsider', 'removed', 'colleague'])(
       expect(hidden.length, page).toBeGreaterThan(0);
       expect([page, hidden]).toEqual([page, await work(absent(), ask)]);
     }
-    const { token } = await addToken(service, scene.people[who]!);
+    const call = caller(service, await addToken(service, scene.people[who]!));
     for (const { name, listed } of tools) {
       if (!('deal_id' in (listed.inputSchema.properties ?? {}))) continue;
-      const ask = (deal_id: string) =>
-        fetch(`${service.origin}/api/mcp`, {
-          method: 'POST',
-          headers: {
-            authorization: `Bearer ${token}`,
-            accept: 'application/json, text/event-stream',
-            'content-type': 'application/json',
-          },
-          body: JSON.stringify({
-            jsonrpc: '2.0',
-            id: 1,
-            method: 'tools/call',
-            params: { name, arguments: { deal_id } },
-          }),
-        }).then((response) => response.text());
+      const ask = (deal_id: string) => call(name, { deal_id });
       const hidden = await work(scene.deal, ask);
       expect(hidden.length, name).toBeGreaterThan(0);
       expect([name, hidden]).toEqual([name, await work(absent(), ask)]);

@@ -1,8 +1,7 @@
 /** What stands beside the specified records of an answer, how long answers are, and writing once however often a call is sent. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
-import { catalog } from '../../server/tools/catalog/index.ts';
+import { catalog, writingTools } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from '../web/person.ts';
 import { asking, check, rowsOf } from './ask.ts';
@@ -11,6 +10,8 @@ import {
   addFullDeal,
   addToken,
   allow,
+  allowAll,
+  everyTool,
   insert,
   insertAll,
   roles,
@@ -29,18 +30,11 @@ let scene: FullDeal;
 const as = (role: Role) => asking(service, scene.people[role]);
 const deal = () => ({ deal_id: scene.deal });
 const reading = catalog.filter(({ scope }) => scope === 'mcp:read').map(({ name }) => name);
-const writing = catalog.filter(({ scope }) => scope === 'mcp:write').map(({ name }) => name);
 
 beforeAll(async () => {
-  service = await openService({
-    nodes: 2,
-    config: {
-      features: { findings: true, financing: true },
-      rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 },
-    },
-  });
+  service = await openService({ nodes: 2, config: everyTool });
   scene = await addFullDeal(service);
-  for (const role of roles) await allow(service, scene.people[role], writing, [scene.deal]);
+  await allowAll(service, scene);
 });
 afterAll(() => service.close());
 
@@ -517,7 +511,7 @@ describe('a key in _meta', () => {
     const { broker, seller } = scene.people;
     const rationale = 'apart';
     const second = await addToken(service, broker.userId);
-    await allow(service, second, writing, []);
+    await allow(service, second, writingTools, []);
     for (const access of [broker, seller, second]) await call(access, 'k3', input({ rationale }));
     expect(await stored(rationale)).toBe(3);
     const finding = { ...deal(), category: 'tax', title: 'Late', severity: 'major' };
@@ -546,7 +540,7 @@ describe('a key in _meta', () => {
     const given = { ...input({ rationale: 'daily' }), deal_id: own.deal };
     const token = async (access: Access) => {
       const fresh = await addToken(service, access.userId, { clientId: access.clientId });
-      await allow(service, fresh, writing, [own.deal]);
+      await allow(service, fresh, writingTools, [own.deal]);
       return fresh;
     };
     await call(await token(own.people.broker), 'k6', given);

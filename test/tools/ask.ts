@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import { plAmounts } from '../../server/domain/diligence/snapshots.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import type { TestNode } from '../harness.ts';
-import { caller, type Access, type ToolAnswer } from './scene.ts';
+import { caller, roles, type Access, type FullDeal, type ToolAnswer } from './scene.ts';
 
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
 formats.default(ajv);
@@ -96,4 +96,19 @@ export function asking(node: Pick<TestNode, 'mcpUrl'>, access: Pick<Access, 'tok
       return rowsOf(name, await answer(name, input, false)) as R[];
     },
   };
+}
+
+/** How many rows of a deal a tool gives each role, of those that it gives any. */
+export async function countsByRole(
+  node: Pick<TestNode, 'mcpUrl'>,
+  { deal, people }: FullDeal,
+  tool: string,
+  list: string,
+): Promise<Record<string, number>> {
+  const found: [string, number][] = [];
+  for (const role of roles) {
+    const answer = await asking(node, people[role]).ok(tool, { deal_id: deal });
+    found.push([role, (answer[list] as unknown[]).length]);
+  }
+  return Object.fromEntries(found.filter(([, count]) => count > 0));
 }

@@ -1,30 +1,22 @@
 /** The findings tools, switched on: a finding from its creation to its history, and whose business it is. */
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
-import { catalog } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from '../web/person.ts';
 import { asking } from './ask.ts';
-import { addFullDeal, allow, roles, type FullDeal, type Role } from './scene.ts';
+import { addFullDeal, allowAll, everyTool, roles, type FullDeal, type Role } from './scene.ts';
 
 let service: TestService;
 let scene: FullDeal;
 const as = (role: Role) => asking(service, scene.people[role]);
-const writing = catalog.filter((tool) => tool.scope === 'mcp:write').map((tool) => tool.name);
 
 beforeAll(async () => {
-  service = await openService({
-    config: {
-      features: { findings: true, financing: true },
-      rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 },
-    },
-  });
+  service = await openService({ config: everyTool });
 });
 afterAll(() => service.close());
 beforeEach(async () => {
   scene = await addFullDeal(service);
-  for (const role of roles) await allow(service, scene.people[role], writing, [scene.deal]);
+  await allowAll(service, scene);
 });
 
 const finding = (more: Record<string, unknown> = {}) => ({

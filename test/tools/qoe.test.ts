@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
-import { asking } from './ask.ts';
-import { addFullDeal, insert, insertAll, roles, type FullDeal, type Role } from './scene.ts';
+import { asking, countsByRole } from './ask.ts';
+import { addFullDeal, insert, insertAll, type FullDeal, type Role } from './scene.ts';
 
 let service: TestService;
 let scene: FullDeal;
@@ -17,13 +17,6 @@ beforeAll(async () => {
   scene = await addFullDeal(service);
 });
 afterAll(() => service.close());
-
-/** How many rows each role is given. */
-async function counts(tool: string, list: string): Promise<Record<string, number>> {
-  const found: [string, number][] = [];
-  for (const role of roles) found.push([role, ((await as(role).ok(tool, deal()))[list] as unknown[]).length]);
-  return Object.fromEntries(found.filter(([, count]) => count > 0));
-}
 
 describe('svc_qoe_get', () => {
   beforeAll(async () => {
@@ -66,7 +59,7 @@ describe('svc_qoe_get', () => {
 
   test('is for the workspace: brokers, sellers, and the buyer who was let in', async () => {
     const members = { broker: 3, seller: 3, 'exclusive buyer': 3, "exclusive buyer's advisor": 3 };
-    expect(await counts('svc_qoe_get', 'progress')).toEqual(members);
+    expect(await countsByRole(service, scene, 'svc_qoe_get', 'progress')).toEqual(members);
   });
 });
 
@@ -136,7 +129,7 @@ describe('svc_qoe_pl_periods', () => {
   });
 
   test('is for the workspace', async () => {
-    expect(Object.keys(await counts('svc_qoe_pl_periods', 'periods'))).toEqual([
+    expect(Object.keys(await countsByRole(service, scene, 'svc_qoe_pl_periods', 'periods'))).toEqual([
       'broker',
       'seller',
       'exclusive buyer',

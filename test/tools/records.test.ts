@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
-import { asking } from './ask.ts';
-import { addFullDeal, insert, insertAll, roles, type FullDeal, type Role } from './scene.ts';
+import { asking, countsByRole } from './ask.ts';
+import { addFullDeal, insert, insertAll, type FullDeal, type Role } from './scene.ts';
 
 let service: TestService;
 let scene: FullDeal;
@@ -16,13 +16,6 @@ beforeAll(async () => {
   scene = await addFullDeal(service);
 });
 afterAll(() => service.close());
-
-/** How many rows each role is given. */
-async function counts(tool: string, list: string): Promise<Record<string, number>> {
-  const found: [string, number][] = [];
-  for (const role of roles) found.push([role, ((await as(role).ok(tool, deal()))[list] as unknown[]).length]);
-  return Object.fromEntries(found.filter(([, count]) => count > 0));
-}
 
 describe('svc_questions_list', () => {
   const question = (who: Role, status: string, more: Record<string, unknown> = {}) =>
@@ -46,7 +39,7 @@ describe('svc_questions_list', () => {
     });
     await question('other buyer', 'distributed', { asked_at: moment(3), distributed_response: 'Because.' });
     await question('other buyer', 'rejected', { asked_at: moment(4) });
-    expect(await counts('svc_questions_list', 'questions')).toEqual({
+    expect(await countsByRole(service, scene, 'svc_questions_list', 'questions')).toEqual({
       broker: 4,
       seller: 2,
       'exclusive buyer': 2,
@@ -122,7 +115,7 @@ describe('svc_documents_list', () => {
       await add('production_documents', confidentiality, at * 2 + 1);
     }
     await add('documents', 'public', 100, { removed_at: moment(101) });
-    expect(await counts('svc_documents_list', 'documents')).toEqual({
+    expect(await countsByRole(service, scene, 'svc_documents_list', 'documents')).toEqual({
       broker: 6,
       seller: 6,
       'exclusive buyer': 6,
@@ -215,7 +208,7 @@ describe('svc_offers_list', () => {
     await offer('exclusive buyer', 1, 1, '{}', false);
     await offer('exclusive buyer', 2, 3, JSON.stringify(payload));
     await offer('other buyer', 1, 2, JSON.stringify({ purchase_price: '900000' }));
-    expect(await counts('svc_offers_list', 'offers')).toEqual({
+    expect(await countsByRole(service, scene, 'svc_offers_list', 'offers')).toEqual({
       broker: 3,
       seller: 3,
       'exclusive buyer': 2,
@@ -331,7 +324,7 @@ describe('svc_closing_conditions_list', () => {
       updated_at: moment(at),
     }));
     await insertAll(service, 'closing_conditions', rows);
-    expect(await counts('svc_closing_conditions_list', 'closing_conditions')).toEqual({
+    expect(await countsByRole(service, scene, 'svc_closing_conditions_list', 'closing_conditions')).toEqual({
       broker: 100,
       seller: 100,
       'exclusive buyer': 100,

@@ -1,8 +1,16 @@
 /** People, deals and tokens for the tests of the tool server; arranged as the owner, asked about through HTTP. */
 
+import { readConfig } from '../../server/config.ts';
 import { mint } from '../../server/domain/clients/tokens.ts';
 import { canonicalResource } from '../../server/http/resource-metadata.ts';
+import { writingTools } from '../../server/tools/catalog/index.ts';
 import type { TestService, TestNode } from '../harness.ts';
+
+/** A configuration with every tool, and with more calls a minute than a test makes. */
+export const everyTool = {
+  features: { findings: true, financing: true },
+  rateLimits: { ...readConfig({}).rateLimits, tools: 100_000 },
+} as const;
 
 let count = 0;
 
@@ -16,11 +24,13 @@ export async function insert(service: TestService, table: string, values: Record
   return made?.id ?? '';
 }
 
+/** A brokerage of its own; its id. */
 export function addBrokerage(service: TestService, name = 'Harbor Brokers'): Promise<string> {
   count += 1;
   return insert(service, 'brokerages', { slug: `brokerage-${count}`, name });
 }
 
+/** A person who belongs nowhere yet; their id. */
 export function addPerson(service: TestService, name: string): Promise<string> {
   count += 1;
   return insert(service, 'users', {
@@ -226,4 +236,9 @@ export async function addFullDeal(service: TestService, { state = 'diligence' } 
   const place = { deal_id: deal, participant_id: participants['exclusive buyer'], role: 'editor' };
   await insert(service, 'qoe_workspace_members', place);
   return { brokerage, slug, deal, people, participants };
+}
+
+/** Lets everybody on a deal write there through every tool. */
+export async function allowAll(service: TestService, { deal, people }: FullDeal): Promise<void> {
+  for (const role of roles) await allow(service, people[role], writingTools, [deal]);
 }
