@@ -23,6 +23,7 @@ export interface Measured extends Outcome {
 
 export type Comparison = Readonly<Record<'bare' | 'ours', Measured>>;
 
+/** The port that a service listens on. */
 export const portOf = ({ origin }: Service): number => Number(new URL(origin).port);
 
 /** Every side at one concurrency, in as many rounds as the bench has. */

@@ -34,6 +34,7 @@ export interface Generator {
   stop(): void;
 }
 
+/** Starts the generator's process, which carries out one order after the other. */
 export function startGenerator(): Generator {
   const child = fork(path.join(import.meta.dirname, 'generator.ts'), { stdio: 'inherit' });
   return {

@@ -18,7 +18,7 @@ export interface Person {
 /** How many deals the large brokerage has, beside those that the size counts. */
 export const dealsOfLarge = 12_000;
 /** On how many deals a person may be. */
-export const personSizes: readonly number[] = [1, 10, 100, 1_000, 10_000];
+const personSizes: readonly number[] = [1, 10, 100, 1_000, 10_000];
 /** The smallest platform: everybody's deals are there. */
 export const fewestDeals = Math.max(...personSizes);
 

@@ -14,6 +14,9 @@ export function table(heads: readonly string[], rows: readonly (readonly string[
   return [line(heads), widths.map((width) => '─'.repeat(width)).join('  '), ...rows.map(line)].join('\n');
 }
 
+/** A number without decimals, grouped by thousands. */
 export const whole = (value: number): string => Math.round(value).toLocaleString('en-US');
+/** Milliseconds, with two decimals below ten and one above. */
 export const millis = (value: number): string => value.toFixed(value < 10 ? 2 : 1);
+/** A part of a whole in percent, without decimals. */
 export const percent = (part: number, of: number): string => `${Math.round((part / of) * 100)} %`;

@@ -15,7 +15,7 @@ const deploy = path.join(import.meta.dirname, '../deploy');
 export const isInstalled = (program: string): boolean => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
 
 /** Whether something takes connections at a port of this machine. */
-export function answersAt(port: number): Promise<boolean> {
+function answersAt(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = net.connect(port, '127.0.0.1');
     socket.once('connect', () => {

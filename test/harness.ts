@@ -101,7 +101,7 @@ function createClock(): TestClock {
 const roomy: Config['load'] = { atOnce: 1_000, waitMillis: 60_000 };
 
 /** The least that Argon2 takes: where a hash is not what a test is about, its cost does not matter. */
-export const leastParameters = '$argon2id$v=19$m=8,t=1,p=1';
+const leastParameters = '$argon2id$v=19$m=8,t=1,p=1';
 
 /** The same store, into which the bodies of the demo's documents are put when the first body is asked for. */
 function withDemoBodies(storage: Storage): Storage {

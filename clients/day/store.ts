@@ -56,6 +56,7 @@ const tables = `
   create table if not exists received (nr integer primary key autoincrement, id text not null unique, type text not null, object_id text not null);
 `;
 
+/** The fields of a contact that both systems keep. */
 export const cardOf = ({ type, displayName, email, phone }: Card): Card => ({ type, displayName, email, phone });
 
 const personOf = (row: Row): Person => ({

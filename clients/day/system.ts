@@ -41,6 +41,7 @@ export interface SystemOptions {
 
 /** The files of a directory of the second system. */
 export const storeFile = (directory: string): string => path.join(directory, 'store.sqlite');
+/** The file with the content of a document that was copied. */
 export const contentFile = (directory: string, documentId: string): string =>
   path.join(directory, 'documents', documentId);
 

@@ -9,6 +9,7 @@ export const ago = (daysAgo: number, time = '16:40'): RelativeTime => ({ daysAgo
 /** So many days from now. */
 export const ahead = (days: number, time = '21:00'): RelativeTime => ago(-days, time);
 
+/** So many minutes before the load. */
 export const minutesAgo = (minutes: number): RelativeTime => ({ minutesAgo: minutes });
 
 export interface Month {

@@ -6,6 +6,7 @@ import { decimal, type Decimal } from '../../server/domain/diligence/decimals.ts
 import { plAmounts } from '../../server/domain/diligence/snapshots.ts';
 import { randomOf } from '../hostile/random.ts';
 
+/** An amount of so many cents. */
 export const cents = (units: number): Decimal => ({ units: BigInt(units), scale: 2n });
 
 const lastDay = (month: string): string => {

@@ -17,6 +17,7 @@ export interface DemoService {
 
 const enterAs = row<unknown, [userId: string]>('demo_test_enter_as', 'select app.demo_test_enter_as($1)');
 
+/** Opens a service with the demo, and a statement with which tests enter as one of its people. */
 export async function openDemoService(): Promise<DemoService> {
   const service = await openService({ demo: true });
   await service.sql(`

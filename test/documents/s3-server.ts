@@ -29,6 +29,7 @@ const xml = (response: ServerResponse, status: number, text: string) =>
     .writeHead(status, { 'content-type': 'application/xml' })
     .end(`<?xml version="1.0" encoding="UTF-8"?>${text}`);
 
+/** Starts the server on a port of 127.0.0.1, without any bucket to create first. */
 export async function openS3Server(): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   const unfinished = new Map<string, Map<number, Buffer>>();

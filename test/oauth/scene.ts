@@ -68,12 +68,15 @@ export async function addClient(
   return made?.id ?? '';
 }
 
+/** The S256 challenge of a verifier (RFC 7636). */
 export const challengeOf = (verifier: string): string => createHash('sha256').update(verifier).digest('base64url');
+/** A random code verifier (RFC 7636). */
 export const newVerifier = (): string => randomBytes(32).toString('base64url');
 
 /** The parameters of an authorization request; `undefined` leaves one out. */
 export type Parameters = Record<string, string | undefined>;
 
+/** The address of an authorization request with these parameters; `extra` is added to its query as it is. */
 export function authorizeUrl(service: TestService, parameters: Parameters, extra = ''): string {
   const defaults: Parameters = {
     redirect_uri: callback,
@@ -202,6 +205,7 @@ export async function post(
   return { status: response.status, headers: response.headers, body: text === '' ? {} : JSON.parse(text) };
 }
 
+/** A request to the token endpoint. */
 export const askToken = (service: { readonly origin: string }, parameters: Parameters): Promise<TokenAnswer> =>
   post(service, '/api/mcp/token', parameters);
 

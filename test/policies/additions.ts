@@ -6,6 +6,7 @@ type Addition = (scene: Scene) => { text: string; values: unknown[] };
 
 const month = `'2026-02-01', '2026-02-28', 'USD'`;
 
+/** For each kind of record, the insert that adds one to the scene. */
 export const additions: Record<string, Addition> = {
   'a logo of the brokerage': ({ brokerage }) => ({
     text: `insert into brokerage_logos (brokerage_id, media_type, width, height, picture) values ($1, 'image/png', 1, 1, '\\x00')

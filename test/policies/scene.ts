@@ -23,7 +23,6 @@ export const callers = [
   'API key',
   'nobody',
 ] as const;
-export type Caller = (typeof callers)[number];
 
 export interface Scene {
   brokerage: string;

@@ -128,6 +128,7 @@ export async function openStage(connections: Connections, scene: Scene): Promise
   return { owner, server: await connect(connections.server), ...prepared };
 }
 
+/** Ends the connections of a stage. */
 export async function leaveStage({ owner, server }: Stage): Promise<void> {
   await Promise.all([owner.end(), server.end()]);
 }

@@ -25,6 +25,7 @@ export async function writers(): Promise<number[]> {
 /** Waits until there are none. */
 export const noWriters = () => vi.waitFor(async () => expect(await writers()).toEqual([]), 25_000);
 
+/** Kills every process that writes reports. */
 export async function endWriters(): Promise<void> {
   for (const pid of await writers())
     try {

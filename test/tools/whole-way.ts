@@ -23,6 +23,7 @@ export interface Loopback {
   close(): void;
 }
 
+/** Listens on 127.0.0.1 for the redirect that ends an authorization. */
 export async function openLoopback(): Promise<Loopback> {
   let brought = new URLSearchParams();
   const server: Server = createServer((request, response) => {

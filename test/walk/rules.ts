@@ -21,6 +21,7 @@ import { emptyWorld } from './world.ts';
 
 // Brokerages ------------------------------------------------------------------------------------------------------------
 
+/** Whether somebody is an active member of a brokerage, in one of these roles if any are named. */
 export const isMember = (w: World, person: Id, brokerage: Id | null, ...roles: Member['role'][]): boolean =>
   w.members.some(
     (m) =>
@@ -33,11 +34,12 @@ export const isMember = (w: World, person: Id, brokerage: Id | null, ...roles: M
 /** An admin who takes no part in a deal sees it as a viewer does. */
 export const isAdminOf = (w: World, person: Id, deal: Deal): boolean => isMember(w, person, deal.brokerage, 'admin');
 
-export const seesBrokerage = (w: World, person: Id, brokerage: Id): boolean =>
+/** Members see their brokerage, and others that of a deal that they see. */
+const seesBrokerage = (w: World, person: Id, brokerage: Id): boolean =>
   isMember(w, person, brokerage) || w.deals.some((deal) => deal.brokerage === brokerage && seesDeal(w, person, deal));
 
 /** Members see each other, those who were invited or have left too. */
-export const seesMember = (w: World, person: Id, member: Member): boolean => isMember(w, person, member.brokerage);
+const seesMember = (w: World, person: Id, member: Member): boolean => isMember(w, person, member.brokerage);
 
 // Taking part in a deal -----------------------------------------------------------------------------------------------------
 
@@ -71,15 +73,16 @@ export const actsAs = (w: World, person: Id, deal: Deal, ...roles: Role[]): bool
   return part !== null && roles.includes(part.role);
 };
 
-export const isOwnSide = (w: World, person: Id, part: Part): boolean =>
-  sideIn(w, person, part.deal) === principal(part);
+/** Whether a part in a deal is on the side of this person. */
+const isOwnSide = (w: World, person: Id, part: Part): boolean => sideIn(w, person, part.deal) === principal(part);
 
 /** Whether a record that belongs to this part is the caller's side's: it stays with the part, whomever that advises later. */
 const isOfOwnSide = (w: World, person: Id, part: Part): boolean => sideIn(w, person, part.deal) === part;
 
 // NDAs and exclusivity ------------------------------------------------------------------------------------------------------
 
-export const isActiveNda = (w: World, nda: Nda): boolean =>
+/** Whether an NDA is signed and has not ended. */
+const isActiveNda = (w: World, nda: Nda): boolean =>
   nda.status === 'active' && (nda.expires === null || nda.expires > w.now);
 
 /** Whether somebody's side of the deal has an active NDA. */
@@ -88,11 +91,12 @@ export const isUnderNda = (w: World, person: Id, deal: Deal): boolean => {
   return side !== null && w.ndas.some((nda) => nda.part === side && isActiveNda(w, nda));
 };
 
+/** The exclusivity of a deal that is in force; null when there is none. */
 export const runningExclusivity = (w: World, deal: Deal): Exclusivity | null =>
   w.exclusivities.find((x) => x.part.deal === deal && !x.ended && x.expires > w.now) ?? null;
 
 /** Whether somebody's side has the deal exclusively at this moment. */
-export const holdsExclusively = (w: World, person: Id, deal: Deal): boolean => {
+const holdsExclusively = (w: World, person: Id, deal: Deal): boolean => {
   const running = runningExclusivity(w, deal);
   return running !== null && running.part.role === 'buyer' && sideIn(w, person, deal) === running.part;
 };
@@ -102,7 +106,7 @@ export const stateNow = (w: World, deal: Deal): State =>
   deal.state === 'exclusivity' && !runningExclusivity(w, deal) ? 'listed' : deal.state;
 
 /** Whether somebody's side is the selected buyer: from diligence on also after the exclusivity's date has passed. */
-export const isSelectedBuyer = (w: World, person: Id, deal: Deal): boolean => {
+const isSelectedBuyer = (w: World, person: Id, deal: Deal): boolean => {
   const side = sideIn(w, person, deal);
   return (
     side !== null &&
@@ -123,7 +127,8 @@ const knowsWhereItGoes = (w: World, person: Id, deal: Deal): boolean =>
   isAdminOf(w, person, deal) ||
   isSelectedBuyer(w, person, deal);
 
-export function stateShown(w: World, person: Id, deal: Deal): State {
+/** The state of a deal as this person is shown it: who must not know of the exclusivity sees it as under offer. */
+function stateShown(w: World, person: Id, deal: Deal): State {
   const state = stateNow(w, deal);
   const secret = state === 'exclusivity' || state === 'diligence' || state === 'closing';
   return secret && !knowsWhereItGoes(w, person, deal) ? 'under_offer' : state;
@@ -142,7 +147,7 @@ export const seesPart = (w: World, person: Id, part: Part): boolean =>
   (part.status === 'active' && part.role === 'seller' && knowsWhoSells(w, person, part.deal));
 
 /** Oneself, colleagues, and the people of one's deals; of whom was invited nothing is told until they have joined. */
-export const seesPerson = (w: World, person: Id, other: Id): boolean =>
+const seesPerson = (w: World, person: Id, other: Id): boolean =>
   person === other ||
   w.members.some((member) => member.person === other && member.joined && seesMember(w, person, member)) ||
   w.parts.some((part) => part.person === other && part.joined && seesPart(w, person, part));
@@ -156,13 +161,13 @@ export const seesOfSide = (w: World, person: Id, { part }: OfSide): boolean =>
   seesBothSides(w, person, part.deal) || isOfOwnSide(w, person, part);
 
 /** A buyer whom it does not name learns nothing of an exclusivity. */
-export const seesExclusivity = (w: World, person: Id, { part }: Exclusivity): boolean =>
+const seesExclusivity = (w: World, person: Id, { part }: Exclusivity): boolean =>
   seesAs(w, person, part.deal, 'broker', 'seller', 'viewer') ||
   isAdminOf(w, person, part.deal) ||
   isOfOwnSide(w, person, part);
 
 /** Another buyer would learn from them that the sale goes elsewhere. */
-export const seesCondition = (w: World, person: Id, { deal }: OfDeal): boolean => knowsWhereItGoes(w, person, deal);
+const seesCondition = (w: World, person: Id, { deal }: OfDeal): boolean => knowsWhereItGoes(w, person, deal);
 
 /** The asker's side; the broker; the seller from its release on. */
 export const seesQuestion = (w: World, person: Id, { part, status }: Question): boolean =>
@@ -171,7 +176,7 @@ export const seesQuestion = (w: World, person: Id, { part, status }: Question): 
   isOfOwnSide(w, person, part);
 
 /** The asker sees what the broker distributes, never the seller's own words. */
-export const seesAnswer = (w: World, person: Id, { part, answered }: Question): boolean =>
+const seesAnswer = (w: World, person: Id, { part, answered }: Question): boolean =>
   answered && seesBothSides(w, person, part.deal);
 
 const mayRead = (w: World, person: Id, { deal, confidentiality }: Document): boolean =>
@@ -185,7 +190,7 @@ export const seesDocument = (w: World, person: Id, document: Document): boolean 
   document.removed === null && mayRead(w, person, document);
 
 /** Brokers and sellers see who opened what; others what they opened themselves. */
-export const seesOpening = (w: World, person: Id, opening: World['openings'][number]): boolean =>
+const seesOpening = (w: World, person: Id, opening: World['openings'][number]): boolean =>
   seesBothSides(w, person, opening.deal) || opening.person === person;
 
 /** Brokers and sellers are in; others whom a broker let in, a buyer's side only under an NDA. An advisor reads with the advised. */
@@ -211,7 +216,7 @@ export function editsQoe(w: World, person: Id, deal: Deal): boolean {
 }
 
 /** The deal's side reads every answer to a contradiction, others in the workspace what a broker released. */
-export const seesContradictionAnswer = (w: World, person: Id, { deal, released }: ContradictionAnswer): boolean =>
+const seesContradictionAnswer = (w: World, person: Id, { deal, released }: ContradictionAnswer): boolean =>
   seesBothSides(w, person, deal) || (released && readsQoe(w, person, deal));
 
 /** Brokers, sellers, and buyers' sides under an NDA record findings and financing. */

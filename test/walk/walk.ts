@@ -72,6 +72,7 @@ export async function openGround(connections: { owner: pg.ClientConfig; server: 
   return ground;
 }
 
+/** Ends the connections to the database of a walk. */
 export async function leaveGround({ owner, database }: Ground): Promise<void> {
   await database.close();
   await owner.end();

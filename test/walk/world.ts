@@ -130,6 +130,7 @@ export interface World {
   stops: Deal[];
 }
 
+/** A world in which there is nothing yet. */
 export const emptyWorld = (now: number): World => ({
   now,
   people: [],

@@ -5,7 +5,9 @@ import { floorPlan, pdf } from '../../database/demo/bodies.ts';
 import type { TestService } from '../harness.ts';
 import type { Answer, SignedIn } from './person.ts';
 
+/** A PDF of one page. */
 export const aPdf = (): Buffer => pdf('Lease', 'The shop is let from year to year.').bytes;
+/** A PNG of a floor plan. */
 export const aPng = (): Buffer => floorPlan([20, 20, 200, 120]).bytes;
 
 /** A ZIP archive of these entries, each [name, content]. */

@@ -10,8 +10,7 @@ export interface KnownPerson {
   name: string;
 }
 
-export const holdKinds = ['deal', 'brokerage', 'person'] as const;
-export type HoldKind = (typeof holdKinds)[number];
+export type HoldKind = 'deal' | 'brokerage' | 'person';
 
 export interface LegalHold {
   kind: HoldKind;

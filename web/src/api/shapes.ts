@@ -80,7 +80,6 @@ export type SnapshotType = Snapshot['snapshot_type'];
 export type SnapshotPreview = Answer<'post', '/web/deals/:id/qoe/snapshots/preview'>;
 export type ExportPreview = NonNullable<SnapshotPreview['export']>;
 export type ExportAccount = ExportPreview['accounts'][number];
-export type PlLine = ComputedBooks['restatements']['items'][number]['line'];
 export type AccountLine = NonNullable<ExportAccount['line']>;
 /** What an account of an export counts to; null: to nothing. */
 export type AccountChoice = Pick<ExportAccount, 'account' | 'line'>;

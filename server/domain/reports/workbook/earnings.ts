@@ -31,7 +31,7 @@ const earningRows = Object.fromEntries(
   ].map((name, place) => [name, firstRow + place]),
 ) as Readonly<Record<string, number>>;
 /** The row of a line, of an adjustment's category or of what follows from them. */
-export const earningRow = (name: string): number => earningRows[name] ?? 0;
+const earningRow = (name: string): number => earningRows[name] ?? 0;
 
 const sumOf = (amounts: readonly string[]): string => written(sum(amounts.map(decimal)));
 

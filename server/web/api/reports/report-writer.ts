@@ -7,8 +7,7 @@ import { reportContents, type ReportInput } from '../../../domain/reports/conten
 import { titleOf } from '../../../domain/reports/words.ts';
 import { endWithParent } from '../../../http/end-with-parent.ts';
 
-export const reportFormats = ['pdf', 'xlsx'] as const;
-export type ReportFormat = (typeof reportFormats)[number];
+export type ReportFormat = 'pdf' | 'xlsx';
 
 /** What was read for a report: all that is computed of it is computed here, as it takes long. */
 export interface ReportTask {
