@@ -2,7 +2,7 @@
 
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectAccessible, openBrowser, openDesk } from '../browser.ts';
+import { expectAccessible, openBrowser, openTestPage } from '../browser.ts';
 import { openScene, type WebScene } from './scene.ts';
 
 let web: WebScene;
@@ -19,7 +19,7 @@ afterAll(async () => {
 
 async function at(caller: string, tab: string): Promise<Page> {
   const { cookie } = await web.as(caller);
-  const { page, go } = await openDesk(browser, web.service.origin, { cookie });
+  const { page, go } = await openTestPage(browser, web.service.origin, { cookie });
   await go(`/deals/${web.scene.deal}/${tab}`);
   return page;
 }
