@@ -3390,6 +3390,10 @@ begin
   if person is null or app.client_id() is not null then
     return 'signed_out';
   end if;
+  perform from public.users u where u.id = person for share;
+  if exists (select from vault.sessions s where s.id = app.identity_part(6)::uuid and s.ended_at is not null) then
+    return 'signed_out';
+  end if;
   if not app.client_takes(client_id, person, redirect_uri) then
     return 'client_refused';
   end if;
@@ -4057,6 +4061,9 @@ declare
   change vault.address_changes;
   old_address text;
 begin
+  -- The account first, as whoever sets a new password does.
+  perform from public.users u
+    where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for update;
   delete from vault.address_changes a using vault.live_sessions l
     where l.digest = session and a.user_id = l.user_id and a.digest = token and a.expires_at > app.now()
     returning a.* into change;
@@ -4066,7 +4073,7 @@ begin
   if exists (select from public.users u where u.email = change.new_email) then
     perform app.refuse('address_taken', 'This address belongs to another account: choose another one.');
   end if;
-  select u.email into old_address from public.users u where u.id = change.user_id for update;
+  select u.email into old_address from public.users u where u.id = change.user_id;
   update public.users u set email = change.new_email where u.id = change.user_id;
   -- Invitations that wait were meant for whoever reads the old mailbox, which nobody here has shown to be theirs.
   if exists (select from vault.passwords p where p.user_id = change.user_id and p.address_proven_at is null) then
@@ -4144,6 +4151,8 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
+  perform from public.users u
+    where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for no key update;
   select l.* into this from vault.live_sessions l where l.digest = session;
   if not found then
     return null;
@@ -6629,6 +6638,8 @@ CREATE OR REPLACE FUNCTION app.end_sessions_of(person uuid)
  SET search_path TO ''
 AS $function$
 begin
+  -- What begins meanwhile is waited for, or waits and finds that this has ended it.
+  perform from public.users u where u.id = person for no key update;
   update vault.sessions s set ended_at = app.now() where s.user_id = person and s.ended_at is null;
   delete from vault.sign_in_steps s where s.user_id = person;
   delete from vault.known_devices k where k.user_id = person;
@@ -7468,6 +7479,7 @@ declare
   person public.users;
   taken boolean;
 begin
+  perform from public.users u where u.id = (select s.user_id from vault.sign_in_steps s where s.digest = step) for share;
   select u.* into person from vault.sign_in_steps s join public.users u on u.id = s.user_id
     where s.digest = step and s.expires_at > app.now() and u.suspended_at is null for update of s;
   if not found then
@@ -9361,6 +9373,10 @@ CREATE OR REPLACE FUNCTION app.make_calendar_link(token bytea, address inet, req
 AS $function$
 begin
   if app.user_id() is null or app.client_id() is not null then
+    perform app.refuse('not_a_person', 'Sign in to make a link to your calendar.');
+  end if;
+  perform from public.users u where u.id = app.user_id() for share;
+  if exists (select from vault.sessions s where s.id = app.identity_part(6)::uuid and s.ended_at is not null) then
     perform app.refuse('not_a_person', 'Sign in to make a link to your calendar.');
   end if;
   insert into vault.calendar_links as l (user_id, digest) values (app.user_id(), token)
@@ -12307,6 +12323,9 @@ declare
   person uuid;
   first_proof boolean;
 begin
+  -- The account first, as whoever erases it does.
+  perform from public.users u
+    where u.id = (select r.user_id from vault.password_resets r where r.digest = token) for no key update;
   delete from vault.password_resets r using public.users u
     where r.digest = token and r.expires_at > app.now() and u.id = r.user_id and u.suspended_at is null
     returning r.user_id into person;
@@ -13056,6 +13075,11 @@ declare
 begin
   select u.* into person from public.users u where u.email = lower(given_email);
   known := exists (select from vault.passwords p where p.user_id = person.id and p.phc = sign_in.phc);
+  if known then
+    -- Until nobody changes it any more.
+    select u.* into person from public.users u where u.id = person.id for share;
+    known := exists (select from vault.passwords p where p.user_id = person.id and p.phc = sign_in.phc);
+  end if;
   if not known or person.suspended_at is not null then
     perform app.record(person.id, 'session.sign_in', 'refused',
       jsonb_build_object('reason', case when known then 'suspended' else 'password' end), address, request_id);
@@ -14537,5 +14561,6 @@ $function$;
 -- ed18a758aa57b709ed9f27de16f31bdc434c8e9571888eab909e8bbb27f6b5b6  269_zeros_are_no_deal.sql
 -- 92c3ba533695a67ca3e3c881868cd7c42ed70dda7abb4cbd838642c69878a518  270_decided_once.sql
 -- 827a9fc83b5cb25d5d5ec9820e47d2a1405bed5f88d5eaf178f1110d7a9a76bb  271_opened_by_members.sql
+-- fe0722c5a1188bc3f743fa7db56bb2092d20fde0284afa711b68cda088c3da41  272_ended_with_what_begins.sql
 -- f6f4300bb27d40890cdb08ccbaed20121dc99b96e8cdfa9b56a59fc4aff3911a  290_activity_by_brokerage.sql
 -- af6f5e770136bb4ae5dee1d69abeadda7483f1ac8980a9f0224b804bed56d983  291_one_index_of_activity.sql

@@ -1,6 +1,19 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { recoveryDigest } from '../../server/domain/accounts/second-factor.ts';
+import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { openService, type TestService } from '../harness.ts';
-import { addClient, connect } from '../oauth/scene.ts';
+import { atOnce } from '../locks.ts';
+import {
+  addClient,
+  answerOf,
+  challengeOf,
+  connect,
+  decide,
+  newVerifier,
+  openConsent,
+  redeem,
+  type Fields,
+} from '../oauth/scene.ts';
 import { mailedToken, newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
 let service: TestService;
@@ -216,6 +229,99 @@ describe('what ends connected clients, and the link to a calendar', () => {
     const isSubscribed = await subscribe(here);
     await here.change('/api/auth/sign-out');
     expect([await isConnected(), await isSubscribed()]).toEqual([true, true]);
+  });
+});
+
+describe('what is begun while a new password ends it does not outlive it', () => {
+  /** What is begun, and whether it is worth anything then. */
+  type Begun = readonly [begin: () => Promise<unknown>, works: () => Promise<boolean>];
+  const beginnings: [string, (account: Account, here: Visitor) => Begun | Promise<Begun>][] = [
+    [
+      'a session by the old one',
+      (account) => {
+        const thief = new Visitor(service.origin);
+        return [() => thief.signIn(account), async () => (await thief.session()) !== null];
+      },
+    ],
+    [
+      'a session by the old one and a recovery code',
+      async (account) => {
+        const code = 'abcd-efgh-ijkm-npqr-stuv-wxyz-2345';
+        await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
+          account.id,
+          'A'.repeat(32),
+        ]);
+        await service.sql(`insert into vault.recovery_codes (user_id, digest) values ($1, $2)`, [
+          account.id,
+          recoveryDigest(code),
+        ]);
+        const thief = new Visitor(service.origin);
+        await thief.signIn(account);
+        return [() => thief.json('/api/auth/second-factor', { code }), async () => (await thief.session()) !== null];
+      },
+    ],
+    [
+      'a link to the calendar',
+      (_, here) => {
+        let works: (() => Promise<boolean>) | undefined;
+        return [
+          async () => {
+            works = await subscribe(here).catch(() => undefined);
+          },
+          async () => (await works?.()) ?? false,
+        ];
+      },
+    ],
+    [
+      'a connection of a client',
+      async ({ id, name, email }, here) => {
+        const session = here.cookies.get('dealkeep') ?? '';
+        const person = { id, name, email, session, cookie: `dealkeep=${session}` };
+        const clientId = await addClient(service, person);
+        const verifier = newVerifier();
+        const fields = await openConsent(service, person, {
+          client_id: clientId,
+          code_challenge: challengeOf(verifier),
+        });
+        let code: string | null = null;
+        return [
+          async () => {
+            const asked: Fields = [...Object.entries(fields), ['scope', 'mcp:read'], ['decision', 'approve']];
+            const answer = await decide(service, person, asked);
+            code = answer.status === 302 ? answerOf(answer).get('code') : null;
+          },
+          async () => code !== null && (await redeem(service, { clientId, code, verifier })).status === 200,
+        ];
+      },
+    ],
+  ];
+  const ends: [string, (account: Account, owner: Visitor) => Promise<() => Promise<{ status: number }>>][] = [
+    [
+      'a reset',
+      async ({ id }) => {
+        const token = mintToken();
+        await service.sql('insert into vault.password_resets (digest, user_id) values ($1, $2)', [
+          tokenDigest(token),
+          id,
+        ]);
+        return () => new Visitor(service.origin).json('/api/auth/reset/confirm', { token, password: newPassword() });
+      },
+    ],
+    [
+      'a change',
+      async ({ password }, owner) =>
+        () =>
+          owner.change('/api/auth/password', { current_password: password, password: newPassword() }),
+    ],
+  ];
+  describe.each(ends)('%s', (_, end) => {
+    it.each(beginnings)('%s', async (_name, prepare) => {
+      const { account, here, phone } = await with3Sessions();
+      const [begin, works] = await prepare(account, phone);
+      const [, { status }] = await atOnce(service, ['users', 'id', account.id], begin, await end(account, here));
+      expect(status).toBe(200);
+      expect(await works()).toBe(false);
+    });
   });
 });
 
