@@ -162,23 +162,20 @@ export async function listen(host: string, port: number, rate = leastBodyRate): 
       for (const response of unfinished) response.shouldKeepAlive = false;
     },
     async close(seconds) {
-      // Whoever connected until now is taken first: closing resets what still waits to be. A turn in which much was done
-      // leaves time in which others connect.
-      for (let turn = 0, began = 0; turn < 100 && performance.now() - began > 0.5; turn += 1) {
-        began = performance.now();
-        await new Promise((resolve) => setImmediate(resolve));
-      }
       const closed = opened.close();
-      // A connection that becomes idle after its answer would be kept for the next request.
-      const idle = setInterval(() => {
-        server.closeIdleConnections();
+      const until = performance.now() + seconds * 1_000;
+      const closing = setInterval(() => {
         // What has come by now is read first.
-        setImmediate(() => connections.closeUnused());
+        setImmediate(() => {
+          // A connection that became idle after its answer would be kept for the next request.
+          server.closeIdleConnections();
+          connections.closeUnused();
+          // Also those which were taken by a socket that was closed last.
+          if (performance.now() >= until) server.closeAllConnections();
+        });
       }, 50);
-      const late = setTimeout(() => server.closeAllConnections(), seconds * 1000);
       await closed;
-      clearInterval(idle);
-      clearTimeout(late);
+      clearInterval(closing);
     },
   };
 }

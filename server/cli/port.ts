@@ -34,11 +34,16 @@ const backlog = 4_096;
  */
 const sockets = 64;
 
+/** A turn of the event loop that takes longer, in milliseconds, leaves time in which others connect. */
+const quietMillis = 0.2;
+/** How long quiet turns are waited for when the port is closed, in milliseconds. */
+const patience = 1_000;
+
 /** An open port. */
 export interface Port {
   /** The port, also when a free one was asked for. */
   readonly port: number;
-  /** Takes no new connections; resolves when those that were taken are closed. May be called again. */
+  /** Takes those who are connected by now, and then no new connections; resolves when those that were taken are closed. May be called again. */
   close(): Promise<void>;
 }
 
@@ -53,6 +58,34 @@ const listening = (server: Server, options: { host: string; port: number; reuseP
   });
 
 const closed = (server: Server): Promise<void> => new Promise((resolve) => void server.close(() => resolve()));
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+/**
+ * Closes sockets, whose connections `server` gets, so that hardly a connection is reset: closing a socket resets what waits there to be taken.
+ * Each is closed by itself, right after a turn in which nobody came and little was done, while the others are still listened to. Closed all at
+ * once they take as long as it takes to connect, and much longer where another process is let in between.
+ */
+async function closeOneByOne(server: Server, all: readonly Server[]): Promise<void> {
+  let came = 0;
+  const count = () => void (came += 1);
+  server.on('connection', count);
+  const until = performance.now() + patience;
+  // Where this turn stands is not known: what is left of it may be without a look at the sockets.
+  await turn();
+  const closing: Promise<void>[] = [];
+  for (const one of all) {
+    for (let isQuiet = false; !isQuiet;) {
+      const [before, began] = [came, performance.now()];
+      await turn();
+      const now = performance.now();
+      isQuiet = (came === before && now - began < quietMillis) || now > until;
+    }
+    closing.push(closed(one));
+  }
+  server.removeListener('connection', count);
+  await Promise.all(closing);
+}
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
 
@@ -84,7 +117,9 @@ async function share(server: Server, others: Server[], host: string, port: numbe
 /** Opens the port, whose connections `server` gets. Rejects with {@link CannotListen}. */
 export async function openPort(server: Server, host: string, port: number): Promise<Port> {
   const others: Server[] = [];
-  const close = async () => void (await Promise.all([server, ...others].map(closed)));
+  let closing: Promise<void> | undefined;
+  // An HTTP server closes its idle connections before its socket, which takes a while: the last is to be one of the others.
+  const close = () => (closing ??= closeOneByOne(server, [server, ...others]));
   try {
     // In a worker it is the process which started it that listens, and does little else.
     if (cluster.isWorker) await listening(server, { host, port });

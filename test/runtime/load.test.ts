@@ -1,13 +1,14 @@
 /** What becomes of requests when more are sent than can be answered, or when a table is locked. */
 
 import { request as send, type IncomingHttpHeaders } from 'node:http';
-import { connect } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { Hono } from 'hono';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createApp } from '../../server/app.ts';
 import { listen } from '../../server/cli/listen.ts';
+import { openPort } from '../../server/cli/port.ts';
 import { openLoadShedding, type LoadLimits, type LoadShedding } from '../../server/http/load-shedding.ts';
 import { delayRefusals } from '../../server/http/delayed-refusals.ts';
 import { createLog } from '../../server/log.ts';
@@ -106,6 +107,29 @@ test('connections that came while the process was busy are taken within few turn
   expect((await Promise.all(answers)).map(({ status }) => status)).toEqual(Array(count).fill(200));
   isOver = true;
   expect(turns).toBeLessThan(count / 2);
+});
+
+test('a port takes whoever is connected before it closes, and whoever connects meanwhile', async () => {
+  let left = 30;
+  const outcomes: Promise<string>[] = [];
+  // The system makes the connection as soon as this code ends, before anybody takes it.
+  const enter = () =>
+    outcomes.push(
+      new Promise((resolve) => {
+        const socket = connect(port.port, '127.0.0.1');
+        socket.on('data', (part: Buffer) => resolve(part.toString()));
+        socket.on('error', ({ code }: NodeJS.ErrnoException) => resolve(code ?? ''));
+      }),
+    );
+  const server = createServer((socket) => {
+    socket.end('taken');
+    if (left-- > 0) enter();
+  });
+  const port = await openPort(server, '127.0.0.1', 0);
+  for (let nth = 0; nth < 20; nth += 1) enter();
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  await port.close();
+  expect(await Promise.all(outcomes)).toEqual(Array(50).fill('taken'));
 });
 
 describe('when as many requests are being answered as there is room for', () => {
