@@ -21,7 +21,7 @@ export interface Listener {
   answerWith(app: Hono, load?: LoadShedding): void;
   /** From now on every answer is the last on its connection, so that clients go elsewhere; requests are still taken. */
   leave(): void;
-  /** Takes no new connections, waits for the requests in flight, at most `seconds`, then drops what is left. May be called again. */
+  /** Leaves, takes no new connections, waits for the requests in flight, at most `seconds`, then drops what is left. May be called again. */
   close(seconds: number): Promise<void>;
 }
 
@@ -131,6 +131,10 @@ export async function listen(host: string, port: number, rate = leastBodyRate): 
     else void refuse(socket, addressIn(error.rawPacket), refusedWith(statuses[error.code ?? ''] ?? 400));
   });
   const opened = await openPort(server, host, port);
+  function leave(): void {
+    isLeaving = true;
+    for (const response of unfinished) response.shouldKeepAlive = false;
+  }
   return {
     port: opened.port,
     answerWith(app, shedding) {
@@ -157,11 +161,10 @@ export async function listen(host: string, port: number, rate = leastBodyRate): 
           () => refuseAsTooMuch(request, response),
         );
     },
-    leave() {
-      isLeaving = true;
-      for (const response of unfinished) response.shouldKeepAlive = false;
-    },
+    leave,
     async close(seconds) {
+      // Whoever kept their connection would send the next request while it is closed.
+      leave();
       const closed = opened.close();
       const until = performance.now() + seconds * 1_000;
       const closing = setInterval(() => {

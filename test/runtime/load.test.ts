@@ -1,6 +1,7 @@
 /** What becomes of requests when more are sent than can be answered, or when a table is locked. */
 
-import { request as send, type IncomingHttpHeaders } from 'node:http';
+import { once } from 'node:events';
+import { Agent, request as send, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { connect, createServer } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { Hono } from 'hono';
@@ -130,6 +131,28 @@ test('a port takes whoever is connected before it closes, and whoever connects m
   await new Promise<void>((resolve) => process.nextTick(resolve));
   await port.close();
   expect(await Promise.all(outcomes)).toEqual(Array(50).fill('taken'));
+});
+
+test('a node that stops without leaving before says that an answer is the last of its connection', async () => {
+  const listener = await listen('127.0.0.1', 0);
+  const begun = Promise.withResolvers<void>();
+  const held = Promise.withResolvers<void>();
+  listener.answerWith(
+    new Hono().get('/', async (c) => {
+      begun.resolve();
+      await held.promise;
+      return c.text('held');
+    }),
+  );
+  const agent = new Agent({ keepAlive: true });
+  const request = send({ port: listener.port, host: '127.0.0.1', agent }).end();
+  await begun.promise;
+  const closed = listener.close(60);
+  held.resolve();
+  const [answer] = (await once(request, 'response')) as [IncomingMessage];
+  expect(answer.headers.connection).toBe('close');
+  answer.resume();
+  await closed;
 });
 
 describe('when as many requests are being answered as there is room for', () => {
