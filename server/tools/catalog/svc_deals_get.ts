@@ -8,7 +8,7 @@ export const svcDealsGet = defineTool({
   name: 'svc_deals_get',
   title: 'Get a deal',
   description:
-    'One deal: its state or stage, exclusivity and when that expires, and who is on it: the people whom the user may know of, with role (broker, seller, buyer, advisor, viewer) and status (invited, active, removed). A buyer is not shown other buyers, and the seller only under an active NDA where one is needed. deal is null when the user has no part in it.',
+    'One deal: its state or stage, exclusivity and when that expires, and who is on it: the people whom the user may know of, with role (broker, seller, buyer, advisor, viewer) and status (invited, active, removed). A buyer is not shown other buyers, and the seller only under an active NDA where one is needed. deal is null when there is none that the user may see.',
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({ deal_id: dealId() }),
