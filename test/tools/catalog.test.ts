@@ -1,5 +1,7 @@
 /** What models read of the tools: schemas, annotations, descriptions, and how much of it there is. */
 
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { format } from 'prettier';
 import { expect, test } from 'vitest';
@@ -51,6 +53,19 @@ test('the schemas are JSON Schema 2020-12 that a strict reader takes', () => {
     ajv.compile(listed.inputSchema);
     ajv.compile(listed.outputSchema ?? {});
   }
+});
+
+test('the table of docs/tools.md has each tool in its order, by its title', async () => {
+  const page = await readFile(path.join(import.meta.dirname, '../../docs/tools.md'), 'utf8');
+  const rows = [...page.matchAll(/^\| `(svc_\w+)` +\| (.+?) +\| (reads|writes) +\| (?:`(\w+)`)? +\|$/gm)];
+  expect(rows.map(([, ...cells]) => cells)).toEqual(
+    catalog.map(({ name, listed, scope, feature }) => [
+      name,
+      listed.title,
+      scope === 'mcp:read' ? 'reads' : 'writes',
+      feature,
+    ]),
+  );
 });
 
 test('no pattern is so long that a model would stumble over it', () => {
