@@ -504,7 +504,7 @@ test('closing says what is missing, and a closed deal offers nothing more to do'
   await expectAccessible(page);
   await page.setViewportSize({ width: 390, height: 844 });
   await button(dialog, 'Close anyway').click();
-  await page.getByText('The deal is now closed.').first().waitFor();
+  await page.getByText('The deal is now closed').first().waitFor();
   await page.setViewportSize({ width: 1280, height: 900 });
   for (const [path, gone] of [
     ['/documents', ['Upload']],

@@ -170,7 +170,7 @@ describe('a sale', { timeout: 60_000 }, () => {
     await tab('broker');
     await button('broker', 'Move to listed').click();
     await confirm('broker', 'Move to listed');
-    await said('broker', 'The deal is now listed.');
+    await said('broker', 'The deal is now listed');
     await tab('broker', '/documents');
     await button('broker', 'Upload').click();
     for (const [filename, confidentiality] of [
@@ -338,7 +338,7 @@ describe('a sale', { timeout: 60_000 }, () => {
     for (const to of ['diligence', 'closing']) {
       await button('broker', `Move to ${to}`).click();
       await confirm('broker', `Move to ${to}`);
-      await said('broker', `The deal is now ${to}.`);
+      await said('broker', `The deal is now ${to}`);
     }
     await tab('broker', '/closing');
     for (const [what, owner] of [
@@ -384,7 +384,7 @@ describe('a sale', { timeout: 60_000 }, () => {
     await tab('bea');
     await button('broker', 'Move to closed').click();
     await confirm('broker', 'Move to closed');
-    await said('broker', 'The deal is now closed.');
+    await said('broker', 'The deal is now closed');
     for (const who of ['seller', 'bea', 'bob', 'advisor'] as const)
       await page(who).locator('h1 + p').getByText('Closed', { exact: true }).waitFor();
     await tab('admin');

@@ -20,7 +20,7 @@ export default function ConfirmAddressPage() {
     mutationFn: () => confirmAddress(token),
     onSuccess: async ({ email }) => {
       await client.invalidateQueries({ queryKey: keys.me });
-      toast(`You now sign in as ${email}.`);
+      toast(`You now sign in as ${email}`);
       await navigate({ to: '/settings/profile', replace: true });
     },
   });

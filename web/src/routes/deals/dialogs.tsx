@@ -160,7 +160,7 @@ export function EditDealDialog({ deal, onClose }: { deal: Deal; onClose: () => v
       }}
       submit={(values) => edit.mutateAsync(toInput(values))}
       onDone={() => {
-        toast('Saved.');
+        toast('Deal saved');
         onClose();
       }}
       onClose={onClose}

@@ -71,7 +71,7 @@ export function GrantExclusivityDialog({ page, buyer, onClose }: GrantDialogProp
       action="Grant exclusivity"
       initial={endOfBusinessIn(45)}
       submit={(expires_at) => grantExclusivity.mutateAsync({ participant_id: buyer.id, expires_at })}
-      done={`${buyer.name} has exclusivity.`}
+      done={`${buyer.name} has exclusivity`}
       onClose={onClose}
     />
   );
@@ -94,7 +94,7 @@ export function ExclusivityBanner({ page }: { page: DealPage }) {
         body: 'The deal is listed again, and the buyer loses what only the selected buyer sees.',
         action: 'Release',
         danger: true,
-        done: 'Exclusivity is released; the deal is listed again.',
+        done: 'Exclusivity is released; the deal is listed again',
       },
       () => releaseExclusivity.mutateAsync(),
     );
@@ -128,7 +128,7 @@ export function ExclusivityBanner({ page }: { page: DealPage }) {
           action="Save"
           initial={until}
           submit={(expires_at) => extendExclusivity.mutateAsync(expires_at)}
-          done="The new date is saved."
+          done="The new date is saved"
           onClose={() => setExtending(false)}
         />
       )}

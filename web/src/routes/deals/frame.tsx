@@ -88,7 +88,7 @@ function MoveButtons({ page }: { page: DealPage }) {
               ? 'Close anyway'
               : `Move to ${dealStates[to].label.toLowerCase()}`,
         danger: to === 'withdrawn' || warnings.length > 0,
-        done: `The deal is now ${dealStates[to].label.toLowerCase()}.`,
+        done: `The deal is now ${dealStates[to].label.toLowerCase()}`,
       },
       () => move.mutateAsync({ to, confirm: warnings.length > 0 }),
     );

@@ -33,7 +33,7 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
       return condition ? edit.mutateAsync({ id: condition.id, ...input }) : add.mutateAsync(input);
     },
     onDone: () => {
-      toast(condition ? 'Saved.' : 'The condition is added.');
+      toast(condition ? 'Condition saved' : 'Condition added');
       onClose();
     },
   });

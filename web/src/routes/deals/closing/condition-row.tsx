@@ -32,7 +32,7 @@ function StatusControl({ condition }: { condition: ClosingCondition }) {
     setStatus.mutate({ id: condition.id, status });
     // From met there is one way back: to open.
     const undo = () => setStatus.mutateAsync({ id: condition.id, status: 'open' });
-    if (status === 'satisfied' || status === 'waived') toast(`“${condition.name}” is ${status}.`, { undo });
+    if (status === 'satisfied' || status === 'waived') toast(`“${condition.name}” is ${status}`, { undo });
   };
   return (
     <StatusSelect
@@ -69,7 +69,7 @@ export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
         body: `“${condition.name}” disappears for everyone. To keep it on record as not needed, waive it instead.`,
         action: 'Remove',
         danger: true,
-        done: 'The condition is removed.',
+        done: 'Condition removed',
       },
       () => remove.mutateAsync(condition.id),
     );

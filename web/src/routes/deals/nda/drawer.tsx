@@ -60,7 +60,7 @@ export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
             : `Documents under NDA close for ${nda.participant_name}’s side at once. What was signed is kept as a record.`,
         action: nda.status === 'sent' ? 'Withdraw' : 'Revoke NDA',
         danger: true,
-        done: nda.status === 'sent' ? 'The NDA is withdrawn.' : 'The NDA is revoked.',
+        done: nda.status === 'sent' ? 'The NDA is withdrawn' : 'The NDA is revoked',
       },
       () => revoke.mutateAsync(nda.id),
     );

@@ -40,7 +40,7 @@ export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
     check: (values) => required(values, { participant_id: 'Choose a buyer.', terms: 'Enter the terms.' }),
     submit: ({ expires_at, ...nda }) => send.mutateAsync({ ...nda, expires_at: orNull(expires_at) }),
     onDone: () => {
-      toast('The NDA is sent.');
+      toast('The NDA is sent');
       onClose();
     },
   });

@@ -63,13 +63,13 @@ export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer
             title: 'Accept this change?',
             body: 'The proposed terms replace those accepted before, which stay on record.',
             action: 'Accept change',
-            done: 'The change is accepted.',
+            done: 'The change is accepted',
           }
         : {
             title: 'Decline this change?',
             body: 'The accepted terms stay as they are. The buyer sees that the change was declined, and can propose another.',
             action: 'Decline change',
-            done: 'The change is declined.',
+            done: 'The change is declined',
           },
       () => decide.mutateAsync({ id: offer.id, decision }),
     );

@@ -92,9 +92,7 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
     check: (values) => required(values, { purchase_price: 'Enter what you offer.' }),
     submit: (values) => submit.mutateAsync(payloadOf(values, currency, before?.payload)).catch(atFields),
     onDone: () => {
-      toast(
-        agreed ? 'Your change waits for the broker.' : before ? 'Your offer is revised.' : 'Your offer is submitted.',
-      );
+      toast(agreed ? 'Your change waits for the broker' : before ? 'Your offer is revised' : 'Your offer is submitted');
       onClose();
     },
   });

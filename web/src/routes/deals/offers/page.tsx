@@ -36,7 +36,7 @@ function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void })
       action="Accept offer"
       initial={endOfBusinessIn(45)}
       submit={(expires_at) => accept.mutateAsync({ id: offer.id, expires_at })}
-      done={`The offer of ${offer.buyer_name} is accepted.`}
+      done={`The offer of ${offer.buyer_name} is accepted`}
       onClose={onClose}
     />
   );

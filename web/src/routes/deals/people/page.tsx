@@ -59,7 +59,7 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
       },
       async () => {
         const page = await remove.mutateAsync(person.id);
-        toast(self ? 'You left the deal.' : `${person.name} is removed.`);
+        toast(self ? 'You left the deal' : `${person.name} is removed`);
         if (!page) await navigate({ to: '/deals' });
       },
     );
