@@ -124,7 +124,7 @@ describe('members of the brokerage', () => {
     expect(status).toBe(400);
     expect(body.error.details).toEqual([
       { path: 'type', message: 'Choose person or company.' },
-      { path: 'display_name', message: 'Write something here.' },
+      { path: 'display_name', message: 'Enter a name.' },
       { path: 'email', message: 'This is not an e-mail address.' },
       { path: 'phone', message: 'At most 65536 characters.' },
     ]);
@@ -262,7 +262,7 @@ describe('importing', () => {
         },
       ],
       faults: [
-        { row: 4, column: 'display_name', message: 'Write something here.' },
+        { row: 4, column: 'display_name', message: 'Enter a name.' },
         { row: 5, column: 'type', message: 'Choose person or company.' },
         { row: 5, column: 'email', message: 'This is not an e-mail address.' },
       ],

@@ -14,7 +14,7 @@ const longest = 65_536;
 
 export const contactInput = {
   type: z.enum(['person', 'company'], { error: 'Choose person or company.' }),
-  display_name: line(longest),
+  display_name: line(longest, 'Enter a name.'),
   email: optional(emailAddress),
   phone: optional(line(longest)),
 };

@@ -105,12 +105,12 @@ export function query<S extends z.ZodType, E extends Env, P extends string>(
 // Lone surrogates and NUL cannot be stored, and the database would say so in the middle of the work.
 const storable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
 
-/** A line of text without space around it, 1 to `max` characters. */
-export const line = (max: number) =>
+/** A line of text without space around it, 1 to `max` characters; `missing` is said where there is none. */
+export const line = (max: number, missing = 'Write something here.') =>
   z
     .string()
     .trim()
-    .min(1, 'Write something here.')
+    .min(1, missing)
     .max(max, `At most ${max} characters.`)
     .refine(storable, 'This contains characters that cannot be stored.');
 
