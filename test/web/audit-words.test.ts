@@ -20,6 +20,7 @@ test('says what a record tells besides', () => {
   );
   expect(detailWords('name', 'live', null)).toBe('live');
   expect(detailWords('expires_at', null, null)).toBe('None');
+  expect(detailWords('ceiling', null, null)).toBe('The default');
   expect(outcomeWords('rls_denied')).toBe('Not allowed');
 });
 

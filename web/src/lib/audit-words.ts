@@ -72,7 +72,7 @@ const values: Words = {
 
 /** A detail's value; a name that a person gave stays as it is, and a tool is called by its title. */
 export function detailWords(name: string, value: unknown, toolTitle: string | null): string {
-  if (value === null || value === undefined || value === '') return 'None';
+  if (value === null || value === undefined || value === '') return name === 'ceiling' ? 'The default' : 'None';
   if (Array.isArray(value))
     return value.length === 0 ? 'None' : value.map((one) => detailWords(name, one, toolTitle)).join(', ');
   if (typeof value === 'boolean') return value ? 'Yes' : 'No';
