@@ -48,7 +48,7 @@ const contents: Contents = {
     brand: product,
     subject: 'Choose a new password',
     name,
-    paragraphs: [`Somebody, most likely you, asked for a new password at ${product}.`],
+    paragraphs: [`Someone, most likely you, asked for a new password at ${product}.`],
     action: { label: 'Choose a new password', url: resetUrl(baseUrl, token) },
     notes: [
       'The link works once, for 30 minutes.',
@@ -63,7 +63,7 @@ const contents: Contents = {
     paragraphs: [`Confirm that you want to sign in to ${product} with this address from now on.`],
     action: { label: 'Confirm the address', url: addressChangeUrl(baseUrl, token) },
     notes: ['The link works once, for 30 minutes, in the browser in which you are signed in.'],
-    footer: ['You get this mail because somebody entered this address as their new one.'],
+    footer: ['You get this mail because someone entered this address as their new one.'],
   }),
   address_changed: ({ name, new_email }) => ({
     brand: product,
