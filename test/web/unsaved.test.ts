@@ -117,7 +117,7 @@ const dialogs: FormDialog[] = [
   { kind: 'finding', caller: 'exclusive buyer', at: withDeal('/findings'), open: click('Record a finding') },
   { kind: 'finding-status', caller: 'exclusive buyer', at: withDeal('/findings'), open: click('Change status') },
   { kind: 'financing-source', caller: 'exclusive buyer', at: withDeal('/financing'), open: click('Add a source') },
-  { kind: 'checklist-row', caller: 'exclusive buyer', at: withDeal('/qoe'), open: click('Add row') },
+  { kind: 'checklist-row', caller: 'exclusive buyer', at: withDeal('/qoe'), open: click('Add item') },
   { kind: 'contradiction', caller: 'broker', at: withDeal('/qoe'), open: click('Explain') },
   { kind: 'normalization', caller: 'exclusive buyer', at: withDeal('/qoe'), open: click('Add adjustment') },
   { kind: 'qoe-member', caller: 'broker', at: withDeal('/qoe'), open: click('Add to workspace') },

@@ -34,7 +34,7 @@ export function ChecklistCard({
       actions={
         editor && (
           <Button size="sm" icon={<Plus className="size-4" />} onClick={() => setAdding(true)}>
-            Add row
+            Add item
           </Button>
         )
       }
