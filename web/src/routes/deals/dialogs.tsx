@@ -100,7 +100,7 @@ function DealDialog({ initial, draft, choosesBrokerage = false, submit, onDone, 
       <Checkbox
         checked={form.values.needs_nda}
         onChange={(needs) => form.set('needs_nda', needs)}
-        label="Buyers need an NDA to learn who sells"
+        label="Buyers need an NDA to see who the seller is"
         hint="Until their NDA is active, they see no one on the seller’s side. If this is off, they see the seller at once; documents under NDA still need one."
       />
     </FormDialog>

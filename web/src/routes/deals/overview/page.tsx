@@ -73,7 +73,9 @@ function About() {
         <BrokerageLogo brokerageId={deal.organization_id} at={deal.organization_logo_at} />
         <p>
           Represented by {deal.organization_name}.{' '}
-          {deal.needs_nda ? 'Buyers learn who sells under an NDA.' : 'Buyers learn who sells without an NDA.'}
+          {deal.needs_nda
+            ? 'Buyers see who the seller is once their NDA is signed.'
+            : 'Buyers see who the seller is without an NDA.'}
         </p>
       </div>
     </Card>
