@@ -22,11 +22,19 @@ function Rows({ rows }: Pick<ContactImport, 'rows'>) {
         <table className="w-full text-left">
           <thead className="text-sm text-faint">
             <tr>
-              <th className="px-3.5 py-2 font-medium whitespace-nowrap">Row</th>
-              <th className="px-3.5 py-2 font-medium">Name</th>
-              <th className="px-3.5 py-2 font-medium">E-mail</th>
-              <th className="px-3.5 py-2 font-medium max-sm:hidden">Phone</th>
-              <th className="px-3.5 py-2 font-medium">
+              <th scope="col" className="px-3.5 py-2 font-medium whitespace-nowrap">
+                Row
+              </th>
+              <th scope="col" className="px-3.5 py-2 font-medium">
+                Name
+              </th>
+              <th scope="col" className="px-3.5 py-2 font-medium">
+                E-mail
+              </th>
+              <th scope="col" className="px-3.5 py-2 font-medium max-sm:hidden">
+                Phone
+              </th>
+              <th scope="col" className="px-3.5 py-2 font-medium">
                 <span className="sr-only">Result</span>
               </th>
             </tr>
