@@ -76,7 +76,7 @@ export function redirectUriPage(c: Context, { redirectUri, here, document, signe
     if (document)
       return html`<p>
         It is from <strong>${new URL(document.url).hostname}</strong>, whose document does not list the address. Only
-        who publishes the document can add it.
+        whoever publishes the document can add it.
       </p>`;
     if (client !== null && client.manageable && session !== undefined)
       return offerToAdd(session, client, redirectUri, here);
