@@ -78,7 +78,7 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
           // Who is invited again is in another list before the link is shown; a promise outlives the row.
           onSelect={() => void inviteAgain.mutateAsync({ participant: person.id }).then(onInvited, toastError)}
         >
-          {person.status === 'removed' ? 'Invite again' : 'New invitation link'}
+          Invite again
         </MenuItem>
       )}
       {mayRemove && (

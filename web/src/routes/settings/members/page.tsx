@@ -77,7 +77,7 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
             void withRecentSignIn(() => renew.mutateAsync({ user_id: member.user_id })).then(onInvited, toastError)
           }
         >
-          New invitation link
+          Invite again
         </MenuItem>
       )}
       {!invited && member.user_id !== user.id && (
