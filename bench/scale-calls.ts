@@ -27,7 +27,7 @@ import {
 } from '../server/domain/diligence/contradiction-answers.ts';
 import { completeSnapshot, processSnapshot, requestSnapshot } from '../server/domain/diligence/snapshots.ts';
 import { deadlines, enterWithCalendarLink } from '../server/domain/notifications/calendar.ts';
-import { queueNotificationMails, tellEvents } from '../server/domain/notifications/events.ts';
+import { queueNotificationMails, createNotifications } from '../server/domain/notifications/events.ts';
 import { upgradePassword } from '../server/domain/accounts/passwords.ts';
 import { remind } from '../server/domain/notifications/reminders.ts';
 import { brokerageToDelete } from '../server/domain/people/brokerage-deletion.ts';
@@ -747,8 +747,8 @@ export function jobsOf(
     }),
     { name: 'clear_store: bodies to clear', run: () => done(database.run(bodiesToClear())) },
     { name: 'delete_brokerages: none is due', run: () => done(database.run(brokerageToDelete([]))) },
-    { name: 'tell_events: 20 events', before: twentyEvents, run: () => done(database.run(tellEvents(100))) },
-    { name: 'tell_events: none', run: () => done(database.run(tellEvents(100))) },
+    { name: 'tell_events: 20 events', before: twentyEvents, run: () => done(database.run(createNotifications(100))) },
+    { name: 'tell_events: none', run: () => done(database.run(createNotifications(100))) },
     {
       name: 'queue_notification_mails: 20 people',
       before: twentyDue,

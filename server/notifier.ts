@@ -3,7 +3,7 @@
  * writes the mails that are due, as long as the node runs.
  */
 
-import { queueNotificationMails, tellEvents } from './domain/notifications/events.ts';
+import { queueNotificationMails, createNotifications } from './domain/notifications/events.ts';
 import type { Services } from './services.ts';
 import { startQueueWorker } from './queue-worker.ts';
 
@@ -14,7 +14,7 @@ const atOnce = 20;
 export function startNotifier(services: Services): () => Promise<void> {
   const { database } = services;
   return startQueueWorker(services, 'sending notifications failed', async (stopping) => {
-    while (!stopping.aborted && (await database.run(tellEvents(atOnce))) === atOnce);
+    while (!stopping.aborted && (await database.run(createNotifications(atOnce))) === atOnce);
     while (!stopping.aborted && (await database.run(queueNotificationMails(atOnce))) === atOnce);
   });
 }

@@ -1,7 +1,7 @@
 /** Mails of notifications: several of a deal together, the mail of the day by the clock of its reader, and taking a kind out of them. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { queueNotificationMails, tellEvents } from '../../server/domain/notifications/events.ts';
+import { queueNotificationMails, createNotifications } from '../../server/domain/notifications/events.ts';
 import type { Mail } from '../../server/mail/transport.ts';
 import { addClient, addPerson, connect } from '../oauth/scene.ts';
 import { signInAs } from '../web/person.ts';
@@ -20,7 +20,7 @@ afterAll(() => web?.close());
 
 /** Tells of everything and delivers what is due: the mails since the last look, by the name in their address. */
 async function mails(): Promise<Record<string, Mail[]>> {
-  while ((await web.service.database.run(tellEvents(100))) > 0);
+  while ((await web.service.database.run(createNotifications(100))) > 0);
   await web.service.database.run(queueNotificationMails(200));
   const before = web.service.mails.length;
   await web.service.deliver();
@@ -73,7 +73,7 @@ describe('mails at once', () => {
   test('are not sent of what was read, or cannot be opened any more', async () => {
     web.service.clock.advance(10 * minute);
     await ask();
-    while ((await web.service.database.run(tellEvents(100))) > 0);
+    while ((await web.service.database.run(createNotifications(100))) > 0);
     await web.service.database.run(queueNotificationMails(200));
     // In the outbox already: the broker has looked, and the buyer's advisor has been removed.
     await does('broker', '/notifications/read', {});
@@ -267,7 +267,7 @@ describe('taking a kind out of one’s mails', () => {
 
 describe('what concerns the security of an account', () => {
   const heard = async (userId: string) => {
-    while ((await web.service.database.run(tellEvents(100))) > 0);
+    while ((await web.service.database.run(createNotifications(100))) > 0);
     const rows = await web.service.sql<{ kind: string }>(
       'select kind from vault.notifications where user_id = $1 order by at, id',
       [userId],

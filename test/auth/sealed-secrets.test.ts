@@ -3,7 +3,7 @@
 import { generate } from 'otplib';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { queueNotificationMails, tellEvents } from '../../server/domain/notifications/events.ts';
+import { queueNotificationMails, createNotifications } from '../../server/domain/notifications/events.ts';
 import { checkSecrets, rotateSecrets } from '../../server/domain/accounts/sealed-secrets.ts';
 import { openSecrets, UnknownKey } from '../../server/secrets.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -144,7 +144,7 @@ test('links that stop mails work for 60 days after a rotation, also when there i
   const newLink = async (): Promise<string> => {
     service.clock.advance(3_600_000);
     for (let browsers = 0; browsers < 2; browsers += 1) await signedInVisitor(service, account);
-    await service.database.run(tellEvents(100));
+    await service.database.run(createNotifications(100));
     await service.database.run(queueNotificationMails(100));
     const mail = (await service.deliver()).findLast(({ to }) => to === account.email);
     return /^<(.+)>$/.exec(mail?.headers?.['List-Unsubscribe'] ?? '')?.[1] ?? '';

@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deleteUnusedBodies } from '../../server/documents/deletion.ts';
-import { queueNotificationMails, tellEvents } from '../../server/domain/notifications/events.ts';
+import { queueNotificationMails, createNotifications } from '../../server/domain/notifications/events.ts';
 import { scheduledJobs } from '../../server/scheduled-jobs.ts';
 import { openService, type TestService } from '../harness.ts';
 
@@ -136,7 +136,7 @@ test(
       for (const { job } of scheduledJobs) for (let lot = 0; lot < 3; lot += 1) await database.run(job());
       await deleteUnusedBodies(service.services);
       // What became due meanwhile is told once more; in the last years nothing is left that could be.
-      for (let lot = 0; lot < 50 && (await database.run(tellEvents(100))) > 0; lot += 1);
+      for (let batch = 0; batch < 50 && (await database.run(createNotifications(100))) > 0; batch += 1);
       await database.run(queueNotificationMails(200));
       await service.deliver();
     }

@@ -2,7 +2,7 @@
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { tellEvents } from '../../server/domain/notifications/events.ts';
+import { createNotifications } from '../../server/domain/notifications/events.ts';
 import { expectAccessible, openBrowser, openTestPage } from '../browser.ts';
 import { openScene, type WebScene } from './scene.ts';
 
@@ -21,7 +21,7 @@ async function ask(): Promise<void> {
   const buyer = await web.as('exclusive buyer');
   const question = { category: 'legal', question_text: 'Is the lease assignable?' };
   expect((await buyer.ask(`/deals/${web.scene.deal}/questions`, question)).status).toBe(201);
-  while ((await web.service.database.run(tellEvents(100))) > 0);
+  while ((await web.service.database.run(createNotifications(100))) > 0);
 }
 
 const pictures = process.env['DEALKEEP_PICTURES'];

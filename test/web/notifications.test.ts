@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { queueReminders, tellEvents } from '../../server/domain/notifications/events.ts';
+import { queueReminders, createNotifications } from '../../server/domain/notifications/events.ts';
 import { notificationKinds } from '../../server/domain/notifications/kinds.ts';
 import { scheduledJobs } from '../../server/scheduled-jobs.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
@@ -22,7 +22,7 @@ const names = () => new Map(Object.entries(web.scene.people).map(([name, id]) =>
 
 /** Everything that was told since the last look, by kind: who heard of it. */
 async function told(): Promise<Record<string, string[]>> {
-  while ((await web.service.database.run(tellEvents(100))) > 0);
+  while ((await web.service.database.run(createNotifications(100))) > 0);
   const rows = await web.service.sql<{ kind: string; user_id: string }>(
     `with looked as (update vault.notifications set read_at = app.now() where read_at is null returning kind, user_id)
      select kind, user_id from looked`,
@@ -336,12 +336,12 @@ describe('an event', () => {
     await dying.query('select app.tell_events(10)');
     const { rows } = await dying.query('select pg_backend_pid() as pid');
     // Meanwhile another node finds nothing to do.
-    expect(await web.service.database.run(tellEvents(10))).toBe(0);
+    expect(await web.service.database.run(createNotifications(10))).toBe(0);
     await web.service.sql('select pg_terminate_backend($1)', [rows[0].pid]);
     await dying.end().catch(() => {});
     expect(await count('vault.notifications')).toBe(before);
-    await expect.poll(() => web.service.database.run(tellEvents(10))).toBe(1);
-    expect(await web.service.database.run(tellEvents(10))).toBe(0);
+    await expect.poll(() => web.service.database.run(createNotifications(10))).toBe(1);
+    expect(await web.service.database.run(createNotifications(10))).toBe(0);
     expect(await count('vault.notifications')).toBe(before + 3);
     expect(await count('vault.events')).toBe(0);
   });
@@ -352,7 +352,7 @@ describe('an event', () => {
     );
     await ask();
     const before = await count('vault.notifications');
-    await web.service.database.run(tellEvents(10));
+    await web.service.database.run(createNotifications(10));
     expect(await count('vault.notifications')).toBe(before + 3);
     expect(await web.service.sql('select attempts, last_error is not null as has_error from vault.events')).toEqual([
       { attempts: 1, has_error: true },
@@ -421,7 +421,7 @@ test('what was heard of is read one by one and all at once, by its reader alone'
   const [broker, seller] = [await web.as('broker'), await web.as('seller')];
   await does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: 'Where?' });
   await does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: 'Whence?' });
-  while ((await web.service.database.run(tellEvents(100))) > 0);
+  while ((await web.service.database.run(createNotifications(100))) > 0);
   expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 2 });
   const [latest] = (await broker.ask('/notifications')).body.items;
   expect(latest).toMatchObject({

@@ -3,15 +3,16 @@
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { NotificationKind } from './kinds.ts';
 
-const tell = row<{ taken: number }, [most: number]>('tell_events', 'select app.tell_events($1) as taken');
+const create = row<{ taken: number }, [most: number]>('tell_events', 'select app.tell_events($1) as taken');
 
-/** Tells everybody whom they concern of at most so many events (100 at a time); how many were taken. Nobody has entered. */
-export const tellEvents = (most: number): Statement<number> => mapped(tell(most), (found) => found?.taken ?? 0);
+/** Makes the notifications of at most so many queued events (100 at a time); how many events were taken. Nobody has entered. */
+export const createNotifications = (most: number): Statement<number> =>
+  mapped(create(most), (found) => found?.taken ?? 0);
 
-/** Queues what is to be told by now: what is about to end, due or overdue. */
+/** Queues events of what is about to end, due or overdue by now. */
 export const queueReminders = row('queue_reminders', 'select app.queue_reminders()');
 
-/** Deletes what people heard of half a year ago. */
+/** Deletes notifications that are half a year old. */
 export const purgeNotifications = row('purge_notifications', 'select app.purge_notifications()');
 
 const queueMails = row<{ written: number }, [most: number]>(
