@@ -86,7 +86,7 @@ const earningLines: readonly [label: string, of: (one: Earned) => string, look?:
   ['SDE', (one) => money(one.sde), { strong: true }],
 ];
 
-function tellEarnings(pages: Pages, { computed: { earnings, currency, seasonality } }: ReportContents): void {
+function writeEarnings(pages: Pages, { computed: { earnings, currency, seasonality } }: ReportContents): void {
   if (earnings.length === 0) return;
   const shown = earnings
     .toSorted((a, b) => Number(a.kind === 'partial_year') - Number(b.kind === 'partial_year'))
@@ -110,7 +110,7 @@ function tellEarnings(pages: Pages, { computed: { earnings, currency, seasonalit
     );
 }
 
-function tellBridge(pages: Pages, { bridge, adjustments, computed: { earnings } }: ReportContents): void {
+function writeBridge(pages: Pages, { bridge, adjustments, computed: { earnings } }: ReportContents): void {
   if (bridge.period_label === null || earnings.length === 0) return;
   const its = adjustments.filter(({ period_label }) => period_label === bridge.period_label);
   if (its.length === 0)
@@ -145,7 +145,7 @@ const printedLines = [
   'net_income',
 ] as const;
 
-function tellPeriods(pages: Pages, { periods, computed: { currency } }: ReportContents): void {
+function writePeriods(pages: Pages, { periods, computed: { currency } }: ReportContents): void {
   if (periods.length === 0) return;
   const shown = periods.toReversed().slice(0, most.periods);
   pages.section(
@@ -164,7 +164,7 @@ function tellPeriods(pages: Pages, { periods, computed: { currency } }: ReportCo
 
 // ---- Contradictions.
 
-function tellContradictions(pages: Pages, { computed: { contradictions } }: ReportContents): void {
+function writeContradictions(pages: Pages, { computed: { contradictions } }: ReportContents): void {
   const { explained } = contradictions;
   const items = [...contradictions.items, ...explained.items];
   if (items.length === 0) return;
@@ -182,7 +182,7 @@ function tellContradictions(pages: Pages, { computed: { contradictions } }: Repo
 
 // ---- Customers.
 
-function tellCustomers(pages: Pages, { customers, changes, computed }: ReportContents): void {
+function writeCustomers(pages: Pages, { customers, changes, computed }: ReportContents): void {
   if (!customers) return;
   const { currency, customers: all, others } = customers;
   pages.section('Customers', `${span(customers)}, in ${currency}.`);
@@ -290,7 +290,7 @@ const offerLines: readonly [label: string, of: (offer: Offer) => string, look?: 
   ['The offer', standingOf],
 ];
 
-function tellCoverage(pages: Pages, offer: Offer): void {
+function writeCoverage(pages: Pages, offer: Offer): void {
   if (!offer.coverage) return;
   pages.subsection(`Whether the debt is covered: ${offer.buyer}`);
   const { sentences, without_largest: without } = offer.coverage;
@@ -298,7 +298,7 @@ function tellCoverage(pages: Pages, offer: Offer): void {
   pages.paragraphs([...sentences, ...withoutLargest]);
 }
 
-function tellAddBacks(pages: Pages, { offers: { basis, items, compared } }: ReportContents): void {
+function writeAddBacks(pages: Pages, { offers: { basis, items, compared } }: ReportContents): void {
   const told = items
     .filter(({ id, paid_for }) => paid_for && (compared ? [compared.first, compared.second].includes(id) : true))
     .slice(0, 2);
@@ -323,7 +323,7 @@ function tellAddBacks(pages: Pages, { offers: { basis, items, compared } }: Repo
   andMore(pages, basis.add_backs.length - shown.length);
 }
 
-function tellOffers(pages: Pages, contents: ReportContents): void {
+function writeOffers(pages: Pages, contents: ReportContents): void {
   const { basis, items, compared, more } = contents.offers;
   if (items.length === 0) return;
   pages.section(
@@ -351,8 +351,8 @@ function tellOffers(pages: Pages, contents: ReportContents): void {
       })),
     );
   }
-  tellAddBacks(pages, contents);
-  for (const offer of items.slice(0, most.offers)) tellCoverage(pages, offer);
+  writeAddBacks(pages, contents);
+  for (const offer of items.slice(0, most.offers)) writeCoverage(pages, offer);
 }
 
 /** As many beside each other as there is room for, about as many each time. */
@@ -361,7 +361,7 @@ function beside<T>(items: readonly T[], room: number): T[][] {
   return Array.from({ length: Math.ceil(items.length / each) }, (_, at) => items.slice(at * each, (at + 1) * each));
 }
 
-function tellSba(pages: Pages, { offers: { items, sba_rules: rules } }: ReportContents): void {
+function writeSba(pages: Pages, { offers: { items, sba_rules: rules } }: ReportContents): void {
   const held = items.filter(({ sba }) => sba !== null);
   const shown = held.slice(0, most.offers);
   if (shown.length === 0) return;
@@ -393,7 +393,7 @@ const earnedOnly = (lines: typeof offerLines, earned: boolean): typeof offerLine
 
 // ---- What it rests on.
 
-function tellRestated(pages: Pages, { computed: { restatements } }: ReportContents): void {
+function writeRestated(pages: Pages, { computed: { restatements } }: ReportContents): void {
   const { count, items } = restatements;
   if (count === 0) return;
   const shown = items.slice(0, most.restated);
@@ -407,7 +407,7 @@ function tellRestated(pages: Pages, { computed: { restatements } }: ReportConten
   andMore(pages, count - shown.length);
 }
 
-function tellUploads(pages: Pages, { uploads }: ReportContents): void {
+function writeUploads(pages: Pages, { uploads }: ReportContents): void {
   if (uploads.length === 0) return;
   const shown = uploads.slice(0, most.uploads);
   pages.section('What was uploaded, and by whom');
@@ -457,15 +457,15 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   ]);
   pages.soft(computedFrom);
   if (!hasFigures && offers.items.length === 0) pages.paragraph('There are no figures yet that you may see.');
-  tellEarnings(pages, contents);
-  tellBridge(pages, contents);
-  tellContradictions(pages, contents);
-  tellCustomers(pages, contents);
-  tellOffers(pages, contents);
-  tellSba(pages, contents);
-  tellRestated(pages, contents);
-  tellPeriods(pages, contents);
-  tellUploads(pages, contents);
+  writeEarnings(pages, contents);
+  writeBridge(pages, contents);
+  writeContradictions(pages, contents);
+  writeCustomers(pages, contents);
+  writeOffers(pages, contents);
+  writeSba(pages, contents);
+  writeRestated(pages, contents);
+  writePeriods(pages, contents);
+  writeUploads(pages, contents);
   if (pages.lacksSigns)
     pages.soft('Signs that this type does not have are printed as boxes (□). The workbook has them.');
   const foot = [deal.brokerage, deal.title, reader].map((one) => shortened(one, most.foot)).join(' · ');
