@@ -53,7 +53,7 @@ function tagsOf(header: string): readonly string[] {
   return tags === '*' ? ['*'] : tags.filter((tag) => !tag.startsWith('W/')).map((tag) => tag.slice(1, -1));
 }
 
-/** An existing contact is answered as it is, so that whoever changes one must be let read it. */
+/** An existing contact is answered as it is, so that a key that changes one must be allowed to read it. */
 const scopes = ['contacts:write', 'contacts:read'] as const;
 
 const needsBoth = 'Needs the scopes contacts:write and contacts:read.';
@@ -65,7 +65,7 @@ function answerTo(changed: ChangedContact | null): Answered {
   if (changed === null) throw unknownKey();
   const { outcome, contact } = changed;
   if (outcome === 'stale')
-    throw new Problem(412, 'precondition_failed', 'The contact has changed since: get it again, and decide anew.');
+    throw new Problem(412, 'precondition_failed', 'The contact has changed since: get it again, then decide.');
   if (outcome === 'taken') throw conflict('Another contact has this externalId.');
   if (contact === null) throw contactNotFound();
   const { record, tag } = contact;
@@ -242,7 +242,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       path: '/contacts/batch',
       id: 'batchContacts',
       summary: 'Change many contacts',
-      description: `Up to 200 changes in their order, each as if it were sent alone: a refused one does not affect the others. Counts as many requests as it has items. ${needsBoth}`,
+      description: `Up to 200 changes in their order, each as if it were sent alone: a refused one does not affect the others. Each item counts as a request. ${needsBoth}`,
       parameters: [idempotencyKey],
       body: contactBatch,
       answers: { 200: { description: 'The outcome of each change.', schema: contactBatchResult, headers: replayed } },
@@ -290,7 +290,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       path: `/contacts/${act}/{contactId}`,
       id: `${act}Contact`,
       summary: act === 'archive' ? 'Archive a contact' : 'Restore an archived contact',
-      description: `${act === 'archive' ? 'It is no longer listed unless archived contacts are asked for.' : 'A contact that was merged into another one stands by itself again.'} If that was already done, the answer is the same. ${needsBoth}`,
+      description: `${act === 'archive' ? 'It is no longer listed unless archived contacts are asked for.' : 'A contact that was merged into another one becomes independent again.'} If that was already done, the answer is the same. ${needsBoth}`,
       parameters: [idempotencyKey, ifMatch],
       answers: { 200: { ...record, headers: { ...entityTag, ...replayed } } },
       errors: ['contact_not_found', 'precondition_failed'],

@@ -185,17 +185,17 @@ export const headers: Readonly<Record<string, Json>> = {
   'X-RateLimit-Remaining': header('Requests left in the window.', 'integer', 598),
   'X-RateLimit-Reset': header('When the window ends: Unix time in seconds.', 'integer', 1_795_190_460),
   ETag: header(
-    'Stands for this answer: sent back as If-None-Match, it gets 304 as long as nothing has changed.',
+    'Identifies this answer: sent back as If-None-Match, it gets 304 as long as nothing has changed.',
     'string',
     '"Jq1rVZ3x0yqf2mGd8eHn5Tb7uLk"',
   ),
   'Retry-After': header('Seconds to wait before trying again.', 'integer', 23),
   Link: header(
-    'Leads to what the guide says of the error.',
+    'Links to what the guide says of the error.',
     'string',
     '</api/v1/docs#description/validation-error>; rel="help"',
   ),
-  'WWW-Authenticate': header('What is asked for (RFC 6750).', 'string', 'Bearer realm="dealkeep"'),
+  'WWW-Authenticate': header('The challenge (RFC 6750).', 'string', 'Bearer realm="dealkeep"'),
 };
 
 /** The headers of an answer that got as far as a key. */

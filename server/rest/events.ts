@@ -22,13 +22,13 @@ const keptMillis = 30 * 86_400_000;
 
 export const event = z
   .object({
-    id: id.meta({ description: 'The same wherever the event is told: by it, what came twice is known.' }),
+    id: id.meta({ description: 'The same wherever the event appears, so that duplicates can be recognized.' }),
     type: z.enum(eventTypes as [string, ...string[]]),
     objectType: z.enum(objectTypes as [string, ...string[]]),
     objectId: id,
     dealId: id.nullable().meta({ description: 'The deal that the record belongs to; null for a contact.' }),
     occurredAt: time.meta({
-      description: 'When its transaction began. The order of the list is another: that of commits.',
+      description: 'When its transaction began. The list is in another order: that of commits.',
     }),
     data: z.record(z.string(), z.unknown()).nullable().optional().meta({
       description:
@@ -166,7 +166,7 @@ export function eventOperations(services: Services, callers: Callers): readonly 
       tag: 'Events',
       summary: 'List what changed',
       description:
-        'In the order in which changes were committed, so that nothing appears before a place that was read. Needs the scope events:read, and for each event the scope that reads its record. nextCursor is never null: keep it, and ask with it again.',
+        'In the order in which changes were committed, so that nothing appears before a place that was read. Needs the scope events:read, and for each event the scope that reads its record. nextCursor is never null: keep it, and continue with it.',
       scope: 'events:read',
       parameters: [after, limit, types, expand],
       answers: { 200: { description: 'A page of events, the oldest first.', schema: eventList } },

@@ -45,7 +45,7 @@ export function keyOperations(services: Services, callers: Callers): readonly Op
       tag: 'Key',
       summary: 'Reset the sandbox',
       description:
-        'Puts the sandbox of a test key back to its demo data, under the same ids; webhooks stay, and whoever follows changes is told of them. Any test key may ask, once in ten seconds for all of them: 429 before that.',
+        'Restores the demo data of the sandbox of a test key, under the same ids; webhooks stay, and the changes are events like any other. Any test key may ask, once in ten seconds for all of them: 429 before that.',
       scope: null,
       parameters: [idempotencyKey],
       answers: { 200: { description: 'When it was reset.', schema: sandboxReset, headers: replayed } },

@@ -43,7 +43,7 @@ export const location = (thing: string): Record<string, Json> => ({
 /** The header of an answer that was given before, to the same `Idempotency-Key`. */
 export const replayed: Record<string, Json> = {
   'Idempotent-Replayed': {
-    description: 'true when this is the first answer again.',
+    description: 'true when this repeats the first answer.',
     schema: { type: 'string', enum: ['true'] },
   },
 };
@@ -71,7 +71,7 @@ export interface Operation {
   readonly handle: (c: Context) => Promise<Response>;
 }
 
-/** What is said about a parameter, in the document and to whoever sends another value. */
+/** What is said about a parameter, in the document and in the error for another value. */
 interface About {
   readonly description: string;
   readonly schema: Json;

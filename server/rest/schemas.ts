@@ -40,7 +40,7 @@ const email = (sentence: string) =>
 const phone = (sentence: string) =>
   text(sentence).meta({
     examples: ['+1 614-555-0112'],
-    description: `Not looked into, because numbers are written in many ways. ${asLongAsTheBody}`,
+    description: `Not validated, because numbers are written in many ways. ${asLongAsTheBody}`,
   });
 
 const orLeaveOut = 'Send a text, or leave the property out.';

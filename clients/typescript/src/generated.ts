@@ -47,7 +47,7 @@ export type ClosingCondition = {
   dealId: string;
   name: string;
   status: 'open' | 'in_progress' | 'satisfied' | 'waived';
-  /** Whose it is; null also to a key without participants:read. */
+  /** Its owner; null also to a key without participants:read. */
   ownerUserId: string | null;
   deadline: string | null;
   /** Whether its deadline has passed and it is not met. */
@@ -175,7 +175,7 @@ export type ContactCreate = {
   displayName: string;
   /** A mailbox of RFC 5321 in ASCII, whose domain has a dot in it or is an address of IPv4 or IPv6 in brackets. */
   email?: string | undefined;
-  /** Not looked into, because numbers are written in many ways. Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs. */
+  /** Not validated, because numbers are written in many ways. Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs. */
   phone?: string | undefined;
 };
 
@@ -186,7 +186,7 @@ export type ContactCreateWithExternalId = {
   displayName: string;
   /** A mailbox of RFC 5321 in ASCII, whose domain has a dot in it or is an address of IPv4 or IPv6 in brackets. */
   email?: string | undefined;
-  /** Not looked into, because numbers are written in many ways. Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs. */
+  /** Not validated, because numbers are written in many ways. Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs. */
   phone?: string | undefined;
   /** The id of the contact in another system, unique in the brokerage. */
   externalId?: string | undefined;
@@ -352,7 +352,7 @@ export type DeliveryNotFoundError = {
   };
 };
 
-/** What is known of a document; its content is an operation of its own. */
+/** The metadata of a document; its content is a separate operation. */
 export type Document = {
   id: string;
   dealId: string;
@@ -411,7 +411,7 @@ export type ErrorEnvelope = {
 
 /** Something that changed. */
 export type Event = {
-  /** The same wherever the event is told: by it, what came twice is known. */
+  /** The same wherever the event appears, so that duplicates can be recognized. */
   id: string;
   type:
     | 'contact.created'
@@ -468,7 +468,7 @@ export type Event = {
   objectId: string;
   /** The deal that the record belongs to; null for a contact. */
   dealId: string | null;
-  /** When its transaction began. The order of the list is another: that of commits. */
+  /** When its transaction began. The list is in another order: that of commits. */
   occurredAt: string;
   /** With expand=data: the record as it is now, as its own path answers it; null when it is gone, or the key does not see it (any more). */
   data?: Record<string, unknown> | null | undefined;
@@ -602,7 +602,7 @@ export type Me = {
   ceiling: number;
 };
 
-/** Where an NDA stands; its text and signature stay in the application. */
+/** The status of an NDA; its text and signature stay in the application. */
 export type Nda = {
   id: string;
   dealId: string;
@@ -674,7 +674,7 @@ export type OfferNotFoundError = {
   };
 };
 
-/** What is offered. Null: not specified. */
+/** What is offered. Null: not stated. */
 export type OfferPayload = {
   currency: string | null;
   purchasePrice: string | null;
@@ -1984,7 +1984,7 @@ export abstract class Calls {
     return this.call('getMe', input, options);
   }
 
-  /** Reset the sandbox. Puts the sandbox of a test key back to its demo data, under the same ids; webhooks stay, and whoever follows changes is told of them. Any test key may ask, once in ten seconds for all of them: 429 before that. */
+  /** Reset the sandbox. Restores the demo data of the sandbox of a test key, under the same ids; webhooks stay, and the changes are events like any other. Any test key may ask, once in ten seconds for all of them: 429 before that. */
   resetSandbox(
     input: Operations['resetSandbox']['input'] = {},
     options?: CallOptions,
@@ -2024,7 +2024,7 @@ export abstract class Calls {
     return this.call('updateContact', input, options);
   }
 
-  /** Change many contacts. Up to 200 changes in their order, each as if it were sent alone: a refused one does not affect the others. Counts as many requests as it has items. Needs the scopes contacts:write and contacts:read. */
+  /** Change many contacts. Up to 200 changes in their order, each as if it were sent alone: a refused one does not affect the others. Each item counts as a request. Needs the scopes contacts:write and contacts:read. */
   batchContacts(
     input: Operations['batchContacts']['input'],
     options?: CallOptions,
@@ -2056,7 +2056,7 @@ export abstract class Calls {
     return this.call('archiveContact', input, options);
   }
 
-  /** Restore an archived contact. A contact that was merged into another one stands by itself again. If that was already done, the answer is the same. Needs the scopes contacts:write and contacts:read. */
+  /** Restore an archived contact. A contact that was merged into another one becomes independent again. If that was already done, the answer is the same. Needs the scopes contacts:write and contacts:read. */
   restoreContact(
     input: Operations['restoreContact']['input'],
     options?: CallOptions,
@@ -2080,7 +2080,7 @@ export abstract class Calls {
     return this.call('listDeals', input, options);
   }
 
-  /** Open a deal. In draft, with whoever issued the key as its broker, and open to the brokerage's keys. Needs the scopes deals:write and deals:read. */
+  /** Open a deal. In draft, with the person who issued the key as its broker, and open to the brokerage's keys. Needs the scopes deals:write and deals:read. */
   createDeal(
     input: Operations['createDeal']['input'],
     options?: CallOptions,
@@ -2101,7 +2101,7 @@ export abstract class Calls {
     return this.call('updateDeal', input, options);
   }
 
-  /** Move a deal to another state. As the sale allows: a state at a time, and into exclusivity only by granting it, which a person does. Needs the scopes deals:write and deals:read. */
+  /** Move a deal to another state. As the sale allows: a state at a time, and into exclusivity only by granting it, which only a person does. Needs the scopes deals:write and deals:read. */
   moveDeal(input: Operations['moveDeal']['input'], options?: CallOptions): Promise<Operations['moveDeal']['output']> {
     return this.call('moveDeal', input, options);
   }
@@ -2114,7 +2114,7 @@ export abstract class Calls {
     return this.call('listParticipants', input, options);
   }
 
-  /** Invite somebody to a deal. By mail, in the name of whoever issued the key, who must be a broker of the deal or an admin of the brokerage; it counts among the mails that they may send. Who was invited before and has not come is invited again. Needs the scopes participants:write and participants:read. */
+  /** Invite somebody to a deal. By mail, in the name of the person who issued the key, who must be a broker of the deal or an admin of the brokerage; it counts among the mails that they may send. A person who was invited before and has not joined is invited again. Needs the scopes participants:write and participants:read. */
   inviteParticipant(
     input: Operations['inviteParticipant']['input'],
     options?: CallOptions,
@@ -2180,7 +2180,7 @@ export abstract class Calls {
     return this.call('listDocuments', input, options);
   }
 
-  /** Upload a document. The file as the body, of up to 2 GB and of a kind that data rooms hold; what it is called and who may open it stand in the query. Needs the scopes documents:write and documents:read. */
+  /** Upload a document. The file as the body, of up to 2 GB and of a kind that data rooms accept; its name and who may open it are in the query. Needs the scopes documents:write and documents:read. */
   uploadDocument(
     input: Operations['uploadDocument']['input'],
     options?: CallOptions,
@@ -2188,7 +2188,7 @@ export abstract class Calls {
     return this.call('uploadDocument', input, options);
   }
 
-  /** Get what is known of a document. Needs the scope documents:read. */
+  /** Get the metadata of a document. Needs the scope documents:read. */
   getDocument(
     input: Operations['getDocument']['input'],
     options?: CallOptions,
@@ -2196,7 +2196,7 @@ export abstract class Calls {
     return this.call('getDocument', input, options);
   }
 
-  /** Get the content of a document. The file, or the part of it that a Range header asks for. The record of the document tells its people that the key opened it. Needs the scope documents:content. */
+  /** Get the content of a document. The file, or the part of it that a Range header asks for. The openings of the document show its people that the key opened it. Needs the scope documents:content. */
   getDocumentContent(
     input: Operations['getDocumentContent']['input'],
     options?: CallOptions,
@@ -2260,7 +2260,7 @@ export abstract class Calls {
     return this.call('listConditions', input, options);
   }
 
-  /** Add a closing condition. Needs the scopes conditions:write and conditions:read, and participants:read to say whose it is. */
+  /** Add a closing condition. Needs the scopes conditions:write and conditions:read, and participants:read to name its owner. */
   createCondition(
     input: Operations['createCondition']['input'],
     options?: CallOptions,
@@ -2268,7 +2268,7 @@ export abstract class Calls {
     return this.call('createCondition', input, options);
   }
 
-  /** Change a closing condition. What is left out stays as it is; null takes a value away. Needs the scopes conditions:write and conditions:read, and participants:read to say whose it is. */
+  /** Change a closing condition. What is left out stays as it is; null takes a value away. Needs the scopes conditions:write and conditions:read, and participants:read to name its owner. */
   updateCondition(
     input: Operations['updateCondition']['input'],
     options?: CallOptions,
@@ -2276,7 +2276,7 @@ export abstract class Calls {
     return this.call('updateCondition', input, options);
   }
 
-  /** List what changed. In the order in which changes were committed, so that nothing appears before a place that was read. Needs the scope events:read, and for each event the scope that reads its record. nextCursor is never null: keep it, and ask with it again. */
+  /** List what changed. In the order in which changes were committed, so that nothing appears before a place that was read. Needs the scope events:read, and for each event the scope that reads its record. nextCursor is never null: keep it, and continue with it. */
   listEvents(
     input: Operations['listEvents']['input'] = {},
     options?: CallOptions,

@@ -28,7 +28,7 @@ export const condition = z
     dealId: id,
     name: z.string().meta({ examples: ['The lease is assigned'] }),
     status: z.enum(conditionStatuses),
-    ownerUserId: id.nullable().meta({ description: 'Whose it is; null also to a key without participants:read.' }),
+    ownerUserId: id.nullable().meta({ description: 'Its owner; null also to a key without participants:read.' }),
     deadline: date.nullable(),
     overdue: z.boolean().meta({ description: 'Whether its deadline has passed and it is not met.' }),
     completedAt: time.nullable(),
@@ -63,7 +63,7 @@ export function conditionOperations(services: Services, callers: Callers): reado
   const { list } = dealResources(services, callers);
   const writes = openWrites(services, callers);
   const scopes = ['conditions:write', 'conditions:read'] as const;
-  const needs = 'Needs the scopes conditions:write and conditions:read, and participants:read to say whose it is.';
+  const needs = 'Needs the scopes conditions:write and conditions:read, and participants:read to name its owner.';
 
   const add = (c: Context) =>
     writes.run(

@@ -98,7 +98,7 @@ export const nda = z
     expiresAt: time.nullable(),
     revokedAt: time.nullable(),
   })
-  .meta({ id: 'Nda', description: 'Where an NDA stands; its text and signature stay in the application.' });
+  .meta({ id: 'Nda', description: 'The status of an NDA; its text and signature stay in the application.' });
 
 const questionStatus = oneOfParameter('status', questionStatuses, 'Only questions of this status.');
 const findingCategory = textParameter('category', 64, 'Only findings of this category.');

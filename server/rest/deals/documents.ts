@@ -69,7 +69,7 @@ export const document = z
       .nullable()
       .meta({ description: 'Null also to a key without participants:read.', examples: ['Marcus Bell'] }),
   })
-  .meta({ id: 'Document', description: 'What is known of a document; its content is an operation of its own.' });
+  .meta({ id: 'Document', description: 'The metadata of a document; its content is a separate operation.' });
 
 const category = textParameter('category', 64, 'Only documents of this category.');
 const confidentiality = oneOfParameter('confidentiality', confidentialities, 'Only documents of this confidentiality.');
@@ -96,7 +96,7 @@ const filenameSent = required(
     {
       description: 'The name of the file, with its extension.',
       schema: { type: 'string', minLength: 1, maxLength: longestFilename, examples: ['Tax return 2025.pdf'] },
-      message: `Send a name of 1 to ${longestFilename} characters, without slashes, invisible signs, or a dot at its ends.`,
+      message: `Send a name of 1 to ${longestFilename} characters, without slashes, invisible characters, or a dot at its ends.`,
     },
     (value) => {
       const name = value.trim().normalize('NFC');
@@ -223,7 +223,7 @@ export function documentOperations(services: Services, callers: Callers): readon
       method: 'get',
       path: '/deals/{dealId}/documents/{documentId}',
       id: 'getDocument',
-      summary: 'Get what is known of a document',
+      summary: 'Get the metadata of a document',
       description: 'Needs the scope documents:read.',
       answers: { 200: { description: 'The document.', schema: document } },
       errors: ['document_not_found'],
@@ -239,7 +239,7 @@ export function documentOperations(services: Services, callers: Callers): readon
       tag: common.tag,
       summary: 'Upload a document',
       description:
-        'The file as the body, of up to 2 GB and of a kind that data rooms hold; what it is called and who may open it stand in the query. Needs the scopes documents:write and documents:read.',
+        'The file as the body, of up to 2 GB and of a kind that data rooms accept; its name and who may open it are in the query. Needs the scopes documents:write and documents:read.',
       scope: 'documents:write',
       parameters: [filenameSent, categorySent, confidentialitySent, diligenceRequest, idempotencyKey],
       body: fileContent,
@@ -255,7 +255,7 @@ export function documentOperations(services: Services, callers: Callers): readon
       tag: common.tag,
       summary: 'Get the content of a document',
       description:
-        'The file, or the part of it that a Range header asks for. The record of the document tells its people that the key opened it. Needs the scope documents:content.',
+        'The file, or the part of it that a Range header asks for. The openings of the document show its people that the key opened it. Needs the scope documents:content.',
       scope: 'documents:content',
       answers: {
         200: { description: 'The file.', types: ['*/*'] },

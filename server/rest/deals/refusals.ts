@@ -6,7 +6,7 @@ import { Problem } from '../../http/problem.ts';
 import { conflict, invalid } from '../envelope.ts';
 import { notFound, type Missing } from './records.ts';
 
-/** What a fault means to who changes something of a deal; `code`: what it is when the key does not see that. */
+/** What an error means to a key that changes something of a deal; `code`: what it is when the key does not see that. */
 export const refusedOn =
   (code: Missing) =>
   (fault: unknown): unknown => {
@@ -20,7 +20,7 @@ export const refusedOn =
     }
     if (fault instanceof Denied)
       return conflict(
-        'This is not for a key, or not for whoever issued it, to do on this deal.',
+        'A key may not do this on this deal, or the person who issued it may not.',
         { reason: 'denied' },
         fault,
       );
