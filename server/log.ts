@@ -54,7 +54,7 @@ const visible = (text: string): string =>
   text.replaceAll(/[^\P{C}\n]|[\u2028\u2029]/gu, (sign) => `\\u{${sign.codePointAt(0)?.toString(16)}}`);
 const inOneLine = (text: string): string => visible(text).replaceAll('\n', '\\n');
 
-/** A line for whoever started the server in a terminal. */
+/** A line for the person who started the server in a terminal. */
 function forTerminal(line: string): string {
   const entry = JSON.parse(line) as { level: string; time: string; msg?: string; err?: { stack?: string } };
   const rest = Object.entries(entry).filter(([name]) => !plain.has(name));

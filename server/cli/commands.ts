@@ -316,7 +316,7 @@ function addSecrets(program: Command): void {
     );
 }
 
-const whoever = ['<email or id>', 'their address, or their id', fitting(/^.{3,254}$/, 'an address or an id')] as const;
+const person = ['<email or id>', 'their address, or their id', fitting(/^.{3,254}$/, 'an address or an id')] as const;
 
 function addPeople(program: Command): void {
   const people = program.command('people').description('What is kept about a person.');
@@ -325,7 +325,7 @@ function addPeople(program: Command): void {
     .description(
       'Export everything that is kept about a person, as JSON: their account, what they wrote, what they did.',
     )
-    .argument(...whoever)
+    .argument(...person)
     .option('--output <file>', 'write it to this new file, which only you can read, and not to the screen')
     .action((who: string, options: { output?: string }) =>
       command(
@@ -345,7 +345,7 @@ function addPeople(program: Command): void {
     .description(
       'Erase a person for good: name, address, what they sign in with, sessions, clients, mails. Records of deals stay under a pseudonym.',
     )
-    .argument(...whoever)
+    .argument(...person)
     .option(...json)
     .action((who: string, options: { json?: boolean }) =>
       command(

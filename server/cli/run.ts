@@ -32,7 +32,7 @@ interface End {
   readonly drains?: boolean;
 }
 
-/** Resolves with the reason to stop: a signal, the end of whoever started us, or a fault of ours. */
+/** Resolves with the reason to stop: a signal, the end of the process that started us, or a fault of ours. */
 function reasonToStop(log: Logger): Promise<End> {
   return new Promise((resolve) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
@@ -121,7 +121,7 @@ const labels = {
 
 /**
  * Where the set-up link is told: in the terminal of whoever started the service; else in a file for their eyes alone, since what is
- * printed goes to a log then, and whoever reads that would be let in.
+ * printed goes to a log then, and anybody who reads that could use the link.
  */
 function placeOfSetUp({ config }: CoreServices, url: string): string {
   if (process.stdout.isTTY) return url;

@@ -149,7 +149,7 @@ export function openDatabase(options: DatabaseOptions): Database {
       if (!isOld && !(client as unknown as PoolClient).isStandby) return client;
       client.release(true);
       if (isOld) continue;
-      // What it answers may be late, and nobody whose access was revoked may be let in by that.
+      // What it answers may be late, and must not admit anybody whose access was revoked.
       throw new NotWritable('The database is a standby, which accepts no writes: try again shortly.');
     }
   }

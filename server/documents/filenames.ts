@@ -6,7 +6,7 @@ export const longestFilename = 255;
 // Signs that turn the direction of writing make a name look as if it ended otherwise.
 const misleading = /[/\\\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 
-/** What is wrong with a name (in NFC), as a sentence for whoever gave it; null: nothing is. */
+/** What is wrong with a name (in NFC), as a sentence for the person who gave it; null: nothing is. */
 export function faultOfFilename(name: string): string | null {
   if (misleading.test(name)) return 'A name must not contain slashes or invisible characters. Rename the file.';
   if (/^\.|\.$/.test(name)) return 'A name must not begin or end with a dot. Rename the file.';

@@ -59,7 +59,7 @@ export function addressing(
   };
 }
 
-/** The address of whoever sent this request, for the audit trail and as the key of a rate limit. */
+/** The address of the client that sent this request, for the audit trail and as the key of a rate limit. */
 export function clientAddress(c: Context): string {
   const address: unknown = c.get('clientAddress');
   if (typeof address !== 'string') throw new Error('addressing must be mounted before this handler');

@@ -73,7 +73,7 @@ function guard(refuseDead: Refuse | null): MiddlewareHandler {
  */
 export const csrfGuardWith = (refuseDead: Refuse): MiddlewareHandler => guard(refuseDead);
 
-/** {@link csrfGuardWith} that answers 401 to whoever is not signed in. */
+/** {@link csrfGuardWith} that answers 401 without a session. */
 export const csrfGuard: MiddlewareHandler = csrfGuardWith((c) => writeProblemJson(c, notSignedIn()));
 
 /** The same for a session that may have ended: for signing out, which takes the cookie back in any case. */

@@ -9,7 +9,7 @@ import https from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import { performance } from 'node:perf_hooks';
 
-/** Why nothing was sent, or no whole answer came; the message is for whoever named the address. */
+/** Why nothing was sent, or no whole answer came; the message is for the person who named the address. */
 export class NotFetched extends Error {
   override readonly name = 'NotFetched';
 }

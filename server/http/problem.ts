@@ -74,7 +74,7 @@ const isFull = (error: unknown): error is Error =>
   error instanceof StorageFull ||
   (error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT'));
 
-/** What an error means to whoever asked: the one meaning of each error of the database; null for a failure of ours. */
+/** What an error means to the client: the one meaning of each error of the database; null for a failure of ours. */
 export function problemOf(error: unknown): Problem | null {
   if (error instanceof Problem) return error;
   if (error instanceof Refusal) return ofRefusal(error);

@@ -7,7 +7,7 @@ import type { Count } from './limits.ts';
 import { Problem, retryAfter as tryAgainIn } from './problem.ts';
 import { sessionDigest } from './session.ts';
 
-/** The sentence for whoever is over a limit: how long to wait. */
+/** The sentence for a client that is over a limit: how long to wait. */
 export const tooMany = (what: 'requests' | 'attempts', { retryAfter }: Count): string =>
   `Too many ${what}: try again in ${retryAfter} ${retryAfter === 1 ? 'second' : 'seconds'}.`;
 

@@ -12,8 +12,8 @@ export interface TokenHolders<Holder> {
 }
 
 /**
- * Remembers whose token was whose, so that a request can be counted before it is let in: a token never changes hands. It lets
- * nobody in: whether the token is still good is asked with every request.
+ * Remembers whose token was whose, so that a request can be counted before it is authenticated: a token never changes hands. It admits
+ * nobody: whether the token is still good is asked with every request.
  */
 export function openTokenHolders<Holder>(): TokenHolders<Holder> {
   const holders = new Map<string, Holder>();

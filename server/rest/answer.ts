@@ -1,4 +1,4 @@
-/** Answers in JSON: with an entity tag, so that nobody is sent what they have, and compressed for whoever can read that. */
+/** Answers in JSON: with an entity tag, so that nobody is sent what they have, and compressed where the client reads that. */
 
 import { hash } from 'node:crypto';
 import { promisify } from 'node:util';

@@ -24,7 +24,7 @@ import { insufficientScope, unauthorized } from './envelope.ts';
 /** What a key must have: one scope, all of several, or, with null, none. */
 export type Scopes = KeyScope | readonly KeyScope[] | null;
 
-/** A request whose key is counted, but not let in yet. */
+/** A request whose key is counted, but not checked yet. */
 export interface Entry {
   /** Of the key that is presented. */
   readonly digest: Buffer;
@@ -165,7 +165,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
   async function countWithKey(c: Context, digest: Buffer, refused: Count): Promise<Count> {
     const remembered = holders.get(digest);
     if (!remembered) {
-      // Whoever tries keys is not let to look them up for that.
+      // Keys that are guessed cause no look-up for that.
       if (!(await limits.peek('rest_auth_failure_ip', clientAddress(c))).allowed) return refused;
       await enter(c, digest).catch((fault: unknown) => {
         if (!(fault instanceof Problem)) throw fault;

@@ -1,4 +1,4 @@
-/** Who is let in, and how often: the access token of a request, and the limit of calls. */
+/** Who may call, and how often: the access token of a request, and the limit of calls. */
 
 import type { Context } from 'hono';
 import type { Services } from '../services.ts';

@@ -17,7 +17,7 @@ import { ToolRefusal, type RefusalBody } from './results.ts';
 import type { ViewName } from './views.ts';
 import { inputSchema, outputSchema } from './schemas.ts';
 
-/** What a tool does to the world, for whoever decides whether to let it run unasked. All four are always said. */
+/** What a tool does to the world, for hosts that decide whether to let it run without asking. All four are always said. */
 export interface Annotations {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;

@@ -78,7 +78,7 @@ export function featureNotAvailable(tool: Tool): RefusalBody {
   return { error: 'feature_not_available', message };
 }
 
-/** What can be done about a refusal of the database that does not say so itself: it words what is so for whoever is in front of a page. */
+/** What can be done about a refusal of the database that does not say so itself: its message is written for people at a page. */
 const nextSteps: Readonly<Record<string, string>> = {
   not_a_buyer: 'Somebody of a buyer’s side can ask it; calling again will not help.',
   deal_over: 'svc_questions_list has what was asked before; calling again will not help.',

@@ -79,7 +79,7 @@ export interface ToolServer {
   readonly direct: DirectAnswers;
 }
 
-/** Mount at the root, behind the request id and the client's address. `isTaken`: which clients by their document are let in. */
+/** Mount at the root, behind the request id and the client's address. `isTaken`: which clients by their document are accepted. */
 export function toolServerRoutes(services: Services, isTaken: TakenDocuments): ToolServer {
   const { config, log } = services;
   const mayCall = originCheck(config.baseUrl, config.allowedOrigins);

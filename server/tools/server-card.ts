@@ -23,7 +23,7 @@ function namespaceOf(baseUrl: string): string {
   return isIP(host) === 0 ? host.split('.').toReversed().join('.') : host;
 }
 
-/** The card: who the server is, and how it is reached. It lists no tools: those are listed to whoever is let in. */
+/** The card: who the server is, and how it is reached. It lists no tools: those are listed with a valid token alone. */
 export function serverCard(baseUrl: string) {
   return {
     $schema: 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json',

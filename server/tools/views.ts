@@ -21,7 +21,7 @@ const titles = {
 
 export type ViewName = keyof typeof titles;
 
-/** A resource that is the same for everybody who is let in. */
+/** A resource that is the same for every valid token. */
 export interface StaticResource {
   readonly listed: Resource;
   readonly text: string;

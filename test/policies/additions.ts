@@ -115,11 +115,11 @@ export const additions: Record<string, Addition> = {
     text: `select 1 where app.opt_in_deal($1, null, null, null)`,
     values: [deal],
   }),
-  "that the brokerage's keys are let in": ({ deal }) => ({
+  'that it is open to API keys': ({ deal }) => ({
     text: `select 1 where app.admit_keys($1, true, null, null)`,
     values: [deal],
   }),
-  'that they are let in to new deals': ({ brokerage }) => ({
+  'that new deals are open to API keys': ({ brokerage }) => ({
     text: `select 1 where app.admit_keys_by_default($1, true, null, null)`,
     values: [brokerage],
   }),

@@ -290,7 +290,7 @@ describe('activity', () => {
 describe('assistants on a deal', () => {
   const path = () => `/deals/${deal}/tools`;
 
-  test('are let in by each for themself, until a time or until turned off', async () => {
+  test('are allowed by each for themself, until a time or until turned off', async () => {
     const buyer = await web.as('other buyer');
     expect((await buyer.ask(path())).body).toMatchObject({ opt_in: null, shut_off: { by_name: 'broker' } });
     const until = inDays(1);

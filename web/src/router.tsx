@@ -67,7 +67,7 @@ function pageAt(path: PathBelow<typeof paths.deal | typeof paths.settings>) {
   return lazyRouteComponent(load);
 }
 
-// For whoever is not signed in ---------------------------------------------------------------------------------------
+// For visitors who are not signed in ---------------------------------------------------------------------------------------
 
 const entrance = createRoute({
   getParentRoute: () => rootRoute,
@@ -121,7 +121,7 @@ const acceptInvitation = createRoute({
   component: lazyRouteComponent(() => import('./routes/accept-invitation.tsx')),
 });
 
-// For whoever is -----------------------------------------------------------------------------------------------------
+// For people who are signed in -----------------------------------------------------------------------------------------------------
 
 const app = createRoute({
   getParentRoute: () => rootRoute,

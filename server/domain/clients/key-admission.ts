@@ -1,4 +1,4 @@
-/** Letting the API keys of a brokerage in to a deal: a broker of the deal does, and the brokerage says how deals begin. */
+/** Opening a deal to the API keys of its brokerage: a broker of the deal does it, and the brokerage decides how new deals begin. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';

@@ -55,7 +55,7 @@ const admit = row<{ participant_id: string }>(
    ${audited('qoe.admit', { ...place, details: `jsonb_build_object('role', $5::text)` })}`,
 );
 
-/** Lets somebody of the deal in, or gives them another role. Denied to all but brokers; refused for who cannot be let in. */
+/** Adds somebody of the deal to the workspace, or gives them another role. Denied to all but brokers; refused for people who cannot be added. */
 export const admitToQoe = (dealId: string, participantId: string, role: 'reader' | 'editor', origin: Origin) =>
   tookPlace(admit(...from(origin), dealId, participantId, role));
 

@@ -1,4 +1,4 @@
-/** The logos of brokerages: their admins change them; whoever sees the brokerage, and its mails, show them. */
+/** The logos of brokerages: their admins change them; pages for everybody who sees the brokerage, and its mails, show them. */
 
 import { row, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';

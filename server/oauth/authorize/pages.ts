@@ -175,7 +175,7 @@ export interface Consenting extends Asked {
 const lookAlike = /[^\P{L}\p{Script=Latin}]/u;
 const isInternational = (host: string): boolean => /(^|\.)xn--/.test(host);
 
-/** What is to be known of a client by its document before it is let in. */
+/** What is to be known of a client by its document before it is accepted. */
 function ofDocument({ document, known }: DocumentAsking, redirectUri: string): Html {
   const { hostname } = new URL(document.url);
   const answered = new URL(redirectUri).hostname;

@@ -22,7 +22,7 @@ const atOnce = 2;
 const sight =
   'What the admin who made this export may see: everything of the brokerage, and of a sale in which they take no part what its viewers see. Who did what on a deal is not in it; the audit trail has an export of its own.';
 
-/** Reads as whoever asks, anew for each portion: it ends with their session and with their role. */
+/** Reads as the person who asks, anew for each portion: it ends with their session and with their role. */
 function personsSource(services: Services, c: Context, brokerageId: string): ExportSource {
   return {
     async run<T>(statement: Statement<T>) {

@@ -36,7 +36,7 @@ const Details = z.strictObject({
 const Share = z.strictObject({ brokerage_id: id.nullable() });
 const Switch = z.strictObject({ disabled: z.boolean('Send true or false.') });
 
-/** `isTaken`: which clients by their document are let in. */
+/** `isTaken`: which clients by their document are accepted. */
 export function clientRoutes(services: Services, isTaken: TakenDocuments) {
   const shown = (client: ConnectedClient, userId: string) => ({
     id: client.id,

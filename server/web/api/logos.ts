@@ -1,4 +1,4 @@
-/** The logo of a brokerage: uploaded by its admins, and shown to whoever sees the brokerage. */
+/** The logo of a brokerage: uploaded by its admins, and shown to everybody who sees the brokerage. */
 
 import { Hono, type Context } from 'hono';
 import type { Services } from '../../services.ts';
@@ -25,7 +25,7 @@ async function uploaded(c: Context): Promise<Picture> {
 
 /** Its routes, below /api/web. */
 export function logoRoutes(services: Services) {
-  /** Throws 404 and 403 to whoever is no admin of the brokerage. */
+  /** Throws 404 and 403 to everybody but admins of the brokerage. */
   async function checkAdmin(c: Context, brokerageId: string): Promise<void> {
     const [brokerage] = await asPerson(services, c, brokerageOfCaller(brokerageId));
     if (!brokerage) throw nothingThere();
