@@ -11,6 +11,7 @@ import { Problem, problemHandler } from '../http/problem.ts';
 import { isKnown, writeEnvelope } from './envelope.ts';
 import { eventOperations } from './events.ts';
 import { addOperations, type Operation } from './operation.ts';
+import { webhookDeliveryOperations } from './webhook-deliveries.ts';
 import { webhookOperations } from './webhooks.ts';
 
 /** Every operation of the API. */
@@ -22,6 +23,7 @@ export function restOperations(services: Services): readonly Operation[] {
     ...operationsOnDeals(services, callers),
     ...eventOperations(services, callers),
     ...webhookOperations(services, callers),
+    ...webhookDeliveryOperations(services, callers),
   ];
 }
 

@@ -1,0 +1,242 @@
+/** The deliveries of a key's webhooks: the log of what was sent, and sending it again. */
+
+import { z } from 'zod';
+import { Refusal } from '../database/errors.ts';
+import { mapped } from '../database/statement.ts';
+import {
+  deliveriesOf,
+  deliveryStates,
+  deliveryById,
+  redeliver,
+  redeliverRange,
+  type Delivery,
+  type DeliveryState,
+} from '../domain/webhooks/deliveries.ts';
+import { originOf } from '../http/origin.ts';
+import { Problem } from '../http/problem.ts';
+import { isUuid } from '../http/uuid.ts';
+import type { Services } from '../services.ts';
+import { answerJson } from './answer.ts';
+import { readBody } from './body.ts';
+import type { Callers } from './caller.ts';
+import { id, time } from './fields.ts';
+import { queryParameter, replayed, type Operation } from './operation.ts';
+import type { Position } from '../domain/contacts/contacts.ts';
+import { byTime, cursor, limitOf, openPages, type List } from './pages.ts';
+import { pagination } from './schemas.ts';
+import { idempotencyKey, openWrites } from './writes.ts';
+import { meaning, placed, webhookIn, webhookNotFound } from './webhooks.ts';
+
+const noDelivery = () => new Problem(404, 'delivery_not_found', 'There is no such delivery.');
+
+/** The same where a delivery is asked for: one of a webhook that is not there is not there. */
+const meaningOfDelivery = (fault: unknown): unknown =>
+  fault instanceof Refusal && fault.reason === 'webhook_not_found' ? noDelivery() : meaning(fault);
+
+const delivery = z
+  .object({
+    id,
+    eventId: id.meta({ description: 'The webhook-id of the delivery: that of the event.' }),
+    type: z.string().meta({ examples: ['contact.created'] }),
+    objectType: z.string().meta({ examples: ['contact'] }),
+    objectId: id,
+    dealId: id.nullable(),
+    isAgain: z.boolean().meta({ description: 'It was sent before, and asked for again.' }),
+    state: z.enum(deliveryStates).meta({
+      description: 'dropped: when it was to be sent, the key could no longer see the record.',
+    }),
+    attempts: z.int().meta({ examples: [1] }),
+    nextAttemptAt: time.nullable().meta({ description: 'Null too while an earlier one of the same record waits.' }),
+    createdAt: time,
+    lastAttemptAt: time.nullable(),
+    endedAt: time.nullable(),
+    request: z
+      .object({
+        url: z.string().meta({ format: 'uri' }),
+        bytes: z.int().meta({ examples: [412] }),
+        digest: z.string().meta({
+          description: 'SHA-256 of the body in hexadecimal. The body itself is not kept.',
+          examples: ['9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
+        }),
+      })
+      .nullable()
+      .meta({ description: 'Of the last attempt.' }),
+    answer: z
+      .object({
+        status: z.int().meta({ examples: [204] }),
+        contentType: z
+          .string()
+          .nullable()
+          .meta({ examples: ['text/plain'] }),
+        body: z
+          .string()
+          .nullable()
+          .meta({ description: 'Its first 4,096 characters.', examples: ['ok'] }),
+        milliseconds: z
+          .int()
+          .nullable()
+          .meta({ examples: [87] }),
+      })
+      .nullable()
+      .meta({ description: 'Of the last attempt; null when there was none.' }),
+    error: z
+      .string()
+      .nullable()
+      .meta({ description: 'Why the last attempt failed.', examples: ['The answer was 500 and not 2xx.'] }),
+  })
+  .meta({ id: 'WebhookDelivery', description: 'An event on its way to a webhook. Kept 30 days.' });
+const deliveryList = z.object({ data: z.array(delivery), pagination }).meta({ id: 'WebhookDeliveryList' });
+
+const range = z
+  .strictObject({
+    since: z.iso
+      .datetime({ offset: true, error: 'Send a time such as 2026-11-20T15:00:00Z.' })
+      .meta({ description: 'Deliveries that were written from then on.' }),
+    until: z.iso
+      .datetime({ offset: true, error: 'Send a time such as 2026-11-20T16:00:00Z.' })
+      .meta({ description: 'And before then.' }),
+    failedOnly: z
+      .boolean({ error: 'Send true or false.' })
+      .optional()
+      .meta({ default: false, description: 'Of failed ones only.', examples: [true] }),
+  })
+  .meta({ id: 'WebhookRedelivery' });
+const redelivered = z
+  .object({ deliveries: z.int().meta({ description: 'How many are sent again.', examples: [12] }) })
+  .meta({ id: 'WebhookRedelivered' });
+const stateParameter = queryParameter<DeliveryState, null>(
+  'state',
+  {
+    description: 'Only those in this state.',
+    schema: { type: 'string', enum: [...deliveryStates] },
+    message: 'Send waiting, delivered, failed or dropped.',
+  },
+  (value) => deliveryStates.find((state) => state === value),
+  null,
+);
+
+const shownDelivery = (one: Delivery) => ({
+  id: one.id,
+  eventId: one.event_id,
+  type: one.type,
+  objectType: one.object_type,
+  objectId: one.object_id,
+  dealId: one.deal_id,
+  isAgain: one.is_again,
+  state: one.state,
+  attempts: one.attempts,
+  nextAttemptAt: one.next_attempt_at,
+  createdAt: one.created_at,
+  lastAttemptAt: one.last_attempt_at,
+  endedAt: one.ended_at,
+  request: one.sent_to === null ? null : { url: one.sent_to, bytes: one.sent_bytes, digest: one.sent_digest },
+  answer:
+    one.status === null
+      ? null
+      : { status: one.status, contentType: one.answer_type, body: one.answer, milliseconds: one.millis },
+  error: one.error,
+});
+
+const deliveriesIn = (webhookId: string, state: DeliveryState | null): List<Delivery & Position, Position> => ({
+  name: `deliveries ${webhookId} ${state ?? ''}`,
+  rows: (count, after) => mapped(deliveriesOf(webhookId, state, count, after), (found) => found && placed(found)),
+  place: byTime,
+  absent: webhookNotFound,
+});
+
+const limit = limitOf('deliveries');
+const read = 'webhooks:read';
+const write = 'webhooks:write';
+/** What is changed is answered, and so must be seen. */
+const writing = [write, read] as const;
+
+/** Everything about the deliveries of webhooks. */
+export function webhookDeliveryOperations(services: Services, callers: Callers): readonly Operation[] {
+  const pages = openPages(services, callers);
+  const writes = openWrites(services, callers);
+  return [
+    {
+      method: 'get',
+      path: '/webhooks/{webhookId}/deliveries',
+      id: 'listWebhookDeliveries',
+      tag: 'Webhooks',
+      summary: 'List deliveries of a webhook',
+      description: 'Newest first, of 30 days. Needs the scope webhooks:read.',
+      scope: read,
+      parameters: [stateParameter, cursor, limit],
+      answers: { 200: { description: 'A page of deliveries.', schema: deliveryList } },
+      errors: ['webhook_not_found'],
+      handle: (c) =>
+        pages.answer(c, read, limit, () => deliveriesIn(webhookIn(c), stateParameter.read(c)), shownDelivery),
+    },
+    {
+      method: 'get',
+      path: '/webhooks/{webhookId}/deliveries/{deliveryId}',
+      id: 'getWebhookDelivery',
+      tag: 'Webhooks',
+      summary: 'Get a delivery of a webhook',
+      description: 'Needs the scope webhooks:read.',
+      scope: read,
+      answers: { 200: { description: 'The delivery.', schema: delivery } },
+      errors: ['delivery_not_found'],
+      async handle(c) {
+        const { answer } = await callers.ask(c, read, () => {
+          const deliveryId = c.req.param('deliveryId') ?? '';
+          if (!isUuid(c.req.param('webhookId') ?? '') || !isUuid(deliveryId)) throw noDelivery();
+          return deliveryById(webhookIn(c), deliveryId);
+        });
+        if (answer === null) throw noDelivery();
+        return answerJson(c, { status: 200, body: shownDelivery(answer) });
+      },
+    },
+    {
+      method: 'post',
+      path: '/webhooks/{webhookId}/deliveries/{deliveryId}/redeliver',
+      id: 'redeliverWebhookDelivery',
+      tag: 'Webhooks',
+      summary: 'Send a delivery again',
+      description: 'One that has ended, under the same webhook-id. Needs the scopes webhooks:write and webhooks:read.',
+      scope: write,
+      parameters: [idempotencyKey],
+      answers: { 202: { description: 'It is on its way.', schema: redelivered, headers: replayed } },
+      errors: ['delivery_not_found', 'conflict'],
+      handle: (c) =>
+        writes.run(c, { scopes: writing, action: 'webhook.redeliver', meaning: meaningOfDelivery }, () => {
+          const [webhookId, deliveryId] = [c.req.param('webhookId') ?? '', c.req.param('deliveryId') ?? ''];
+          if (!isUuid(webhookId) || !isUuid(deliveryId)) throw noDelivery();
+          return {
+            statements: [redeliver(webhookId, deliveryId, originOf(c))],
+            said: null,
+            answer: ([isThere]: readonly [boolean]) => {
+              if (!isThere) throw noDelivery();
+              return { status: 202, body: { deliveries: 1 } };
+            },
+          };
+        }),
+    },
+    {
+      method: 'post',
+      path: '/webhooks/{webhookId}/redeliver',
+      id: 'redeliverWebhook',
+      tag: 'Webhooks',
+      summary: 'Send the deliveries of a period again',
+      description:
+        'Those that have ended, 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read.',
+      scope: write,
+      parameters: [idempotencyKey],
+      body: range,
+      answers: { 202: { description: 'They are on their way.', schema: redelivered, headers: replayed } },
+      errors: ['webhook_not_found', 'conflict'],
+      handle: (c) =>
+        writes.run(c, { scopes: writing, action: 'webhook.redeliver', meaning }, async () => {
+          const webhookId = webhookIn(c);
+          const { since, until, failedOnly = false } = await readBody(c, range);
+          return {
+            statements: [redeliverRange(webhookId, { since, until, failedOnly }, originOf(c))],
+            said: { since, until, failedOnly },
+            answer: ([deliveries]: readonly [number]) => ({ status: 202, body: { deliveries } }),
+          };
+        }),
+    },
+  ];
+}
