@@ -4,7 +4,7 @@ import { RouterProvider } from '@tanstack/react-router';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { whenSessionEnds } from './api/client.ts';
-import { keys } from './api/keys.ts';
+import { keys } from './api/query-keys.ts';
 import { queryClient } from './api/query-client.ts';
 import { router } from './router.tsx';
 import './styles/app.css';

@@ -1,6 +1,6 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from './client.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import { useOptimistic } from './optimistic.ts';
 import type { ClosingCondition, ConditionInput, ConditionStatus, Id, Items } from './shapes.ts';
 

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, useMutation, useQueryClient, type InfiniteData } from '@tanstack/react-query';
 import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import { refreshList } from './paged.ts';
 import type { Contact, ContactImport, ContactInput, Id, Items } from './shapes.ts';
 import { upload } from './upload.ts';

@@ -8,7 +8,7 @@ import {
 import type { RequestQuery } from '../../../server/contract.ts';
 import { api } from './client.ts';
 import { acceptInvitation } from './home.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import { refreshHead } from './paged.ts';
 import type { DealInput, DealPage, DealState, Delivery, Id, Instant, Me, ParticipantInput } from './shapes.ts';
 

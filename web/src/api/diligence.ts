@@ -1,7 +1,7 @@
 /** Findings and financing of a deal, where the features are on. */
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from './client.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import type { CommitmentStatus, FindingInput, FindingStatus, FinancingInput, Id } from './shapes.ts';
 
 /** The findings of a deal. */

@@ -1,6 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { api } from './client.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import type { Id } from './shapes.ts';
 
 export const homeQuery = queryOptions({

@@ -6,7 +6,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { shownSince } from './client.ts';
 import { refreshActivity } from './deals.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import { refreshList } from './paged.ts';
 import type { LiveEvent } from './shapes.ts';
 

@@ -2,7 +2,7 @@ import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { openDrafts } from '../lib/drafts.ts';
 import { api, keepCsrf } from './client.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import type { Id, Me } from './shapes.ts';
 
 export const meQuery = queryOptions({

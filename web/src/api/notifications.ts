@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { toastError } from '../components/toast.tsx';
 import { api } from './client.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import type { Id, NotificationChoices, NotificationKind } from './shapes.ts';
 
 export type Delivery = NotificationChoices['kinds'][number]['delivery'];

@@ -6,7 +6,7 @@ import {
   useQueryClient,
 } from '@tanstack/react-query';
 import { api } from './client.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import type { Id, Instant, OfferInput, TypedTerms } from './shapes.ts';
 
 /** Each buyer's current offer, and the terms that are agreed. */

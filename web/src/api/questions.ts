@@ -2,7 +2,7 @@ import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query
 import { useEffect } from 'react';
 import type { RequestBody } from '../../../server/contract.ts';
 import { api } from './client.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import type { Id, Question, QuestionCategory } from './shapes.ts';
 
 /** The questions of a deal. */

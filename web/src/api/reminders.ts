@@ -1,7 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { toast, toastError } from '../components/toast.tsx';
 import { api } from './client.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import type { Id, Remindable } from './shapes.ts';
 
 /** What reminders were sent of on a deal within the last 24 hours; for its brokers. */

@@ -2,7 +2,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Answer } from '../../../server/contract.ts';
 import { api, keepCsrf } from './client.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import type { Id } from './shapes.ts';
 
 export type OwnSession = Answer<'get', '/auth/sessions'>['sessions'][number];

@@ -1,7 +1,7 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
-import { keys } from './keys.ts';
+import { keys } from './query-keys.ts';
 import { upload } from './upload.ts';
 import type {
   ApiKeyInput,

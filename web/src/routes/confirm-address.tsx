@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { confirmAddress } from '../api/auth.ts';
-import { keys } from '../api/keys.ts';
+import { keys } from '../api/query-keys.ts';
 import { useMe } from '../api/me.ts';
 import { Button } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';

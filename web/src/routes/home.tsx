@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { CircleCheckBig, Handshake } from 'lucide-react';
 import { acceptInvitation, declineInvitation, homeQuery, pipelineQuery } from '../api/home.ts';
-import { keys } from '../api/keys.ts';
+import { keys } from '../api/query-keys.ts';
 import { useBrokerage, useMe } from '../api/me.ts';
 import type { DealInvitation, Home, Pipeline as PipelineFigures } from '../api/shapes.ts';
 import { ActivityList } from '../components/activity-list.tsx';

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../../api/client.ts';
 import { dealToolsQuery } from '../../../api/deals.ts';
-import { keys } from '../../../api/keys.ts';
+import { keys } from '../../../api/query-keys.ts';
 import { useOptimistic } from '../../../api/optimistic.ts';
 import type { DealTools, Instant } from '../../../api/shapes.ts';
 import { Card } from '../../../components/card.tsx';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { api } from '../../../api/client.ts';
 import { dealKeysQuery } from '../../../api/deals.ts';
-import { keys } from '../../../api/keys.ts';
+import { keys } from '../../../api/query-keys.ts';
 import { useOptimistic } from '../../../api/optimistic.ts';
 import type { DealKey, DealKeys } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';

@@ -3,7 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plug } from 'lucide-react';
 import { useState } from 'react';
 import { api } from '../../../api/client.ts';
-import { keys } from '../../../api/keys.ts';
+import { keys } from '../../../api/query-keys.ts';
 import { useOptimistic } from '../../../api/optimistic.ts';
 import { toolsQuery } from '../../../api/settings.ts';
 import type { Id, Instant, ToolSettings } from '../../../api/shapes.ts';
