@@ -19,8 +19,20 @@ const folder = 'documents/';
 const partSize = 8 * 1024 * 1024;
 const partsAtOnce = 2;
 
-function clientOf({ endpoint, region, accessKeyId, secretAccessKey, forcePathStyle }: S3Config): S3Client {
+/** How long a connection may take, and the answer to a request, with sending a part before it, in milliseconds; each is tried three times. */
+const patience = { connecting: 5_000, answer: 30_000 } as const;
+
+function clientOf(
+  { endpoint, region, accessKeyId, secretAccessKey, forcePathStyle }: S3Config,
+  answerMillis: number = patience.answer,
+): S3Client {
   return new S3Client({
+    // Without these the SDK waits for ever for a store that says nothing.
+    requestHandler: {
+      connectionTimeout: patience.connecting,
+      requestTimeout: answerMillis,
+      throwOnRequestTimeout: true,
+    },
     ...(endpoint && { endpoint }),
     // Without keys of our own the SDK looks for those of the machine.
     ...(accessKeyId && secretAccessKey && { credentials: { accessKeyId, secretAccessKey } }),
@@ -56,9 +68,9 @@ async function fetchObject(client: S3Client, Bucket: string, Key: string, Range?
   }
 }
 
-/** Keeps bodies in the bucket that the configuration names. */
-export function openS3Storage(config: S3Config): Storage {
-  const client = clientOf(config);
+/** Keeps bodies in the bucket that the configuration names; `answerMillis` is how long the answer to a request may take. */
+export function openS3Storage(config: S3Config, answerMillis?: number): Storage {
+  const client = clientOf(config, answerMillis);
   const Bucket = config.bucket;
   const keyOf = (key: string) => `${folder}${checkedKey(key)}`;
 

@@ -1,10 +1,12 @@
 /** Both stores for bodies, held to the same promises. */
 
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openFileStorage } from '../../server/storage/files.ts';
 import { openS3Storage } from '../../server/storage/s3.ts';
 import { newStorageKey, type Storage } from '../../server/storage/storage.ts';
@@ -118,4 +120,18 @@ test('S3 that fails is told, and leaves nothing behind', async () => {
   await expect(stores['S3']!.write(newStorageKey(), inParts(randomBytes(20_000_000), 65_536))).rejects.toThrow();
   s3.failOn(null);
   expect(await contents['S3']!()).toBe(before);
+});
+
+test('S3 that takes connections and says nothing is given up', async () => {
+  const silent = createServer(() => {});
+  silent.listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const { port } = silent.address() as AddressInfo;
+  const storage = openS3Storage({ ...s3.config, endpoint: `http://127.0.0.1:${port}` }, 100);
+  onTestFinished(async () => {
+    await storage.close();
+    silent.close();
+  });
+  await expect(storage.read(newStorageKey())).rejects.toThrow();
+  await expect(storage.write(newStorageKey(), inParts(randomBytes(1_000), 1_000))).rejects.toThrow();
 });
