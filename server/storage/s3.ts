@@ -21,17 +21,21 @@ const partsAtOnce = 2;
 
 /** How long a connection may take, and the answer to a request, with sending a part before it, in milliseconds; each is tried three times. */
 const patience = { connecting: 5_000, answer: 30_000 } as const;
+/** How many connections there may be. A download holds one for as long as its reader takes, and who finds none waits. */
+const mostConnections = 1_000;
 
 function clientOf(
   { endpoint, region, accessKeyId, secretAccessKey, forcePathStyle }: S3Config,
   answerMillis: number = patience.answer,
 ): S3Client {
   return new S3Client({
-    // Without these the SDK waits for ever for a store that says nothing.
+    // Without these the SDK waits for ever for a store that says nothing, and has fifty connections.
     requestHandler: {
       connectionTimeout: patience.connecting,
       requestTimeout: answerMillis,
       throwOnRequestTimeout: true,
+      httpAgent: { maxSockets: mostConnections },
+      httpsAgent: { maxSockets: mostConnections },
     },
     ...(endpoint && { endpoint }),
     // Without keys of our own the SDK looks for those of the machine.

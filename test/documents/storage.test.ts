@@ -135,3 +135,11 @@ test('S3 that takes connections and says nothing is given up', async () => {
   await expect(storage.read(newStorageKey())).rejects.toThrow();
   await expect(storage.write(newStorageKey(), inParts(randomBytes(1_000), 1_000))).rejects.toThrow();
 });
+
+test('downloads from S3 that nobody reads keep nobody else from theirs', async () => {
+  const key = newStorageKey();
+  await stores['S3']!.write(key, inParts(randomBytes(2_000_000), 65_536));
+  const bodies = await Promise.all(Array.from({ length: 60 }, () => stores['S3']!.read(key)));
+  await Promise.all(bodies.map((body) => body?.cancel()));
+  expect(bodies).not.toContain(null);
+});
