@@ -3130,6 +3130,8 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
+  -- Whoever ends the sessions of the account meanwhile is waited for.
+  perform from public.users u where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for no key update;
   select r.* into this from app.recent_session(session) r;
   delete from vault.challenges c where c.digest = challenge and c.user_id = this.user_id and c.expires_at > app.now();
   if not found then
@@ -4331,6 +4333,7 @@ CREATE OR REPLACE FUNCTION app.check_client_count()
  SET search_path TO ''
 AS $function$
 begin
+  perform from public.users u where u.id = new.created_by for no key update;
   if (select count(*) from public.connected_clients c where c.created_by = new.created_by and c.deleted_at is null) >= 50 then
     perform app.refuse('too_many_clients', 'You have 50 clients, which is the most: delete one that you no longer use.');
   end if;
@@ -5296,6 +5299,12 @@ begin
   perform app.check_key_admin(brokerage_id);
   if expires_at <= app.now() then
     perform app.refuse('expires_in_the_past', 'The key must expire in the future, or never.');
+  end if;
+  perform from public.brokerages b where b.id = create_api_key.brokerage_id for no key update;
+  if 200 <= (select count(*) from public.api_keys k
+    where k.brokerage_id = create_api_key.brokerage_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now()))
+  then
+    perform app.refuse('too_many_api_keys', 'The brokerage has 200 API keys, which is the most: revoke one that is no longer used.');
   end if;
   made := app.issue_api_key(brokerage_id, app.user_id(), name, environment, scopes, ceiling, expires_at, digest, last_four);
   perform app.audit('api_key.create', made::text, 'done', brokerage_id, null, address, request_id,
@@ -14564,3 +14573,4 @@ $function$;
 -- fe0722c5a1188bc3f743fa7db56bb2092d20fde0284afa711b68cda088c3da41  272_ended_with_what_begins.sql
 -- f6f4300bb27d40890cdb08ccbaed20121dc99b96e8cdfa9b56a59fc4aff3911a  290_activity_by_brokerage.sql
 -- af6f5e770136bb4ae5dee1d69abeadda7483f1ac8980a9f0224b804bed56d983  291_one_index_of_activity.sql
+-- d44461fff314d72586e6d257cbf4d2d0982f9e4711b2b1965bffc9feae084ec6  292_counted_one_by_one.sql

@@ -12,7 +12,7 @@ export const locksWaited = async ({ sql }: TestService): Promise<number> =>
     )
   ).length;
 
-/** Holds a row until the first waits, and after it the second, or until that is done without waiting. */
+/** Holds a row until the first waits, and after it the second, or until that is done without waiting. Of fewer than four connections the second may get none while the first is slow. */
 export async function atOnce<A, B>(
   service: TestService,
   [table, column, value]: readonly [table: string, column: string, value: string],
@@ -32,5 +32,25 @@ export async function atOnce<A, B>(
     return await Promise.all([one, other]);
   } finally {
     await holder.end();
+  }
+}
+
+/** Asks while changes of the owner are made and not yet committed; they are once the request waits for them, or has been answered without waiting. */
+export async function whileChanging<T>(
+  service: TestService,
+  changes: readonly (readonly [text: string, values: readonly unknown[]])[],
+  ask: () => Promise<T>,
+): Promise<T> {
+  const owner = await connect(service.connections.owner);
+  try {
+    await owner.query('begin');
+    for (const [text, values] of changes) await owner.query(text, [...values]);
+    let done = false;
+    const answer = ask().finally(() => (done = true));
+    await expect.poll(async () => done || (await locksWaited(service)) === 1).toBe(true);
+    await owner.query('commit');
+    return await answer;
+  } finally {
+    await owner.end();
   }
 }

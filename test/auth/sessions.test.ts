@@ -20,7 +20,7 @@ let service: TestService;
 const minute = 60_000;
 
 beforeAll(async () => {
-  service = await openService();
+  service = await openService({ config: { poolSize: 4 } });
 });
 afterAll(() => service.close());
 beforeEach(() => service.clock.advance(minute));

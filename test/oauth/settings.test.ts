@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { clientPresets, redirectUriFault, redirectUriMatches } from '../../server/domain/clients/redirect-uris.ts';
 import { ways } from '../../web/src/routes/settings/assistants/instructions.ts';
 import { openService, type TestService } from '../harness.ts';
+import { whileChanging } from '../locks.ts';
 import { signedInWith } from '../web/person.ts';
 import { scopesOf } from './bearer.ts';
 import { addBrokerage, addClient, addPerson, connect, refresh, type Person } from './scene.ts';
@@ -271,11 +272,15 @@ describe('clients', () => {
     expect(await service.sql(`select from connected_clients where name = 'Forged'`)).toEqual([]);
   });
 
-  test('50 clients are the most', async () => {
+  test('50 clients are the most, also when the last are made at once', async () => {
     const cleo = await addPerson(service, 'Cleo');
-    for (let made = 0; made < 50; made += 1) await addClient(service, cleo);
+    for (let made = 0; made < 49; made += 1) await addClient(service, cleo);
     const details = { name: 'One more', redirect_uris: ['https://client.example/'] };
-    const { status, body } = await ask('/clients', details, cleo);
-    expect([status, body.error.message]).toEqual([409, expect.stringContaining('50 clients')]);
+    const another = [
+      `insert into connected_clients (created_by, name, redirect_uris) values ($1, $2, $3)`,
+      [cleo.id, ...Object.values(details)],
+    ] as const;
+    const { status, body } = await whileChanging(service, [another], () => ask('/clients', details, cleo));
+    expect([status, body.error?.message]).toEqual([409, expect.stringContaining('50 clients')]);
   });
 });

@@ -6,6 +6,7 @@ import { apiKeyDigest, mintApiKey } from '../../server/domain/clients/api-keys.t
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { openAccount, signedInVisitor, type Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
+import { whileChanging } from '../locks.ts';
 import { signedInWith } from '../web/person.ts';
 import { as } from './scene.ts';
 
@@ -118,6 +119,31 @@ describe('creating', () => {
     expect([status, body.error.details?.[0].path]).toEqual([expected, path]);
     expect(body.error.message).toMatch(/\w+ \w+/);
     expect(await service.sql('select count(*) from api_keys')).toEqual(before);
+  });
+
+  test('of the keys of a brokerage 200 are in force at most, also when the last are made at once', async () => {
+    await service.sql(
+      `insert into api_keys (brokerage_id, name, environment, scopes, last_four, created_by, expires_at)
+       select b.id, 'Key ' || n, 'live', '{contacts:read}', '0000', m.user_id, case when n > 199 then app.now() end
+       from brokerages b join members m on m.brokerage_id = b.id, generate_series(1, 210) n where b.id = $1`,
+      [elsewhere],
+    );
+    const make = () => ask(otherAdmin, keysOf(elsewhere), key());
+    const refused = { status: 409, body: { error: { code: 'too_many_api_keys' } } };
+    const another = [
+      ['select from brokerages where id = $1 for no key update', [elsewhere]],
+      [
+        'update api_keys set expires_at = null where id = (select id from api_keys where brokerage_id = $1 and expires_at is not null limit 1)',
+        [elsewhere],
+      ],
+    ] as const;
+    expect(await whileChanging(service, another, make)).toMatchObject(refused);
+    const { body } = await ask(otherAdmin, keysOf(elsewhere));
+    await revoke(body.items[0].id, otherAdmin);
+    expect((await make()).status).toBe(201);
+    expect(await make()).toMatchObject(refused);
+    await service.sql('delete from vault.api_key_digests where brokerage_id = $1', [elsewhere]);
+    await service.sql('delete from api_keys where brokerage_id = $1', [elsewhere]);
   });
 
   test('a key is made in a brokerage that there is', async () => {

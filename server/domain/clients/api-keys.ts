@@ -143,10 +143,10 @@ const selectKeys = `select k.id, k.brokerage_id, b.name as brokerage_name, k.nam
      case when k.revoked_at is not null then 'revoked' when k.expires_at <= app.now() then 'expired' else 'active' end as state
    from api_keys k join brokerages b on b.id = k.brokerage_id left join users u on u.id = k.created_by`;
 
-/** The keys of a brokerage, the newest first; none for everybody but its admins. */
+/** The keys of a brokerage, those that are not revoked before the others, the newest first, at most 500; none for everybody but its admins. */
 export const apiKeysOf = rows<ApiKey, [brokerageId: string]>(
   'api_keys_of',
-  `${selectKeys} where k.brokerage_id = $1 order by k.created_at desc, k.id desc`,
+  `${selectKeys} where k.brokerage_id = $1 order by k.revoked_at is not null, k.created_at desc, k.id desc limit 500`,
 );
 
 /** One key, or null. */
@@ -168,7 +168,7 @@ const create = row<{ id: string }>(
   'select app.create_api_key($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as id',
 );
 
-/** Makes a key and gives its id. Refused with `not_an_admin` to all but admins of the brokerage, signed in to the web application. */
+/** Makes a key and gives its id. Refused with `not_an_admin` to all but admins of the brokerage, signed in to the web application, and with `too_many_api_keys` beyond 200 in force. */
 export function createApiKey(key: NewApiKey, minted: MintedToken, from: Origin): Statement<string> {
   const { brokerageId, name, environment, scopes, ceiling, expiresAt } = key;
   const { digest, lastFour } = minted;
