@@ -1,6 +1,7 @@
 /** What a key sees and changes is what its scopes say (docs/visibility.md), on deals of its brokerage that are open to keys. */
 
 import assert from 'node:assert/strict';
+import { setTimeout } from 'node:timers/promises';
 import { dealScopes, keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { readExpectations, type Expectation } from './expectations.ts';
 import type { Check, Stage } from './scene.ts';
@@ -182,9 +183,19 @@ check('a key that names deals sees of them what it sees anyway, and of others no
 check(
   'a page of events tells what the key sees of the stream, and leaves what follows as wide as it was',
   async (stage) => {
-    const { server } = stage;
-    // The first call says how far there is something, the second that all of it is committed.
-    for (const _ of [1, 2]) await server.query('select app.publish_changes()');
+    const { owner, server } = stage;
+    // As long as anything that began before is not committed, in another database too, a later call has to say that all of it is.
+    const isPublished = async () => {
+      await server.query('select app.publish_changes()');
+      const { rows } = await owner.query<{ yes: boolean }>(
+        'select (select max(seq) from change_events) <= (select published from vault.change_stream) as yes',
+      );
+      return rows[0]!.yes;
+    };
+    for (let tries = 0; !(await isPublished()); tries += 1) {
+      assert.ok(tries < 600, 'events are not published');
+      await setTimeout(50);
+    }
     for (const scopes of [keyScopes, ...keyScopes.map((scope) => keyScopes.filter((one) => one !== scope))]) {
       await server.query('begin');
       await enterAsKey(stage, scopes, { deal: null });
