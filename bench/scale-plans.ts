@@ -1,5 +1,8 @@
 /** Finds, in what auto_explain writes into PostgreSQL's log as JSON, the nodes of plans that read a table of the platform. */
 
+import { closeSync, openSync, readSync } from 'node:fs';
+import { StringDecoder } from 'node:string_decoder';
+
 /** A node that read far more than it gave. */
 export interface Scan {
   /** "Seq Scan on questions" */
@@ -31,18 +34,38 @@ function* nodesOf(node: PlanNode): Generator<PlanNode> {
   for (const inner of node.Plans ?? []) yield* nodesOf(inner);
 }
 
-/** The plans in a piece of the log. */
-function plansIn(log: string): PlanNode[] {
-  const entries = log.split(/^(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)/m);
-  return entries.flatMap((entry) => {
-    const at = entry.indexOf('plan:\n');
-    if (at < 0) return [];
-    try {
-      return [(JSON.parse(entry.slice(at + 6)) as { Plan: PlanNode }).Plan];
-    } catch {
-      return []; // Something else was written in between.
+/** The entries of a log behind this place, one after the other: for the export of a large brokerage they are gigabytes. */
+function* entriesIn(log: string, from: number): Generator<string> {
+  const file = openSync(log, 'r');
+  try {
+    const part = Buffer.alloc(16 << 20);
+    const decoder = new StringDecoder('utf8');
+    let unfinished = '';
+    for (let at = from, read = -1; read !== 0; at += read) {
+      read = readSync(file, part, 0, part.length, at);
+      const entries = (unfinished + decoder.write(part.subarray(0, read))).split(
+        /^(?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)/m,
+      );
+      unfinished = entries.pop() ?? '';
+      yield* entries;
     }
-  });
+    yield unfinished;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** The plans that a log tells of behind this place. */
+function* plansIn(log: string, from: number): Generator<PlanNode> {
+  for (const entry of entriesIn(log, from)) {
+    const at = entry.indexOf('plan:\n');
+    if (at < 0) continue;
+    try {
+      yield (JSON.parse(entry.slice(at + 6)) as { Plan: PlanNode }).Plan;
+    } catch {
+      // Something else was written in between.
+    }
+  }
 }
 
 function note(found: Map<string, Scan>, node: string, rows: number): void {
@@ -50,20 +73,26 @@ function note(found: Map<string, Scan>, node: string, rows: number): void {
   if (!known || known.rows < rows) found.set(node, { node, rows });
 }
 
-/**
- * How many pages of tables and indexes the statements have read, from memory or not; those of a function also count for what calls it. It is the
- * same on a busy machine.
- */
-export const pagesIn = (log: string): number =>
-  plansIn(log).reduce((sum, plan) => sum + (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0), 0);
+/** What statements did. */
+export interface Looked {
+  /**
+   * The nodes that went through a large table, or a large part of one for nothing: a sequential scan of a table with many rows, an
+   * index read from one end to the other, and a filter that threw away more than anybody's own rows.
+   */
+  readonly scans: readonly Scan[];
+  /**
+   * How many pages of tables and indexes were read, from memory or not; those of a function also count for what calls it. It is the
+   * same on a busy machine.
+   */
+  readonly pages: number;
+}
 
-/**
- * The nodes that went through a large table, or a large part of one for nothing: a sequential scan of a table with many rows, an
- * index read from one end to the other, and a filter that threw away more than anybody's own rows.
- */
-export function scansIn(log: string, rowsOf: ReadonlyMap<string, number>): Scan[] {
+/** What the statements did of which a log tells behind this place; `rowsOf` says how many rows each table has. */
+export function lookedAt(log: string, from: number, rowsOf: ReadonlyMap<string, number>): Looked {
   const found = new Map<string, Scan>();
-  for (const plan of plansIn(log)) {
+  let pages = 0;
+  for (const plan of plansIn(log, from)) {
+    pages += (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
     for (const node of nodesOf(plan)) {
       const relation = node['Relation Name'];
       // Of what several indexes gave, the rows that are in all of them: an index may have given the platform's.
@@ -86,5 +115,5 @@ export function scansIn(log: string, rowsOf: ReadonlyMap<string, number>): Scan[
       note(found, name, rows);
     }
   }
-  return [...found.values()];
+  return { scans: [...found.values()], pages };
 }

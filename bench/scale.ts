@@ -4,7 +4,7 @@
  * nanoseconds (/proc/<pid>/schedstat), so that it is the same on a busy machine.
  */
 
-import { readFileSync, statSync, openSync, readSync, closeSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -36,7 +36,7 @@ import {
 import { aboutDeal, compare, isOver, pairsOf, dealOfBrokerage, type Difference } from './scale-one-deal.ts';
 import { forgetPlans, loginsOf, openPlatform, type Platform, type ScalePerson } from './scale-data.ts';
 import { table } from './table.ts';
-import { pagesIn, scansIn, type Scan } from './scale-plans.ts';
+import { lookedAt, type Scan } from './scale-plans.ts';
 
 /** What a call cost one caller; times in milliseconds. */
 interface Measure {
@@ -52,7 +52,7 @@ interface Measure {
 interface Results {
   readonly deals: number;
   readonly measures: Record<string, Record<string, Measure>>;
-  readonly scans: Record<string, Scan[]>;
+  readonly scans: Record<string, readonly Scan[]>;
   /** How many pages each call read, by who and what. */
   readonly pages: Record<string, number>;
 }
@@ -247,25 +247,16 @@ async function findScans(
   );
   const rowsOf = new Map(sizes.map(({ name, rows }) => [name, rows]));
   const log = path.join(path.dirname(platform.postgres.directory), 'postgres.log');
-  const since = (from: number): string => {
-    const to = statSync(log).size;
-    const buffer = Buffer.alloc(to - from);
-    const file = openSync(log, 'r');
-    readSync(file, buffer, 0, buffer.length, from);
-    closeSync(file);
-    return buffer.toString('utf8');
-  };
-  const scans: Record<string, Scan[]> = {};
+  const scans: Record<string, readonly Scan[]> = {};
   const pages: Record<string, number> = {};
   const look = async (name: string, work: () => Promise<string>) => {
     await telling(0);
     const from = statSync(log).size;
     await work();
-    const told = since(from);
     await telling(-1);
-    const found = scansIn(told, rowsOf);
-    pages[name] = pagesIn(told);
-    if (found.length > 0) scans[name] = found;
+    const found = lookedAt(log, from, rowsOf);
+    pages[name] = found.pages;
+    if (found.scans.length > 0) scans[name] = found.scans;
   };
   const service = await start();
   try {
