@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Storage } from '../storage/storage.ts';
 import { headBytes, kindOf, NotTaken } from './kinds.ts';
+import { inUploadPlace, type UploadedFor } from './upload-places.ts';
 
 /** What a document may be at most, in bytes: 2 GB. */
 export const largestDocument = 2_147_483_648;
@@ -66,9 +67,17 @@ async function discard(source: AsyncIterator<Uint8Array>, limit: number): Promis
 
 /**
  * Keeps a body under `key`. Rejects with {@link NotTaken}, {@link TooLarge} or {@link UploadAborted}, or with what
- * the store failed of; then nothing is left in it.
+ * the store failed of; then nothing is left in it. Rejects with {@link TooManyUploads} before anything is read.
  */
-export async function storeUpload(
+export const storeUpload = (
+  storage: Storage,
+  key: string,
+  filename: string,
+  body: AsyncIterable<Uint8Array>,
+  whose: UploadedFor,
+): Promise<StoredBody> => inUploadPlace(whose, () => store(storage, key, filename, body));
+
+async function store(
   storage: Storage,
   key: string,
   filename: string,

@@ -3,6 +3,7 @@
 import type { Context, ErrorHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Busy, Conflict, Denied, Invalid, Refusal, StorageFull, Unavailable } from '../database/errors.ts';
+import { TooManyUploads } from '../documents/upload-places.ts';
 import { TooManyHashes } from '../domain/accounts/password-hashes.ts';
 import type { Logger } from '../log.ts';
 import { requestIdOf } from './request-id.ts';
@@ -87,6 +88,12 @@ export function problemOf(error: unknown): Problem | null {
   if (error instanceof Conflict) return new Problem(409, 'conflict', error.message, { cause });
   if (error instanceof TooManyHashes && error.share === 'own')
     return new Problem(429, 'rate_limited', error.message, { ...retryAfter(2), cause });
+  if (error instanceof TooManyUploads && error.share === 'own') {
+    const seconds = 10;
+    const details = { retry_after: seconds };
+    return new Problem(429, 'rate_limited', error.message, { details, ...retryAfter(seconds), cause });
+  }
+  if (error instanceof TooManyUploads) return new Problem(503, 'busy', error.message, { ...retryAfter(10), cause });
   if (error instanceof Busy || error instanceof TooManyHashes)
     return new Problem(503, 'busy', error.message, { ...retryAfter(2), cause });
   if (error instanceof Unavailable) {

@@ -25,6 +25,9 @@ export function mintApiKey(environment: KeyEnvironment): MintedToken {
   return { token, digest: hash('sha256', token, 'buffer'), lastFour: token.slice(-4) };
 }
 
+/** Whether a token that is known is that of a test key. */
+export const isTestKey = (token: string): boolean => token.startsWith('dk_test_');
+
 /** The SHA-256 digest of a token, or null when it is none of ours; spares the database what cannot be known to it. */
 export function apiKeyDigest(token: string): Buffer | null {
   return wellFormed.test(token) ? hash('sha256', token, 'buffer') : null;

@@ -154,14 +154,14 @@ export const documentOnPage = bySource((source) =>
   ),
 );
 
-const begin = row<{ may: boolean }, [dealId: string, storageKey: string]>(
+const begin = row<{ brokerage: string | null }, [dealId: string, storageKey: string]>(
   'begin_upload',
-  'select app.begin_upload($1, $2) as may',
+  'select case when app.begin_upload($1, $2) then (select d.organization_id from deals d where d.id = $1) end as brokerage',
 );
 
-/** Announces the body of a document, before anything of it is read; false when the caller may add no documents to the deal. */
-export const beginUpload = (dealId: string, storageKey: string): Statement<boolean> =>
-  mapped(begin(dealId, storageKey), (found) => found?.may === true);
+/** Announces the body of a document, before anything of it is read; the deal's brokerage, or null when the caller may add no documents to the deal. */
+export const beginUpload = (dealId: string, storageKey: string): Statement<string | null> =>
+  mapped(begin(dealId, storageKey), (found) => found?.brokerage ?? null);
 
 export interface NewDocument {
   readonly filename: string;

@@ -6,7 +6,9 @@ import { Denied, Unavailable } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
 import { faultOfFilename, longestFilename } from '../../documents/filenames.ts';
 import { UploadAborted, checkContentLength, storeUpload, TooLarge, type StoredBody } from '../../documents/upload.ts';
+import type { UploadedFor } from '../../documents/upload-places.ts';
 import { NotTaken } from '../../documents/kinds.ts';
+import { isTestKey } from '../../domain/clients/api-keys.ts';
 import {
   addDocumentResource,
   beginUpload,
@@ -19,6 +21,7 @@ import {
 } from '../../domain/documents/documents.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { readsOn, sendBody } from '../../http/document-body.ts';
+import { bearerToken } from '../../http/bearer-token.ts';
 import { originOf } from '../../http/origin.ts';
 import { Problem } from '../../http/problem.ts';
 import { resourceOf } from '../../domain/events/resources.ts';
@@ -140,10 +143,10 @@ export function documentOperations(services: Services, callers: Callers): readon
   }
 
   /** Keeps the file in the store. Throws a problem that says why it is not taken. */
-  async function storeFile(c: Context, storageKey: string, name: string): Promise<StoredBody> {
+  async function storeFile(c: Context, storageKey: string, name: string, whose: UploadedFor): Promise<StoredBody> {
     try {
       checkContentLength(c.req.header('content-length'));
-      return await storeUpload(storage, storageKey, name, c.req.raw.body ?? new ReadableStream());
+      return await storeUpload(storage, storageKey, name, c.req.raw.body ?? new ReadableStream(), whose);
     } catch (error) {
       const faulty = (status: 400 | 413 | 415) =>
         invalid([{ in: 'body', path: '', message: (error as Error).message }], status);
@@ -156,6 +159,7 @@ export function documentOperations(services: Services, callers: Callers): readon
 
   async function upload(c: Context): Promise<Response> {
     const storageKey = newStorageKey();
+    let isStored = false;
     const clear = () =>
       storage.remove(storageKey).catch((error: unknown) => {
         log.warn({ err: error }, 'a body without a document waits to be deleted');
@@ -170,13 +174,13 @@ export function documentOperations(services: Services, callers: Callers): readon
       .run(c, of, async ({ enter, admit }): Promise<Write<readonly [Statement<DocumentResource | null>]>> => {
         const dealId = dealInPath(c);
         // Who may not upload is told so before anything of the file is read.
-        const [found, , may] = await database.together(
+        const [found, , brokerage] = await database.together(
           enter,
           requireVisible('deals', dealId),
           beginUpload(dealId, storageKey),
         );
-        admit(found);
-        if (!may) throw new Denied('This key may add no documents to the deal.');
+        const { key_id: sender } = admit(found);
+        if (brokerage === null) throw new Denied('This key may add no documents to the deal.');
         const filename = filenameSent.read(c);
         const given = {
           filename,
@@ -184,7 +188,9 @@ export function documentOperations(services: Services, callers: Callers): readon
           confidentiality: confidentialitySent.read(c),
         };
         const request = diligenceRequest.read(c);
-        const kept = await storeFile(c, storageKey, filename);
+        const isSandbox = isTestKey(bearerToken(c) ?? '');
+        const kept = await storeFile(c, storageKey, filename, { sender, brokerage, isSandbox });
+        isStored = true;
         return {
           statements: [addDocumentResource(dealId, { ...given, ...kept, storageKey }, request, originOf(c))],
           said: { ...given, request, sha256: kept.sha256.toString('hex') },
@@ -196,7 +202,7 @@ export function documentOperations(services: Services, callers: Callers): readon
       })
       .catch(async (error: unknown) => {
         // Whether it is there we do not know when the database went away: then a scheduled job finds out.
-        if (!(error instanceof Unavailable)) await clear();
+        if (isStored && !(error instanceof Unavailable)) await clear();
         throw error;
       });
     // The file of the first request is kept already.

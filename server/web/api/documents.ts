@@ -12,6 +12,7 @@ import {
   TooLarge,
   type StoredBody,
 } from '../../documents/upload.ts';
+import type { UploadedFor } from '../../documents/upload-places.ts';
 import { faultOfFilename } from '../../documents/filenames.ts';
 import { endingOf, NotTaken } from '../../documents/kinds.ts';
 import {
@@ -37,7 +38,7 @@ import { withinDocument } from '../../domain/visibility/deal-scope.ts';
 import { asPersonWithin } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
 import { body, line, optional, pathId, query } from './input.ts';
-import { withDeal } from './visible-record.ts';
+import { withDeal, withPersonAndDeal } from './visible-record.ts';
 import { invalid, orNotFound } from './problems.ts';
 
 const filename = line(255)
@@ -86,10 +87,16 @@ async function sendDocument(
   return sendBody(services, c, id, opened, how);
 }
 
-async function intake({ storage }: Services, c: Context, key: string, name: string): Promise<StoredBody> {
+async function intake(
+  { storage }: Services,
+  c: Context,
+  key: string,
+  name: string,
+  whose: UploadedFor,
+): Promise<StoredBody> {
   try {
     checkContentLength(c.req.header('content-length'));
-    return await storeUpload(storage, key, name, c.req.raw.body ?? new ReadableStream());
+    return await storeUpload(storage, key, name, c.req.raw.body ?? new ReadableStream(), whose);
   } catch (error) {
     if (error instanceof NotTaken) throw new Problem(415, 'unsupported_type', error.message);
     if (error instanceof TooLarge) throw new Problem(413, 'too_large', error.message);
@@ -122,13 +129,14 @@ export function documentRoutes(services: Services) {
       const dealId = pathId(c);
       const storageKey = newStorageKey();
       // Who may not upload is told so before anything of the file is read.
-      const [may] = await withDeal(services, c, dealId, beginUpload(dealId, storageKey));
-      if (!may) throw notAllowed();
+      const [person, brokerage] = await withPersonAndDeal(services, c, dealId, beginUpload(dealId, storageKey));
+      if (brokerage === null) throw notAllowed();
       const { diligence_request, ...given } = c.req.valid('query');
       if (Number(c.req.header('content-length') ?? 0) > largestDocument)
         throw new Problem(413, 'too_large', 'The file is larger than 2 GB. Split it, or compress it.');
 
-      const kept = await intake(services, c, storageKey, given.filename);
+      const whose = { sender: person.user_id, brokerage };
+      const kept = await intake(services, c, storageKey, given.filename, whose);
       const add = addDocument(dealId, { ...given, ...kept, storageKey }, diligence_request, originOf(c));
       const [id] = await withDeal(services, c, dealId, add).catch(async (error: unknown) => {
         // Whether it is there we do not know when the database went away: then a scheduled job finds out.

@@ -1,0 +1,135 @@
+/** Many uploads at once, and a store that fails: through the product's doors, with a store of objects behind it. */
+
+import http, { type IncomingMessage } from 'node:http';
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { dealScopes } from '../../server/domain/clients/key-scopes.ts';
+import { brokerage, issueKey, type Key, type KeyOptions } from '../rest/scene.ts';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { aPdf, upload } from '../web/uploads.ts';
+import { openS3Server, type S3Server } from './s3-server.ts';
+
+let s3: S3Server;
+let web: WebScene;
+beforeAll(async () => {
+  s3 = await openS3Server();
+  web = await openScene({ config: { s3: s3.config } });
+  await web.service.sql('update deals set keys_admitted = true where id = $1', [web.scene.deal]);
+});
+afterAll(async () => {
+  await web?.close();
+  await s3?.close();
+});
+
+const sending = new Set<http.ClientRequest>();
+/** Breaks off what is being sent. */
+async function stopAll(): Promise<void> {
+  const closed = [...sending].map((request) => new Promise((resolve) => void request.once('close', resolve)));
+  for (const request of sending) request.destroy();
+  sending.clear();
+  await Promise.all(closed);
+}
+afterEach(stopAll);
+
+const aboutRest = '?filename=Lease.pdf&category=legal&confidentiality=nda_gated';
+const restPath = (deal: string) => `/api/v1/deals/${deal}/documents${aboutRest}`;
+const bearer = ({ token }: Key) => ({ authorization: `Bearer ${token}` });
+
+interface Told {
+  readonly status: number | undefined;
+  readonly retryAfter: string | undefined;
+  readonly text: string;
+}
+
+/** Sends the first half of a file and then nothing; what the service answers, if it does. */
+function sendSlowly(path: string, headers: Record<string, string>): Promise<Told> {
+  const { hostname, port } = new URL(web.service.origin);
+  const request = http.request({
+    hostname,
+    port,
+    path,
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/octet-stream', 'content-length': 2_000_000 },
+  });
+  sending.add(request);
+  const pdf = Buffer.concat([aPdf(), Buffer.alloc(1_000_000)]);
+  request.write(pdf);
+  return new Promise((resolve) => {
+    request.on('error', () => {});
+    request.on('response', (response: IncomingMessage) => {
+      let text = '';
+      response.on('data', (part) => (text += part));
+      response.on('close', () => {
+        sending.delete(request);
+        request.destroy();
+        resolve({ status: response.statusCode, retryAfter: response.headers['retry-after'], text });
+      });
+    });
+  });
+}
+
+/** Begins uploads one after the other, each once the service has announced the one before to the database; their answers, when there are any. */
+async function begin(count: number, path: string, headers: Record<string, string>): Promise<Told[]> {
+  const announced = async () => Number((await web.service.sql('select count(*) as n from vault.uploads'))[0]?.['n']);
+  const answers: Told[] = [];
+  for (let nth = 0; nth < count; nth += 1) {
+    const before = await announced();
+    void sendSlowly(path, headers).then((answer) => answers.push(answer));
+    await expect.poll(announced, { timeout: 20_000 }).toBe(before + 1);
+  }
+  return answers;
+}
+
+const newKey = (options: KeyOptions = {}) =>
+  issueKey(
+    web.service,
+    { id: web.scene.brokerage, admin: web.scene.people['admin']! },
+    { scopes: dealScopes, ...options },
+  );
+
+/** Another brokerage with a deal that its keys reach. */
+async function elsewhere() {
+  const other = await brokerage(web.service);
+  const key = await other.key({ scopes: dealScopes });
+  const opened = await fetch(`${web.service.restUrl}/deals`, {
+    method: 'POST',
+    headers: { ...bearer(key), 'content-type': 'application/json' },
+    body: JSON.stringify({ title: 'Orchard' }),
+  });
+  expect(opened.status).toBe(201);
+  const { id } = (await opened.json()) as { id: string };
+  return { deal: id, key: () => other.key({ scopes: dealScopes }) };
+}
+
+test(
+  'slow uploads of one key, of one brokerage and of all have places, and who finds none is refused before the file is read',
+  { timeout: 60_000 },
+  async () => {
+    const path = restPath(web.scene.deal);
+    const flooding = bearer(await newKey());
+    const begun = [await begin(4, path, flooding)];
+    const ofKey = await sendSlowly(path, flooding);
+    expect(ofKey).toMatchObject({ status: 429, retryAfter: '10' });
+    expect(JSON.parse(ofKey.text)).toMatchObject({ error: { code: 'rate_limited', details: { retry_after: 10 } } });
+
+    begun.push(await begin(2, path, bearer(await newKey())));
+    const ofBrokerage = { status: 429, retryAfter: '10' };
+    expect(await sendSlowly(path, bearer(await newKey()))).toMatchObject(ofBrokerage);
+    const onPage = `/api/web/deals/${web.scene.deal}/documents${aboutRest}`;
+    expect(await sendSlowly(onPage, (await web.as('broker')).headers)).toMatchObject(ofBrokerage);
+
+    const other = await elsewhere();
+    for (const key of [await other.key(), await other.key()])
+      begun.push(await begin(3, restPath(other.deal), bearer(key)));
+    const third = await elsewhere();
+    const ofAll = await sendSlowly(restPath(third.deal), bearer(await third.key()));
+    expect(ofAll).toMatchObject({ status: 503, retryAfter: '10' });
+    expect(begun.flat()).toEqual([]);
+
+    await stopAll();
+    await expect
+      .poll(async () => (await upload(web.service, await web.as('broker'), web.scene.deal, aPdf())).status, {
+        timeout: 20_000,
+      })
+      .toBe(201);
+  },
+);
