@@ -6,6 +6,7 @@ import { Busy, Conflict, Denied, Invalid, Refusal, StorageFull, Unavailable } fr
 import { TooManyUploads } from '../documents/upload-places.ts';
 import { TooManyHashes } from '../domain/accounts/password-hashes.ts';
 import type { Logger } from '../log.ts';
+import { StoreUnavailable } from '../storage/failing.ts';
 import { requestIdOf } from './request-id.ts';
 
 /** One thing to change in a request. */
@@ -100,6 +101,10 @@ export function problemOf(error: unknown): Problem | null {
     const message = 'The service cannot reach its database: try again in a moment.';
     return new Problem(503, 'unavailable', message, { ...retryAfter(5), cause });
   }
+  if (error instanceof StoreUnavailable) {
+    const message = 'The service cannot reach its document store: try again in a moment.';
+    return new Problem(503, 'unavailable', message, { ...retryAfter(5), cause });
+  }
   if (isFull(error)) {
     const message = 'The service has no room left to store this. Its operator has been told; try again later.';
     return new Problem(507, 'storage_full', message, { ...retryAfter(60), cause });
@@ -130,6 +135,7 @@ export function reported(error: unknown, c: Context, log: Logger, knows?: (code:
   const { cause } = problem;
   if (cause instanceof Unavailable || cause instanceof Busy)
     log.warn({ requestId, reason: String(cause.cause) }, `the database is ${cause instanceof Busy ? 'busy' : 'away'}`);
+  if (cause instanceof StoreUnavailable) log.error({ requestId, err: cause }, 'the document store is away');
   if (isFull(cause)) log.error({ requestId, err: cause }, 'no room left to store what is sent');
   return problem;
 }

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { dealScopes } from '../../server/domain/clients/key-scopes.ts';
 import { brokerage, issueKey, type Key, type KeyOptions } from '../rest/scene.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
-import { aPdf, upload } from '../web/uploads.ts';
+import { aPdf, fetchBody, upload } from '../web/uploads.ts';
 import { openS3Server, type S3Server } from './s3-server.ts';
 
 let s3: S3Server;
@@ -131,5 +131,62 @@ test(
         timeout: 20_000,
       })
       .toBe(201);
+  },
+);
+
+test(
+  'a store that fails is answered with 503 and when to come again, at uploads and downloads of pages and keys',
+  { timeout: 60_000 },
+  async () => {
+    const broker = await web.as('broker');
+    const { deal } = web.scene;
+    const { status, body: kept } = await upload(web.service, broker, deal, aPdf());
+    expect(status).toBe(201);
+    const key = bearer(await newKey());
+    const pdf = new Uint8Array(aPdf());
+    const at = `${web.service.origin}/api`;
+    const uploads: Record<string, () => Promise<Response>> = {
+      page: () =>
+        fetch(`${at}/web/deals/${deal}/documents${aboutRest}`, { method: 'POST', headers: broker.headers, body: pdf }),
+      key: () =>
+        fetch(`${at}/v1/deals/${deal}/documents${aboutRest}`, {
+          method: 'POST',
+          headers: { ...key, 'content-type': 'application/octet-stream' },
+          body: pdf,
+        }),
+    };
+    const downloads: Record<string, () => Promise<Response>> = {
+      content: () => fetchBody(web.service, broker, kept),
+      preview: () => fetchBody(web.service, broker, kept, 'preview'),
+      part: () => fetchBody(web.service, broker, kept, 'content', { range: 'bytes=1-3' }),
+      key: () => fetch(`${at}/v1/documents/${kept.id}/content`, { headers: key }),
+    };
+    const answersTo = async (asked: typeof downloads) =>
+      Object.fromEntries(
+        await Promise.all(
+          Object.entries(asked).map(async ([name, ask]) => {
+            const response = await ask();
+            await response.arrayBuffer();
+            return [name, [response.status, response.headers.get('retry-after')]];
+          }),
+        ),
+      );
+    const away = [503, '5'];
+    s3.failOn(/^(PUT|GET|DELETE) /);
+    const asked = s3.requests.length;
+    const [up, down] = [await answersTo(uploads), await answersTo(downloads)];
+    s3.failOn(null);
+    expect(up).toEqual({ page: away, key: away });
+    expect(down).toEqual({ content: away, preview: away, part: away, key: away });
+    // Nothing was kept: whoever waits for an answer does not wait for its removal, too.
+    expect(s3.requests.slice(asked).filter((request) => request.startsWith('DELETE'))).toEqual([]);
+    expect(web.service.log.filter((line) => line.includes('the document store is away'))).toHaveLength(6);
+    expect(await answersTo({ content: downloads['content']!, key: downloads['key']! })).toEqual({
+      content: [200, null],
+      key: [200, null],
+    });
+    // The errors of whoever sends stay theirs.
+    const refused = await upload(web.service, broker, deal, Buffer.from('MZ'), { filename: 'a.exe' });
+    expect(refused.status).toBe(415);
   },
 );

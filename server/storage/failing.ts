@@ -1,0 +1,44 @@
+/** A store whose failures are told apart from those of whoever sends a body. */
+
+import { checkedKey, type Storage } from './storage.ts';
+
+/** The store does not answer, or answers that something went wrong there. */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
+
+/** A store without room is not away. */
+const isFull = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
+
+async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (cause) {
+    throw isFull(cause) ? cause : new StoreUnavailable('The document store failed.', { cause });
+  }
+}
+
+/** The same store. What it fails of is {@link StoreUnavailable}; a body that breaks off while it is written is what its sender failed of. */
+export function tellingFailures(storage: Storage): Storage {
+  return {
+    async write(key, body) {
+      let brokenOff: { readonly error: unknown } | undefined;
+      async function* watched(): AsyncGenerator<Uint8Array> {
+        try {
+          yield* body;
+        } catch (error) {
+          brokenOff = { error };
+          throw error;
+        }
+      }
+      await told(storage.write(checkedKey(key), watched())).catch((error: unknown) => {
+        throw brokenOff ? brokenOff.error : error;
+      });
+    },
+    read: async (key, span) => told(storage.read(checkedKey(key), span)),
+    remove: async (key) => told(storage.remove(checkedKey(key))),
+    tidy: async (before) => told(storage.tidy(before)),
+    close: () => storage.close(),
+  };
+}
