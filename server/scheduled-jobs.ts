@@ -63,19 +63,31 @@ export function startScheduledJobs(services: CoreServices): () => void {
       .catch((error: unknown) => log.warn({ err: error, job }, 'the run of a scheduled job could not be recorded'));
   }
   let isStopped = false;
+  /** Those that wait for their turn or go on. */
+  const unfinished = new Set<JobName>();
+  /** Does it, unless its last run is not over yet: what that leaves, the next one finds. */
+  async function unlessUnfinished(job: JobName, work: () => Promise<unknown>): Promise<void> {
+    if (unfinished.has(job)) return;
+    unfinished.add(job);
+    await work().finally(() => unfinished.delete(job));
+  }
   let turn = Promise.resolve();
   // One after the other: all at once would take every connection to the database, and keep requests from them.
   const runInTurn = (name: JobName, job: () => Statement<unknown>) => {
-    turn = turn.then(() => (isStopped ? undefined : run(name, () => database.run(job()))));
+    void unlessUnfinished(name, () => {
+      turn = turn.then(() => (isStopped ? undefined : run(name, () => database.run(job()))));
+      return turn;
+    });
   };
+  const alone = (name: JobName, work: () => Promise<unknown>) => void unlessUnfinished(name, () => run(name, work));
   const start = (every: number, work: () => void) => {
     work();
     return setInterval(work, every).unref();
   };
   const timers = [
     ...scheduledJobs.map(({ every, name, job }) => start(every, () => runInTurn(name, job))),
-    start(60 * minute, () => void run('clear_store', () => deleteUnusedBodies(services))),
-    start(10 * minute, () => void run('delete_brokerages', () => deleteDueBrokerages(services))),
+    start(60 * minute, () => alone('clear_store', () => deleteUnusedBodies(services))),
+    start(10 * minute, () => alone('delete_brokerages', () => deleteDueBrokerages(services))),
   ];
   return () => {
     isStopped = true;

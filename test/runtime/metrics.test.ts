@@ -5,9 +5,10 @@ import { randomUUID } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createApp } from '../../server/app.ts';
 import { scheduledJobs, startScheduledJobs } from '../../server/scheduled-jobs.ts';
+import type { Statement } from '../../server/database/statement.ts';
 import { brokerage } from '../rest/scene.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addPerson, addToken } from '../tools/scene.ts';
@@ -140,6 +141,49 @@ test('scheduled jobs are counted, those that fail apart', async () => {
     );
   await expect.poll(noted).toEqual([{ job: 'purge_mails' }]);
   expect(await service.sql('select from app.job_runs')).toHaveLength(scheduledJobs.length + 2);
+});
+
+test('a scheduled job does not begin again while its last run goes on', async () => {
+  const other = await openService();
+  const began: string[] = [];
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  const { services } = other;
+  // A store and a database that keep these jobs waiting, as much to do does.
+  const storage = {
+    ...services.storage,
+    async tidy() {
+      began.push('clear_store');
+      await held;
+    },
+  };
+  const database = {
+    ...services.database,
+    async run<T>(statement: Statement<T>): Promise<T> {
+      if (statement.name === 'brokerage_to_delete' || statement.name === 'purge_changes') {
+        began.push(statement.name);
+        await held;
+      }
+      return services.database.run(statement);
+    },
+  };
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const stop = startScheduledJobs({ ...services, storage, database });
+  const all = ['brokerage_to_delete', 'clear_store', 'purge_changes'];
+  await expect.poll(() => began.toSorted()).toEqual(all);
+  vi.advanceTimersByTime(3 * 3_600_000);
+  await expect.poll(() => began.toSorted()).toEqual(all);
+  letGo();
+  // What did not begin does not wait either.
+  await expect
+    .poll(async () => (await other.sql('select job from app.job_runs')).length, { timeout: 30_000 })
+    .toBe(scheduledJobs.length + 2);
+  expect(began.toSorted()).toEqual(all);
+  vi.advanceTimersByTime(3_600_000);
+  await expect.poll(() => [...new Set(began)].every((job) => began.indexOf(job) < began.lastIndexOf(job))).toBe(true);
+  stop();
+  vi.useRealTimers();
+  await other.close();
 });
 
 test('mails, events and backups are told', async () => {
