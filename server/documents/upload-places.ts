@@ -2,7 +2,7 @@
 
 import { fairQueue, type Party } from '../fair-queue.ts';
 
-/** Altogether; a store of objects holds 10 MB of each. */
+/** Altogether; for a store of objects each takes some 17 MB, a part of 5 MB with what is copied and not collected yet. */
 const atOnce = 12;
 /** Of each party: two that flood leave a place to others, and the pages send three files at once. */
 const shares = { sender: 4, brokerage: 6, sandboxes: 3 } as const;

@@ -15,9 +15,16 @@ import type { S3Config } from '../config.ts';
 import { checkedKey, type Storage } from './storage.ts';
 
 const folder = 'documents/';
-/** A body of 2 GB has 256 parts of this size; two of them are in memory at a time. */
-const partSize = 8 * 1024 * 1024;
-const partsAtOnce = 2;
+/** How bodies are sent: how large a part is, and how many are sent at once. */
+interface Parts {
+  readonly partSize: number;
+  readonly queueSize: number;
+}
+const mebibyte = 1024 * 1024;
+/** The least that a store takes, one at a time: uploads of many people share the memory of a node, and each may take hours. A body of 2 GB has 410. */
+const partsOfDocuments: Parts = { partSize: 5 * mebibyte, queueSize: 1 };
+/** One backup is written at a time, and a file of one may be larger than 10,000 small parts. */
+const partsOfBackups: Parts = { partSize: 8 * mebibyte, queueSize: 2 };
 
 /** How long a connection may take, and the answer to a request, with sending a part before it, in milliseconds; each is tried three times. */
 const patience = { connecting: 5_000, answer: 30_000 } as const;
@@ -49,13 +56,18 @@ function clientOf(
 }
 
 /** Sends `body` in parts; one that fails is taken back, parts and all. */
-async function send(client: S3Client, Bucket: string, Key: string, body: AsyncIterable<Uint8Array>): Promise<void> {
+async function send(
+  client: S3Client,
+  Bucket: string,
+  Key: string,
+  body: AsyncIterable<Uint8Array>,
+  parts: Parts,
+): Promise<void> {
   const source = Readable.from(body, { objectMode: false });
   const upload = new Upload({
     client,
     params: { Bucket, Key, Body: source, ContentType: 'application/octet-stream' },
-    partSize,
-    queueSize: partsAtOnce,
+    ...parts,
     leavePartsOnError: false,
   });
   await upload.done().finally(() => source.destroy());
@@ -80,7 +92,7 @@ export function openS3Storage(config: S3Config, answerMillis?: number): Storage 
 
   return {
     async write(key, body) {
-      await send(client, Bucket, keyOf(key), body);
+      await send(client, Bucket, keyOf(key), body, partsOfDocuments);
     },
 
     read: async (key, span) => fetchObject(client, Bucket, keyOf(key), span && `bytes=${span.first}-${span.last}`),
@@ -118,7 +130,8 @@ export function openBucket(config: S3Config, prefix: string) {
   }
 
   return {
-    write: (name: string, body: AsyncIterable<Uint8Array>) => send(client, Bucket, `${prefix}${name}`, body),
+    write: (name: string, body: AsyncIterable<Uint8Array>) =>
+      send(client, Bucket, `${prefix}${name}`, body, partsOfBackups),
     read: async (name: string): Promise<AsyncIterable<Uint8Array> | null> =>
       fetchObject(client, Bucket, `${prefix}${name}`),
     async *list(inner: string): AsyncGenerator<{ name: string; size: number }> {
