@@ -79,7 +79,7 @@ async function limitStore(
   waitMillis: number | undefined,
 ): Promise<LimitStore | undefined> {
   const { rateLimitStore, redisUrl, prepare } = config;
-  if (rateLimitStore === 'postgres') return postgresStore(connection, prepare, waitMillis);
+  if (rateLimitStore === 'postgres') return postgresStore(connection, prepare, keepSeconds, waitMillis);
   if (rateLimitStore === 'memory' || redisUrl === undefined) return undefined;
   const { openRedis } = await import('./redis.ts');
   return redisStore(await openRedis(redisUrl), keepSeconds, waitMillis);

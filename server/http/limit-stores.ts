@@ -12,12 +12,12 @@ export interface Addition {
 
 export interface LimitStore {
   /**
-   * Adds the points, each counter named once, and returns for each how many it has now. A counter may be forgotten when its
-   * window has been over for a minute: at `expire`, Unix time in milliseconds. Rejects when the store does not answer in time.
+   * Adds the points, each counter named once, and returns for each how many it has now. How old a counter is, and when it is
+   * forgotten, is a matter of the store's own clock: those of nodes differ. Rejects when the store does not answer in time.
    */
-  add(additions: readonly Addition[], expire: number): Promise<number[]>;
+  add(additions: readonly Addition[]): Promise<number[]>;
   /** Removes counters that have expired. */
-  clear(now: number): Promise<void>;
+  clear(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -29,7 +29,7 @@ const addPoints = `
   with given as (select * from unnest($1::text[], $2::integer[]) as one (key, points)),
     added as (
       insert into limits.counters as counter (key, points, expire)
-      select key, points, $3::bigint from given where points > 0 order by key
+      select key, points, extract(epoch from now()) * 1000 + $3::bigint from given where points > 0 order by key
       on conflict (key) do update set points = counter.points + excluded.points
       returning key, points)
   select key, points from added
@@ -37,7 +37,12 @@ const addPoints = `
   select counter.key, counter.points from limits.counters counter join given using (key) where given.points = 0`;
 
 /** Counts in the unlogged table limits.counters, everything that is asked for together in one statement. */
-export function postgresStore(connection: pg.PoolConfig, prepare: boolean, waitMillis = patience): LimitStore {
+export function postgresStore(
+  connection: pg.PoolConfig,
+  prepare: boolean,
+  keepSeconds: number,
+  waitMillis = patience,
+): LimitStore {
   const pool = new pg.Pool({
     ...connection,
     application_name: 'dealkeep limits',
@@ -51,14 +56,18 @@ export function postgresStore(connection: pg.PoolConfig, prepare: boolean, waitM
   // Named statements do not survive a transaction-mode pooler.
   const named = prepare ? { name: 'limits_add' } : {};
   return {
-    async add(additions, expire) {
-      const values = [additions.map(({ counter }) => counter), additions.map(({ points }) => points), expire];
+    async add(additions) {
+      const values = [
+        additions.map(({ counter }) => counter),
+        additions.map(({ points }) => points),
+        keepSeconds * 1000,
+      ];
       const { rows } = await pool.query<{ key: string; points: number }>({ ...named, text: addPoints, values });
       const found = new Map(rows.map(({ key, points }) => [key, points]));
       return additions.map(({ counter }) => found.get(counter) ?? 0);
     },
-    async clear(now) {
-      await pool.query('delete from limits.counters where expire < $1', [now]);
+    async clear() {
+      await pool.query('delete from limits.counters where expire < extract(epoch from now()) * 1000');
     },
     close: () => pool.end(),
   };

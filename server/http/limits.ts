@@ -48,8 +48,8 @@ export interface LimitsOptions {
 }
 
 const windowMillis = 60_000;
-/** For how long a store has to keep a counter: clocks of nodes may differ by a minute. */
-export const keepSeconds = 120;
+/** For how long a store has to keep a counter, by a clock of its own: a window is a minute, and clocks of nodes may be off by some more. */
+export const keepSeconds = 600;
 /** How long a store that failed is left alone. */
 const pauseMillis = 1_000;
 /** How long it must answer until it is said to be back. */
@@ -214,8 +214,7 @@ function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
       for (const { counter, points } of asked) if (points === 0) counter.isRefilling = false;
       if (needed.length === 0) break;
       const additions = needed.map(({ counter, points }) => ({ counter: counter.name, points }));
-      const expire = clock().getTime() + keepSeconds * 1000;
-      const totals = watched.isAsked(now) ? await add(additions, expire) : null;
+      const totals = watched.isAsked(now) ? await add(additions) : null;
       for (const [index, { counter, points, waited }] of needed.entries()) {
         counter.isRefilling = false;
         const total = totals?.[index];
@@ -228,9 +227,9 @@ function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
   }
 
   /** How many each counter has now; null where the store has not answered. */
-  async function add(additions: readonly Addition[], expire: number): Promise<readonly number[] | null> {
+  async function add(additions: readonly Addition[]): Promise<readonly number[] | null> {
     try {
-      const totals = await store.add(additions, expire);
+      const totals = await store.add(additions);
       watched.answered(performance.now());
       return totals;
     } catch (error) {
@@ -241,11 +240,10 @@ function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
 
   /** Once in a window, what has expired is removed. */
   async function clear(): Promise<void> {
-    const now = clock().getTime();
-    const window = Math.floor(now / windowMillis);
+    const window = Math.floor(clock().getTime() / windowMillis);
     if (window === cleared) return;
     cleared = window;
-    await store.clear(now).catch((error: unknown) => watched.failed(performance.now(), error));
+    await store.clear().catch((error: unknown) => watched.failed(performance.now(), error));
   }
 
   function fetch(): void {

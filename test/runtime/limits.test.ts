@@ -4,7 +4,7 @@ import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promi
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { postgresStore, redisStore, type LimitStore } from '../../server/http/limit-stores.ts';
-import { openLimits, type RateLimits } from '../../server/http/limits.ts';
+import { keepSeconds, openLimits, type RateLimits } from '../../server/http/limits.ts';
 import { createLog } from '../../server/log.ts';
 import { openRedis } from '../../server/redis.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -29,8 +29,8 @@ afterAll(async () => {
 type Kind = 'memory' | 'postgres' | 'redis';
 
 async function storeOf(kind: Kind): Promise<LimitStore | undefined> {
-  if (kind === 'postgres') return postgresStore(service.connections.server, true);
-  return kind === 'redis' ? redisStore(await openRedis(redis!.url), 120) : undefined;
+  if (kind === 'postgres') return postgresStore(service.connections.server, true, keepSeconds);
+  return kind === 'redis' ? redisStore(await openRedis(redis!.url), keepSeconds) : undefined;
 }
 
 function openOn(store: LimitStore | undefined, logged = log): RateLimits {
@@ -116,6 +116,29 @@ for (const kind of shared) {
     }
   });
 
+  there(`${kind}: a node whose clock is minutes off takes nothing away of what others count`, async () => {
+    // The others have the time of the store, give or take half a minute, and it stands: no window ends meanwhile.
+    const time = Math.floor(Date.now() / 60_000) * 60_000 + 30_000;
+    const at = async (offMillis: number) => {
+      const store = await storeOf(kind);
+      const clock = () => new Date(time + offMillis);
+      const limits = openLimits({ ceilings, clock, log, ...(store && { store }) });
+      opened.push(limits);
+      return limits;
+    };
+    const [one, two] = [await at(0), await at(0)];
+    const key = someone();
+    for (let round = 0; round < 10; round += 1) expect((await one.take('tools', key, 10)).allowed).toBe(true);
+    for (const minutes of [-4, -1, 1, 2, 4]) {
+      const off = await at(minutes * 60_000);
+      // It looks for what has expired after its first count, and has done so when the second comes back.
+      for (let round = 0; round < 3; round += 1) await off.take('tools', someone(), 10);
+      const late = await off.take('tools', key, 10);
+      expect([minutes, late.allowed]).toEqual([minutes, true]);
+    }
+    expect((await two.take('tools', key, 10)).allowed).toBe(false);
+  });
+
   there(`${kind}: a caller who leaves one node for the other loses little, and never gains`, async () => {
     startMinute();
     const [one, two] = [await open(kind), await open(kind)];
@@ -132,9 +155,9 @@ for (const kind of shared) {
     const store = (await storeOf(kind))!;
     const seen = { isTaking: false, isAhead: false };
     let total = 0;
-    const add: LimitStore['add'] = async (additions, expire) => {
+    const add: LimitStore['add'] = async (additions) => {
       seen.isAhead ||= !seen.isTaking;
-      const totals = await store.add(additions, expire);
+      const totals = await store.add(additions);
       total = totals[0] ?? 0;
       return totals;
     };
@@ -164,9 +187,9 @@ for (const kind of shared) {
     startMinute();
     const store = (await storeOf(kind))!;
     let trips = 0;
-    const add: LimitStore['add'] = (additions, expire) => {
+    const add: LimitStore['add'] = (additions) => {
       trips += 1;
-      return store.add(additions, expire);
+      return store.add(additions);
     };
     const limits = openOn({ ...store, add });
     const [key, other] = [someone(), someone()];
@@ -222,7 +245,7 @@ test('138. with the store away the node counts for itself, says so once, and com
   const { host = '', port = 0, ...login } = service.connections.server;
   const gate = await openGate(path.join(host, `.s.PGSQL.${port}`));
   const lines: string[] = [];
-  const store = postgresStore({ ...login, host: '127.0.0.1', port: gate.port }, true);
+  const store = postgresStore({ ...login, host: '127.0.0.1', port: gate.port }, true, keepSeconds);
   const limits = openOn(store, createLog('info', { write: (line) => void lines.push(line) }));
   const key = someone();
   expect((await limits.take('tools', key)).remaining).toBe(9);
