@@ -1,6 +1,6 @@
 /** Listens for requests, and stops in an orderly way. */
 
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { getRequestListener } from '@hono/node-server';
 import type { Hono } from 'hono';
@@ -12,7 +12,7 @@ import { simpleRequest } from '../http/simple-request.ts';
 import type { Problem } from '../http/problem.ts';
 import { openPrebuiltResponses, type PrebuiltResponses } from './prebuilt-responses.ts';
 import { watchConnections } from './connections.ts';
-import { openPort } from './port.ts';
+import { openPort, type Port } from './port.ts';
 
 export interface Listener {
   /** The port, also when a free one was asked for. */
@@ -64,7 +64,11 @@ const addressIn = (packet: Buffer | undefined): string =>
   /^[A-Z]{1,20} (\S{1,2000})/.exec(packet?.toString('latin1', 0, 2_048) ?? '')?.[1] ?? '/';
 
 /** Opens the port; `rate` is how fast the body of a request must come. Rejects with CannotListen. */
-export async function listen(host: string, port: number, rate = leastBodyRate): Promise<Listener> {
+export const listen = (host: string, port: number, rate = leastBodyRate): Promise<Listener> =>
+  listenBy((server) => openPort(server, host, port), rate);
+
+/** Answers at the port that `open` leads to the server; rejects as `open` does. */
+export async function listenBy(open: (server: Server) => Promise<Port>, rate = leastBodyRate): Promise<Listener> {
   let answer: RequestListener = notReady;
   let known: Hono | null = null;
   const unfinished = new Set<ServerResponse>();
@@ -130,7 +134,7 @@ export async function listen(host: string, port: number, rate = leastBodyRate): 
     if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
     else void refuse(socket, addressIn(error.rawPacket), refusedWith(statuses[error.code ?? ''] ?? 400));
   });
-  const opened = await openPort(server, host, port);
+  const opened = await open(server);
   function leave(): void {
     isLeaving = true;
     for (const response of unfinished) response.shouldKeepAlive = false;

@@ -1,7 +1,6 @@
 /** Opens the port of the service: several sockets listen on it. */
 
-import cluster from 'node:cluster';
-import { createServer, type AddressInfo, type Server } from 'node:net';
+import { createServer, type AddressInfo, type Server, type ServerOpts, type Socket } from 'node:net';
 
 /** The address cannot be listened on; the message says what to do. */
 export class CannotListen extends Error {
@@ -43,9 +42,14 @@ const patience = 1_000;
 export interface Port {
   /** The port, also when a free one was asked for. */
   readonly port: number;
-  /** Takes those who are connected by now, and then no new connections; resolves when those that were taken are closed. May be called again. */
+  /** Takes those who are connected by now, and then no new connections. May be called again. */
+  shut(): Promise<void>;
+  /** The same; resolves when those that were taken are closed. May be called again. */
   close(): Promise<void>;
 }
+
+/** Those of an HTTP server. */
+const optionsOfHttp: ServerOpts = { allowHalfOpen: true, noDelay: true };
 
 /** Resolves when the server listens; rejects with the system's error. */
 const listening = (server: Server, options: { host: string; port: number; reusePort?: boolean }): Promise<void> =>
@@ -64,9 +68,10 @@ const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(res
 /**
  * Closes sockets, whose connections `server` gets, so that hardly a connection is reset: closing a socket resets what waits there to be taken.
  * Each is closed by itself, right after a turn in which nobody came and little was done, while the others are still listened to. Closed all at
- * once they take as long as it takes to connect, and much longer where another process is let in between.
+ * once they take as long as it takes to connect, and much longer where another process is let in between. Returns what resolves when the
+ * connections of each are closed.
  */
-async function closeOneByOne(server: Server, all: readonly Server[]): Promise<void> {
+async function closeOneByOne(server: Server, all: readonly Server[]): Promise<readonly Promise<void>[]> {
   let came = 0;
   const count = () => void (came += 1);
   server.on('connection', count);
@@ -84,7 +89,7 @@ async function closeOneByOne(server: Server, all: readonly Server[]): Promise<vo
     closing.push(closed(one));
   }
   server.removeListener('connection', count);
-  await Promise.all(closing);
+  return closing;
 }
 
 const portOf = (server: Server): number => (server.address() as AddressInfo).port;
@@ -97,7 +102,7 @@ async function findFree(host: string, port: number): Promise<void> {
 }
 
 /** Has the server listen by several sockets, `others` for those beside its own; by its own alone where the system does not divide connections among them. */
-async function share(server: Server, others: Server[], host: string, port: number): Promise<void> {
+async function share(server: Server, others: Server[], host: string, port: number, options: ServerOpts): Promise<void> {
   if (port !== 0) await findFree(host, port);
   try {
     await listening(server, { host, port, reusePort: true });
@@ -106,27 +111,32 @@ async function share(server: Server, others: Server[], host: string, port: numbe
     return listening(server, { host, port });
   }
   while (others.length < sockets - 1) {
-    // With the options of an HTTP server's own.
-    const other = createServer({ allowHalfOpen: true, noDelay: true });
+    const other = createServer(options);
     other.on('connection', (socket) => server.emit('connection', socket));
     await listening(other, { host, port: portOf(server), reusePort: true });
     others.push(other);
   }
 }
 
-/** Opens the port, whose connections `server` gets. Rejects with {@link CannotListen}. */
-export async function openPort(server: Server, host: string, port: number): Promise<Port> {
+/** Opens the port, whose connections `server` gets, an HTTP server where `options` are not given. Rejects with {@link CannotListen}. */
+export async function openPort(server: Server, host: string, port: number, options = optionsOfHttp): Promise<Port> {
   const others: Server[] = [];
-  let closing: Promise<void> | undefined;
+  let closing: Promise<readonly Promise<void>[]> | undefined;
   // An HTTP server closes its idle connections before its socket, which takes a while: the last is to be one of the others.
-  const close = () => (closing ??= closeOneByOne(server, [server, ...others]));
+  const closeAll = () => (closing ??= closeOneByOne(server, [server, ...others]));
+  const shut = async () => void (await closeAll());
+  const close = async () => void (await Promise.all(await closeAll()));
   try {
-    // In a worker it is the process which started it that listens, and does little else.
-    if (cluster.isWorker) await listening(server, { host, port });
-    else await share(server, others, host, port);
+    await share(server, others, host, port, options);
   } catch (error) {
     await close();
     throw refusal(error as NodeJS.ErrnoException, host, port);
   }
-  return { port: portOf(server), close };
+  return { port: portOf(server), shut, close };
+}
+
+/** Opens the port for other processes: `take` gets each connection before anything of it is read. Rejects with {@link CannotListen}. */
+export function openPortForOthers(host: string, port: number, take: (socket: Socket) => void): Promise<Port> {
+  const options = { ...optionsOfHttp, pauseOnConnect: true };
+  return openPort(createServer(options, take), host, port, options);
 }

@@ -7,12 +7,12 @@ import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 export type Counters = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 export type ToWorker =
-  /** The database to use and the port to listen on; until `answer` everything is refused as by a service that starts. */
+  /** The database to use, and the port of the service; until `answer` everything is refused as by a service that starts. */
   | { readonly to: 'listen'; readonly connection: ClientConfig; readonly port: number }
-  /** Answer requests; the port, as the system chose it, is part of our address. */
-  | { readonly to: 'answer'; readonly port: number }
-  /** Both, the port last of all: nobody is led to a worker that cannot answer yet. `address` is the port as the system chose it. */
-  | { readonly to: 'serve'; readonly connection: ClientConfig; readonly port: number; readonly address: number }
+  /** Answer requests. */
+  | { readonly to: 'answer' }
+  /** Take the connection that comes with it; `took` is the answer, and the next comes after that. */
+  | { readonly to: 'take' }
   /** Be not ready any more, and close each connection with its next answer. */
   | { readonly to: 'leave' }
   /** Finish the requests in flight and end. */
@@ -24,8 +24,10 @@ export type ToWorker =
 export type FromWorker =
   /** It takes messages now. */
   | { readonly is: 'started' }
-  | { readonly is: 'listening'; readonly port: number }
-  | { readonly is: 'answering'; readonly port: number }
+  | { readonly is: 'listening' }
+  | { readonly is: 'answering' }
+  /** Whether it took the connection, of which it has read nothing if not. */
+  | { readonly is: 'took'; readonly took: boolean }
   /** It cannot go on, and ends. */
   | { readonly is: 'failed'; readonly message: string }
   | { readonly is: 'counters'; readonly id: number; readonly counters: Counters }

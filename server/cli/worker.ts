@@ -1,12 +1,14 @@
 /** A process that answers requests for the one that started it (workers.ts), which opened the database and decides when to stop. */
 
+import type { Socket } from 'node:net';
 import type { ClientConfig } from 'pg';
 import { createApp } from '../app.ts';
 import { startBackground } from '../background.ts';
 import { readConfig, settled } from '../config.ts';
 import type { MetricsReader } from '../http/operations.ts';
 import { openServices, type OpenServices } from '../services.ts';
-import { listen, type Listener } from './listen.ts';
+import { openHandedPort } from './handed-port.ts';
+import { listenBy, type Listener } from './listen.ts';
 import { openTelemetry } from './telemetry.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
 
@@ -68,27 +70,27 @@ export async function runWorker(id: number): Promise<never> {
   };
 
   let connection: ClientConfig = {};
-  async function answer(port: number, opensPort: () => Promise<Listener | undefined>): Promise<void> {
-    opened = await openServices(settled(config, port), connection, { log, tracing });
-    const app = createApp(opened.services, metricsOfAll);
-    const open = await opensPort();
-    open?.answerWith(app, opened.services.load);
-    stopBackground = startBackground(opened.services);
-    return say({ is: 'answering', port: open?.port ?? port });
-  }
-  async function obey(message: ToWorker): Promise<void> {
+  let take = (socket: Socket): boolean => !socket.destroy();
+  async function obey(message: ToWorker, socket: Socket | undefined): Promise<void> {
     switch (message.to) {
       case 'listen': {
-        listener = await listen(config.host, message.port);
+        listener = await listenBy(async (server) => {
+          const handed = openHandedPort(server, message.port);
+          ({ take } = handed);
+          return handed;
+        });
         connection = message.connection;
-        return say({ is: 'listening', port: listener.port });
+        return say({ is: 'listening' });
       }
-      case 'answer':
-        return answer(message.port, async () => listener);
-      case 'serve': {
-        connection = message.connection;
-        return answer(message.address, async () => (listener = await listen(config.host, message.port)));
+      case 'answer': {
+        opened = await openServices(settled(config, listener?.port ?? config.port), connection, { log, tracing });
+        listener?.answerWith(createApp(opened.services, metricsOfAll), opened.services.load);
+        stopBackground = startBackground(opened.services);
+        return say({ is: 'answering' });
       }
+      case 'take':
+        // One that is gone by now is as good as taken.
+        return say({ is: 'took', took: socket === undefined || take(socket) });
       case 'leave': {
         opened?.leave();
         return listener?.leave();
@@ -101,8 +103,8 @@ export async function runWorker(id: number): Promise<never> {
         return wanted.get(message.id)?.(message.text);
     }
   }
-  process.on('message', (message: ToWorker) => {
-    obey(message).catch(async ({ message: why }: Error) => {
+  process.on('message', (message: ToWorker, socket?: Socket) => {
+    obey(message, socket).catch(async ({ message: why }: Error) => {
       await say({ is: 'failed', message: why });
       void end(1);
     });

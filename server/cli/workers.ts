@@ -1,6 +1,6 @@
 /**
  * A service of several processes: this one opens the database, migrates, listens and does what is done once, and shares out the
- * connections of clients among workers (worker.ts), which answer. One that ends without being asked is replaced.
+ * connections of clients (connection-sharing.ts) among workers (worker.ts), which answer. One that ends without being asked is replaced.
  */
 
 import cluster, { type Worker } from 'node:cluster';
@@ -11,6 +11,8 @@ import { settled, type Config } from '../config.ts';
 import type { Logger } from '../log.ts';
 import { openServiceMetrics, type ServiceMetrics } from '../metrics.ts';
 import { openCoreServices } from '../services.ts';
+import { ConnectionSharing } from './connection-sharing.ts';
+import { openPortForOthers } from './port.ts';
 import { makeReady, opening, opensPortFirst, type Start } from './startup.ts';
 import type { Counters, FromWorker, ToWorker } from './worker-messages.ts';
 
@@ -25,6 +27,8 @@ const mostFailures = 5;
 const backOff = { first: 100, most: 10_000, forgottenAfter: 60_000 } as const;
 /** How long the counters of a worker are waited for, in milliseconds. */
 const countersMillis = 1_000;
+/** How long after its end the last that a worker said may be heard, in milliseconds. */
+const lastWordsMillis = 100;
 /** How much longer than its own limit a worker may take to end before it is killed, in milliseconds. */
 const graceMillis = 5_000;
 
@@ -40,7 +44,7 @@ interface Place {
 }
 
 interface Workers {
-  /** The port that all listen on. */
+  /** The port whose connections they are given. */
   readonly port: number;
   /** Resolves when all answer. Rejects with {@link WorkersFailed}. */
   answer(): Promise<void>;
@@ -50,21 +54,25 @@ interface Workers {
   stop(): Promise<void>;
 }
 
-/** Starts them; resolves when all listen, or answer, as `first` says. Rejects with {@link WorkersFailed}, also when `signal` asks to stop before that. */
+/**
+ * Starts them; resolves when all listen, or answer, as `first` says. The port is opened at once to those who listen, and last of all to those who
+ * answer. Rejects with CannotListen and with {@link WorkersFailed}, also when `signal` asks to stop before that.
+ */
 async function openWorkers(
-  { workers: count, port: wantedPort, shutdownSeconds }: Config,
+  { workers: count, host, port: wantedPort, shutdownSeconds }: Config,
   connection: ClientConfig,
   log: Logger,
   { registry }: ServiceMetrics,
   signal: AbortSignal,
   first: 'listening' | 'answering',
 ): Promise<Workers> {
-  cluster.schedulingPolicy = cluster.SCHED_RR;
+  const sharing = new ConnectionSharing();
+  const openPort = () => openPortForOthers(host, wantedPort, (socket) => sharing.share(socket));
+  let opened = first === 'listening' ? await openPort() : undefined;
+  const port = opened?.port ?? wantedPort;
   cluster.setupPrimary({ stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
   const places: Place[] = [];
   const failure = Promise.withResolvers<string>();
-  // With PORT=0 the system chooses one when the first listens, which the others get by asking for 0 as well.
-  let port = wantedPort;
   let goal: Stage = first;
   let isUp = false;
   let failures = 0;
@@ -107,30 +115,21 @@ async function openWorkers(
     return AggregatorRegistry.aggregate(counters as object[]).metrics();
   }
 
-  /** Whether the port is another than before, because the system chose it and all had ended: that ends the service. */
-  function isLost(found: number): boolean {
-    if (port === 0 || found === port) return false;
-    failure.resolve(`Port ${port}, which the system chose, was given up when every worker had ended.`);
-    return true;
-  }
-
   function heard(place: Place, message: FromWorker): void {
     switch (message.is) {
       case 'started':
-        return goal === 'answering'
-          ? send(place, { to: 'serve', connection, port: wantedPort, address: port })
-          : send(place, { to: 'listen', connection, port: wantedPort });
+        return send(place, { to: 'listen', connection, port });
       case 'listening': {
-        if (isLost(message.port)) return;
-        port = message.port;
         place.stage = 'listening';
-        if (goal === 'answering') send(place, { to: 'answer', port });
+        // Nobody is led to one that cannot answer yet where others can.
+        if (goal === 'answering') send(place, { to: 'answer' });
+        else sharing.admit(place.worker);
         break;
       }
       case 'answering': {
-        if (isLost(message.port)) return;
         place.stage = 'answering';
         failures = 0;
+        sharing.admit(place.worker);
         if (isLeaving) send(place, { to: 'leave' });
         log.info({ worker: place.worker.id, pid: place.worker.process.pid }, 'a worker answers');
         break;
@@ -154,7 +153,13 @@ async function openWorkers(
     place.stage = 'starting';
     place.began = performance.now();
     place.complaint = '';
-    place.worker.on('message', (message: FromWorker) => heard(place, message));
+    const { worker } = place;
+    place.worker.on('message', (message: FromWorker) => {
+      if (message.is === 'took') sharing.answered(worker, message.took);
+      else heard(place, message);
+    });
+    // What it said last may be heard after its end. Node.js says nothing of a channel that closes with a connection on its way.
+    place.worker.once('exit', () => setTimeout(() => sharing.dismiss(worker), lastWordsMillis));
     place.worker.once('exit', (code, by) => void ended(place, by === null ? `code ${code}` : by));
     place.worker.on('error', () => {});
   }
@@ -191,39 +196,47 @@ async function openWorkers(
     const reason = await Promise.race([reached.promise, failure.promise, aborted(signal)]);
     if (typeof reason === 'string') throw new WorkersFailed(reason);
   }
+  function leave(): void {
+    isLeaving = true;
+    for (const place of places) send(place, { to: 'leave' });
+  }
   async function stop(): Promise<void> {
     isStopping = true;
     const alive = places.filter(({ worker }) => !worker.isDead());
     const ends = alive.map((place) => new Promise((resolve) => place.worker.once('exit', resolve)));
-    for (const place of alive) send(place, { to: 'stop' });
     const late = setTimeout(
       () => {
         for (const { worker } of alive) worker.process.kill('SIGKILL');
       },
       shutdownSeconds * 1000 + graceMillis,
     );
+    // Whoever kept their connection would send the next request while it is closed.
+    leave();
+    await opened?.shut();
+    await sharing.emptied();
+    for (const place of alive) send(place, { to: 'stop' });
     await Promise.all(ends);
     clearTimeout(late);
   }
 
-  await come().catch(async (error: unknown) => {
+  try {
+    await come();
+    opened ??= await openPort();
+  } catch (error) {
     await stop();
     throw error;
-  });
+  }
   isUp = true;
   return {
-    port,
+    port: opened.port,
     failed: failure.promise,
     async answer() {
       goal = 'answering';
       reached = Promise.withResolvers();
-      for (const place of places) if (place.stage === 'listening') send(place, { to: 'answer', port });
+      for (const place of places) if (place.stage === 'listening') send(place, { to: 'answer' });
       await come();
     },
-    leave() {
-      isLeaving = true;
-      for (const place of places) send(place, { to: 'leave' });
-    },
+    leave,
     stop,
   };
 }

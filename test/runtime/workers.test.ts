@@ -91,6 +91,35 @@ test('a worker that is killed is replaced, the other goes on, and nothing acknow
   await expect.poll(metrics, patience).toContain('dealkeep_workers 2\n');
 });
 
+/** Sends a contact on a connection of its own; resolves with the status, or with the code of what kept the answer away. */
+function postAlone(url: string, name: string): Promise<number | string> {
+  return new Promise((resolve) => {
+    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' };
+    const sent = request(url, { method: 'POST', agent: false, headers }, (answer) => {
+      answer.resume();
+      answer.once('error', ({ code }: NodeJS.ErrnoException) => resolve(`${code} in the answer`));
+      answer.once('end', () => resolve(answer.statusCode ?? 0));
+    });
+    sent.once('error', ({ code, message }: NodeJS.ErrnoException) => resolve(code ?? message));
+    sent.end(JSON.stringify({ type: 'person', displayName: name }));
+  });
+}
+
+test('a worker that hangs keeps one connection from the other, which gets it when that one is killed', async () => {
+  const { pid = 0 } = answering().at(-1) ?? {};
+  process.kill(pid, 'SIGSTOP');
+  let answered = 0;
+  const sent = ['1', '2', '3', '4'].map(async (name) => {
+    const outcome = await postAlone(`${addresses.rest_url}/contacts`, name);
+    answered += 1;
+    return outcome;
+  });
+  await expect.poll(() => answered, patience).toBe(3);
+  process.kill(pid, 'SIGKILL');
+  expect(await Promise.all(sent)).toEqual([201, 201, 201, 201]);
+  await expect.poll(metrics, patience).toContain('dealkeep_workers 2\n');
+});
+
 test('SIGTERM: no worker is ready any more, no request fails, what is in flight is finished, and all end with 0', async () => {
   const writing = await writers(false);
   await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(20);
@@ -116,10 +145,9 @@ test('SIGTERM: no worker is ready any more, no request fails, what is in flight 
   await client.query('update api_keys set last_used_at = null');
   program.child.kill('SIGTERM');
   const refused = () =>
-    fetch(`${addresses.url}healthz`, { signal: AbortSignal.timeout(2_000) }).then(
+    fetch(`${addresses.url}healthz`).then(
       () => false,
-      // Whoever connects while the last worker closes may be left waiting by Node.js: asked again, it is refused.
-      ({ name }: Error) => name !== 'TimeoutError',
+      () => true,
     );
   await expect.poll(refused, patience).toBe(true);
   inFlight.end('"displayName": "In flight"}');
@@ -131,6 +159,26 @@ test('SIGTERM: no worker is ready any more, no request fails, what is in flight 
   // What the workers had gathered is written down before they end.
   const { rows: keys } = await client.query('select last_used_at from api_keys').finally(() => client.end());
   expect(keys).toEqual([{ last_used_at: expect.any(Date) }]);
+});
+
+test('at a stop clients that connect anew for each request are answered until they are refused', async () => {
+  const outcomes: (number | string)[] = [];
+  for (const signal of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) {
+    const node = dealkeep(['serve', '--json'], { ...env, DRAIN_SECONDS: '1' });
+    const { rest_url } = await node.ready;
+    let answered = 0;
+    const clients = Array.from({ length: 12 }, async (_, nth) => {
+      for (let outcome: number | string = 0; outcome !== 'ECONNREFUSED'; answered += 1)
+        outcomes.push((outcome = await postAlone(`${rest_url}/contacts`, `Client ${nth}`)));
+    });
+    await expect.poll(() => answered, patience).toBeGreaterThan(50);
+    node.child.kill(signal);
+    await Promise.all(clients);
+    expect((await node.ended).code).toBe(0);
+  }
+  const failed = outcomes.filter((outcome) => outcome !== 201 && outcome !== 'ECONNREFUSED');
+  // In the moment in which a socket is closed the system may still connect somebody to it: one in many stops.
+  expect(failed.length, failed.join(', ')).toBeLessThan(3);
 });
 
 /** Kills a process, which may have ended since it was seen. */
