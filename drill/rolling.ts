@@ -1,4 +1,4 @@
-/** Two nodes behind HAProxy, and then behind nginx, are replaced one after the other while eight clients write. */
+/** Two nodes behind HAProxy, and then behind nginx, of one process each and of two, are replaced one after the other while eight clients write. */
 
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,8 +17,10 @@ export const rolling: Drill = {
   async run(directory, say) {
     const rows: string[][] = [];
     let held = true;
-    for (const kind of proxies()) {
-      const stack = await startStack(kind, path.join(directory, kind));
+    const stacks = proxies().flatMap((kind) => [1, 2].map((workers) => ({ kind, workers })));
+    for (const { kind, workers } of stacks) {
+      const name = `${kind}, WORKERS=${workers}`;
+      const stack = await startStack(kind, path.join(directory, `${kind}-${workers}`), workers);
       let writing: Writers | undefined;
       try {
         writing = await stack.write({ count: writers, insist: false });
@@ -35,8 +37,8 @@ export const rolling: Drill = {
         await writing.stop();
         const { failed, acknowledged, lost, duplicated } = await tally(writing, stack.owner);
         const figures = [failed.length, acknowledged, lost, duplicated].map(String);
-        for (const text of saidBy(failed)) say(`${kind} answered: ${text}`);
-        rows.push([kind, ...figures, seconds.join(', '), outcomes(failed)]);
+        for (const text of saidBy(failed)) say(`${name} answered: ${text}`);
+        rows.push([name, ...figures, seconds.join(', '), outcomes(failed)]);
         held &&= failed.length + lost + duplicated === 0;
       } finally {
         await writing?.stop();

@@ -79,7 +79,7 @@ export interface Stack {
 }
 
 /** Starts all of it in `directory`, which it makes. */
-export async function startStack(kind: ProxyKind, directory: string): Promise<Stack> {
+export async function startStack(kind: ProxyKind, directory: string, workers = 1): Promise<Stack> {
   mkdirSync(directory);
   // PgBouncer, as another user, must be able to walk through to its files.
   chmodSync(path.dirname(directory), 0o711);
@@ -115,6 +115,7 @@ export async function startStack(kind: ProxyKind, directory: string): Promise<St
         REDIS_URL: `redis://127.0.0.1:${redisPort}`,
         RATE_LIMIT_STORE: 'redis',
         DRAIN_SECONDS: String(drainSeconds),
+        WORKERS: String(workers),
       });
     const nodes: Service[] = [];
     closers.push(() => Promise.all(nodes.map((node) => node.stop())));
