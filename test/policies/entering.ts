@@ -101,16 +101,6 @@ const functions = [
 const outcomes = `select p.name as who, v.what, v.tool, v.tells, v.of_deal as "ofDeal", v.held, d.deal, n.outcome as now, s.known
   from unnest($1::text[], $2::bytea[]) p (name, digest)
   cross join unnest($3::uuid[]) d (deal)
-  cross join lateral (values
-    ('tells of the deal', 'svc_deals_get', 'deal', true, null::text[]),
-    ('tells of the deal, with a record of none', 'svc_deals_get', 'deal', false, null),
-    ('tells of the offers', 'svc_offers_list', 'offers', true, null),
-    ('tells of offers whose books are not held', 'svc_offers_list', 'offers', true, '{}'),
-    ('tells of offers whose books are held', 'svc_offers_list', 'offers', true, array[vault.digest_of_books(d.deal, true, 3, 2), 'another']),
-    ('tells nothing', 'svc_documents_list', null, true, null),
-    ('tells of the deal, without a record', null, 'deal', true, null),
-    ('leaves no record', null, null, true, null)) v (what, tool, tells, of_deal, held)
-  cross join lateral (select pg_temp.outcome(p.digest, d.deal, v.tool, v.tells, v.of_deal, v.held) as outcome offset 0) n
   left join lateral (
     select to_jsonb(k) as known from (
       select f.user_id, f.client_id, w.name as client_name, f.id as family_id, t.scopes, t.expires_at::text, u.name as user_name,
@@ -124,7 +114,17 @@ const outcomes = `select p.name as who, v.what, v.tool, v.tells, v.of_deal as "o
       join vault.working_clients w on w.client_id = f.client_id and w.user_id = f.user_id
       join users u on u.id = f.user_id
       cross join lateral (select pg_temp.in_sight(p.digest, d.deal) as sight offset 0) i
-      where t.digest = p.digest) k) s on true`;
+      where t.digest = p.digest) k) s on true
+  cross join lateral (values
+    ('tells of the deal', 'svc_deals_get', 'deal', true, null::text[]),
+    ('tells of the deal, with a record of none', 'svc_deals_get', 'deal', false, null),
+    ('tells of the offers', 'svc_offers_list', 'offers', true, null),
+    ('tells of offers whose books are not held', 'svc_offers_list', 'offers', true, '{}'),
+    ('tells of offers whose books are held', 'svc_offers_list', 'offers', true, array[vault.digest_of_books(d.deal, true, 3, 2), 'another']),
+    ('tells nothing', 'svc_documents_list', null, true, null),
+    ('tells of the deal, without a record', null, 'deal', true, null),
+    ('leaves no record', null, null, true, null)) v (what, tool, tells, of_deal, held)
+  cross join lateral (select pg_temp.outcome(p.digest, d.deal, v.tool, v.tells, v.of_deal, v.held) as outcome offset 0) n`;
 
 /** What tables say of who enters and of the deal. */
 interface Known {
