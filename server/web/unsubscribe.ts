@@ -5,6 +5,7 @@ import { unsubscribe, unsubscribeKinds } from '../domain/notifications/events.ts
 import { isNotificationKind, notificationKinds } from '../domain/notifications/kinds.ts';
 import { html } from '../http/html.ts';
 import { page, problem } from '../http/pages.ts';
+import { limitRequests } from '../http/request-limits.ts';
 import { unsubscribePath } from '../mail/notifications.ts';
 import type { Services } from '../services.ts';
 
@@ -21,8 +22,13 @@ function named(kinds: readonly string[]) {
 }
 
 /** Its routes, at the root of our origin. */
-export function unsubscribeRoutes({ database }: Services) {
+export function unsubscribeRoutes(services: Services) {
+  const { database } = services;
   return new Hono()
+    .use(
+      unsubscribePath,
+      limitRequests(services, (session) => `unsubscribe ${session.toString('base64url')}`),
+    )
     .get(unsubscribePath, async (c) => {
       const token = c.req.query('token') ?? '';
       const kinds = await database.run(unsubscribeKinds(token));

@@ -106,6 +106,18 @@ test('a session has as many beside those, for what is done about an account, and
   expect((await many(210, madeUp)).filter((status) => status === 429)).toHaveLength(10);
 });
 
+test('links that unsubscribe count for their address together with the pages', async () => {
+  standInNewMinute();
+  const follow = (method: 'GET' | 'POST') => async () => {
+    const headers = { 'X-Forwarded-For': '203.0.113.9' };
+    return (await fetch(`${web.service.origin}/unsubscribe?token=unknown`, { method, headers })).status;
+  };
+  const statuses = [...(await many(105, follow('GET'))), ...(await many(105, follow('POST')))];
+  expect(statuses.filter((status) => status === 404)).toHaveLength(200);
+  expect(statuses.filter((status) => status === 429)).toHaveLength(10);
+  expect((await from(null, '203.0.113.9')()).status).toBe(429);
+});
+
 test('data are taken along three times a minute, from whatever session', async () => {
   standInNewMinute();
   const sessions = [await web.as('exclusive buyer'), await signInAs(web.service, web.scene.people['exclusive buyer']!)];
