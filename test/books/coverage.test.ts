@@ -16,27 +16,31 @@ import {
   decimal,
   equals,
   isZero,
+  spokenMoney,
   sum,
   written,
   writtenOrNull,
   zero,
+  type Decimal,
 } from '../../server/domain/diligence/decimals.ts';
 import { rounded, sameFraction } from '../../server/domain/diligence/fractions.ts';
 import { random } from './random.ts';
 
 const least = decimal('1.15');
 
+const inDollars = (amount: Decimal) => spokenMoney(amount, 'USD');
+
 test('a sentence says what a debt may cost, and what usual terms cost', () => {
-  expect(coverageInWords(decimal('840420'), decimal('2900000'), least, 'USD')).toBe(
-    'Debt of USD 2,900,000 is covered 1.15 times if annual debt service is at most 25.2% of the debt (10 years at 10%: 15.86%).',
+  expect(coverageInWords(decimal('840420'), decimal('2900000'), least, inDollars)).toBe(
+    'Debt of $2,900,000 is covered 1.15 times if annual debt service is at most 25.2% of the debt (10 years at 10%: 15.86%).',
   );
   expect(
-    coverageInWords(decimal('840420'), decimal('2900000'), least, 'USD', { rate: decimal('7.25'), years: 1n }),
+    coverageInWords(decimal('840420'), decimal('2900000'), least, inDollars, { rate: decimal('7.25'), years: 1n }),
   ).toMatch(/\(1 year at 7\.25%: 103\.97%\)\.$/);
-  expect(coverageInWords(decimal('-1'), decimal('2900000'), least, 'USD')).toBe(
-    'Debt of USD 2,900,000 is not covered: nothing is earned to pay it from.',
+  expect(coverageInWords(decimal('-1'), decimal('2900000'), least, inDollars)).toBe(
+    'Debt of $2,900,000 is not covered: nothing is earned to pay it from.',
   );
-  expect(coverageInWords(decimal('1'), zero, least, 'USD')).toBe('There is no debt to cover.');
+  expect(coverageInWords(decimal('1'), zero, least, inDollars)).toBe('There is no debt to cover.');
 });
 
 test('what is left without a customer is rounded once, and nothing where nothing was sold', () => {

@@ -9,6 +9,7 @@ import {
   multiply,
   round,
   spoken,
+  spokenMoney,
   subtract,
   sum,
   written,
@@ -69,6 +70,12 @@ describe('decimals', () => {
       '1,000',
       '0.12345',
     ]);
+    expect(['1234567.5', '-999', '12345678901234567.8901'].map((text) => spokenMoney(d(text), 'USD'))).toEqual([
+      '$1,234,567.50',
+      '-$999',
+      '$12,345,678,901,234,567.8901',
+    ]);
+    expect(spokenMoney(d('1000'), 'EUR')).toBe('€1,000');
   });
 
   test('obey the laws of arithmetic, whatever they are', () => {

@@ -270,8 +270,8 @@ describe('to the broker', () => {
     const coverage = own(body, 'exclusive buyer').coverage;
     expect(coverage).toMatchObject({ debt: '2900000', debt_is: 'recorded', years: null });
     expect(coverage.sentences).toEqual([
-      'Debt of USD 2,900,000 is covered 1.15 times if annual debt service is at most 25.1% of the debt (10 years at 10%: 15.86%).',
-      'Debt of USD 2,900,000 is covered 1.25 times if annual debt service is at most 23.1% of the debt (10 years at 10%: 15.86%).',
+      'Debt of $2,900,000 is covered 1.15 times if annual debt service is at most 25.1% of the debt (10 years at 10%: 15.86%).',
+      'Debt of $2,900,000 is covered 1.25 times if annual debt service is at most 23.1% of the debt (10 years at 10%: 15.86%).',
     ]);
     expect(coverage.without_largest).toMatchObject({ customer: 'Harbor Diner', ebitda: '640000' });
     expect(coverage.without_largest.sentences[0]).toContain('at most 19.1% of the debt');
@@ -285,7 +285,7 @@ describe('to the broker', () => {
     expect(own(typed, 'other buyer').coverage).toMatchObject({
       debt: '4000000',
       sentences: [
-        expect.stringMatching(/^With all cash but USD 200,000 borrowed, debt of USD 4,000,000 is covered 1\.15 times/),
+        expect.stringMatching(/^With all cash but \$200,000 borrowed, debt of \$4,000,000 is covered 1\.15 times/),
         expect.any(String),
       ],
     });

@@ -67,12 +67,12 @@ describe('equity', () => {
   test('is met by a tenth of the cost, of which a seller note on full standby may be half', () => {
     expect(said({}, 'equity')).toEqual({
       result: 'met',
-      why: 'Equity of USD 290,000 is 10% of the project cost of USD 2,900,000; USD 145,000 of it is the seller note.',
+      why: 'Equity of $290,000 is 10% of the project cost of $2,900,000; $145,000 of it is the seller note.',
     });
     expect(said({ seller_note: decimal('900000'), equity: decimal('144999.99') }, 'equity')).toEqual({
       result: 'not_met',
-      why: 'Equity of USD 289,999.99 is 9.99% of the project cost of USD 2,900,000; USD 145,000 of it is the seller note.',
-      by: 'USD 0.01',
+      why: 'Equity of $289,999.99 is 9.99% of the project cost of $2,900,000; $145,000 of it is the seller note.',
+      by: '$0.01',
     });
   });
 
@@ -83,14 +83,14 @@ describe('equity', () => {
     });
     expect(said({ full_standby: null, equity: decimal('290000') }, 'equity')).toMatchObject({ result: 'met' });
     expect(said({ full_standby: null, equity: decimal('10000') }, 'equity')).toMatchObject({ result: 'not_met' });
-    expect(said({ full_standby: false }, 'equity')).toMatchObject({ result: 'not_met', by: 'USD 145,000' });
+    expect(said({ full_standby: false }, 'equity')).toMatchObject({ result: 'not_met', by: '$145,000' });
     expect(said({ equity: null }, 'equity')).toMatchObject({ result: 'ask' });
   });
 });
 
 test.each([
   ['loan_ceiling', { loan: decimal('5000000') }, { result: 'met' }],
-  ['loan_ceiling', { loan: decimal('5000000.01') }, { result: 'not_met', by: 'USD 0.01' }],
+  ['loan_ceiling', { loan: decimal('5000000.01') }, { result: 'not_met', by: '$0.01' }],
   ['loan_ceiling', { loan: null }, { result: 'ask' }],
   ['maturity', { loan_years: 11n }, { result: 'ask' }],
   ['coverage', { coverage: decimal('1.25') }, { result: 'met' }],
@@ -99,7 +99,7 @@ test.each([
   [
     'seller_note',
     { seller_note: decimal('200000') },
-    { result: 'met', why: expect.stringContaining('at most USD 145,000') },
+    { result: 'met', why: expect.stringContaining('at most $145,000') },
   ],
   ['seller_note', { full_standby: false }, { result: 'met', why: expect.stringContaining('nothing of it counts') }],
   ['seller_stays', { rollover: decimal('1') }, { result: 'ask' }],

@@ -3,18 +3,7 @@
  * kept as exact fractions and are rounded only where they are written; coverage, and what a debt may cost, are rounded down.
  */
 
-import {
-  add,
-  decimal,
-  divide,
-  isPositive,
-  multiply,
-  spoken,
-  subtract,
-  written,
-  zero,
-  type Decimal,
-} from './decimals.ts';
+import { add, decimal, divide, isPositive, multiply, subtract, written, zero, type Decimal } from './decimals.ts';
 import {
   byFraction,
   fraction,
@@ -147,16 +136,16 @@ const yearsOf = (years: bigint): string => `${years} ${years === 1n ? 'year' : '
 const termsInWords = (terms: Terms): string =>
   `${yearsOf(terms.years)} at ${written(terms.rate)}%: ${percentage(annualCost(terms), 2n, 'nearest')}%`;
 
-/** "Debt of USD 2,900,000 is covered 1.15 times if annual debt service is at most 25.2% of the debt (10 years at 10%: 15.86%)." */
+/** "Debt of $2,900,000 is covered 1.15 times if annual debt service is at most 25.2% of the debt (10 years at 10%: 15.86%)." */
 export function coverageInWords(
   earnings: Decimal,
   debt: Decimal,
   coverage: Decimal,
-  currency: string,
+  say: (amount: Decimal) => string,
   terms: Terms = exampleTerms,
 ): string {
   if (!isPositive(debt)) return 'There is no debt to cover.';
-  const named = `Debt of ${currency} ${spoken(debt)}`;
+  const named = `Debt of ${say(debt)}`;
   const most = mostAnnualCost(earnings, debt, coverage);
   if (most === null) return `${named} is not covered: nothing is earned to pay it from.`;
   return `${named} is covered ${written(coverage)} times if annual debt service is at most ${percentage(most, 1n, 'down')}% of the debt (${termsInWords(terms)}).`;

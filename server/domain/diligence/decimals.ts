@@ -132,6 +132,16 @@ export function spoken(value: Decimal): string {
   return `${isNegative(value) ? '-' : ''}${grouped}${fraction === '' ? '' : `.${fraction.padEnd(2, '0')}`}`;
 }
 
+/** An amount as a sentence says it, in its currency and with every digit, as the pages write it: "$1,250.50", "€4,000,000". */
+export const spokenMoney = (value: Decimal, currency: string): string =>
+  new Intl.NumberFormat('en-US', {
+    style: 'currency',
+    currency,
+    trailingZeroDisplay: 'stripIfInteger',
+    minimumFractionDigits: 2,
+    maximumFractionDigits: 40,
+  }).format(written(value) as Intl.StringNumericLiteral);
+
 /** A value with its decimals as strings. */
 export type Written<T> = T extends Decimal
   ? string

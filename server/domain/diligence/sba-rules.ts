@@ -11,7 +11,7 @@ import {
   isPositive,
   isZero,
   multiply,
-  spoken,
+  spokenMoney,
   subtract,
   sum,
   written,
@@ -84,7 +84,7 @@ const inAppendix15 = {
 const met = (why: string): SbaResult => ({ result: 'met', why });
 const notMet = (why: string, by: string): SbaResult => ({ result: 'not_met', why, by });
 const ask = (question: string): SbaResult => ({ result: 'ask', ask: question });
-const usd = (amount: Decimal): string => `USD ${spoken(amount)}`;
+const usd = (amount: Decimal): string => spokenMoney(amount, 'USD');
 const atMost = (a: Decimal, b: Decimal): boolean => compare(a, b) <= 0;
 
 const tenth = decimal('0.1');

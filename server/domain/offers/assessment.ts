@@ -21,6 +21,7 @@ import {
   isPositive,
   isZero,
   spoken,
+  spokenMoney,
   subtract,
   sum,
   written,
@@ -289,6 +290,8 @@ export interface Given {
   readonly day: string;
   readonly label?: string | null;
   readonly typed?: TypedTerms;
+  /** How sentences say amounts; {@link spokenMoney} unless it is given. */
+  readonly sayMoney?: (amount: Decimal, currency: string) => string;
 }
 
 /** EBITDA without the largest customer, where its revenue of twelve months is told; null where it is not. */
@@ -309,17 +312,17 @@ const yearsTold = (ebitda: Decimal, all: readonly Loan[]): YearSummary[] =>
   }));
 
 /** What is supposed of a debt that nobody recorded. */
-function supposed({ is, equity }: Debt, currency: string): string | null {
+function supposed({ is, equity }: Debt, say: (amount: Decimal) => string): string | null {
   if (is === 'recorded') return null;
-  const own = equity !== null && isPositive(equity) ? ` but ${currency} ${spoken(equity)}` : '';
+  const own = equity !== null && isPositive(equity) ? ` but ${say(equity)}` : '';
   return `With all cash${own} borrowed`;
 }
 
-function sentencesOn(ebitda: Decimal, debt: Debt, currency: string, terms: Terms): string[] {
-  const lead = supposed(debt, currency);
+function sentencesOn(ebitda: Decimal, debt: Debt, say: (amount: Decimal) => string, terms: Terms): string[] {
+  const lead = supposed(debt, say);
   const all = add(debt.bank, debt.note);
   const sentences = asked.map((coverage) => {
-    const said = coverageInWords(ebitda, all, coverage, currency, terms);
+    const said = coverageInWords(ebitda, all, coverage, say, terms);
     return lead === null ? said : `${lead}, ${said.charAt(0).toLowerCase()}${said.slice(1)}`;
   });
   // Where nothing is earned, the sentence names no coverage and is the same for each.
@@ -336,7 +339,7 @@ function coverageOf(
   offer: OfferAmounts,
   debt: Debt,
   period: Earnings | null,
-  { books, typed = nothingTyped }: Given,
+  { books, typed = nothingTyped, sayMoney = spokenMoney }: Given,
 ): CoverageSummary | null {
   const ebitda = period?.adjusted_ebitda ?? null;
   const all = add(debt.bank, debt.note);
@@ -344,16 +347,17 @@ function coverageOf(
   const less = withoutLargest(period, books);
   const borrowed = loansOf(debt, typed);
   const terms = typed.bank ?? exampleTerms;
+  const say = (amount: Decimal) => sayMoney(amount, period.currency);
   return {
     debt: written(all),
     debt_is: debt.is,
     most_cost: mostCost(ebitda, all),
-    sentences: sentencesOn(ebitda, debt, period.currency, terms),
+    sentences: sentencesOn(ebitda, debt, say, terms),
     without_largest: less && {
       customer: less.name,
       ebitda: written(less.ebitda),
       most_cost: mostCost(less.ebitda, all),
-      sentences: sentencesOn(less.ebitda, debt, period.currency, terms),
+      sentences: sentencesOn(less.ebitda, debt, say, terms),
     },
     years: borrowed && yearsTold(ebitda, borrowed),
     years_without_largest: borrowed && less && yearsTold(less.ebitda, borrowed),
@@ -520,7 +524,14 @@ export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOff
   const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
   const highest = given.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
   if (highest.length === 0) return null;
-  const { basis, offers, compared } = assessed({ books, offers: highest, funding: null, day: '' });
+  const { basis, offers, compared } = assessed({
+    books,
+    offers: highest,
+    funding: null,
+    day: '',
+    // Assistants read the code of the currency, as beside every other amount of theirs.
+    sayMoney: (amount, currency) => `${currency} ${spoken(amount)}`,
+  });
   const { add_backs: _addBacks, ...told } = basis ?? { add_backs: [] };
   return {
     ...(basis ? { basis: told as Omit<BasisSummary, 'add_backs'> } : {}),
