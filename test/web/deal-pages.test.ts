@@ -497,14 +497,14 @@ test('closing says what is missing, and a closed deal offers nothing more to do'
     ]);
   await service.sql(`insert into closing_conditions (deal_id, name) values ($1, 'Lease assigned')`, [deal]);
   const { page, visit } = await testPageAt('broker', `/deals/${deal}/closing`);
-  await button(page, 'Move to closed').click();
+  await button(page, 'Move to Closed').click();
   const dialog = page.getByRole('alertdialog');
   await dialog.getByText('A closing condition is not met: Lease assigned.').waitFor();
   expect(await dialog.getByRole('listitem').count()).toBe(4);
   await expectAccessible(page);
   await page.setViewportSize({ width: 390, height: 844 });
   await button(dialog, 'Close anyway').click();
-  await page.getByText('The deal is now closed').first().waitFor();
+  await page.getByText('The deal has moved to Closed').first().waitFor();
   await page.setViewportSize({ width: 1280, height: 900 });
   for (const [path, gone] of [
     ['/documents', ['Upload']],

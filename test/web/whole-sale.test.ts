@@ -168,9 +168,9 @@ describe('a sale', { timeout: 60_000 }, () => {
 
   test('the broker lists the deal and fills the data room, of which buyers see what is public', async () => {
     await tab('broker');
-    await button('broker', 'Move to listed').click();
-    await confirm('broker', 'Move to listed');
-    await said('broker', 'The deal is now listed');
+    await button('broker', 'Move to Listed').click();
+    await confirm('broker', 'Move to Listed');
+    await said('broker', 'The deal has moved to Listed');
     await tab('broker', '/documents');
     await button('broker', 'Upload').click();
     for (const [filename, confidentiality] of [
@@ -286,8 +286,8 @@ describe('a sale', { timeout: 60_000 }, () => {
   });
 
   test('the broker accepts the better one, and the deal goes into exclusivity', async () => {
-    await button('broker', 'Move to under offer').click();
-    await confirm('broker', 'Move to under offer');
+    await button('broker', 'Move to Under offer').click();
+    await confirm('broker', 'Move to Under offer');
     await page('broker')
       .getByRole('columnheader', { name: new RegExp(names.bea) })
       .first()
@@ -335,10 +335,10 @@ describe('a sale', { timeout: 60_000 }, () => {
   });
 
   test('through diligence to closing, whose conditions their owners meet', async () => {
-    for (const to of ['diligence', 'closing']) {
+    for (const to of ['Diligence', 'Closing']) {
       await button('broker', `Move to ${to}`).click();
       await confirm('broker', `Move to ${to}`);
-      await said('broker', `The deal is now ${to}`);
+      await said('broker', `The deal has moved to ${to}`);
     }
     await tab('broker', '/closing');
     for (const [what, owner] of [
@@ -382,9 +382,9 @@ describe('a sale', { timeout: 60_000 }, () => {
   test('and is closed, which everybody sees, each on their own page', async () => {
     await tab('seller');
     await tab('bea');
-    await button('broker', 'Move to closed').click();
-    await confirm('broker', 'Move to closed');
-    await said('broker', 'The deal is now closed');
+    await button('broker', 'Move to Closed').click();
+    await confirm('broker', 'Move to Closed');
+    await said('broker', 'The deal has moved to Closed');
     for (const who of ['seller', 'bea', 'bob', 'advisor'] as const)
       await page(who).locator('h1 + p').getByText('Closed', { exact: true }).waitFor();
     await tab('admin');

@@ -49,6 +49,9 @@ function ChooseBuyer({ page: { deal, counts, participants } }: { page: DealPage 
   );
 }
 
+/** What a move is called, with the title of the stage as the steps above have it. */
+const moveTitle = (to: DealState): string => (to === 'withdrawn' ? 'Withdraw deal' : `Move to ${dealStates[to].label}`);
+
 /** What a move means; before a closing also what is missing for it. */
 function Consequence({ to, warnings }: { to: DealState; warnings: readonly string[] }) {
   return (
@@ -79,16 +82,11 @@ function MoveButtons({ page }: { page: DealPage }) {
   const ask = (to: DealState, warnings: readonly string[]) =>
     confirm(
       {
-        title: to === 'withdrawn' ? 'Withdraw this deal?' : `Move to ${dealStates[to].label.toLowerCase()}?`,
+        title: to === 'withdrawn' ? 'Withdraw this deal?' : `Move the deal to ${dealStates[to].label}?`,
         body: <Consequence to={to} warnings={warnings} />,
-        action:
-          to === 'withdrawn'
-            ? 'Withdraw deal'
-            : warnings.length > 0
-              ? 'Close anyway'
-              : `Move to ${dealStates[to].label.toLowerCase()}`,
+        action: warnings.length > 0 ? 'Close anyway' : moveTitle(to),
         danger: to === 'withdrawn' || warnings.length > 0,
-        done: `The deal is now ${dealStates[to].label.toLowerCase()}`,
+        done: to === 'withdrawn' ? 'The deal is withdrawn' : `The deal has moved to ${dealStates[to].label}`,
       },
       () => move.mutateAsync({ to, confirm: warnings.length > 0 }),
     );
@@ -115,7 +113,7 @@ function MoveButtons({ page }: { page: DealPage }) {
           onClick={() => void moveTo(onward)}
           icon={<ArrowRight className="size-4" />}
         >
-          Move to {dealStates[onward].label.toLowerCase()}
+          {moveTitle(onward)}
         </Button>
       )}
       {deal.state === 'under_offer' && capacities.can_grant_exclusivity && <ChooseBuyer page={page} />}
@@ -133,7 +131,7 @@ function MoveButtons({ page }: { page: DealPage }) {
               icon={to === 'withdrawn' ? <Ban /> : <ArrowRight />}
               onSelect={() => void moveTo(to)}
             >
-              {to === 'withdrawn' ? 'Withdraw deal' : `Move to ${dealStates[to].label.toLowerCase()}`}
+              {moveTitle(to)}
             </MenuItem>
           ))}
         </Menu>
