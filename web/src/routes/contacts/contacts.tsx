@@ -64,7 +64,9 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
     },
     [navigate],
   );
-  const open = chosen ?? askedFor(wanted, itemsOf(query.data));
+  const items = itemsOf(query.data);
+  const bare = query.isSuccess && items.length === 0 && !filter.search && !filter.archived;
+  const open = chosen ?? askedFor(wanted, items);
   const close = () => {
     setChosen(null);
     if (wanted !== undefined) change({ open: undefined });
@@ -110,8 +112,12 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
             >
               Export
             </Button>
-            {openImport}
-            {openNew}
+            {!bare && (
+              <>
+                {openImport}
+                {openNew}
+              </>
+            )}
           </>
         }
       />

@@ -11,7 +11,7 @@ import { FilterBar } from '../../components/filter-bar.tsx';
 import { FilterMenu } from './filter-menu.tsx';
 import { Select } from '../../components/input.tsx';
 import { PageHeader } from '../../components/page-header.tsx';
-import { PagedList } from '../../components/paged-list.tsx';
+import { itemsOf, PagedList } from '../../components/paged-list.tsx';
 import { EmptyState, SkeletonRows } from '../../components/states.tsx';
 import { readDealsSearch, type DealsSearch } from './search.ts';
 import { callerRoles, dealStates, optionsOf } from '../../lib/states.ts';
@@ -59,6 +59,7 @@ export default function DealsPage() {
     [navigate],
   );
   const filtered = Boolean(filter.search ?? filter.state ?? filter.role);
+  const bare = query.isSuccess && itemsOf(query.data).length === 0 && !filtered;
   const mayOpen = brokerage?.role === 'admin' || brokerage?.role === 'broker';
   const openNew = (
     <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => change({ new: true })}>
@@ -67,7 +68,7 @@ export default function DealsPage() {
   );
   return (
     <>
-      <PageHeader title="Deals" actions={mayOpen && openNew} />
+      <PageHeader title="Deals" actions={!bare && mayOpen && openNew} />
       <div className="rounded-xl border border-line bg-surface shadow-1">
         <Filters search={filter} change={change} />
         <PagedList

@@ -150,7 +150,7 @@ export default function PeopleTab() {
     </Button>
   );
   return (
-    <TabPage title="People" actions={capacities.can_invite && invite}>
+    <TabPage title="People" actions={shown.length > 0 && capacities.can_invite && invite}>
       {shown.length === 0 && (
         <Card>
           <EmptyState icon={Users} title="No one yet" action={capacities.can_invite && invite}>

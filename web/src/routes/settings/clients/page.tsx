@@ -126,7 +126,7 @@ export default function ClientsSettings() {
     <SettingsPage
       title="Connected clients"
       description="Assistants and editors that look at your deals for you. Each sees what you see, and writes only where you have allowed it."
-      actions={create}
+      actions={query.data?.items.length !== 0 && create}
     >
       <Loaded query={query} skeleton={<SkeletonCard rows={3} height="h-48" />}>
         {(data) => <List data={data} create={create} onEdit={(client) => setOpen({ kind: 'edit', client })} />}

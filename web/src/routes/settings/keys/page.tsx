@@ -182,7 +182,7 @@ function Keys({ brokerageId }: { brokerageId: Id }) {
           . A key stops working when the person who created it leaves the brokerage.
         </>
       }
-      actions={create}
+      actions={query.data?.items.length !== 0 && create}
     >
       <Card flush>
         <Loaded query={query} skeleton={<SkeletonRows rows={3} height="h-36" />}>

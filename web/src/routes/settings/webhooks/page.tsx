@@ -160,7 +160,7 @@ function Webhooks({ brokerageId }: { brokerageId: Id }) {
           .
         </>
       }
-      actions={add}
+      actions={query.data?.items.length !== 0 && add}
     >
       <Card flush>
         <Loaded query={query} skeleton={<SkeletonRows rows={2} height="h-40" />}>
