@@ -61,3 +61,6 @@ export type { SeenChange as LiveEvent } from './domain/visibility/changes.ts';
 
 /** The words of what pages and reports both tell: what differs from them in the pages is an error of types. */
 export type { SharedWords } from './domain/reports/words.ts';
+
+/** What audit records are about: the pages name each, and one that they do not is an error of types. */
+export type { AuditSubject } from './domain/audit/actions.ts';

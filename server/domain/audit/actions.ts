@@ -200,6 +200,12 @@ export type DealAction = keyof typeof onDeals;
 /** An action that the service or the database writes down; the calls of tools have their own, `tool:<name>`. */
 export type Action = DealAction | keyof typeof elsewhere;
 
+const toolAction = 'tool:';
+
+type Beginning<A> = A extends `${infer Subject}.${string}` ? `${Subject}.` : never;
+/** How actions begin that are about the same: "deal.", "api_key.", and the calls of tools. */
+export type AuditSubject = Beginning<Action> | typeof toolAction;
+
 /** The titles of tools by their names, which the tools' catalog knows. */
 export type ToolTitles = ReadonlyMap<string, string>;
 
@@ -207,8 +213,6 @@ const said = (words: Words, details: Details): string => (typeof words === 'stri
 
 const own = <T>(table: Readonly<Record<string, T>>, name: string): T | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined;
-
-const toolAction = 'tool:';
 
 /** Whether an action has words; a record of an earlier release may name one that is no more. */
 export const isKnownAction = (action: string): boolean =>

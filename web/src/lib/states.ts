@@ -261,7 +261,7 @@ export const clientScopes: Record<T.Client['scopes'][number], string> = {
 };
 
 /** What records of the audit trail are about, by how their actions begin. */
-export const auditSubjects = {
+export const auditSubjects: Record<'any' | T.AuditSubject, string> = {
   any: 'Everything',
   'deal.': 'Deals',
   'exclusivity.': 'Exclusivity',
@@ -273,24 +273,36 @@ export const auditSubjects = {
   'offer.': 'Offers',
   'condition.': 'Closing conditions',
   'qoe.': 'Quality of earnings',
+  'report.': 'Reports',
   'finding.': 'Findings',
   'financing.': 'Financing',
+  'reminder.': 'Reminders',
   'contact.': 'Contacts',
   'brokerage.': 'Brokerage',
   'member.': 'Members',
+  'mail.': 'Mails sent again',
+  'hold.': 'Legal holds',
+  'person.': 'Exported and erased people',
   'api_key.': 'API keys',
+  'sandbox.': 'Sandbox',
   'webhook.': 'Webhooks',
   'client.': 'Connected clients',
   'consent.': 'Consent',
+  'code.': 'Authorization codes',
   'tokens.': 'Client access',
   'tool_grant.': 'Tool permissions',
   'deal_opt_in.': 'Assistants on deals',
+  'deal_tools.': 'Assistants off for everyone',
   'tool:': 'Tool calls',
   'session.': 'Sign-ins',
   'password.': 'Passwords',
+  'address.': 'E-mail addresses',
   'second_factor.': 'Authenticators',
+  'recovery_codes.': 'Recovery codes',
   'passkey.': 'Passkeys',
-} as const;
+  'calendar_link.': 'Calendar links',
+  'user.': 'Suspended accounts',
+};
 
 /** The entries of a vocabulary as options of a select. */
 export function optionsOf<K extends string>(words: Record<K, string | Look>): { value: K; label: string }[] {
