@@ -40,7 +40,6 @@ export function notificationLetter(
   const urlOf = ({ kind, deal_id }: MailedNotification) =>
     `${baseUrl}${notificationPath(notificationKinds[kind].place, deal_id)}`;
   const deals = byDeal(items);
-  const [deal] = deals;
   const unsubscribe = `${baseUrl}${unsubscribePath}?${new URLSearchParams({ token })}`;
   const around = {
     brand: brokerage ?? product,
@@ -77,10 +76,10 @@ export function notificationLetter(
     heading: title,
     items: of.map((one) => ({ text: sentence(one), url: urlOf(one) })),
   }));
-  const on = deals.length > 1 ? `${deals.length} deals` : (deal?.title ?? product);
+  const on = deals.length > 1 ? `${deals.length} deals` : (first.deal_title ?? 'your account');
   return {
     ...around,
-    subject: daily ? `Your day on ${on}` : `News of ${on}`,
+    subject: daily ? `Your day on ${on}` : `Updates on ${on}`,
     paragraphs: [daily ? 'This came since your last daily mail:' : 'This happened:', ...beware],
     sections,
     action: { label: 'See all of it', url: `${baseUrl}/notifications` },

@@ -63,7 +63,7 @@ describe('mails at once', () => {
     web.service.clock.advance(6 * minute);
     const sent = await mails();
     expect(sent['broker']).toHaveLength(1);
-    expect(sent['broker']![0]).toMatchObject({ subject: 'News of Corner bakery' });
+    expect(sent['broker']![0]).toMatchObject({ subject: 'Updates on Corner bakery' });
     expect(sent['broker']![0]!.text).toContain('3 questions were asked.');
     expect(sent['broker']![0]!.text).toContain('An offer was revised.');
     for (const one of Object.values(sent).flat()) expect(whole(one)).not.toMatch(/123457|123,457|lease/);
