@@ -30,11 +30,20 @@ const keys = {
   full: {
     brokerage: 'bramwellOakes',
     by: 'judith',
-    name: 'Inquiry form of the website',
+    name: 'Back office',
     environment: 'live',
     scopes: keyScopes,
-    made: ago(60, '15:10'),
+    made: ago(60, '15:40'),
     used: ago(1, '20:05'),
+  },
+  inquiry_form: {
+    brokerage: 'bramwellOakes',
+    by: 'judith',
+    name: 'Inquiry form of the website',
+    environment: 'live',
+    scopes: ['contacts:write'],
+    made: ago(60, '15:10'),
+    used: ago(1, '19:25'),
   },
   read_only: {
     brokerage: 'bramwellOakes',
@@ -128,6 +137,7 @@ export function issueKeys(context: LoadContext): Record<KeyName, { id: string; t
   };
   return {
     full: issue(keys.full),
+    inquiry_form: issue(keys.inquiry_form),
     read_only: issue(keys.read_only),
     other_brokerage: issue(keys.other_brokerage),
     expired: issue(keys.expired),

@@ -27,7 +27,7 @@ export interface Demo {
   readonly redirect_uri: string;
   readonly brokerage_id: string;
   readonly deals: Readonly<Record<keyof typeof namedDeals, string>>;
-  readonly keys: Readonly<Record<KeyName, string>>;
+  readonly keys: Readonly<Record<Exclude<KeyName, 'inquiry_form'>, string>>;
 }
 
 export interface DemoOptions {
@@ -111,7 +111,7 @@ function collectRows(
   const context = introduceBrokerages(collector, calendar);
   const { userIds, brokerageIds } = context;
   const keys = issueKeys(context);
-  fillAddressBook(context, 'bramwellOakes', keys.full.id);
+  fillAddressBook(context, 'bramwellOakes', keys.inquiry_form.id);
   fillAddressBook(context, 'pelicanQuay', keys.other_brokerage.id);
 
   const dealIds = new Map<string, string>();

@@ -89,6 +89,14 @@ test('the full key has every scope, and some deals of its brokerage are open to 
     expect(seen.map(({ id }) => id)).not.toContain(hidden);
 });
 
+test('the inquiry form of the website adds contacts by a key that can do nothing else', async () => {
+  const found = await it.service.sql(
+    `select k.scopes, exists (select from contacts c where c.created_by_key = k.id) as used
+     from api_keys k where k.name = 'Inquiry form of the website'`,
+  );
+  expect(found).toEqual([{ scopes: ['contacts:write'], used: true }]);
+});
+
 test('each brokerage has contacts of its own, with addresses and numbers that nobody has', async () => {
   const main = (await (await contacts('read_only')).json()) as ContactList;
   const other = (await (await contacts('other_brokerage')).json()) as ContactList;
