@@ -7,8 +7,10 @@ interface MoneyProps {
   amount: Decimal | null | undefined;
   /** Null where an offer names none: then a number alone is shown. */
   currency: string | null | undefined;
-  /** "$1.25M", with the whole amount when pointed at. */
+  /** "$1.25M", with every digit when pointed at. */
   short?: boolean;
+  /** Without cents, with every digit when pointed at: for what is computed to the cent and is no more exact than its basis. */
+  rounded?: boolean;
   /** With a plus where it is positive: for adjustments. */
   signed?: boolean;
   className?: string;
@@ -18,7 +20,7 @@ interface MoneyProps {
 const longest = 26;
 
 /** An amount in its own currency, every digit of it, in figures of one width. */
-export function Money({ amount, currency, short = false, signed = false, className }: MoneyProps) {
+export function Money({ amount, currency, short = false, rounded = false, signed = false, className }: MoneyProps) {
   if (amount === null || amount === undefined) {
     return (
       <span className={cx('text-faint', className)}>
@@ -27,11 +29,11 @@ export function Money({ amount, currency, short = false, signed = false, classNa
       </span>
     );
   }
-  const text = formatMoney(amount, currency, { short, signed });
+  const text = formatMoney(amount, currency, { short, rounded, signed });
   return (
     <data
       value={amount}
-      title={short ? formatMoney(amount, currency) : undefined}
+      title={short || rounded ? formatMoney(amount, currency) : undefined}
       className={cx('tabular', text.length > longest ? 'min-w-0 break-all' : 'whitespace-nowrap', className)}
     >
       {text}

@@ -16,18 +16,20 @@ function numberFormat(options: Intl.NumberFormatOptions): Intl.NumberFormat {
   return format;
 }
 
-/** "$1,250,000", with cents only when there are any; `short` gives "$1.25M". */
+/** "$1,250,000", with cents only when there are any; `short` gives "$1.25M", `rounded` never gives cents. */
 export function formatMoney(
   amount: Decimal,
   currency: string | null | undefined,
-  { short = false, signed = false } = {},
+  { short = false, rounded = false, signed = false } = {},
 ): string {
   return numberFormat({
     ...(currency && { style: 'currency', currency }),
     signDisplay: signed ? 'exceptZero' : 'auto',
     ...(short
       ? { notation: 'compact', maximumSignificantDigits: 3 }
-      : { trailingZeroDisplay: 'stripIfInteger', maximumFractionDigits: 40, minimumFractionDigits: 2 }),
+      : rounded
+        ? { maximumFractionDigits: 0 }
+        : { trailingZeroDisplay: 'stripIfInteger', maximumFractionDigits: 40, minimumFractionDigits: 2 }),
   }).format(exact(amount));
 }
 

@@ -123,7 +123,7 @@ export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardPro
         <>
           <p className="mt-4 text-sm font-medium text-ink">
             Without {without.customer}, the largest customer (EBITDA{' '}
-            <Money amount={without.ebitda} currency={basis.currency} />)
+            <Money rounded amount={without.ebitda} currency={basis.currency} />)
           </p>
           <ul className="mt-1 flex flex-col gap-1.5">
             {without.sentences.map((sentence) => (
@@ -142,7 +142,7 @@ export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardPro
               key: String(year),
               cells: [
                 year,
-                <Money key="paid" amount={paid} currency={basis.currency} />,
+                <Money key="paid" rounded amount={paid} currency={basis.currency} />,
                 times(covered),
                 ...(without ? [times(withoutOf(year))] : []),
               ],

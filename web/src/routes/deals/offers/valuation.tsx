@@ -165,7 +165,7 @@ export function OfferValuations({
 export function AddBackValues({ basis, worth }: { basis: OfferAssessment['basis']; worth: OfferValuation }) {
   const paid = worth.paid_for;
   if (!basis || !paid || paid.add_backs.length === 0) return null;
-  const money = (amount: string) => <Money amount={amount} currency={basis.currency} />;
+  const share = (amount: string) => <Money rounded amount={amount} currency={basis.currency} />;
   const named = (id: string) => basis.add_backs.find((one) => one.id === id);
   const largestFirst = basis.add_backs.flatMap(({ id }) => paid.add_backs.find((one) => one.id === id) ?? []);
   return (
@@ -174,7 +174,7 @@ export function AddBackValues({ basis, worth }: { basis: OfferAssessment['basis'
       title="What each add-back is worth"
       description={
         <>
-          At {times(worth.multiples?.adjusted_ebitda)} adjusted EBITDA. {money(paid.reported_ebitda)} of the price is
+          At {times(worth.multiples?.adjusted_ebitda)} adjusted EBITDA. {share(paid.reported_ebitda)} of the price is
           for reported EBITDA.
         </>
       }
@@ -191,9 +191,9 @@ export function AddBackValues({ basis, worth }: { basis: OfferAssessment['basis'
                 <span className="block">{category ? adjustmentCategories[category] : 'All smaller ones'}</span>
                 <span className="line-clamp-2 font-normal text-faint">{named(id)?.rationale}</span>
               </span>,
-              money(amount),
-              money(part),
-              money(price_without),
+              <Money key="amount" amount={amount} currency={basis.currency} />,
+              share(part),
+              share(price_without),
             ],
           };
         })}
