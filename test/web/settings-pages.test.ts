@@ -253,6 +253,10 @@ describe('anybody', { timeout: 180_000 }, () => {
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     await page.getByRole('button', { name: 'Delete client' }).click();
     await page.getByText('My VS Code is deleted').first().waitFor();
+    await testPage.visit('/settings/audit');
+    await page.getByLabel('About').selectOption('Tool permissions');
+    const allowed = page.getByRole('row').filter({ hasText: 'Allow a tool' });
+    await allowed.filter({ hasText: 'Ask a question on a deal' }).first().waitFor();
   });
 
   test('is led from the choice of an assistant to the lines to paste there', async () => {

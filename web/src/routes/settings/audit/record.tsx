@@ -28,8 +28,9 @@ function Who({ record }: { record: AuditRecord }) {
   );
 }
 
-/** In words, marked where it came to nothing; the name that the exported file has for it shows when pointed at. */
+/** In words, with the tool or deal that it is about, marked where it came to nothing; the name that the exported file has for it shows when pointed at. */
 function What({ record }: { record: AuditRecord }) {
+  const about = record.tool_title ?? record.deal_title;
   return (
     <span className="block min-w-0">
       <span className="flex items-center gap-2">
@@ -38,7 +39,7 @@ function What({ record }: { record: AuditRecord }) {
         </span>
         {!wentWell(record) && <Outcome record={record} />}
       </span>
-      {record.deal_title !== null && <span className="block truncate text-sm text-faint">{record.deal_title}</span>}
+      {about !== null && <span className="block truncate text-sm text-faint">{about}</span>}
     </span>
   );
 }
