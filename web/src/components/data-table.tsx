@@ -130,7 +130,7 @@ function TableRowView<Row>(props: TableRowProps<Row>) {
         ...(height !== null && { height }),
       }}
       className={cx(
-        'absolute inset-x-0 top-0 overflow-hidden border-b border-line -outline-offset-2',
+        'absolute inset-x-0 top-0 overflow-hidden border-b border-line -outline-offset-2 last:rounded-b-xl last:border-transparent',
         (target || onOpen) && 'cursor-pointer hover:bg-hover',
         !renderCard && 'grid items-center',
       )}
