@@ -173,7 +173,7 @@ export default function StatusSettings() {
                   <Fact label="Dealkeep">{versions.product}</Fact>
                   <Fact label="Node.js">{versions.node}</Fact>
                   <Fact label="PostgreSQL">{versions.postgres}</Fact>
-                  <Fact label="Schema">{versions.schema.replaceAll('_', ' ')}</Fact>
+                  <Fact label="Schema">{versions.schema.split('_')[0]}</Fact>
                   <Fact label="Documents">{store === 'bucket' ? 'In an object store' : 'In a directory'}</Fact>
                 </Facts>
               </Card>
