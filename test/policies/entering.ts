@@ -65,9 +65,9 @@ const open: typeof shut = {
 const here = `'https://tools.example', case when a.deal is not null then 'deals' end, a.deal`;
 const record = `a.tool, 'subject', case when a.of_deal then a.deal end, '192.0.2.7', 'request'`;
 const given = `(select $1 as digest, $2 as deal, $3 as tool, $4 as tells, $5 as of_deal, $6 as held) a`;
-const recordId = `'0192f0c1-2345-7000-8000-000000000001'`;
+const recordId = '0192f0c1-2345-7000-8000-000000000001';
 
-const enters = `app.enter_with_token(a.digest, ${here}, ${record}, ${recordId}, a.tells, 3, 2, a.held)::jsonb`;
+const enters = `app.enter_with_token(a.digest, ${here}, ${record}, '${recordId}', a.tells, 3, 2, a.held)::jsonb`;
 
 /** Functions that enter, say what came of it and take it back: planned once, not at each of some thousand calls. */
 const functions = [
@@ -171,7 +171,7 @@ const nobody = { answer: null, identity: '', sealed: null, records: null };
 function expected({ tool, tells, ofDeal, held, deal }: Asked, known: Known) {
   const isUnheld = tells === 'offers' && known.sees && held !== null && !held.includes(known.books ?? '');
   const left = {
-    id: '0192f0c1-2345-7000-8000-000000000001',
+    id: recordId,
     at: known.at,
     brokerage_id: ofDeal ? known.tenant : null,
     deal_id: ofDeal ? deal : null,
