@@ -30,6 +30,8 @@ const partsOfBackups: Parts = { partSize: 8 * mebibyte, queueSize: 2 };
 const patience = { connecting: 5_000, answer: 30_000 } as const;
 /** How many connections there may be. A download holds one for as long as its reader takes, and who finds none waits. */
 const mostConnections = 1_000;
+/** How many pages of unfinished uploads, of 1,000 each, are looked through at once; the next run goes on. */
+const mostPages = 20;
 
 function clientOf(
   { endpoint, region, accessKeyId, secretAccessKey, forcePathStyle }: S3Config,
@@ -102,10 +104,17 @@ export function openS3Storage(config: S3Config, answerMillis?: number): Storage 
     },
 
     async tidy(before) {
-      const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket, Prefix: folder }));
-      for (const { Key, UploadId, Initiated } of Uploads ?? []) {
-        if (Key && UploadId && Initiated && Initiated < before)
-          await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+      let after: { KeyMarker?: string; UploadIdMarker?: string } = {};
+      for (let page = 0; page < mostPages; page += 1) {
+        const { Uploads, IsTruncated, NextKeyMarker, NextUploadIdMarker } = await client.send(
+          new ListMultipartUploadsCommand({ Bucket, Prefix: folder, ...after }),
+        );
+        for (const { Key, UploadId, Initiated } of Uploads ?? []) {
+          if (Key && UploadId && Initiated && Initiated < before)
+            await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+        }
+        if (!IsTruncated || !NextKeyMarker) return;
+        after = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker };
       }
     },
 

@@ -13,6 +13,8 @@ export interface S3Server {
   readonly unfinished: Map<string, Map<number, Buffer>>;
   /** Every request so far, as "PUT /bucket/key?partNumber=1". */
   readonly requests: string[];
+  /** Begins an upload in parts, as a process does that then dies; its id. */
+  beginUpload(key: string): string;
   /** From now on requests that match are refused with a 500. */
   failOn(pattern: RegExp | null): void;
   close(): Promise<void>;
@@ -54,6 +56,33 @@ export async function openS3Server(): Promise<S3Server> {
     return `<ListBucketResult>${contents.join('')}${common.join('')}<IsTruncated>${isCut}</IsTruncated>${next}</ListBucketResult>`;
   }
 
+  function beginUpload(key: string): string {
+    const id = randomUUID();
+    unfinished.set(id, new Map());
+    keys.set(id, key);
+    return id;
+  }
+
+  /** ListMultipartUploads, twenty at a time: in the order of their keys and, of one key, of their ids. */
+  function listingOfUnfinished(afterKey: string | null, afterId: string | null): string {
+    const places = [...unfinished.keys()].map((id) => ({ id, key: keys.get(id) ?? '' }));
+    const order = ({ key, id }: { key: string; id: string }) => `${key} ${id}`;
+    const all = places
+      .toSorted((one, other) => (order(one) < order(other) ? -1 : 1))
+      .filter((place) => afterKey === null || order(place) > `${afterKey} ${afterId}`);
+    const page = all.slice(0, 20);
+    const rows = page.map(
+      ({ key, id }) =>
+        `<Upload><Key>${key}</Key><UploadId>${id}</UploadId><Initiated>2020-01-01T00:00:00.000Z</Initiated></Upload>`,
+    );
+    const last = page.at(-1);
+    const next =
+      all.length > 20 &&
+      last &&
+      `<NextKeyMarker>${last.key}</NextKeyMarker><NextUploadIdMarker>${last.id}</NextUploadIdMarker>`;
+    return `<ListMultipartUploadsResult>${rows.join('')}${next || ''}<IsTruncated>${Boolean(next)}</IsTruncated></ListMultipartUploadsResult>`;
+  }
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://s3');
     const query = url.searchParams;
@@ -72,9 +101,7 @@ export async function openS3Server(): Promise<S3Server> {
     };
 
     if (request.method === 'POST' && query.has('uploads')) {
-      const id = randomUUID();
-      unfinished.set(id, new Map());
-      keys.set(id, key);
+      const id = beginUpload(key);
       xml(response, 200, `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`);
     } else if (request.method === 'PUT' && parts) {
       parts.set(Number(query.get('partNumber')), body);
@@ -87,11 +114,7 @@ export async function openS3Server(): Promise<S3Server> {
       unfinished.delete(upload);
       response.writeHead(204).end();
     } else if (request.method === 'GET' && query.has('uploads')) {
-      const rows = [...unfinished.keys()].map(
-        (id) =>
-          `<Upload><Key>${keys.get(id)}</Key><UploadId>${id}</UploadId><Initiated>2020-01-01T00:00:00.000Z</Initiated></Upload>`,
-      );
-      xml(response, 200, `<ListMultipartUploadsResult>${rows.join('')}</ListMultipartUploadsResult>`);
+      xml(response, 200, listingOfUnfinished(query.get('key-marker'), query.get('upload-id-marker')));
     } else if (request.method === 'GET' && query.has('list-type')) {
       xml(response, 200, listing(query.get('prefix') ?? '', query.get('delimiter'), query.get('continuation-token')));
     } else if (request.method === 'PUT') {
@@ -124,6 +147,7 @@ export async function openS3Server(): Promise<S3Server> {
     objects,
     unfinished,
     requests,
+    beginUpload,
     failOn: (pattern) => void (failing = pattern),
     async close() {
       server.closeAllConnections();

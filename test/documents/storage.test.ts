@@ -104,12 +104,15 @@ test('files are for the service alone, and what a dead process left is cleared a
   expect(await readdir(incoming)).toEqual(['still-coming']);
 });
 
-test('an upload in parts that was left behind in S3 is cleared away', async () => {
+test('uploads in parts that were left behind in S3 are cleared away, also where they are more than a page', async () => {
   s3.failOn(/DELETE .*uploadId/);
   const writing = stores['S3']!.write(newStorageKey(), inParts(randomBytes(20_000_000), 65_536, 12_000_000));
   await expect(writing).rejects.toThrow();
   s3.failOn(null);
   expect(s3.unfinished.size).toBe(1);
+  for (let made = 0; made < 50; made += 1) s3.beginUpload(`documents/${newStorageKey()}`);
+  await stores['S3']!.tidy(new Date(0));
+  expect(s3.unfinished.size).toBe(51);
   await stores['S3']!.tidy(new Date());
   expect(s3.unfinished.size).toBe(0);
 });
