@@ -16,6 +16,20 @@ export interface Party {
   readonly most?: number;
 }
 
+/** There is no room for one more. */
+export class NoRoom extends Error {
+  override readonly name = 'NoRoom';
+  /** Whose share is used up: that of whoever asks, or the whole. */
+  readonly share: 'own' | 'all';
+  /** In how many seconds to try again. */
+  readonly retryAfter: number;
+  constructor(share: 'own' | 'all', retryAfter: number, message: string) {
+    super(message);
+    this.share = share;
+    this.retryAfter = retryAfter;
+  }
+}
+
 /** The most parties of which is remembered when they were served. */
 const mostRemembered = 1_000;
 

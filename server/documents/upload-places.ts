@@ -1,6 +1,6 @@
 /** How many uploads a process takes at once: each holds parts of its file in memory for as long as its sender takes, which may be hours. */
 
-import { fairQueue, type Party } from '../fair-queue.ts';
+import { fairQueue, NoRoom, type Party } from '../fair-queue.ts';
 
 /** Altogether; for a store of objects each takes some 17 MB, a part of 5 MB with what is copied and not collected yet. */
 const atOnce = 12;
@@ -21,23 +21,13 @@ interface UploadParty extends Party {
   readonly kind: keyof typeof shares;
 }
 
-/** So many uploads go on already, of everybody or of these senders, that there is no place for one more. */
-export class TooManyUploads extends Error {
-  override readonly name = 'TooManyUploads';
-  /** Whose share of the places is used up: that of whoever asks, or the whole of it. */
-  readonly share: 'own' | 'all';
-  constructor(share: 'own' | 'all', message: string) {
-    super(message);
-    this.share = share;
-  }
-}
-
 const party = (kind: keyof typeof shares, of: string): UploadParty => ({
   kind,
   name: `${kind} ${of}`,
   most: shares[kind],
 });
 
+const againSeconds = 10;
 const again = 'Nothing of this file was read: send it again when one of them has ended.';
 const busy = {
   sender: `You are sending ${shares.sender} files already. ${again}`,
@@ -49,10 +39,10 @@ const busy = {
 // Nobody waits for a place: it may take hours until one is free.
 const places = fairQueue<UploadParty>(
   { atOnce, all: atOnce },
-  (of) => new TooManyUploads(of ? 'own' : 'all', busy[of?.kind ?? 'all']),
+  (of) => new NoRoom(of ? 'own' : 'all', againSeconds, busy[of?.kind ?? 'all']),
 );
 
-/** Does `work`, which reads the body of an upload, at a place for it. Throws {@link TooManyUploads} at once where there is none. */
+/** Does `work`, which reads the body of an upload, at a place for it. Throws {@link NoRoom} at once where there is none. */
 export const inUploadPlace = <T>(
   { sender, brokerage, isSandbox = false }: UploadedFor,
   work: () => Promise<T>,

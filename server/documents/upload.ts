@@ -67,7 +67,7 @@ async function discard(source: AsyncIterator<Uint8Array>, limit: number): Promis
 
 /**
  * Keeps a body under `key`. Rejects with {@link NotTaken}, {@link TooLarge} or {@link UploadAborted}, or with what
- * the store failed of; then nothing is left in it. Rejects with {@link TooManyUploads} before anything is read.
+ * the store failed of; then nothing is left in it. Rejects with NoRoom of server/fair-queue.ts before anything is read.
  */
 export const storeUpload = (
   storage: Storage,

@@ -3,8 +3,7 @@
 import type { Context, ErrorHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Busy, Conflict, Denied, Invalid, Refusal, StorageFull, Unavailable } from '../database/errors.ts';
-import { TooManyUploads } from '../documents/upload-places.ts';
-import { TooManyHashes } from '../domain/accounts/password-hashes.ts';
+import { NoRoom } from '../fair-queue.ts';
 import type { Logger } from '../log.ts';
 import { StoreUnavailable } from '../storage/failing.ts';
 import { requestIdOf } from './request-id.ts';
@@ -87,16 +86,13 @@ export function problemOf(error: unknown): Problem | null {
     return new Problem(400, 'validation_error', error.message, { details, cause });
   }
   if (error instanceof Conflict) return new Problem(409, 'conflict', error.message, { cause });
-  if (error instanceof TooManyHashes && error.share === 'own')
-    return new Problem(429, 'rate_limited', error.message, { ...retryAfter(2), cause });
-  if (error instanceof TooManyUploads && error.share === 'own') {
-    const seconds = 10;
-    const details = { retry_after: seconds };
-    return new Problem(429, 'rate_limited', error.message, { details, ...retryAfter(seconds), cause });
+  if (error instanceof NoRoom) {
+    const { share, message, retryAfter: seconds } = error;
+    const options = { ...retryAfter(seconds), cause };
+    if (share === 'all') return new Problem(503, 'busy', message, options);
+    return new Problem(429, 'rate_limited', message, { details: { retry_after: seconds }, ...options });
   }
-  if (error instanceof TooManyUploads) return new Problem(503, 'busy', error.message, { ...retryAfter(10), cause });
-  if (error instanceof Busy || error instanceof TooManyHashes)
-    return new Problem(503, 'busy', error.message, { ...retryAfter(2), cause });
+  if (error instanceof Busy) return new Problem(503, 'busy', error.message, { ...retryAfter(2), cause });
   if (error instanceof Unavailable) {
     const message = 'The service cannot reach its database: try again in a moment.';
     return new Problem(503, 'unavailable', message, { ...retryAfter(5), cause });

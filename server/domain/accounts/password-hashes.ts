@@ -3,21 +3,10 @@
 import { argon2, randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
-import { fairQueue, type Party } from '../../fair-queue.ts';
+import { fairQueue, NoRoom, type Party } from '../../fair-queue.ts';
 
 /** The parameters of new hashes in every service: those that OWASP recommends. Stored hashes keep theirs until the next sign-in. */
 export const recommendedParameters = '$argon2id$v=19$m=19456,t=2,p=1';
-
-/** So many hashes wait already, of everybody or of these callers, that one more would not be answered in time. */
-export class TooManyHashes extends Error {
-  override readonly name = 'TooManyHashes';
-  /** Whose share of the queue is used up: that of whoever asks, or the whole of it. */
-  readonly share: 'own' | 'all';
-  constructor(share: 'own' | 'all', message: string) {
-    super(message);
-    this.share = share;
-  }
-}
 
 /**
  * Whom a hash is made for: the account (or the browser that it knows), and the address that asks, as
@@ -42,6 +31,7 @@ const partiesOf = (who: HashedFor): HashParty[] =>
     who[kind] === undefined ? [] : [{ kind, name: `${kind} ${who[kind]}`, most: shares[kind] }],
   );
 
+const againSeconds = 2;
 const busy = {
   account: 'This account is being signed in to too often at once: try again in a moment.',
   address: 'Too many people are signing in from your network at once: try again in a moment.',
@@ -53,7 +43,7 @@ const atOnce = Math.max(1, Math.min(3, availableParallelism()));
 const mayWait = 200;
 const queue = fairQueue<HashParty>(
   { atOnce, all: atOnce + mayWait },
-  (of) => new TooManyHashes(of ? 'own' : 'all', busy[of?.kind ?? 'all']),
+  (of) => new NoRoom(of ? 'own' : 'all', againSeconds, busy[of?.kind ?? 'all']),
 );
 
 const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
@@ -93,13 +83,13 @@ export async function usingHash<T>(
 /**
  * The hash of a password by a recipe (parameters and salt), as the whole PHC string. The password is brought to NFC,
  * so that it is the same from every keyboard, and never cut. `who` is left out where no request asks for it. Throws
- * {@link TooManyHashes} in a flood.
+ * {@link NoRoom} in a flood.
  */
 export function hashByRecipe(password: string, recipe: string, who: HashedFor = {}): Promise<string> {
   return usingHash(password, recipe, who, (phc) => Promise.resolve(phc));
 }
 
-/** The hash of a new password, with a fresh salt. Throws {@link TooManyHashes} in a flood. */
+/** The hash of a new password, with a fresh salt. Throws {@link NoRoom} in a flood. */
 export function hashPassword(password: string, parameters: string, who: HashedFor = {}): Promise<string> {
   return hashByRecipe(password, `${parameters}$${unpadded(randomBytes(16))}`, who);
 }
