@@ -3389,11 +3389,7 @@ AS $function$
 declare
   person constant uuid := app.user_id();
 begin
-  if person is null or app.client_id() is not null then
-    return 'signed_out';
-  end if;
-  perform from public.users u where u.id = person for share;
-  if exists (select from vault.sessions s where s.id = app.identity_part(6)::uuid and s.ended_at is not null) then
+  if person is null or app.client_id() is not null or not app.session_goes_on() then
     return 'signed_out';
   end if;
   if not app.client_takes(client_id, person, redirect_uri) then
@@ -7694,7 +7690,9 @@ AS $function$
 declare
   person constant uuid := app.user_id();
 begin
-  if person is null or app.client_id() is not null or not app.client_works_for(grant_tool.client_id, person) then
+  if person is null or app.client_id() is not null or not app.session_goes_on()
+    or not app.client_works_for(grant_tool.client_id, person)
+  then
     return false;
   end if;
   perform app.check_until(grant_tool.expires_at);
@@ -9381,11 +9379,7 @@ CREATE OR REPLACE FUNCTION app.make_calendar_link(token bytea, address inet, req
  SET search_path TO ''
 AS $function$
 begin
-  if app.user_id() is null or app.client_id() is not null then
-    perform app.refuse('not_a_person', 'Sign in to make a link to your calendar.');
-  end if;
-  perform from public.users u where u.id = app.user_id() for share;
-  if exists (select from vault.sessions s where s.id = app.identity_part(6)::uuid and s.ended_at is not null) then
+  if app.user_id() is null or app.client_id() is not null or not app.session_goes_on() then
     perform app.refuse('not_a_person', 'Sign in to make a link to your calendar.');
   end if;
   insert into vault.calendar_links as l (user_id, digest) values (app.user_id(), token)
@@ -10486,7 +10480,9 @@ CREATE OR REPLACE FUNCTION app.opt_in_deal(deal_id uuid, expires_at timestamp wi
  SET search_path TO ''
 AS $function$
 begin
-  if app.user_id() is null or app.client_id() is not null or app.seen_deal(opt_in_deal.deal_id) is null then
+  if app.user_id() is null or app.client_id() is not null or not app.session_goes_on()
+    or app.seen_deal(opt_in_deal.deal_id) is null
+  then
     return false;
   end if;
   perform app.check_until(opt_in_deal.expires_at);
@@ -12824,6 +12820,18 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.service_state() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.session_goes_on()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform from public.users u where u.id = app.user_id() for share;
+  return not exists (select from vault.sessions s where s.id = app.identity_part(6)::uuid and s.ended_at is not null);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.sessions_alive(ids uuid[])
  RETURNS SETOF uuid
  LANGUAGE plpgsql
@@ -14574,3 +14582,4 @@ $function$;
 -- f6f4300bb27d40890cdb08ccbaed20121dc99b96e8cdfa9b56a59fc4aff3911a  290_activity_by_brokerage.sql
 -- af6f5e770136bb4ae5dee1d69abeadda7483f1ac8980a9f0224b804bed56d983  291_one_index_of_activity.sql
 -- d44461fff314d72586e6d257cbf4d2d0982f9e4711b2b1965bffc9feae084ec6  292_counted_one_by_one.sql
+-- bfb4a5621d044b0ef8a48d6cc51005b0c8834915d0052ecb71eb84f1057171d0  310_given_while_it_ends.sql

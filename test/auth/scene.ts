@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
+import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import type { TestService } from '../harness.ts';
 
 export interface Account {
@@ -117,6 +118,15 @@ export async function signedInVisitor(service: TestService, account: Account): P
   const { status } = await visitor.signIn(account);
   if (status !== 200) throw new Error(`signing in gave ${status}`);
   return visitor;
+}
+
+/** The changes that a reset of somebody's password by mail makes. */
+export function resetOf(userId: string): (readonly [text: string, values: readonly unknown[]])[] {
+  const digest = tokenDigest(mintToken());
+  return [
+    ['insert into vault.password_resets (digest, user_id) values ($1, $2)', [digest, userId]],
+    [`select app.reset_password($1, '$argon2id$v=19$m=8,t=1,p=1$AAAA$AAAA', null, 'reset')`, [digest]],
+  ];
 }
 
 /** The token in the last mail whose subject has these words. */

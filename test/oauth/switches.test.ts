@@ -8,6 +8,8 @@ import { grantTool, liveToolGrants } from '../../server/domain/clients/tool-gran
 import { canonicalResource } from '../../server/http/resource-metadata.ts';
 import { writingTools } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
+import { resetOf } from '../auth/scene.ts';
+import { whileChanging } from '../locks.ts';
 import { signedInWith } from '../web/person.ts';
 import { addBrokerage, addClient, addPerson, connect, type Grant, type Person } from './scene.ts';
 
@@ -216,6 +218,25 @@ describe('deal opt-ins', () => {
     const { clients, opt_ins } = (await ask('/tools')).body;
     expect(clients.map(({ id }: { id: string }) => id)).toContain(clientId);
     expect(opt_ins).toMatchObject([{ deal_id: deal, deal_title: 'Bakery' }]);
+  });
+});
+
+describe('what is turned on while the password is reset does not outlive the reset', () => {
+  test.each(['tool_grants', 'deal_opt_ins'] as const)('%s', async (table) => {
+    const person = await addPerson(service, 'Rita');
+    await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'buyer', 'active')`, [
+      deal,
+      person.id,
+    ]);
+    const client_id = await addClient(service, person);
+    const turnOn = {
+      tool_grants: () => ask('/tools/grants', { client_id, tool, expires_at: null }, person, 'PUT'),
+      deal_opt_ins: () => ask(`/deals/${deal}/tools/opt-in`, {}, person, 'PUT'),
+    }[table];
+    expect((await turnOn()).status).toBe(200);
+    await service.sql(`delete from ${table}`);
+    expect((await whileChanging(service, resetOf(person.id), turnOn)).status).not.toBe(200);
+    expect(await service.sql(`select from ${table}`)).toEqual([]);
   });
 });
 
