@@ -5,9 +5,10 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { expectAccessible, openBrowser, openTestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
+import { whileChanging } from '../locks.ts';
 import { addBrokerage } from '../oauth/scene.ts';
 import { addDevice, openLocalhostProxy, type LocalhostProxy } from '../passkeys.ts';
-import { openAccount } from './scene.ts';
+import { openAccount, resetOf } from './scene.ts';
 
 const slow = { timeout: 120_000 };
 
@@ -51,16 +52,42 @@ async function signIn(page: Page, { email, password }: { email: string; password
 const usePasskey = (page: Page) => page.getByRole('button', { name: 'Use a passkey' }).click();
 const isAtSecurity = (page: Page) => page.getByRole('heading', { name: 'Security', level: 2 }).waitFor();
 
-/** Signs in at the page, and adds a passkey of this device. */
-async function signInAndAddPasskey(page: Page, account: { email: string; password: string }): Promise<void> {
+/** Signs in at the page, and begins to add a passkey of this device; what is returned goes on with it. */
+async function signInAndBeginPasskey(page: Page, account: { email: string; password: string }) {
   await page.goto(`${origin}/sign-in?return_to=/settings/security`);
   await signIn(page, account);
   await page.getByRole('button', { name: 'Add a passkey' }).click();
   const dialog = page.getByRole('dialog', { name: 'Add a passkey' });
   await dialog.getByLabel('Name').fill('Laptop');
-  await dialog.getByRole('button', { name: 'Continue' }).click();
+  return () => dialog.getByRole('button', { name: 'Continue' }).click();
+}
+
+/** Signs in at the page, and adds a passkey of this device. */
+async function signInAndAddPasskey(page: Page, account: { email: string; password: string }): Promise<void> {
+  await (
+    await signInAndBeginPasskey(page, account)
+  )();
   await page.getByText('The passkey is added').first().waitFor();
 }
+
+it(
+  'a passkey that is added while the first reset of the account takes its passkeys away does not outlive it',
+  slow,
+  async () => {
+    const account = await openAccount(service);
+    await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
+    await withDevice(async (page) => {
+      const goOn = await signInAndBeginPasskey(page, account);
+      const answered = page.waitForResponse((answer) => answer.url().endsWith('/api/auth/passkey/add'));
+      const add = async () => {
+        await goOn();
+        return (await answered).status();
+      };
+      expect(await whileChanging(service, resetOf(account.id), add)).not.toBe(200);
+      expect(await service.sql('select from vault.passkeys where user_id = $1', [account.id])).toEqual([]);
+    });
+  },
+);
 
 it('a passkey signs in by itself, stands in for the code, and proves a recent sign-in', slow, async () => {
   const account = await openAccount(service);
