@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rows } from '../../server/database/statement.ts';
 import { enterWithApiKey, mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { lookUp, mailedToken, newPassword, Visitor } from '../auth/scene.ts';
+import { atOnce } from '../locks.ts';
 import { signInAs, type Answer } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
@@ -12,7 +13,7 @@ let web: WebScene;
 let path: string;
 
 beforeAll(async () => {
-  web = await openScene();
+  web = await openScene({ config: { poolSize: 4 } });
   path = `/deals/${web.scene.deal}/participants`;
 });
 afterAll(() => web?.close());
@@ -180,6 +181,24 @@ describe('an invitation', () => {
     );
     expect(await broker.ask(path, person('x@example.test', 'advisor', elsewhere!.id))).toEqual(nobody);
   });
+
+  test.each(['who is advised', 'the advisor'])(
+    'makes no advisor of an advisor, also when both are invited at once: first %s',
+    async (first) => {
+      const broker = await web.as('broker');
+      const { participants, deal } = web.scene;
+      const email = `between.${first.length}@example.test`;
+      const { body } = await broker.ask(path, person(email));
+      const becomeAdvisor = () => broker.ask(path, person(email, 'advisor', participants['seller']));
+      const beAdvised = () => broker.ask(path, person(`to.${email}`, 'advisor', body.participant.id));
+      const [one, other] = first === 'the advisor' ? [beAdvised, becomeAdvisor] : [becomeAdvisor, beAdvised];
+      const answers = await atOnce(web.service, ['deals', 'id', deal], one, other);
+      expect(answers.map(({ status, body: { error } }) => [status, error?.code])).toEqual([
+        [201, undefined],
+        [409, 'advisor_of_advisor'],
+      ]);
+    },
+  );
 
   test('is refused to who takes part already, and says which fields do not fit', async () => {
     const broker = await web.as('broker');
