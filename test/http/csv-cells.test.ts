@@ -1,0 +1,40 @@
+/** Texts in CSV files, whatever they hold: no spreadsheet runs them, and reading gives them back. */
+
+import { expect, test } from 'vitest';
+import { csvHeading, csvLines, readCell } from '../../server/csv.ts';
+import { parseCsv } from '../../server/web/api/csv.ts';
+
+/** Every text of up to so many of these. */
+function textsOf(marks: readonly string[], most: number): string[] {
+  const texts = [''];
+  for (let from = 0, length = 0; length < most; length += 1) {
+    const shorter = texts.slice(from);
+    from = texts.length;
+    texts.push(...shorter.flatMap((text) => marks.map((mark) => text + mark)));
+  }
+  return texts;
+}
+
+/** The cells that a spreadsheet with this separator makes of a file: quotation marks count only where a cell begins with one. */
+function cellsOf(csv: string, separator: string): string[] {
+  const cell = new RegExp(`(?:"((?:[^"]|"")*)"?)?([^${separator}\\r\\n]*)(?:${separator}|\\r\\n?|\\n|$)`, 'gy');
+  return [...csv.matchAll(cell)].map(([, quoted = '', more = '']) => quoted.replaceAll('""', '"') + more);
+}
+
+const texts = textsOf([';', '\t', '\r', '\n', ',', '"', "'", '=', '－', 'a'], 4);
+const rows = texts.map((text) => ['a', text, 'b']);
+
+test('are given back as they were', async () => {
+  const portion = 2_000;
+  for (let at = 0; at < rows.length; at += portion) {
+    const some = rows.slice(at, at + portion);
+    const read = await parseCsv(csvHeading(['a', 'text', 'b']) + csvLines(some));
+    expect(read.slice(1).map((cells) => cells.map(readCell))).toEqual(some);
+  }
+});
+
+test.each([',', ';', '\t'])('begin no formula where cells are separated by %j', (separator) => {
+  const cells = cellsOf(csvLines(rows), separator);
+  expect(cells.length).toBeGreaterThan(rows.length);
+  expect(cells.filter((cell) => /^[=－]/.test(cell))).toEqual([]);
+});
