@@ -21,7 +21,7 @@ class WorkersFailed extends Error {
   override readonly name = 'WorkersFailed';
 }
 
-/** After so many starts in succession that fail, no more are tried. */
+/** After so many starts of one worker in succession that fail, no more are tried. */
 const mostFailures = 5;
 /** How long the next start waits after one worker has ended, in milliseconds: doubled each time, forgotten by one that lasts. */
 const backOff = { first: 100, most: 10_000, forgottenAfter: 60_000 } as const;
@@ -39,6 +39,8 @@ interface Place {
   began: number;
   /** Ends in succession that came soon after the start. */
   ends: number;
+  /** Starts in succession that failed. */
+  failures: number;
   /** What it said of its failure. */
   complaint: string;
 }
@@ -75,7 +77,6 @@ async function openWorkers(
   const failure = Promise.withResolvers<string>();
   let goal: Stage = first;
   let isUp = false;
-  let failures = 0;
   let isLeaving = false;
   let isStopping = false;
   let reached = Promise.withResolvers<void>();
@@ -128,7 +129,7 @@ async function openWorkers(
       }
       case 'answering': {
         place.stage = 'answering';
-        failures = 0;
+        place.failures = 0;
         sharing.admit(place.worker);
         if (isLeaving) send(place, { to: 'leave' });
         log.info({ worker: place.worker.id, pid: place.worker.process.pid }, 'a worker answers');
@@ -169,10 +170,10 @@ async function openWorkers(
     place.stage = 'starting';
     if (isStopping) return;
     const isStarted = stage === 'answering' || stage === goal;
-    if (!isStarted) failures += 1;
+    if (!isStarted) place.failures += 1;
     const why = complaint || `worker ${worker.id} ended with ${how} before it was ready`;
     // At the first start nothing is gained by waiting.
-    if (failures >= mostFailures || !isUp) {
+    if (place.failures >= mostFailures || !isUp) {
       failure.resolve(complaint || `Workers do not start: ${why}; see the log.`);
       return;
     }
@@ -186,7 +187,7 @@ async function openWorkers(
   }
 
   for (let nth = 0; nth < count; nth += 1) {
-    const place: Place = { worker: cluster.fork(), stage: 'starting', began: 0, ends: 0, complaint: '' };
+    const place: Place = { worker: cluster.fork(), stage: 'starting', began: 0, ends: 0, failures: 0, complaint: '' };
     places.push(place);
     begin(place);
   }

@@ -204,6 +204,28 @@ test('workers that end at each start end the service with a sentence', async () 
   );
 });
 
+test('each worker may fail to start some times, also when all do', async () => {
+  const other = dealkeep(['serve', '--json'], env);
+  const told = logOf(other);
+  await other.ready;
+  const killed = new Set<number>();
+  const started = () =>
+    childrenOf(other.child.pid ?? 0)
+      .flatMap(childrenOf)
+      .filter((pid) => !killed.has(pid));
+  // First those that answer, then three times those that would replace them.
+  for (let round = 0; round < 4; round += 1) {
+    await expect.poll(() => started().length, patience).toBe(2);
+    for (const pid of started()) {
+      killed.add(pid);
+      kill(pid);
+    }
+  }
+  await expect.poll(() => told().filter(({ msg }) => msg === 'a worker answers').length, patience).toBe(4);
+  other.child.kill('SIGTERM');
+  expect((await other.ended).code).toBe(0);
+});
+
 test.for(['1', '2'])('beside other nodes the port of WORKERS=%s is opened when it can be answered', async (WORKERS) => {
   const port = await freePort();
   const node = dealkeep(['serve', '--json'], { ...env, WORKERS, PORT: String(port) });
