@@ -1,0 +1,84 @@
+/** What people take of themselves has what they see now: nothing of a deal that they have not joined, and not how others changed what they left there. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openScene, type WebScene } from './scene.ts';
+
+let web: WebScene;
+beforeAll(async () => {
+  web = await openScene();
+});
+afterAll(() => web?.close());
+
+/** The data that a caller of the scene is given of themselves. */
+async function ownData(caller: string): Promise<Record<string, Record<string, unknown>[]>> {
+  const { headers } = await web.as(caller);
+  const response = await fetch(`${web.service.origin}/api/auth/export`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: '{}',
+  });
+  expect(response.status).toBe(200);
+  return (await response.json()) as Record<string, Record<string, unknown>[]>;
+}
+
+/** Makes every row of the scene's deal in these tables that person's. */
+async function author(caller: string, columns: Readonly<Record<string, string>>): Promise<void> {
+  const { people, deal } = web.scene;
+  for (const [table, column] of Object.entries(columns))
+    await web.service.sql(`update ${table} set ${column} = $1 where deal_id = $2`, [people[caller], deal]);
+}
+
+test('not the terms of an NDA for which somebody is invited, until they have joined', async () => {
+  const { deal, participants } = web.scene;
+  await web.service.sql(
+    `insert into ndas (deal_id, participant_id, terms, status) values ($1, $2, 'About the bakery.', 'sent')`,
+    [deal, participants['invited']],
+  );
+  expect((await ownData('invited'))['ndas']).toEqual([]);
+  await web.service.sql(`update participants set status = 'active' where id = $1`, [participants['invited']]);
+  expect((await ownData('invited'))['ndas']).toMatchObject([{ terms: 'About the bakery.' }]);
+});
+
+test('not how others changed what somebody recorded on a deal that they have left', async () => {
+  const { service, scene } = web;
+  const { deal, participants } = scene;
+  await author('seller', {
+    question_answers: 'answered_by',
+    documents: 'uploaded_by',
+    production_documents: 'uploaded_by',
+    contradiction_answers: 'answered_by',
+  });
+  await author("exclusive buyer's advisor", { findings: 'created_by', financing_sources: 'created_by' });
+  for (const [table, column] of [
+    ['question_answers', 'answer_text'],
+    ['documents', 'filename'],
+    ['production_documents', 'filename'],
+    ['findings', 'description'],
+    ['financing_sources', 'source_name'],
+  ] as const)
+    await service.sql(`update ${table} set ${column} = 'Changed since.pdf' where deal_id = $1`, [deal]);
+  const kindsOf = {
+    seller: ['answers', 'documents', 'contradiction_answers'],
+    "exclusive buyer's advisor": ['findings', 'financing_sources'],
+  };
+  for (const [caller, kinds] of Object.entries(kindsOf)) {
+    const before = await ownData(caller);
+    await service.sql(`update participants set status = 'removed' where id = $1`, [participants[caller]]);
+    const after = await ownData(caller);
+    for (const kind of kinds) {
+      const change = kind === 'contradiction_answers' ? '"why":' : 'Changed since.pdf';
+      expect(JSON.stringify(before[kind]), kind).toContain(change);
+      expect(JSON.stringify(after[kind]), kind).not.toContain(change);
+      expect(after[kind]?.map((one) => one['deal_id'])).toEqual(before[kind]?.map(() => deal));
+    }
+  }
+});
+
+test('of API keys that somebody made nothing while the brokerage asks them for a second factor', async () => {
+  const { service, scene } = web;
+  expect((await ownData('admin'))['api_keys']).toMatchObject([{ id: scene.key, last_four: expect.any(String) }]);
+  await service.sql('update brokerages set requires_second_factor = true where id = $1', [scene.brokerage]);
+  expect((await ownData('admin'))['api_keys']).toEqual([
+    { id: scene.key, brokerage_id: scene.brokerage, created_at: expect.any(String) },
+  ]);
+});
