@@ -454,6 +454,7 @@ CREATE TRIGGER check_count BEFORE INSERT ON public.connected_clients FOR EACH RO
 CREATE TRIGGER end_grants AFTER UPDATE OF name, redirect_uris, brokerage_id, disabled ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.end_grants_with_change();
 CREATE TRIGGER guard_document_client BEFORE UPDATE OF name, redirect_uris ON public.connected_clients FOR EACH ROW WHEN (old.metadata_url IS NOT NULL AND (new.name <> old.name OR new.redirect_uris <> old.redirect_uris)) EXECUTE FUNCTION app.guard_document_client();
 CREATE TRIGGER guard_sharing BEFORE UPDATE OF brokerage_id, redirect_uris ON public.connected_clients FOR EACH ROW WHEN (new.brokerage_id IS NOT NULL AND (new.brokerage_id IS DISTINCT FROM old.brokerage_id OR new.redirect_uris <> old.redirect_uris)) EXECUTE FUNCTION app.guard_recent_sign_in();
+CREATE TRIGGER hold_session BEFORE INSERT ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.hold_session_of_change();
 CREATE TRIGGER touch BEFORE UPDATE ON public.connected_clients FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT INSERT (name, redirect_uris), SELECT, UPDATE (brokerage_id, name, redirect_uris, disabled) ON public.connected_clients TO dealkeep_server;
 
@@ -4892,6 +4893,8 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
+  -- Whoever ends the sessions of the account meanwhile is waited for.
+  perform from public.users u where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for no key update;
   select r.* into this from app.recent_session(session) r;
   update vault.totp t set confirmed_at = app.now(), last_step = code_step, failures = 0, failed_at = null
     where t.user_id = this.user_id and t.confirmed_at is null;
@@ -5292,6 +5295,7 @@ AS $function$
 declare
   made uuid;
 begin
+  perform app.hold_session();
   perform app.check_key_admin(brokerage_id);
   if expires_at <= app.now() then
     perform app.refuse('expires_in_the_past', 'The key must expire in the future, or never.');
@@ -7816,6 +7820,31 @@ AS $function$
   order by h.kind desc, h.subject_id limit 1
 $function$;
 
+CREATE OR REPLACE FUNCTION app.hold_session()
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if not app.session_goes_on() then
+    perform app.refuse('recent_sign_in_required', 'Confirm that it is you: sign in again, then repeat this.');
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.hold_session_of_change()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.hold_session();
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.home(with_findings boolean)
  RETURNS TABLE(part text, kind text, deal_id uuid, deal_title text, count integer, due_at timestamp with time zone, waiting_since timestamp with time zone, id uuid, at timestamp with time zone, user_id uuid, client_id uuid, action text, subject_id text, outcome text, details jsonb, is_own boolean)
  LANGUAGE plpgsql
@@ -8635,6 +8664,7 @@ AS $function$
 declare
   person uuid;
 begin
+  perform from public.users u where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for share;
   select l.user_id into person from vault.live_sessions l where l.digest = session;
   if not found then
     return;
@@ -10865,8 +10895,7 @@ AS $function$
       from public.tool_grants g where g.user_id = person),
     'deals_for_assistants', (select coalesce(jsonb_agg(to_jsonb(o) - 'user_id' order by o.deal_id), '[]')
       from public.deal_opt_ins o where o.user_id = person),
-    'api_keys', (select coalesce(jsonb_agg(case when whole or exists (select from public.members m
-          where m.brokerage_id = k.brokerage_id and m.user_id = person and m.role = 'admin' and m.status = 'active') then to_jsonb(k)
+    'api_keys', (select coalesce(jsonb_agg(case when whole or k.brokerage_id = any (seen.administered) then to_jsonb(k)
         else jsonb_build_object('id', k.id, 'brokerage_id', k.brokerage_id, 'created_at', k.created_at) end order by k.id), '[]')
       from public.api_keys k where k.created_by = person),
     'memberships', (select coalesce(jsonb_agg(jsonb_build_object('brokerage', b.name, 'role', m.role, 'status', m.status,
@@ -10890,7 +10919,8 @@ AS $function$
     'questions', (select coalesce(jsonb_agg(jsonb_build_object('id', q.id, 'deal_id', q.deal_id, 'category', q.category, 'status', q.status,
         'question_text', q.question_text, 'asked_at', q.asked_at) order by q.id), '[]')
       from public.questions q where q.asked_by = person),
-    'answers', (select coalesce(jsonb_agg(to_jsonb(a) - 'answered_by' order by a.answered_at), '[]')
+    'answers', (select coalesce(jsonb_agg(case when whole or a.deal_id = any (seen.run) then to_jsonb(a) - 'answered_by'
+        else jsonb_build_object('question_id', a.question_id, 'deal_id', a.deal_id, 'answered_at', a.answered_at) end order by a.answered_at), '[]')
       from public.question_answers a where a.answered_by = person),
     'offers', (select coalesce(jsonb_agg(to_jsonb(o) - 'buyer_user_id' order by o.id), '[]')
       from public.offers o where o.buyer_user_id = person),
@@ -10900,9 +10930,11 @@ AS $function$
     'ndas', (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'deal_id', n.deal_id, 'status', n.status, 'terms', n.terms,
         'sent_at', n.sent_at, 'signed_at', n.signed_at, 'signed_name', n.signed_name, 'signed_address', host(n.signed_address),
         'expires_at', n.expires_at, 'revoked_at', n.revoked_at) order by n.id), '[]')
-      from public.ndas n join public.participants p on p.id = n.participant_id where p.user_id = person),
-    'documents', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'deal_id', d.deal_id, 'filename', d.filename, 'category', d.category,
-        'size_bytes', d.size_bytes, 'media_type', d.media_type, 'uploaded_at', d.uploaded_at, 'removed_at', d.removed_at) order by d.id), '[]')
+      from public.ndas n join public.participants p on p.id = n.participant_id
+      where p.user_id = person and (whole or n.signed_at is not null or p.status = 'active')),
+    'documents', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'deal_id', d.deal_id, 'size_bytes', d.size_bytes, 'media_type', d.media_type,
+        'uploaded_at', d.uploaded_at) || case when whole or d.deal_id = any (seen.run)
+          then jsonb_build_object('filename', d.filename, 'category', d.category, 'removed_at', d.removed_at) else '{}' end order by d.id), '[]')
       from (select id, deal_id, filename, category, size_bytes, media_type, uploaded_at, removed_at, uploaded_by from public.documents
         union all select id, deal_id, filename, category, size_bytes, media_type, uploaded_at, removed_at, uploaded_by
           from public.production_documents) d
@@ -10910,8 +10942,10 @@ AS $function$
     'document_openings', (select coalesce(jsonb_agg(jsonb_build_object('document_id', o.document_id, 'deal_id', o.deal_id,
         'opened_at', o.opened_at) order by o.opened_at), '[]')
       from (select * from public.document_openings l where l.user_id = person order by l.opened_at desc limit 100000) o),
-    'findings', (select coalesce(jsonb_agg(jsonb_build_object('id', f.id, 'deal_id', f.deal_id, 'category', f.category, 'title', f.title,
-        'description', f.description, 'severity', f.severity, 'created_at', f.created_at) order by f.id), '[]')
+    'findings', (select coalesce(jsonb_agg(jsonb_build_object('id', f.id, 'deal_id', f.deal_id, 'created_at', f.created_at)
+          || case when whole or f.deal_id = any (seen.run) or f.participant_id = any (seen.principals)
+            then jsonb_build_object('category', f.category, 'title', f.title, 'description', f.description, 'severity', f.severity) else '{}' end
+        order by f.id), '[]')
       from public.findings f where f.created_by = person),
     'finding_comments', (select coalesce(jsonb_agg(to_jsonb(c) - 'created_by' order by c.id), '[]')
       from public.finding_comments c where c.created_by = person),
@@ -10921,12 +10955,15 @@ AS $function$
       from public.normalizations n where n.created_by = person),
     'accounting_snapshots', (select coalesce(jsonb_agg(to_jsonb(s) - 'requested_by' order by s.id), '[]')
       from public.accounting_snapshots s where s.requested_by = person),
-    'contradiction_answers', (select coalesce(jsonb_agg(to_jsonb(a) - 'answered_by' - 'released_by' order by a.id), '[]')
+    'contradiction_answers', (select coalesce(jsonb_agg(case when whole or a.deal_id = any (seen.run) then to_jsonb(a) - 'answered_by' - 'released_by'
+        else jsonb_build_object('id', a.id, 'deal_id', a.deal_id, 'answered_at', a.answered_at) end order by a.id), '[]')
       from public.contradiction_answers a where a.answered_by = person),
     'contradictions_released', (select coalesce(jsonb_agg(jsonb_build_object('deal_id', a.deal_id, 'contradiction', a.contradiction,
         'released_at', a.released_at) order by a.id), '[]')
       from public.contradiction_answers a where a.released_by = person),
-    'financing_sources', (select coalesce(jsonb_agg(to_jsonb(s) - 'created_by' order by s.id), '[]')
+    'financing_sources', (select coalesce(jsonb_agg(
+          case when whole or s.deal_id = any (seen.run) or s.participant_id = any (seen.principals) then to_jsonb(s) - 'created_by'
+            else jsonb_build_object('id', s.id, 'deal_id', s.deal_id, 'created_at', s.created_at) end order by s.id), '[]')
       from public.financing_sources s where s.created_by = person),
     'deals_opened', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'created_at', d.created_at) order by d.id), '[]')
       from public.deals d where d.created_by = person),
@@ -10934,7 +10971,10 @@ AS $function$
         'subject_id', a.subject_id, 'client_id', a.client_id, 'address', host(a.address), 'request_id', a.request_id, 'details', a.details)
         order by a.at, a.id), '[]')
       from (select * from public.audit_records l where l.user_id = person order by l.at desc, l.id desc limit 100000) a)
-  ) where exists (select from public.users u where u.id = person)
+  )
+  -- What others may have changed since is told of what the person sees now.
+  from (select app.deals_as('broker', 'seller') as run, app.principals() as principals, app.brokerages_as('admin') as administered offset 0) seen
+  where exists (select from public.users u where u.id = person)
 $function$;
 
 CREATE OR REPLACE FUNCTION app.pipeline(most integer)
@@ -12238,10 +12278,13 @@ CREATE OR REPLACE FUNCTION app.renew_session(session_id uuid, token bytea)
  SET search_path TO ''
 AS $function$
 begin
+  update vault.sessions s set ended_at = app.now() where s.id = renew_session.session_id and s.ended_at is null;
+  if not found then
+    perform app.refuse('recent_sign_in_required', 'Confirm that it is you: sign in again, then repeat this.');
+  end if;
   insert into vault.sessions (user_id, digest, method, created_at, authenticated_at, address, user_agent, second_factor_at)
     select s.user_id, token, s.method, s.created_at, s.authenticated_at, s.address, s.user_agent, s.second_factor_at
     from vault.sessions s where s.id = renew_session.session_id;
-  update vault.sessions s set ended_at = app.now() where s.id = renew_session.session_id;
 end
 $function$;
 
@@ -12517,9 +12560,11 @@ CREATE OR REPLACE FUNCTION app.rotate_api_key(key_id uuid, overlap interval, dig
  SET search_path TO ''
 AS $function$
 declare
-  key constant public.api_keys := app.key_to_manage(key_id);
+  key public.api_keys;
   now constant timestamptz := app.now();
 begin
+  perform app.hold_session();
+  key := app.key_to_manage(key_id);
   if key.revoked_at is not null or key.expires_at <= now then
     perform app.refuse('api_key_ended', 'This key is revoked or expired: create a new one instead.');
   end if;
@@ -13122,6 +13167,7 @@ AS $function$
 declare
   person public.users;
 begin
+  perform from public.users u where u.id = (select k.user_id from vault.passkeys k where k.credential_id = credential) for share;
   delete from vault.challenges c where c.digest = challenge and c.user_id is null and c.expires_at > app.now();
   if found then
     update vault.passkeys k set counter = new_counter, last_used_at = app.now()
@@ -14583,3 +14629,5 @@ $function$;
 -- af6f5e770136bb4ae5dee1d69abeadda7483f1ac8980a9f0224b804bed56d983  291_one_index_of_activity.sql
 -- d44461fff314d72586e6d257cbf4d2d0982f9e4711b2b1965bffc9feae084ec6  292_counted_one_by_one.sql
 -- bfb4a5621d044b0ef8a48d6cc51005b0c8834915d0052ecb71eb84f1057171d0  310_given_while_it_ends.sql
+-- 90d1d3f5e249402e056c1ebf7720e59474c69bcfd26ca8a5af82dd1ab68ddc90  320_own_data_as_seen.sql
+-- 04a53ea5db1613b2dce0637de1802a82a3f40403e268be1c4646dabb328ec606  321_nothing_outlives_its_session.sql

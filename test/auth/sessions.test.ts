@@ -1,8 +1,11 @@
+import { generate } from 'otplib';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { keepDevice } from '../../server/domain/accounts/devices.ts';
+import { signInWithPasskey } from '../../server/domain/accounts/passkeys.ts';
 import { recoveryDigest } from '../../server/domain/accounts/second-factor.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { openService, type TestService } from '../harness.ts';
-import { atOnce } from '../locks.ts';
+import { atOnce, whileChanging } from '../locks.ts';
 import {
   addClient,
   answerOf,
@@ -14,7 +17,15 @@ import {
   redeem,
   type Fields,
 } from '../oauth/scene.ts';
-import { mailedToken, newPassword, openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
+import {
+  mailedToken,
+  newPassword,
+  openAccount,
+  openBrokerage,
+  signedInVisitor,
+  Visitor,
+  type Account,
+} from './scene.ts';
 
 let service: TestService;
 const minute = 60_000;
@@ -322,6 +333,106 @@ describe('what is begun while a new password ends it does not outlive it', () =>
       expect(status).toBe(200);
       expect(await works()).toBe(false);
     });
+  });
+});
+
+describe('what a session begins while it is being ended does not outlive it', () => {
+  type Changes = readonly (readonly [text: string, values: readonly unknown[]])[];
+  const phc = '$argon2id$v=19$m=8,t=1,p=1$c29tZXNhbHQ$dGhlaGFzaG9mbm90aGluZw';
+
+  /** What a reset of the password changes. */
+  async function reset({ id }: Account): Promise<Changes> {
+    const token = tokenDigest(mintToken());
+    await service.sql('insert into vault.password_resets (digest, user_id) values ($1, $2)', [token, id]);
+    return [['select app.reset_password($1, $2, null, null)', [token, phc]]];
+  }
+
+  const ends: [string, (account: Account) => Changes | Promise<Changes>][] = [
+    ['a reset', reset],
+    ['signing out everywhere', ({ id }) => [['select app.end_sessions_of($1)', [id]]]],
+    ['its end alone', ({ id }) => [['update vault.sessions set ended_at = app.now() where user_id = $1', [id]]]],
+  ];
+  it.each(ends)('with a second factor: %s', async (_, changes) => {
+    const account = await openAccount(service);
+    const thief = await signedInVisitor(service, account);
+    const { secret } = (await thief.change<{ secret: string }>('/api/auth/second-factor/begin')).body;
+    const code = await generate({ secret, epoch: Math.floor(service.clock.now().getTime() / 1000) });
+    await whileChanging(service, await changes(account), () =>
+      thief.change('/api/auth/second-factor/confirm', { code }),
+    );
+    expect(await thief.session()).toBeNull();
+    expect(
+      await service.sql('select from vault.totp where user_id = $1 and confirmed_at is not null', [account.id]),
+    ).toEqual([]);
+  });
+
+  it('what is known of its browser', async () => {
+    const account = await openAccount(service);
+    const thief = await signedInVisitor(service, account);
+    const session = tokenDigest(thief.cookies.get('dealkeep') ?? '');
+    await whileChanging(service, await reset(account), () =>
+      service.asServer(keepDevice(session, null, tokenDigest(mintToken()))),
+    );
+    expect(await service.sql('select from vault.known_devices where user_id = $1', [account.id])).toEqual([]);
+  });
+
+  it('a session by a passkey while its owner is suspended, when they are let in again', async () => {
+    const { id } = await openAccount(service);
+    const challenge = tokenDigest(mintToken());
+    const token = mintToken();
+    await service.sql('insert into vault.challenges (digest) values ($1)', [challenge]);
+    await service.sql(
+      `insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name) values ($1, 'theirs', '', 0, '{}', 'Theirs')`,
+      [id],
+    );
+    const from = { address: '127.0.0.1', agent: null, requestId: 'a-request' };
+    await whileChanging(service, [['update users set suspended_at = app.now() where id = $1', [id]]], () =>
+      service.asServer(signInWithPasskey('theirs', challenge, 0, { token: tokenDigest(token), earlier: null }, from)),
+    );
+    await service.sql('update users set suspended_at = null where id = $1', [id]);
+    const visitor = new Visitor(service.origin);
+    visitor.cookies.set('dealkeep', token);
+    expect(await visitor.session()).toBeNull();
+  });
+
+  it('tools and deals that are turned on, and clients and API keys where the reset is the first proof of the address', async () => {
+    const { id: brokerage, admin } = await openBrokerage(service);
+    const forget = () =>
+      service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [admin.id]);
+    const client = { name: 'Theirs', redirect_uris: ['http://127.0.0.1/back'] };
+    const visitor = await signedInVisitor(service, admin);
+    const { id: clientId } = (await visitor.change<{ id: string }>('/api/web/clients', client)).body;
+    const deal = { organization_id: brokerage, title: 'Bakery', currency: 'USD' };
+    const { id: dealId } = (await visitor.change<{ id: string }>('/api/web/deals', deal)).body;
+    const key = { name: 'Theirs', environment: 'live', scopes: ['contacts:read'] };
+    const { key: made } = (await visitor.change<{ key: { id: string } }>(`/api/web/brokerages/${brokerage}/keys`, key))
+      .body;
+    const begun: [method: string, path: string, body: object, left: string][] = [
+      ['PUT', '/tools/grants', { client_id: clientId, tool: 'svc_questions_create' }, 'tool_grants where user_id = $1'],
+      ['PUT', `/deals/${dealId}/tools/opt-in`, {}, 'deal_opt_ins where user_id = $1'],
+      ['POST', `/brokerages/${brokerage}/keys`, key, 'api_keys where revoked_at is null and created_by = $1'],
+      [
+        'POST',
+        `/keys/${made.id}/rotate`,
+        { overlap_seconds: 0 },
+        'vault.api_key_digests where valid_until is null and issued_by = $1',
+      ],
+      ['POST', '/clients', client, 'connected_clients where deleted_at is null and created_by = $1'],
+    ];
+    for (const [method, path, body, left] of begun) {
+      await forget();
+      const thief = new Visitor(service.origin);
+      thief.cookies.set('dealkeep', mintToken());
+      await service.sql(`insert into vault.sessions (user_id, digest, method) values ($1, $2, 'password')`, [
+        admin.id,
+        tokenDigest(thief.cookies.get('dealkeep') ?? ''),
+      ]);
+      const headers = { 'content-type': 'application/json', 'x-csrf-token': (await thief.session())?.csrf_token ?? '' };
+      await whileChanging(service, await reset(admin), () =>
+        thief.send(`/api/web${path}`, { method, headers, body: JSON.stringify(body) }),
+      );
+      expect(await service.sql(`select from ${left}`, [admin.id]), path).toEqual([]);
+    }
   });
 });
 
