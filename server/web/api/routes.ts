@@ -8,38 +8,38 @@ import { csrfGuardWith } from '../../http/csrf.ts';
 import { nothingThere, problemHandler } from '../../http/problem.ts';
 import { signedOut } from '../../http/person.ts';
 import { activityRoutes } from './activity.ts';
+import { apiKeyRoutes } from './api-keys.ts';
 import { auditRoutes } from './audit.ts';
 import { brokerageExportRoutes } from './brokerage-export.ts';
 import { brokerageRoutes } from './brokerages.ts';
-import { clientRoutes } from './clients.ts';
 import { conditionRoutes } from './conditions.ts';
+import { connectedClientRoutes } from './connected-clients.ts';
 import { contactRoutes } from './contacts.ts';
-import { dealPeopleRoutes } from './deal-people.ts';
-import { dealKeyRoutes } from './deal-keys.ts';
-import { dealToolRoutes } from './deal-tools.ts';
+import { dealOptInRoutes } from './deal-opt-ins.ts';
 import { dealRoutes } from './deals.ts';
 import { documentRoutes } from './documents.ts';
 import { eventRoutes } from './events.ts';
+import { financingRoutes } from './financing.ts';
+import { findingRoutes } from './findings.ts';
 import { homeRoutes } from './home.ts';
+import { keyAdmissionRoutes } from './key-admission.ts';
 import { limitPages } from './limits.ts';
 import { logoRoutes } from './logos.ts';
-import { keyRoutes } from './keys.ts';
 import { meRoutes } from './me.ts';
 import { ndaRoutes } from './ndas.ts';
 import { notificationRoutes } from './notifications.ts';
 import { offerRoutes } from './offers.ts';
+import { participantRoutes } from './participants.ts';
 import { answerProblem } from './problems.ts';
-import { financingRoutes } from './financing.ts';
-import { findingRoutes } from './findings.ts';
 import { qoeImportRoutes } from './qoe-import.ts';
 import { qoeRoutes } from './qoe.ts';
 import { questionRoutes } from './questions.ts';
-import { reportRoutes } from './reports/reports.ts';
 import { reminderRoutes } from './reminders.ts';
+import { reportRoutes } from './reports/reports.ts';
 import { statusRoutes } from './status.ts';
+import { toolRoutes } from './tools.ts';
 import { visitRoutes } from './visits.ts';
 import { webhookRoutes } from './webhooks.ts';
-import { toolRoutes } from './tools.ts';
 
 /** Every route behind the CSRF guard; nothing here is ever kept by a cache. Its type is what the pages' client is made of. */
 export function apiRoutes(services: Services, tools: readonly ToolFacts[], isTaken: TakenDocuments) {
@@ -59,7 +59,7 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[], isTak
     .route('/', eventRoutes(services))
     .route('/', homeRoutes(services))
     .route('/', dealRoutes(services))
-    .route('/', dealPeopleRoutes(services))
+    .route('/', participantRoutes(services))
     .route('/', ndaRoutes(services))
     .route('/', documentRoutes(services))
     .route('/', offerRoutes(services))
@@ -74,9 +74,9 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[], isTak
     .route('/', brokerageExportRoutes(services))
     .route('/', logoRoutes(services))
     .route('/', statusRoutes(services))
-    .route('/', keyRoutes(services))
+    .route('/', apiKeyRoutes(services))
     .route('/', webhookRoutes(services))
-    .route('/', clientRoutes(services, isTaken))
+    .route('/', connectedClientRoutes(services, isTaken))
     .route('/', toolRoutes(services, tools))
     .route('/', auditRoutes(services, tools))
     .route('/', financingRoutes(services))
@@ -84,8 +84,8 @@ export function apiRoutes(services: Services, tools: readonly ToolFacts[], isTak
     .route('/', notificationRoutes(services))
     .route('/', reminderRoutes(services))
     .route('/', visitRoutes(services))
-    .route('/', dealToolRoutes(services))
-    .route('/', dealKeyRoutes(services));
+    .route('/', dealOptInRoutes(services))
+    .route('/', keyAdmissionRoutes(services));
 }
 
 /** The routes with what each takes and answers, for server/contract.ts. */

@@ -80,7 +80,7 @@ async function orNothing<T>(answer: Promise<T>): Promise<T> {
 }
 
 /** Its routes, below /api/web. */
-export function keyRoutes(services: Services) {
+export function apiKeyRoutes(services: Services) {
   /** The key after the change; whoever gets a token has proved lately who they are. */
   const issue = async (c: Context, id: string, change: Statement<unknown>, token: string) => {
     const recently = requireRecentSignIn(sessionDigest(c));

@@ -12,7 +12,7 @@ import { withDeal } from './visible-record.ts';
 const Admission = z.strictObject({ admitted: z.boolean() });
 
 /** Its routes, below /api/web. */
-export function dealKeyRoutes(services: Services) {
+export function keyAdmissionRoutes(services: Services) {
   const shown = (c: Context, admitted: boolean | null, keys: DealKey[]) => {
     if (admitted === null) throw notAllowed();
     return c.json({ admitted, keys });

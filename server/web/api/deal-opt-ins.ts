@@ -14,7 +14,7 @@ import { orNotFound } from './problems.ts';
 const OptIn = z.strictObject({ expires_at: optional(instant) });
 
 /** Its routes, below /api/web. */
-export function dealToolRoutes(services: Services) {
+export function dealOptInRoutes(services: Services) {
   const switched = async (c: Context, dealId: string, change: Statement<boolean>, otherwise?: 'denied') => {
     const [done, tools] = await withDeal(services, c, dealId, change, dealTools(dealId));
     if (!done && otherwise === 'denied') throw notAllowed();

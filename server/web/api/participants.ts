@@ -41,7 +41,7 @@ const Invite = z
 const Renewal = z.strictObject({ deliver: delivery });
 
 /** Its routes, below /api/web. */
-export function dealPeopleRoutes(services: Services) {
+export function participantRoutes(services: Services) {
   const { smtpUrl, baseUrl } = services.config;
 
   /** Invites with a fresh link, and mails it or shows it: a mailed one is shown to nobody, so that it proves the mailbox. */

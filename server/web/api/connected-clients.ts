@@ -37,7 +37,7 @@ const Share = z.strictObject({ brokerage_id: id.nullable() });
 const Switch = z.strictObject({ disabled: z.boolean('Send true or false.') });
 
 /** `isTaken`: which clients by their document are accepted. */
-export function clientRoutes(services: Services, isTaken: TakenDocuments) {
+export function connectedClientRoutes(services: Services, isTaken: TakenDocuments) {
   const shown = (client: ConnectedClient, userId: string) => ({
     id: client.id,
     client_id: client.metadata_url ?? client.id,
