@@ -12,7 +12,8 @@ import { setTimeout } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { createApp } from '../server/app.ts';
-import { readConfig, variableNames } from '../server/config.ts';
+import { variableNames } from '../server/config-variables.ts';
+import { readConfig } from '../server/config.ts';
 import { openDatabase, type Database } from '../server/database/database.ts';
 import { createLog } from '../server/log.ts';
 import { openServices } from '../server/services.ts';
@@ -237,7 +238,7 @@ async function findScans(
     for (const [name, value] of settings) await client.query(`alter role ${login} set ${name} = '${value}'`);
   // To tell every plan costs more than the calls: it is switched on for the one that is looked at.
   await client.query(`load 'auto_explain'`);
-  const telling = async (from: number) => {
+  const logPlans = async (from: number) => {
     await client.query(`alter system set auto_explain.log_min_duration = ${from}`);
     await client.query('select pg_reload_conf()');
     await setTimeout(30);
@@ -250,10 +251,10 @@ async function findScans(
   const scans: Record<string, readonly Scan[]> = {};
   const pages: Record<string, number> = {};
   const look = async (name: string, work: () => Promise<string>) => {
-    await telling(0);
+    await logPlans(0);
     const from = statSync(log).size;
     await work();
-    await telling(-1);
+    await logPlans(-1);
     const found = lookedAt(log, from, rowsOf);
     pages[name] = found.pages;
     if (found.scans.length > 0) scans[name] = found.scans;
