@@ -2,82 +2,13 @@
 
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';
-import type pg from 'pg';
-import type { Config } from '../config.ts';
 import type * as Administration from '../domain/accounts/administration.ts';
 import type { HoldKind } from '../domain/accounts/erasure.ts';
 import { keyEnvironments, type KeyEnvironment } from '../domain/clients/api-keys.ts';
 import { keyScopes, type KeyScope } from '../domain/clients/key-scopes.ts';
-import { isEmailAddress } from '../domain/people/email-address.ts';
 import { memberRoles } from '../domain/people/member-roles.ts';
 import { invitationUrl } from '../http/links.ts';
-
-interface CommandContext {
-  /** What can be done. */
-  readonly do: typeof Administration;
-  /** The owner's connection to do it on. */
-  readonly client: pg.Client;
-  readonly config: Config;
-}
-type Work<Options, Result> = (context: CommandContext, options: Options) => Promise<Result>;
-
-const say = (line: string) => void process.stdout.write(`${line}\n`);
-
-/** Runs `work` as the owner and prints what it gives: as JSON with --json, else as `words` puts it. */
-function command<Options extends { json?: boolean }, Result>(
-  work: Work<Options, Result>,
-  words: (result: Result) => string,
-) {
-  return async (options: Options): Promise<void> => {
-    // Loaded only now: help and a mistyped option need none of it.
-    const [{ readConfig }, { asOwner }, administration] = await Promise.all([
-      import('../config.ts'),
-      import('../database/connections.ts'),
-      import('../domain/accounts/administration.ts'),
-    ]);
-    const config = readConfig();
-    const result = await asOwner(config, (client) => work({ do: administration, client, config }, options));
-    say(options.json ? JSON.stringify(result) : words(result));
-  };
-}
-
-function wholeNumber(text: string): number {
-  if (!/^\d{1,6}$/.test(text) || Number(text) < 1 || Number(text) > 100_000) {
-    throw new InvalidArgumentError('It must be a whole number from 1 to 100000.');
-  }
-  return Number(text);
-}
-
-function futureTime(text: string): Date {
-  const time = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text) ? new Date(text) : null;
-  if (time === null || Number.isNaN(time.getTime())) {
-    throw new InvalidArgumentError('It must be a date, 2030-12-31, or a time with its zone, 2030-12-31T12:00:00Z.');
-  }
-  if (time.getTime() <= Date.now()) throw new InvalidArgumentError('It must be in the future.');
-  return time;
-}
-
-function scopeList(text: string): KeyScope[] {
-  const scopes = text.split(/[\s,]+/).filter(Boolean);
-  const unknown = scopes.filter((scope) => !(keyScopes as readonly string[]).includes(scope));
-  if (scopes.length === 0 || unknown.length > 0)
-    throw new InvalidArgumentError(`It must be a list of: ${keyScopes.join(', ')}.`);
-  return [...new Set(scopes)] as KeyScope[];
-}
-
-function fitting(pattern: RegExp, allowed: string) {
-  return (text: string): string => {
-    if (!pattern.test(text)) throw new InvalidArgumentError(`It must be ${allowed}.`);
-    return text;
-  };
-}
-
-function emailAddress(text: string): string {
-  if (!isEmailAddress(text)) throw new InvalidArgumentError('It must be an e-mail address.');
-  return text;
-}
-const json = ['--json', 'print the result as JSON'] as const;
-const brokerage = ['--brokerage <id or slug>', 'the brokerage'] as const;
+import { brokerage, command, emailAddress, fitting, futureTime, json, scopeList, wholeNumber } from './command.ts';
 
 interface KeyOptions {
   json?: boolean;
