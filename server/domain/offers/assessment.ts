@@ -31,7 +31,6 @@ import {
 } from '../diligence/decimals.ts';
 import { basisOf, earnings, type Earnings } from '../diligence/earnings.ts';
 import { rounded } from '../diligence/fractions.ts';
-import { memoizedWith } from '../diligence/caches.ts';
 import { isDecimal, type AdjustmentCategory } from '../diligence/normalizations.ts';
 import { judged, rulesOn, type SbaAnswer, type SbaFacts, type SbaRule } from '../diligence/sba-rules.ts';
 import {
@@ -97,7 +96,7 @@ export interface AssessedOffer {
 const longestAmount = 60;
 
 /** The decimal that a value of a payload is; null of anything else. */
-const amountIn = (value: unknown): Decimal | null =>
+export const amountIn = (value: unknown): Decimal | null =>
   typeof value === 'string' && value.length <= longestAmount && isDecimal(value) ? decimal(value) : null;
 
 /** The amounts of an offer; what is no decimal counts as not said. */
@@ -304,7 +303,7 @@ function withoutLargest(period: Earnings, books: Books): { name: string; ebitda:
   return left && { name: largest.name, ebitda: left };
 }
 
-const yearsTold = (ebitda: Decimal, all: readonly Loan[]): YearSummary[] =>
+const yearSummaries = (ebitda: Decimal, all: readonly Loan[]): YearSummary[] =>
   coverageByYear(ebitda, all).map(({ paid, coverage }, place) => ({
     year: place + 1,
     paid: written(paid),
@@ -359,8 +358,8 @@ function coverageOf(
       most_cost: mostCost(less.ebitda, all),
       sentences: sentencesOn(less.ebitda, debt, say, terms),
     },
-    years: borrowed && yearsTold(ebitda, borrowed),
-    years_without_largest: borrowed && less && yearsTold(less.ebitda, borrowed),
+    years: borrowed && yearSummaries(ebitda, borrowed),
+    years_without_largest: borrowed && less && yearSummaries(less.ebitda, borrowed),
   };
 }
 
@@ -496,64 +495,3 @@ export function assessed(given: Given): Assessment {
       : [],
   };
 }
-
-/** The offers of a deal in few words, for who reads all of them. Shares are from 0 to 1, in the order in which money is sure. */
-export interface Summary {
-  readonly basis?: Omit<BasisSummary, 'add_backs'>;
-  /** The highest current ones first, at most {@link mostSummarized}. */
-  readonly offers: {
-    readonly offer_id: string;
-    readonly multiples?: NonNullable<ValuationSummary['multiples']>;
-    readonly money?: Readonly<Partial<Record<MoneyPart | 'unsaid', string>>>;
-    readonly coverage?: string;
-    readonly coverage_without_largest_customer?: string;
-  }[];
-  /** By how much the first of the two highest, those that have expired after those that stand, is higher than the second; negative where it is lower. */
-  readonly two_best?: {
-    readonly first: string;
-    readonly second: string;
-    readonly higher_by: Readonly<Partial<Record<ComparedTerm, string>>>;
-  };
-}
-
-/** The most offers that are summarized. */
-const mostSummarized = 5;
-
-/** The summary of the current offers of a deal, compared with what the same caller sees of its books; null where there are none. */
-export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOffer[]): Summary | null => {
-  const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
-  const highest = given.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
-  if (highest.length === 0) return null;
-  const { basis, offers, compared } = assessed({
-    books,
-    offers: highest,
-    funding: null,
-    day: '',
-    // Assistants read the code of the currency, as beside every other amount of theirs.
-    sayMoney: (amount, currency) => `${currency} ${spoken(amount)}`,
-  });
-  const { add_backs: _addBacks, ...told } = basis ?? { add_backs: [] };
-  return {
-    ...(basis ? { basis: told as Omit<BasisSummary, 'add_backs'> } : {}),
-    offers: offers.slice(0, mostSummarized).map(({ offer_id, multiples, money, coverage }) => {
-      const [covered] = coverage?.sentences ?? [];
-      const [without] = coverage?.without_largest?.sentences ?? [];
-      return {
-        offer_id,
-        ...(multiples ? { multiples } : {}),
-        ...(money ? { money: Object.fromEntries(money.parts.map(({ part, share }) => [part, share])) } : {}),
-        ...(covered ? { coverage: covered } : {}),
-        ...(without ? { coverage_without_largest_customer: without } : {}),
-      };
-    }),
-    ...(compared
-      ? {
-          two_best: {
-            first: compared.first,
-            second: compared.second,
-            higher_by: Object.fromEntries(compared.differences.map(({ term, by }) => [term, by])),
-          },
-        }
-      : {}),
-  };
-});

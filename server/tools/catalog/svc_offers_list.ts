@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
-import { summaryOf } from '../../domain/offers/assessment.ts';
+import { summaryOf } from '../../domain/offers/summary.ts';
 import { offers, offersAnswer } from '../../domain/offers/offers.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId } from '../inputs.ts';

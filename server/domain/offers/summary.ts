@@ -1,0 +1,61 @@
+/** The summary of a deal's offers that goes with their list: how they compare with its books and with each other, in few words. */
+
+import type { Books } from '../diligence/books.ts';
+import { memoizedWith } from '../diligence/caches.ts';
+import { compare, zero, type Decimal } from '../diligence/decimals.ts';
+import type { ComparedTerm, MoneyPart } from '../diligence/valuation.ts';
+import { amountIn, assessed, type AssessedOffer, type BasisSummary, type ValuationSummary } from './assessment.ts';
+
+/** The offers of a deal in few words. Shares are from 0 to 1, in the order in which money is sure. */
+export interface Summary {
+  readonly basis?: Omit<BasisSummary, 'add_backs'>;
+  /** The highest current ones first, at most {@link mostSummarized}. */
+  readonly offers: {
+    readonly offer_id: string;
+    readonly multiples?: NonNullable<ValuationSummary['multiples']>;
+    readonly money?: Readonly<Partial<Record<MoneyPart | 'unsaid', string>>>;
+    readonly coverage?: string;
+    readonly coverage_without_largest_customer?: string;
+  }[];
+  /** By how much the first of the two highest, those that have expired after those that stand, is higher than the second; negative where it is lower. */
+  readonly two_best?: {
+    readonly first: string;
+    readonly second: string;
+    readonly higher_by: Readonly<Partial<Record<ComparedTerm, string>>>;
+  };
+}
+
+/** The most offers that are summarized. */
+const mostSummarized = 5;
+
+/** The summary of the current offers of a deal, compared with what the same caller sees of its books; null where there are none. */
+export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOffer[]): Summary | null => {
+  const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
+  const highest = given.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
+  if (highest.length === 0) return null;
+  const { basis, offers, compared } = assessed({ books, offers: highest, funding: null, day: '' });
+  const { add_backs: _addBacks, ...figures } = basis ?? { add_backs: [] };
+  return {
+    ...(basis ? { basis: figures as Omit<BasisSummary, 'add_backs'> } : {}),
+    offers: offers.slice(0, mostSummarized).map(({ offer_id, multiples, money, coverage }) => {
+      const [covered] = coverage?.sentences ?? [];
+      const [without] = coverage?.without_largest?.sentences ?? [];
+      return {
+        offer_id,
+        ...(multiples ? { multiples } : {}),
+        ...(money ? { money: Object.fromEntries(money.parts.map(({ part, share }) => [part, share])) } : {}),
+        ...(covered ? { coverage: covered } : {}),
+        ...(without ? { coverage_without_largest_customer: without } : {}),
+      };
+    }),
+    ...(compared
+      ? {
+          two_best: {
+            first: compared.first,
+            second: compared.second,
+            higher_by: Object.fromEntries(compared.differences.map(({ term, by }) => [term, by])),
+          },
+        }
+      : {}),
+  };
+});
