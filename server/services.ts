@@ -11,7 +11,7 @@ import type { Logger } from './log.ts';
 import { openServiceMetrics, type ServiceMetrics } from './metrics.ts';
 import { createMailer, type Mailer } from './mail/transport.ts';
 import { openSecrets, type Secrets } from './secrets.ts';
-import { tellingFailures } from './storage/failing.ts';
+import { withStoreFailures } from './storage/failing.ts';
 import { openStorage } from './storage/open.ts';
 import { openLastUsed, writeLastUsed, type LastUsed } from './last-used.ts';
 import type { Storage } from './storage/storage.ts';
@@ -122,7 +122,7 @@ export async function openCoreServices(
   { log, clock, silenceMillis, waitMillis, metrics = openServiceMetrics(), tracing = null }: ServicesOptions,
 ): Promise<CoreServices> {
   const opened = await openStorage(config);
-  const storage = tellingFailures(tracing === null ? opened : tracedStorage(opened, tracing));
+  const storage = withStoreFailures(tracing === null ? opened : tracedStorage(opened, tracing));
   const lastUsed = openLastUsed(clock);
   const database = openDatabase({
     connection,

@@ -58,7 +58,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
       direct = listen();
       direct.follow((change) => {
         if (isHolder) write(change);
-        if (isAway) listeners.tell(change);
+        if (isAway) listeners.notify(change);
       });
       direct.onMail(() => listeners.wake());
     } else if (!needed && direct !== undefined) {
@@ -140,13 +140,13 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
         const entries = found?.[0]?.messages ?? [];
         if (isAway) {
           isAway = false;
-          listeners.tell(null);
+          listeners.notify(null);
           settle();
         }
         // Only who lags behind a full read can have lost some.
-        if (entries.length === reading.count && (await isTrimmed(last))) listeners.tell(null);
+        if (entries.length === reading.count && (await isTrimmed(last))) listeners.notify(null);
         for (const { id, message } of entries) {
-          for (const change of JSON.parse(message['changes'] ?? '[]') as Entry) listeners.tell(change);
+          for (const change of JSON.parse(message['changes'] ?? '[]') as Entry) listeners.notify(change);
           last = id;
         }
       } catch (error) {

@@ -133,11 +133,11 @@ function placeOfSetUp({ config }: CoreServices, url: string): string {
 }
 
 function announce(services: CoreServices, json: boolean | undefined, more: Announcement): void {
-  const told: Record<string, string | null> = { ...addresses(services), ...more };
-  if (json) return say(JSON.stringify(told));
-  if (more.set_up_url) told['set_up_url'] = placeOfSetUp(services, more.set_up_url);
+  const printed: Record<string, string | null> = { ...addresses(services), ...more };
+  if (json) return say(JSON.stringify(printed));
+  if (more.set_up_url) printed['set_up_url'] = placeOfSetUp(services, more.set_up_url);
   const lines = Object.entries(labels).flatMap(([name, label]) =>
-    told[name] ? [`  ${label.padEnd(12)} ${told[name]}`] : [],
+    printed[name] ? [`  ${label.padEnd(12)} ${printed[name]}`] : [],
   );
   say(['', ...lines, ''].join('\n'));
   if (more.set_up_url) {

@@ -50,7 +50,7 @@ export class Listeners implements Pick<Changes, 'follow' | 'onMail'> {
     return () => void this.#mail.delete(wake);
   };
 
-  tell(change: Change | null): void {
+  notify(change: Change | null): void {
     for (const listener of this.#changes) listener(change);
   }
 
@@ -107,14 +107,14 @@ export function openChanges(
     next.on('end', () => lost('the connection ended'));
     next.on('notification', ({ channel, payload }) => {
       if (channel === 'dealkeep_mail') listeners.wake();
-      else if (payload) listeners.tell(JSON.parse(payload) as Change);
+      else if (payload) listeners.notify(JSON.parse(payload) as Change);
     });
     try {
       await next.connect();
       await next.query('listen dealkeep_changes; listen dealkeep_mail');
       isPaused = false;
       listening = next;
-      if (wasAway) listeners.tell(null);
+      if (wasAway) listeners.notify(null);
     } catch (error) {
       lost((error as Error).message);
       destroy(next);

@@ -115,10 +115,10 @@ interface Words {
   readonly words?: string;
 }
 
-function tell(c: Context, told: Problem, { heading, words }: Words = {}): Response {
-  if (!wantsPage(c)) return writeProblemJson(c, told);
-  const { status, message } = told;
-  setHeaders(c, told);
+function writeProblemAs(c: Context, problem: Problem, { heading, words }: Words = {}): Response {
+  if (!wantsPage(c)) return writeProblemJson(c, problem);
+  const { status, message } = problem;
+  setHeaders(c, problem);
   const title = heading ?? headings[status] ?? 'That did not work';
   return page(c, {
     title,
@@ -132,15 +132,15 @@ function tell(c: Context, told: Problem, { heading, words }: Words = {}): Respon
 }
 
 /** A page that only says what went wrong and what to do; a program gets the same as JSON `{error: {code, message}}`. */
-export const writeProblemPage: WriteProblem = (c, told) => tell(c, told);
+export const writeProblemPage: WriteProblem = (c, problem) => writeProblemAs(c, problem);
 
 /** The same for what is wrong here and now. */
 export const problem = (c: Context, status: Problem['status'], code: string, message: string): Response =>
-  tell(c, new Problem(status, code, message));
+  writeProblemAs(c, new Problem(status, code, message));
 
 /** The answer at an address that leads nowhere. */
 export function nothingHere(c: Context): Response {
-  return tell(c, new Problem(404, 'not_found', 'There is nothing at this address.'), {
+  return writeProblemAs(c, new Problem(404, 'not_found', 'There is nothing at this address.'), {
     heading: 'There is no page at this address',
     words: 'The link may be out of date, or mistyped.',
   });

@@ -51,9 +51,9 @@ export class DatabaseClock {
     for (let count = this.#best === undefined ? firstSamples : 1; count > 0; count -= 1) {
       const asked = performance.now();
       const answer = await this.#database.run(reading());
-      const heard = performance.now();
-      const middle = (asked + heard) / 2;
-      this.#keepBetter({ offset: (answer?.millis ?? 0) - middle, error: (heard - asked) / 2, takenAt: heard });
+      const answered = performance.now();
+      const middle = (asked + answered) / 2;
+      this.#keepBetter({ offset: (answer?.millis ?? 0) - middle, error: (answered - asked) / 2, takenAt: answered });
     }
     this.#sampledAt = performance.now();
   }

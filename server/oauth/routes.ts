@@ -57,11 +57,11 @@ function limitAuthorize({ limits }: Services): MiddlewareHandler {
   return async (c, next) => {
     const count = await limits.take('authorize_ip', clientAddress(c));
     if (count.allowed) return next();
-    const told = refused(count);
-    if (!wantsPage(c)) return writeOAuthError(c, told);
-    setHeaders(c, told);
+    const problem = refused(count);
+    if (!wantsPage(c)) return writeOAuthError(c, problem);
+    setHeaders(c, problem);
     const body = html`<h1>Too many requests</h1>
-      <p class="notice bad">${told.message}</p>`;
+      <p class="notice bad">${problem.message}</p>`;
     return page(c, { title: 'Too many requests', status: 429, body });
   };
 }

@@ -46,11 +46,11 @@ export interface Entry {
 }
 
 /** Hears first of whatever goes wrong once a key is counted, also of a 403 but not of a 401, with the digest of the key. */
-export type Tell = (digest: Buffer, fault: unknown) => Promise<void>;
+export type FailureRecorder = (digest: Buffer, fault: unknown) => Promise<void>;
 
 /** What only some requests need. */
 export interface EntryOptions {
-  readonly tell?: Tell | undefined;
+  readonly onFailure?: FailureRecorder | undefined;
   /**
    * The deal, or the record of one, that the request is about: of all that the key reaches nothing else is looked at. Not for a question
    * that enters by itself.
@@ -127,7 +127,7 @@ interface Holder {
 const holderOf = ({ key_id: keyId, ceiling }: KeyCaller): Holder => ({ keyId, ceiling });
 
 /** Says in the headers where the request leaves its key; null takes that back. */
-function tellLimit(c: Context, count: Count | null): void {
+function setLimitHeaders(c: Context, count: Count | null): void {
   c.header('X-RateLimit-Limit', count?.limit.toString());
   c.header('X-RateLimit-Remaining', count?.remaining.toString());
   c.header('X-RateLimit-Reset', count?.resetAt.toString());
@@ -212,7 +212,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
       return found;
     }
     holders.forget(digest);
-    tellLimit(c, null);
+    setLimitHeaders(c, null);
     throw new NoKey();
   }
 
@@ -237,7 +237,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
   async function take(c: Context, { keyId, ceiling }: Holder, requests: number): Promise<void> {
     for (let n = 0; n < requests; n += 1) {
       const used = await limits.take('rest_key', keyId, ceiling ?? undefined);
-      if (n === requests - 1 || !used.allowed) tellLimit(c, used);
+      if (n === requests - 1 || !used.allowed) setLimitHeaders(c, used);
       if (!used.allowed) throw limited(used, 'API key');
     }
   }
@@ -246,7 +246,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     c: Context,
     scopes: Scopes,
     work: (entry: Entry) => Promise<T>,
-    { tell, within = null }: EntryOptions = {},
+    { onFailure, within = null }: EntryOptions = {},
   ): Promise<T> {
     const digest = await digestOf(c);
     const { found: first, holder } = await countForKey(c, digest);
@@ -275,7 +275,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
       return await work(entry);
     } catch (thrown) {
       const fault = await counted(c, thrown);
-      if (!(fault instanceof Problem && fault.status === 401)) await tell?.(digest, fault);
+      if (!(fault instanceof Problem && fault.status === 401)) await onFailure?.(digest, fault);
       throw fault;
     }
   }

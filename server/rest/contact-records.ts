@@ -124,8 +124,8 @@ function resultOf(answer: () => Answered): Json {
   } catch (fault) {
     if (!(fault instanceof Problem)) throw fault;
     const { status, code, message, details } = fault;
-    const told = Array.isArray(details) ? { faults: details } : details;
-    return { status, error: told === undefined ? { code, message } : { code, message, details: told } };
+    const shown = Array.isArray(details) ? { faults: details } : details;
+    return { status, error: shown === undefined ? { code, message } : { code, message, details: shown } };
   }
 }
 

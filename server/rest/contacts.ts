@@ -36,7 +36,7 @@ export function contactOperations(services: Services, callers: Callers): readonl
           const given = { type, displayName, email, phone };
           return mappedQuestion(createContact(given, key, from), (made) => ({ made, given }));
         },
-        { tell: recordFailure(services, 'contact.create', from, faultOf) },
+        { onFailure: recordFailure(services, 'contact.create', from, faultOf) },
       )
       .catch((fault: unknown) => {
         throw faultOf(fault);

@@ -103,10 +103,10 @@ const expired = () =>
     'This cursor is older than 30 days, or from before the service was restored from a backup. Ask for after=latest, read the records that you keep anew, then follow from that cursor.',
   );
 
-/** What is told of an event: not its place among those of all brokerages. */
+/** An event as clients get it: without its place among those of all brokerages. */
 function withoutPlace(found: ChangeEvent & { readonly seq: string }): ChangeEvent {
-  const { seq: _, ...told } = found;
-  return told;
+  const { seq: _, ...shown } = found;
+  return shown;
 }
 
 /** List. */
@@ -153,8 +153,8 @@ export function eventOperations(services: Services, callers: Callers): readonly 
       const paging = { hasMore: isCut || hasMore, nextCursor: cursors.write(place) };
       // The cursor is written differently each time: an answer that tells the same is the same for a day. Whoever gets 304 keeps their cursor, which must
       // not grow old while nothing changes.
-      const told = JSON.stringify([data, paging.hasMore, now.slice(0, 10)]);
-      const ETag = `"${hash('sha256', told, 'base64url').slice(0, 27)}"`;
+      const content = JSON.stringify([data, paging.hasMore, now.slice(0, 10)]);
+      const ETag = `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
       return answerJson(c, { status: 200, body: { data, pagination: paging }, headers: { ETag } });
     });
 

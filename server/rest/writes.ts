@@ -22,7 +22,7 @@ import { originOf } from '../http/origin.ts';
 import { Problem, problemOf } from '../http/problem.ts';
 import { secretRows } from '../secrets.ts';
 import { answerJson, type Answered } from './answer.ts';
-import type { Callers, Entry, Scopes, Tell } from './caller.ts';
+import type { Callers, Entry, Scopes, FailureRecorder } from './caller.ts';
 import { invalid, isKnown } from './envelope.ts';
 import { headerParameter } from './operation.ts';
 
@@ -52,7 +52,7 @@ export interface Write<S extends readonly Statement<unknown>[]> {
   /** The answer shows a secret once: what is remembered of it is encrypted. */
   readonly isSecret?: boolean;
   /** Refuses to give an answer again to a key that does not see any more what it tells of, where that is not the deal that the request is about. */
-  readonly mayHearAgain?: (answered: Answered) => Statement<unknown>;
+  readonly requiredToRepeat?: (answered: Answered) => Statement<unknown>;
 }
 
 /** An answer as it is remembered. */
@@ -116,7 +116,7 @@ export const faultOf = (fault: unknown): unknown => {
 
 /** What leaves a record of `action` where it was refused or failed; `faultOf` says what the fault means to the caller. */
 export const recordFailure =
-  ({ database, log }: Services, action: Action, from: Origin, meaning: (fault: unknown) => unknown): Tell =>
+  ({ database, log }: Services, action: Action, from: Origin, meaning: (fault: unknown) => unknown): FailureRecorder =>
   async (digest, fault) => {
     // A database that is away takes no record either, and the caller has waited for it long enough.
     if (fault instanceof Unavailable) return;
@@ -135,7 +135,7 @@ export function openWrites(services: Services, callers: Callers): Writes {
   /** Makes the change and remembers its answer; gives the answer of an earlier request with the same key where there was one. */
   function doneOnce<const S extends readonly Statement<unknown>[]>(
     { enter, carries, admit }: Entry,
-    { statements, answer, isSecret = false, mayHearAgain }: Write<S>,
+    { statements, answer, isSecret = false, requiredToRepeat }: Write<S>,
     key: string,
     digest: Buffer,
     firstGiven: Statement<Remembered | null>,
@@ -155,7 +155,7 @@ export function openWrites(services: Services, callers: Callers): Writes {
       if (given === null) return null;
       const answered =
         'sealed' in given ? (JSON.parse(secrets.open(given.sealed, secretRows.answers)) as Answered) : given;
-      if (mayHearAgain) await database.together(enter, mayHearAgain(answered));
+      if (requiredToRepeat) await database.together(enter, requiredToRepeat(answered));
       return answered;
     });
   }
@@ -183,10 +183,12 @@ export function openWrites(services: Services, callers: Callers): Writes {
         }
       };
       const meant = (fault: unknown) => meaning(faultOf(fault));
-      const tell = recordFailure(services, action, from, meant);
-      const { answer, isRepeated } = await callers.enter(c, scopes, work, { tell, within }).catch((fault: unknown) => {
-        throw meant(fault);
-      });
+      const onFailure = recordFailure(services, action, from, meant);
+      const { answer, isRepeated } = await callers
+        .enter(c, scopes, work, { onFailure, within })
+        .catch((fault: unknown) => {
+          throw meant(fault);
+        });
       if (isRepeated) c.header('Idempotent-Replayed', 'true');
       return answerJson(c, answer);
     },

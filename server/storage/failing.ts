@@ -11,7 +11,7 @@ export class StoreUnavailable extends Error {
 const isFull = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 
-async function told<T>(work: Promise<T>): Promise<T> {
+async function asStoreFailure<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
@@ -20,7 +20,7 @@ async function told<T>(work: Promise<T>): Promise<T> {
 }
 
 /** The same store. What it fails of is {@link StoreUnavailable}; a body that breaks off while it is written is what its sender failed of. */
-export function tellingFailures(storage: Storage): Storage {
+export function withStoreFailures(storage: Storage): Storage {
   return {
     async write(key, body) {
       let brokenOff: { readonly error: unknown } | undefined;
@@ -32,13 +32,13 @@ export function tellingFailures(storage: Storage): Storage {
           throw error;
         }
       }
-      await told(storage.write(checkedKey(key), watched())).catch((error: unknown) => {
+      await asStoreFailure(storage.write(checkedKey(key), watched())).catch((error: unknown) => {
         throw brokenOff ? brokenOff.error : error;
       });
     },
-    read: async (key, span) => told(storage.read(checkedKey(key), span)),
-    remove: async (key) => told(storage.remove(checkedKey(key))),
-    tidy: async (before) => told(storage.tidy(before)),
+    read: async (key, span) => asStoreFailure(storage.read(checkedKey(key), span)),
+    remove: async (key) => asStoreFailure(storage.remove(checkedKey(key))),
+    tidy: async (before) => asStoreFailure(storage.tidy(before)),
     close: () => storage.close(),
   };
 }

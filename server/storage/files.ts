@@ -60,18 +60,18 @@ async function* filesIn(directory: string): AsyncGenerator<{ name: string; chang
 export function openFileStorage(directory: string): Storage {
   const aside = path.join(directory, 'incoming');
   // Two characters of the random end of a key: no directory grows too large to look through.
-  const shelfOf = (key: string) => path.join(directory, checkedKey(key).slice(-2));
-  const placeOf = (key: string) => path.join(shelfOf(key), key);
+  const directoryOf = (key: string) => path.join(directory, checkedKey(key).slice(-2));
+  const pathOf = (key: string) => path.join(directoryOf(key), key);
 
   return {
     async write(key, body) {
       await mkdir(aside, { recursive: true, mode: 0o700 });
-      await mkdir(shelfOf(key), { recursive: true, mode: 0o700 });
-      await writeWhole(placeOf(key), aside, body);
+      await mkdir(directoryOf(key), { recursive: true, mode: 0o700 });
+      await writeWhole(pathOf(key), aside, body);
     },
 
     async read(key, span) {
-      const handle = await open(placeOf(key), 'r').catch((error: unknown) => {
+      const handle = await open(pathOf(key), 'r').catch((error: unknown) => {
         if (isMissing(error)) return null;
         throw error;
       });
@@ -80,7 +80,7 @@ export function openFileStorage(directory: string): Storage {
       return Readable.toWeb(handle.createReadStream({ ...part, highWaterMark: ahead })) as ReadableStream<Uint8Array>;
     },
 
-    remove: (key) => rm(placeOf(key), { force: true }),
+    remove: (key) => rm(pathOf(key), { force: true }),
 
     async tidy(before) {
       // A file that is still being written changes all the time.

@@ -20,9 +20,9 @@ export function sharing<List extends string, Row extends object, const Name exte
 ): Shared<List, Row, NoInfer<Name>> {
   const [first] = rows;
   const same = new Set<string>(first ? names.filter((name) => rows.every((row) => row[name] === first[name])) : []);
-  const told = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !same.has(name))));
+  const shortened = rows.map((row) => Object.fromEntries(Object.entries(row).filter(([name]) => !same.has(name))));
   const beside = Object.fromEntries(Object.entries(first ?? {}).filter(([name]) => same.has(name)));
-  return { ...beside, [list]: told } as Shared<List, Row, Name>;
+  return { ...beside, [list]: shortened } as Shared<List, Row, Name>;
 }
 
 const lastDay = (month: string): string =>

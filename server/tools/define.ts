@@ -82,7 +82,7 @@ export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodO
   /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
   readonly answer: (...found: Found<Work>) => z.input<Output> | null;
   /** Whether an answer that tells of the deal tells who calls, with their role on it. */
-  readonly tellsCaller?: boolean;
+  readonly namesCaller?: boolean;
   /** The page that shows a result: the pipeline, or a page of a deal. */
   readonly page: DealPage | 'deals';
   /** The deal of that page, where the input does not name it. */
@@ -121,7 +121,7 @@ export interface Tool {
 }
 
 /** Whether an answer tells of anything: what is not there has nothing beside it. */
-const tellsSomething = (answer: Readonly<Record<string, unknown>>): boolean =>
+const hasContent = (answer: Readonly<Record<string, unknown>>): boolean =>
   Object.values(answer).some((value) => (Array.isArray(value) ? value.length > 0 : value !== null));
 
 /** Where an answer is shown. The pipeline leads to the page of each deal by a pattern: 200 addresses would be 9,000 tokens. */
@@ -148,7 +148,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
     page,
     dealOf,
     links,
-    tellsCaller = false,
+    namesCaller = false,
   } = definition;
   // Written when they are first asked for: to convert them all takes longer than all else that a tool does at the start.
   let takes: ListedTool['inputSchema'] | undefined;
@@ -195,14 +195,14 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
           const answered = answer(...results);
           if (answered === null) return null;
           const hint = hintOf(asked, answered, found.slice(found.length - known.length));
-          const isSomething = tellsSomething(answered);
-          const onDeal = tellsCaller && isSomething && caller ? callerOnDeal(caller) : undefined;
+          const isFound = hasContent(answered);
+          const onDeal = namesCaller && isFound && caller ? callerOnDeal(caller) : undefined;
           const named = isNamed ? withPeople(answered, onDeal) : answered;
           const dealId = parsed.data['deal_id'] ?? dealOf?.(...results);
           return {
             ...named,
             ...(hint === null ? {} : { hint }),
-            ...(isSomething ? linksTo(page, dealId, baseUrl) : {}),
+            ...(isFound ? linksTo(page, dealId, baseUrl) : {}),
           };
         },
         links: (found) => links?.(parsed.data, ...resultsIn(found)) ?? [],

@@ -24,7 +24,7 @@ export const callerOnDeal = ({ user_id, user_name, deal_role }: TokenCaller): Pe
 });
 
 /** The people that rows tell of in columns of their own. */
-class Told {
+class MentionedPeople {
   readonly people = new Map<string, Person>();
   caller: Person | undefined;
 
@@ -42,15 +42,15 @@ class Told {
 
   /** The row without those columns, and its lists likewise: built anew, because what is left of an object when columns are deleted is slow to read ever after. */
   row(row: Json): Json {
-    const told: Json = {};
+    const shown: Json = {};
     let isSame = true;
     for (const name of Object.keys(row)) {
       const value = row[name];
       if (name.endsWith(suffix)) this.#note(name, value as Mentioned | null);
-      else told[name] = Array.isArray(value) ? value.map((one: unknown) => (isRow(one) ? this.row(one) : one)) : value;
-      isSame &&= told[name] === value;
+      else shown[name] = Array.isArray(value) ? value.map((one: unknown) => (isRow(one) ? this.row(one) : one)) : value;
+      isSame &&= shown[name] === value;
     }
-    return isSame ? row : told;
+    return isSame ? row : shown;
   }
 }
 
@@ -59,9 +59,9 @@ class Told {
  * calls as `caller`, unless `caller` is given. The columns themselves go. Without anybody to name the answer stays as it is. What people wrote (an offer's payload) is not looked into.
  */
 export function withPeople(answer: Json, calling?: Person): Json {
-  const found = new Told(calling);
-  const told = { ...found.row(answer) };
-  for (const [name, value] of Object.entries(told)) if (isRow(value)) told[name] = found.row(value);
+  const found = new MentionedPeople(calling);
+  const shown = { ...found.row(answer) };
+  for (const [name, value] of Object.entries(shown)) if (isRow(value)) shown[name] = found.row(value);
   const { people, caller } = found;
-  return { ...told, ...(caller ? { caller } : {}), ...(people.size > 0 ? { people: [...people.values()] } : {}) };
+  return { ...shown, ...(caller ? { caller } : {}), ...(people.size > 0 ? { people: [...people.values()] } : {}) };
 }

@@ -117,7 +117,7 @@ export async function readResource(context: RequestContext, views: ReadonlyMap<s
   const found = await readAsTool(context, svcDocumentsList, { dealId, subjectId: id }, documentOfDeal(dealId, id));
   if (found === null) throw unknown(uri);
   const { filename, category, confidentiality, size_bytes, uploaded_at, source, media_type } = found;
-  const told: DocumentMetadata & Record<string, unknown> = {
+  const metadata: DocumentMetadata & Record<string, unknown> = {
     id,
     deal_id: dealId,
     filename,
@@ -130,5 +130,5 @@ export async function readResource(context: RequestContext, views: ReadonlyMap<s
     url: context.services.config.baseUrl + dealPagePath('documents', dealId),
   };
   // Asked for anew each time: who may open a document can change at any moment.
-  return { contents: [{ uri, mimeType, text: JSON.stringify(told) }], ttlMs: 0, cacheScope: 'private' as const };
+  return { contents: [{ uri, mimeType, text: JSON.stringify(metadata) }], ttlMs: 0, cacheScope: 'private' as const };
 }

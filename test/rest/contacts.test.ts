@@ -201,8 +201,8 @@ describe('listing', () => {
     let fetched = 0;
     for (const after of [null, { createdAt: service.clock.now().toISOString(), id: tenant.id }]) {
       const { text, values } = contactsPage(51, after).enter(apiKeyDigest(token)!);
-      const { rows } = await client.query<{ told: string }>(text, [...values]);
-      expect(rows[0]!.told.length).toBeGreaterThan(51 * 36);
+      const { rows } = await client.query<{ answer: string }>(text, [...values]);
+      expect(rows[0]!.answer.length).toBeGreaterThan(51 * 36);
       const { rows: read } = await client.query(
         `select coalesce(sum(idx_tup_fetch), 0)::int as fetched, coalesce(sum(seq_tup_read), 0)::int as scanned
          from pg_stat_xact_user_tables where relname = 'contacts'`,

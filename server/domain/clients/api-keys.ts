@@ -77,22 +77,22 @@ export const mappedQuestion = <A, B>(question: KeyQuestion<A>, f: (answer: A) =>
  */
 export function askedByKey(name: string, call: string) {
   // A row says that the key entered.
-  const declared = row<{ told: string }>(
+  const declared = row<{ answer: string }>(
     name,
-    `select e.told from (select ${call} as told offset 0) e where e.told is not null`,
+    `select e.answer from (select ${call} as answer offset 0) e where e.answer is not null`,
   );
-  return <T>(mark: string, values: readonly Value[], read: (told: string[]) => T): AskedByKey<T> => ({
+  return <T>(mark: string, values: readonly Value[], read: (parts: string[]) => T): AskedByKey<T> => ({
     enter: (digest) =>
       mapped(entering(digest, declared(digest, ...values)), (found) => {
         if (found === null) return { caller: null, answer: read([]) };
-        const [key_id = '', brokerage_id = '', scopes = '', ceiling = '', ...told] = found.told.split(mark);
+        const [key_id = '', brokerage_id = '', scopes = '', ceiling = '', ...parts] = found.answer.split(mark);
         const caller = {
           key_id,
           brokerage_id,
           scopes: scopes.split(' ') as KeyScope[],
           ceiling: ceiling === '' ? null : Number(ceiling),
         };
-        return { caller, answer: read(told) };
+        return { caller, answer: read(parts) };
       }),
   });
 }

@@ -178,7 +178,7 @@ interface Entered {
     expiresAt: string,
     userName: string,
     dealRole: string | null,
-    told: unknown,
+    answer: unknown,
   ];
 }
 

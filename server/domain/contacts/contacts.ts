@@ -40,12 +40,12 @@ export const contactsByIds = rows<Contact, [ids: readonly string[]]>(
 const mark = randomBytes(12).toString('base64url');
 const valuesOfContact = 7;
 
-const orNull = (told: string): string | null => (told === '' ? null : told.slice(1));
+const orNull = (value: string): string | null => (value === '' ? null : value.slice(1));
 
-function contactsFrom(told: readonly string[]): Contact[] {
+function contactsFrom(values: readonly string[]): Contact[] {
   const found: Contact[] = [];
-  for (let at = 0; at < told.length; at += valuesOfContact) {
-    const [id, type, displayName, email, phone, created, updated] = told.slice(at, at + valuesOfContact) as [
+  for (let at = 0; at < values.length; at += valuesOfContact) {
+    const [id, type, displayName, email, phone, created, updated] = values.slice(at, at + valuesOfContact) as [
       ...[string, ContactType, string, string, string, string, string],
     ];
     found.push({

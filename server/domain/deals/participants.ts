@@ -133,15 +133,15 @@ type DealFields = [
   Person[] | null,
 ];
 
-const timeOf = (told: Time): Time => told && timestamp(told);
+const timeOf = (time: Time): Time => time && timestamp(time);
 
 /** The deal that a call of a tool is about, with its people, told by the statement that enters; null when the caller sees no such deal. */
 export const dealAnswer: EnteringRead<[DealWithPeople | null]> = enteringRead<DealFields>(
   'deal',
   `'deal'`,
-)((told) => {
-  if (told === null) return [null];
-  const [id, title, state, organization_id, buyer, granted, ends, closed, created, updated, people] = told;
+)((fields) => {
+  if (fields === null) return [null];
+  const [id, title, state, organization_id, buyer, granted, ends, closed, created, updated, people] = fields;
   const deal = {
     id,
     title,

@@ -57,7 +57,7 @@ const found = rows<Found, [most: number]>(
    order by d.ordinality`,
 );
 
-function told({ id, title, asking_price, currency, books }: Extract<Found, { part: 'deal' }>): PipelineDeal {
+function dealOnPage({ id, title, asking_price, currency, books }: Extract<Found, { part: 'deal' }>): PipelineDeal {
   const period = comparedWith(earnings(readBooks(books)), null);
   const isSame = period?.currency === currency;
   return {
@@ -77,7 +77,7 @@ export const pipeline = (): Statement<Pipeline> =>
   mapped(found(mostDeals), (all) => {
     const page: Pipeline = { totals: [], deals: [] };
     for (const one of all) {
-      if (one.part === 'deal') page.deals.push(told(one));
+      if (one.part === 'deal') page.deals.push(dealOnPage(one));
       else page.totals.push({ currency: one.currency, deals: one.deals, priced: one.priced, asking: one.asking_price });
     }
     return page;

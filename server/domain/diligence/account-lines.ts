@@ -63,8 +63,8 @@ export type ReportedLine = (typeof reportedLines)[number];
 export interface AccountsExport {
   readonly periods: readonly ExportedPeriod[];
   readonly accounts: readonly Account[];
-  /** The export's own totals, by period; null where it tells none. */
-  readonly told: Readonly<Partial<Record<ReportedLine, readonly (Decimal | null)[]>>>;
+  /** The export's own totals, by period; null where it has none. */
+  readonly totals: Readonly<Partial<Record<ReportedLine, readonly (Decimal | null)[]>>>;
 }
 
 /** Whether an account stands among what was earned. */
@@ -141,12 +141,12 @@ export interface TooMuch {
   readonly line: PlAmount;
 }
 
-/** What is left of an export's own total and what the lines come to, over all periods that tell the total. */
+/** What is left of an export's own total and what the lines come to, over all periods that have the total. */
 export interface Comparison {
   readonly line: ReportedLine;
   readonly told: string;
   readonly counted: string;
-  /** What is counted less what the export tells; "0" when they agree in every period. */
+  /** What is counted less the total of the export; "0" when they agree in every period. */
   readonly difference: string;
   /** Each period that differs. */
   readonly periods: readonly { readonly heading: string; readonly difference: string }[];
@@ -176,10 +176,10 @@ export function mappedBooks(exported: AccountsExport, lines: AccountLines, curre
   return { periods, comparison: comparisonOf(exported, all), tooMuch: beyond };
 }
 
-function comparisonOf({ periods, told }: AccountsExport, all: readonly LineAmounts[]): Comparison[] {
+function comparisonOf({ periods, totals }: AccountsExport, all: readonly LineAmounts[]): Comparison[] {
   return reportedLines.flatMap((line) => {
     const compared = periods.flatMap(({ heading }, place) => {
-      const [amount, own] = [told[line]?.[place], all[place]?.[line]];
+      const [amount, own] = [totals[line]?.[place], all[place]?.[line]];
       return amount && own ? [{ heading, amount, own, difference: subtract(own, amount) }] : [];
     });
     if (compared.length === 0) return [];

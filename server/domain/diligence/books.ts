@@ -69,7 +69,7 @@ export const mostRows = { uploads: 200, periods: 3000, customers: 20_000, adjust
 const writtenBooks = (deal: string): string =>
   `app.written_books(${deal}, ${mostRows.uploads}, ${mostRows.periods}, ${mostRows.customers}, ${mostRows.adjustments})`;
 
-type Told<T> = { [K in keyof T]: T[K] extends Decimal ? string : T[K] };
+type DecimalsAsText<T> = { [K in keyof T]: T[K] extends Decimal ? string : T[K] };
 
 /** The customers of one upload and the same dates and currency, in the same order in each list. */
 interface StoredListing extends Pick<BookedCustomer, 'snapshot_id' | 'first' | 'last' | 'currency'> {
@@ -85,7 +85,7 @@ interface StoredBooks {
   uploads: Upload[];
   periods: (Omit<BookedPeriod, 'amounts'> & { amounts: (string | null)[] })[];
   customers: StoredListing[];
-  adjustments: Told<Adjustment>[];
+  adjustments: DecimalsAsText<Adjustment>[];
 }
 
 /** {@link unheldBooks} as the database answers them. */

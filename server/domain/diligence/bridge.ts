@@ -58,9 +58,14 @@ const labelsOf = memoized(function labelsOf(books: Books) {
   const starts = startsOf(books);
   const adjusted = new Set(books.adjustments.map(({ period_label }) => period_label));
   const known = [...starts.keys()].toSorted((a, b) => byText(b, a));
-  const told = earnings(books).filter((found) => starts.has(found.label));
+  const starting = earnings(books).filter((found) => starts.has(found.label));
   return {
-    first: [...adjusted].find((each) => starts.has(each)) ?? basisOf(told)?.label ?? told[0]?.label ?? known[0] ?? null,
+    first:
+      [...adjusted].find((each) => starts.has(each)) ??
+      basisOf(starting)?.label ??
+      starting[0]?.label ??
+      known[0] ??
+      null,
     period_labels: known.filter((each) => starts.get(each)?.isMonth === false || adjusted.has(each)),
     month_labels: known.filter((each) => starts.get(each)?.isMonth),
     unmatched_labels: [...adjusted].filter((each) => !starts.has(each)).toSorted(byText),

@@ -76,7 +76,7 @@ export interface ContradictionsSummary {
 export function contradictionsSummary(books: Books, { all, answers }: AnswersInSight): ContradictionsSummary {
   if (!all && answers.length === 0) return { open: [], explained: [] };
   const byKey = new Map(answers.map((one) => [one.contradiction, one]));
-  const told = contradictions(books).flatMap((one): ContradictionSummary[] => {
+  const summaries = contradictions(books).flatMap((one): ContradictionSummary[] => {
     const answer = byKey.get(one.key);
     if (!all && answer?.figures !== one.figures) return [];
     if (!answer) return [{ ...one, answer: null }];
@@ -84,7 +84,7 @@ export function contradictionsSummary(books: Books, { all, answers }: AnswersInS
     return [{ ...one, answer: { ...rest, of_other_figures: figures !== one.figures } }];
   });
   const isExplained = ({ answer }: ContradictionSummary) => answer?.status === 'explained' && !answer.of_other_figures;
-  return { open: told.filter((one) => !isExplained(one)), explained: told.filter(isExplained) };
+  return { open: summaries.filter((one) => !isExplained(one)), explained: summaries.filter(isExplained) };
 }
 
 /** The contradiction of these books that has the key; null where none has it any more. */

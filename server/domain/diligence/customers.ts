@@ -206,15 +206,15 @@ const concentrated = (books: Books, listing: readonly BookedCustomer[]): Concent
   const currency = currencyOf(listing, counting);
   const one = listing.find((customer) => customer.currency === currency);
   if (!one) return null;
-  const told = counting.currency === one.currency ? rowsOf(one.first, one.last, counting) : [];
-  const revenue = together(told.map(({ amounts }) => amounts.revenue));
+  const covering = counting.currency === one.currency ? rowsOf(one.first, one.last, counting) : [];
+  const revenue = together(covering.map(({ amounts }) => amounts.revenue));
   const its = listing.filter((customer) => customer.currency === currency);
   const total = sum(its.map((customer) => customer.revenue));
   const revenues = its.map((customer) => customer.revenue);
   let shares: CustomerShare[] | undefined;
   const [gross, ebitda] = [
-    together(told.map(({ amounts }) => grossProfitOf(amounts))),
-    together(told.map(({ amounts }) => ebitdaOf(amounts))),
+    together(covering.map(({ amounts }) => grossProfitOf(amounts))),
+    together(covering.map(({ amounts }) => ebitdaOf(amounts))),
   ];
   const [largest] = revenues;
   const without =

@@ -239,10 +239,10 @@ function lastTwelve(ledger: Ledger): Span[] {
       .flatMap((its) => its.map(({ end }) => end))
       .toSorted(byText)
       .at(-1) ?? '';
-  const told = ledger.ttms.at(-1);
+  const uploaded = ledger.ttms.at(-1);
   const year = monthOf([...ledger.years.values()].at(-1)?.last ?? '');
-  if (told && monthOf(told.last) >= last && monthOf(told.last) >= year)
-    return spanned('ttm', told.label, { rows: [told], months: [] });
+  if (uploaded && monthOf(uploaded.last) >= last && monthOf(uploaded.last) >= year)
+    return spanned('ttm', uploaded.label, { rows: [uploaded], months: [] });
   if (last === '' || last < year) return [];
   return spanned('ttm', 'TTM', twelveMonths(last, { ...ledger, years: new Map() }));
 }
@@ -270,12 +270,12 @@ function calendarYears(ledger: Ledger): Span[] {
 
 /** Years that do not end in December, as the books name them; those that only shorter rows tell of, by the month they end in. */
 function fiscalYears(ledger: Ledger): Span[] {
-  const told = [...ledger.years.values()].filter(({ first }) => !first.endsWith('-01-01'));
-  const ends = new Set(told.map(({ last }) => last.slice(5, 7)));
+  const uploaded = [...ledger.years.values()].filter(({ first }) => !first.endsWith('-01-01'));
+  const ends = new Set(uploaded.map(({ last }) => last.slice(5, 7)));
   const [end] = ends;
-  const own = told.flatMap((row) => spanned('fiscal_year', row.label, { rows: [row], months: [] }));
+  const own = uploaded.flatMap((row) => spanned('fiscal_year', row.label, { rows: [row], months: [] }));
   if (end === undefined || ends.size > 1) return own;
-  const lasts = new Set(told.map(({ last }) => monthOf(last)));
+  const lasts = new Set(uploaded.map(({ last }) => monthOf(last)));
   const summed = yearsTouched(ledger)
     .filter((year) => !lasts.has(`${year}-${end}`))
     .flatMap((year) => spanned('fiscal_year', `FY${year} (to ${year}-${end})`, twelveMonths(`${year}-${end}`, ledger)));
@@ -295,8 +295,8 @@ function yearBefore(
 ): Pick<Cover, 'rows' | 'months'> | null {
   if (kind === 'partial_year') return null;
   const ended = monthAfter(monthOf(last), -12n);
-  const told = ledger.ttms.find((row) => monthOf(row.last) === ended);
-  return told ? { rows: [told], months: [] } : twelveMonths(ended, ledger);
+  const uploaded = ledger.ttms.find((row) => monthOf(row.last) === ended);
+  return uploaded ? { rows: [uploaded], months: [] } : twelveMonths(ended, ledger);
 }
 
 /** Of each of these earnings the ids of the rows that its growth is against; none where there are no such twelve months. */

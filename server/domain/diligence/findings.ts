@@ -140,9 +140,9 @@ export const findingsOnPage = rows<ListedFinding, [dealId: string]>(
 const mostCharacters = 256_000;
 
 /** The latest rows about finding `f`, at most so many and at most so long together. */
-const latest = (table: string, at: string, told: string, most: number) => `
+const latest = (table: string, at: string, text: string, most: number) => `
   select * from (
-    select l.*, sum(length(coalesce(l.${told}, ''))) over (order by l.${at} desc, l.id desc) as characters
+    select l.*, sum(length(coalesce(l.${text}, ''))) over (order by l.${at} desc, l.id desc) as characters
     from ${table} l where l.finding_id = f.id order by l.${at} desc, l.id desc limit ${most}) latest
   where latest.characters <= ${mostCharacters}`;
 

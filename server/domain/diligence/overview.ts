@@ -60,7 +60,7 @@ function customersOf(books: Books) {
 /** How many of the largest are told together. */
 const together = [1, 5, 10];
 
-const sharesTold = memoized(({ first, last, currency, customers, count, total, revenue }: Concentration) =>
+const largestShares = memoized(({ first, last, currency, customers, count, total, revenue }: Concentration) =>
   writtenOut({
     period: { first, last, currency, count, total, revenue },
     items: customers.slice(0, most.shares).map((one) => ({
@@ -88,7 +88,7 @@ export function customersOnPage(books: Books, dates: { readonly first: Day; read
   const found = dates === null ? concentration(books) : concentrationIn(books, dates);
   const periods = listings(books).flatMap(([one]) => (one ? [{ first: one.first, last: one.last }] : []));
   return {
-    ...(found ? sharesTold(found) : { period: null, items: [], largest: [] }),
+    ...(found ? largestShares(found) : { period: null, items: [], largest: [] }),
     periods: periods.slice(0, most.periods),
     period_count: periods.length,
   };

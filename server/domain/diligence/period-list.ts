@@ -38,8 +38,8 @@ const isWhole = ({ uploads, periods }: Books): boolean =>
 
 type Amounts = Pick<ListedPeriod, (typeof plAmounts)[number]>;
 
-const amountsOf = (tell: (name: keyof Amounts, place: number) => string | null): Amounts =>
-  Object.fromEntries(plAmounts.map((name, place) => [name, tell(name, place)])) as unknown as Amounts;
+const amountsOf = (amountOf: (name: keyof Amounts, place: number) => string | null): Amounts =>
+  Object.fromEntries(plAmounts.map((name, place) => [name, amountOf(name, place)])) as unknown as Amounts;
 
 const latestFirst = memoized(({ periods }: Books) =>
   periods.toSorted((a, b) => byText(b.first, a.first) || byText(b.id, a.id)),
@@ -57,9 +57,9 @@ const listed = (periods: readonly BookedPeriod[]): ListedPeriod[] =>
 
 const wholeList = memoized((books: Books): readonly ListedPeriod[] => listed(latestFirst(books)));
 
-type Told = [snapshot: string, label: string, first: Day, last: Day, currency: string, ...(string | null)[]];
+type PeriodRow = [snapshot: string, label: string, first: Day, last: Day, currency: string, ...(string | null)[]];
 
-const asListed = ([snapshot_id, label, first, last, currency, ...amounts]: Told): ListedPeriod => ({
+const asListed = ([snapshot_id, label, first, last, currency, ...amounts]: PeriodRow): ListedPeriod => ({
   snapshot_id,
   period_label: label,
   period_start_date: first,
@@ -83,7 +83,7 @@ export function booksAndPeriods(dealId: string, start: Day | null, end: Day | nu
   const whole = [...held].flatMap(([digest, books]) => (isWhole(books) ? [digest] : []));
   return mapped(found(dealId, [...held.keys()], whole, start, end), (answer) => {
     const books = take(answer);
-    if (answer?.periods) return { books, periods: (JSON.parse(answer.periods) as Told[]).map(asListed) };
+    if (answer?.periods) return { books, periods: (JSON.parse(answer.periods) as PeriodRow[]).map(asListed) };
     if (start === null && end === null) return { books, periods: wholeList(books) };
     const within = latestFirst(books).filter(
       ({ first, last }) => (start === null || first >= start) && (end === null || last <= end),

@@ -41,8 +41,8 @@ export const restatements = memoized(function restatements({
   const completed = agesOf(uploads);
   const age = ({ snapshot_id }: BookedPeriod): string => completed.get(snapshot_id) ?? '';
   const dated = periods.filter(({ snapshot_id }) => completed.has(snapshot_id));
-  const told = [...Map.groupBy(dated, ({ first, last, currency }) => `${last} ${first} ${currency}`)];
-  return told
+  const byPeriod = [...Map.groupBy(dated, ({ first, last, currency }) => `${last} ${first} ${currency}`)];
+  return byPeriod
     .toSorted(([a], [b]) => byText(b, a))
     .flatMap(([, rows]) => {
       const inTime = rows.toSorted((a, b) => byText(age(a), age(b)) || byText(a.id, b.id));

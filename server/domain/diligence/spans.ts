@@ -67,16 +67,16 @@ export function coverOf(months: readonly Month[], pieces: Pieces, { inParts = fa
     }
     best[place] = chosen;
   }
-  const [rows, told]: [BookedPeriod[], Month[]] = [[], []];
+  const [rows, covered]: [BookedPeriod[], Month[]] = [[], []];
   for (let place = 0; place < months.length;) {
     const { piece = null, next = place + 1 } = best[place] ?? {};
     if (piece) {
       rows.push(piece.row);
-      told.push(...months.slice(place, next));
+      covered.push(...months.slice(place, next));
     }
     place = next;
   }
-  return { rows, months: told, isWhole: told.length === months.length };
+  return { rows, months: covered, isWhole: covered.length === months.length };
 }
 
 /** The most months that dates are made up of. */

@@ -26,10 +26,10 @@ const latestEarnings = memoized(function latestEarnings(books: Books) {
   const found = earnings(books);
   if (found.length === 0) return null;
   const whole = found.filter(({ kind }) => kind !== 'partial_year');
-  const told = [...whole, ...found.filter(({ kind }) => kind === 'partial_year')].slice(0, brief.periods);
+  const shown = [...whole, ...found.filter(({ kind }) => kind === 'partial_year')].slice(0, brief.periods);
   return writtenOut({
     columns: ['period', 'revenue', 'gross_margin', 'ebitda', 'ebitda_margin', 'adjusted_ebitda', 'sde'],
-    earnings: told.map((one) => [
+    earnings: shown.map((one) => [
       one.label,
       one.amounts.revenue,
       inShort(one.gross_margin),

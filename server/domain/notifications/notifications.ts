@@ -32,7 +32,7 @@ export interface Notification {
 
 type Found = Omit<Notification, 'summary' | 'place'>;
 
-const told = (found: Found): Notification => {
+const notificationOf = (found: Found): Notification => {
   const known = isNotificationKind(found.kind);
   return {
     ...found,
@@ -48,7 +48,7 @@ const page = rows<Placed<Found>>(
 
 /** What the caller heard of and may still open, the latest first, in pages. */
 export const ownNotifications = (after: Place | null, limit: number): Statement<Page<Notification>> =>
-  paged(page(after?.key, after?.id, limit + 1), limit, told);
+  paged(page(after?.key, after?.id, limit + 1), limit, notificationOf);
 
 const unread = row<{ count: number }, []>('unread_notifications', 'select app.unread_notifications() as count');
 

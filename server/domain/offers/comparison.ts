@@ -256,13 +256,13 @@ export function twoOffers(first: OfferRevision, second: OfferRevision, { caller,
     ...(a && b ? worthLines([a, b], sides[0].currency === sides[1].currency) : []),
     ...saidLines(payloads),
   ];
-  const isTold = ({ term, values }: Line): boolean =>
+  const isKnown = ({ term, values }: Line): boolean =>
     // A share of nothing in both says no more than the amount.
     term.startsWith('share_') ? values.some((value) => value !== null && value !== '0') : values.some(Boolean);
   return {
     first: sides[0],
     second: sides[1],
     period: basis?.period ?? null,
-    lines: lines.filter(isTold).map(lineOf),
+    lines: lines.filter(isKnown).map(lineOf),
   };
 }

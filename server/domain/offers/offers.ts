@@ -113,10 +113,10 @@ export function offersAnswer(dealId: string): EnteringRead<[ListedOffer[], Books
     (found) => {
       if (found === null) return [[], noBooks];
       if (found === false) return null;
-      const [told, digest, now] = found;
-      const buyers = new Map((told ?? []).flatMap(([, buyer, , , , , person]) => (person ? [[buyer, person]] : [])));
-      const toldAt = timestamp(now);
-      const listed = (told ?? []).map(
+      const [fields, digest, now] = found;
+      const buyers = new Map((fields ?? []).flatMap(([, buyer, , , , , person]) => (person ? [[buyer, person]] : [])));
+      const at = timestamp(now);
+      const listed = (fields ?? []).map(
         ([id, buyer_user_id, revision_number, is_current, submitted, text]): ListedOffer => {
           const payload = exactly(text);
           return {
@@ -126,7 +126,7 @@ export function offersAnswer(dealId: string): EnteringRead<[ListedOffer[], Books
             is_current,
             submitted_at: timestamp(submitted),
             buyer_person: buyers.get(buyer_user_id) ?? null,
-            expired: hasPassed(payload.expires_at, toldAt),
+            expired: hasPassed(payload.expires_at, at),
             payload,
           };
         },

@@ -90,13 +90,13 @@ const customersOf = (books: Books) => {
   const found = concentration(books);
   if (!found) return null;
   const counting = resolved(books);
-  const told = found.customers.slice(0, mostCustomers);
+  const largest = found.customers.slice(0, mostCustomers);
   const others = found.customers.slice(mostCustomers).map(({ revenue }) => revenue);
   // Of another currency no figure of the profit and loss is of the same dates.
   const of = found.revenue ? rowsOf(found.first, found.last, counting) : [];
   return writtenOut({
     ...found,
-    customers: told,
+    customers: largest,
     others: { count: others.length, revenue: sum(others) },
     rows: of.map(({ id }) => id),
   });

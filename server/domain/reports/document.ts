@@ -155,8 +155,8 @@ function writePeriods(pages: Pages, { periods, computed: { currency } }: ReportC
   pages.table(
     [left('Period', 1.1), ...printedLines.map((line) => right(lineWords[line]))],
     shown.map(({ label, amounts, ebitda, gross_profit }) => {
-      const told = { ...amounts, ebitda, gross_profit };
-      return { cells: [label, ...printedLines.map((line) => money(told[line]))] };
+      const lines = { ...amounts, ebitda, gross_profit };
+      return { cells: [label, ...printedLines.map((line) => money(lines[line]))] };
     }),
   );
   andMore(pages, periods.length - shown.length);
@@ -267,8 +267,8 @@ function writeCustomers(pages: Pages, { customers, changes, computed }: ReportCo
 
 type Offer = ReportContents['offers']['items'][number];
 
-const partOf = ({ money: told }: Offer, wanted: string): string => {
-  const found = told?.parts.find(({ part }) => part === wanted);
+const partOf = (offer: Offer, wanted: string): string => {
+  const found = offer.money?.parts.find(({ part }) => part === wanted);
   return found ? `${money(found.amount)} (${share(found.share)})` : none;
 };
 
@@ -279,7 +279,7 @@ const offerLines: readonly [label: string, of: (offer: Offer) => string, look?: 
   [termWords.earnout, (offer) => partOf(offer, 'earnout')],
   [termWords.rollover_equity, (offer) => partOf(offer, 'rollover_equity')],
   [termWords.unsaid, (offer) => partOf(offer, 'unsaid')],
-  ['Parts beyond the price', ({ money: told }) => money(told?.beyond_price)],
+  ['Parts beyond the price', (offer) => money(offer.money?.beyond_price)],
   ['Multiple of adjusted EBITDA', (offer) => times(offer.multiples?.adjusted_ebitda), { strong: true }],
   ['of reported EBITDA', (offer) => times(offer.multiples?.reported_ebitda)],
   ['of SDE', (offer) => times(offer.multiples?.sde)],
@@ -299,10 +299,10 @@ function writeCoverage(pages: Pages, offer: Offer): void {
 }
 
 function writeAddBacks(pages: Pages, { offers: { basis, items, compared } }: ReportContents): void {
-  const told = items
+  const priced = items
     .filter(({ id, paid_for }) => paid_for && (compared ? [compared.first, compared.second].includes(id) : true))
     .slice(0, 2);
-  if (!basis || told.length === 0 || basis.add_backs.length === 0) return;
+  if (!basis || priced.length === 0 || basis.add_backs.length === 0) return;
   const shown = basis.add_backs.slice(0, most.addBacks);
   const paid = (offer: Offer, id: string) => offer.paid_for?.add_backs.find((one) => one.id === id);
   pages.subsection('What is paid for each add-back, at the multiple of adjusted EBITDA');
@@ -310,13 +310,13 @@ function writeAddBacks(pages: Pages, { offers: { basis, items, compared } }: Rep
     [
       left('Add-back', 2),
       right('Amount', 0.9),
-      ...told.flatMap(({ buyer }) => [right(`${buyer} pays`, 0.9), right('Price without it')]),
+      ...priced.flatMap(({ buyer }) => [right(`${buyer} pays`, 0.9), right('Price without it')]),
     ],
     shown.map(({ id, category, rationale, amount }) => ({
       cells: [
         category ? `${categoryWords[category]}${rationale ? `: ${rationale}` : ''}` : smallerAddBacks,
         money(amount),
-        ...told.flatMap((offer) => [money(paid(offer, id)?.worth), money(paid(offer, id)?.price_without)]),
+        ...priced.flatMap((offer) => [money(paid(offer, id)?.worth), money(paid(offer, id)?.price_without)]),
       ],
     })),
   );
@@ -337,7 +337,7 @@ function writeOffers(pages: Pages, contents: ReportContents): void {
       [left('', 1.3), ...some.map(({ buyer }) => right(buyer))],
       earnedOnly(offerLines, basis !== null)
         .map(([label, of, look]) => ({ cells: [label, ...some.map(of)], ...look }))
-        .filter(({ cells: [label = '', ...told] }) => !seldom.has(label) || told.some((one) => one !== none)),
+        .filter(({ cells: [label = '', ...values] }) => !seldom.has(label) || values.some((one) => one !== none)),
       some.length === 1 ? 0.6 : 1,
     );
   if (more) pages.soft(moreOffers);

@@ -168,8 +168,8 @@ export class Pages {
       .fillColor(color);
   }
 
-  /** Draws what is to be told as `type` below `parent`. */
-  #tell(parent: PDFKit.PDFStructureElement, type: string, draw: () => void): void {
+  /** Draws content with the structure tag `type` below `parent`, for readers of tagged PDF. */
+  #tagged(parent: PDFKit.PDFStructureElement, type: string, draw: () => void): void {
     const element = this.#doc.struct(type);
     parent.add(element);
     const content = this.#doc.markStructureContent(type);
@@ -221,7 +221,7 @@ export class Pages {
   }
 
   #write(parent: PDFKit.PDFStructureElement, type: string, plain: string, words: Words, height: number): void {
-    this.#tell(parent, type, () =>
+    this.#tagged(parent, type, () =>
       this.#set(words).text(plain, margin.side, this.#y, {
         width: this.#width,
         height: height + 1,
@@ -287,13 +287,13 @@ export class Pages {
     const room = { width: width - 12, lineGap: 1 };
     const cents = facts.some(({ value, isAmount }) => isAmount && amountWithCents.test(value)) ? '.00' : '';
     for (let at = 0; at < facts.length; at += columns) {
-      const told = facts.slice(at, at + columns).map(({ label, value, isAmount = false }) => ({
+      const line = facts.slice(at, at + columns).map(({ label, value, isAmount = false }) => ({
         label: this.#plain(label),
         value: `${this.#plain(value)}${isAmount && wholeAmount.test(value) ? cents : ''}`,
       }));
-      const widest = Math.max(...told.map(({ value }) => this.#set({ size: 100, bold: true }).widthOfString(value)));
+      const widest = Math.max(...line.map(({ value }) => this.#set({ size: 100, bold: true }).widthOfString(value)));
       const size = [12, 10, 8.5].find((one) => (widest * one) / 100 <= room.width) ?? 7;
-      const heights = told.map(({ label, value }) => [
+      const heights = line.map(({ label, value }) => [
         this.#set({ size: 8 }).heightOfString(label, room),
         this.#set({ size, bold: true }).heightOfString(value, room),
       ]);
@@ -301,9 +301,9 @@ export class Pages {
       const height = Math.min((labels ?? 0) + (values ?? 0), 200);
       // On the page of what follows.
       this.#need(height + 80);
-      told.forEach(({ label, value }, place) => {
+      line.forEach(({ label, value }, place) => {
         const x = margin.side + place * width;
-        this.#tell(this.#root, 'P', () => {
+        this.#tagged(this.#root, 'P', () => {
           this.#set({ size: 8, color: ink.faint }).text(label, x, this.#y, room);
           this.#set({ size, bold: true }).text(value, x, this.#y + (labels ?? 0), {
             ...room,
@@ -330,8 +330,8 @@ export class Pages {
       left += width;
       return place;
     });
-    const told = withCents(rows.map((row) => ({ ...row, cells: row.cells.map((one) => this.#plain(one)) })));
-    const size = this.#fitting(places, told);
+    const printed = withCents(rows.map((row) => ({ ...row, cells: row.cells.map((one) => this.#plain(one)) })));
+    const size = this.#fitting(places, printed);
     const most = (this.#bottom - margin.top) * longest.row;
     const options = (place: (typeof places)[number]) => ({
       width: place.width,
@@ -364,7 +364,7 @@ export class Pages {
             ellipsis: true,
           });
         const type = kind(at);
-        if (row && type) this.#tell(row, type, draw);
+        if (row && type) this.#tagged(row, type, draw);
         else this.#decorate(draw);
       });
       row?.end();
@@ -380,21 +380,21 @@ export class Pages {
       drawn(heads, headHeight, headWords, () => (again ? null : 'TH'));
     };
 
-    const words = told.map(({ strong = false, sub = false }): Words => ({
+    const words = printed.map(({ strong = false, sub = false }): Words => ({
       bold: strong,
       color: sub ? ink.faint : ink.text,
     }));
-    const heights = told.map(({ cells }, at) => heightOf(cells, words[at] ?? {}));
+    const heights = printed.map(({ cells }, at) => heightOf(cells, words[at] ?? {}));
     // What fits on a page is not torn apart, unless that would leave much of one empty.
     const whole = headHeight + heights.reduce((sum, height) => sum + height, 0);
     const page = this.#bottom - margin.top;
     const isShort = whole <= page * 0.45 && this.#bottom - this.#y <= page * mostEmpty;
     this.#need(isShort ? whole : headHeight + heights.slice(0, fewest).reduce((sum, height) => sum + height, 0));
     heading(false);
-    told.forEach((row, at) => {
+    printed.forEach((row, at) => {
       const height = heights[at] ?? 0;
       // No row goes to the next page alone.
-      const together = at === told.length - 2 ? height + (heights[at + 1] ?? 0) : height;
+      const together = at === printed.length - 2 ? height + (heights[at + 1] ?? 0) : height;
       if (this.#y + together > this.#bottom) {
         this.#nextPage();
         heading(true);
@@ -431,11 +431,11 @@ export class Pages {
       const y = this.#doc.page.height - margin.bottom + 22;
       this.#line(y - 6);
       this.#doc.markContent('Artifact', { type: 'Pagination' });
-      const told = (text: string, below: number, align: 'left' | 'right') =>
+      const print = (text: string, below: number, align: 'left' | 'right') =>
         this.#set({ size: 7.5, color: ink.faint }).text(text, margin.side, y + below, { ...whole, align });
-      told(this.#plain(first), 0, 'left');
-      told(`${day} · ${page + 1} of ${count}`, 0, 'right');
-      told(this.#plain(second), 11, 'left');
+      print(this.#plain(first), 0, 'left');
+      print(`${day} · ${page + 1} of ${count}`, 0, 'right');
+      print(this.#plain(second), 11, 'left');
       this.#doc.endMarkedContent();
     }
     this.#root.end();

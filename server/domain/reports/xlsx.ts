@@ -195,7 +195,7 @@ export type Footer = readonly [name: string, day: string];
 /** The workbook's bytes. */
 export function writeXlsx(contents: readonly ReportSheet[], paper: Paper, footer: Footer): Promise<Buffer> {
   const sheets = contents.map(fitted);
-  const told = sheets.map((sheet) => ({
+  const written = sheets.map((sheet) => ({
     sheet: sheet.name,
     data: sheet.rows.map((row) => {
       const height = heightOf(row, sheet.widths);
@@ -204,7 +204,7 @@ export function writeXlsx(contents: readonly ReportSheet[], paper: Paper, footer
     columns: sheet.widths.map((width) => ({ width })),
     ...(sheet.frozen ? { stickyRowsCount: sheet.frozen.rows, stickyColumnsCount: sheet.frozen.columns } : {}),
   }));
-  return writeExcelFile(told, {
+  return writeExcelFile(written, {
     fontFamily: 'Calibri',
     fontSize: 11,
     features: [printed(sheets, paper, footer)],

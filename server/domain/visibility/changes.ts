@@ -36,7 +36,7 @@ export interface ListenerChange extends SeenChange {
   session_id: string;
 }
 
-const told = rows<ListenerChange>(
+const forListeners = rows<ListenerChange>(
   'listeners_told',
   'select session_id, topic, deal_id from app.listeners_told($1, $2)',
 );
@@ -48,4 +48,4 @@ const told = rows<ListenerChange>(
 export const changesForListeners = (
   changes: readonly ChangedRecords[],
   presented: Buffer,
-): Statement<ListenerChange[]> => told(JSON.stringify(changes), presented);
+): Statement<ListenerChange[]> => forListeners(JSON.stringify(changes), presented);

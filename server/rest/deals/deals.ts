@@ -124,7 +124,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
           if (opened === null) throw notFound('deal_not_found');
           return { status: 201, body: opened, headers: { Location: `/api/v1/deals/${opened.id}` } };
         },
-        mayHearAgain: ({ body }) => requireVisible('deals', (body as { readonly id: string }).id),
+        requiredToRepeat: ({ body }) => requireVisible('deals', (body as { readonly id: string }).id),
       };
     });
 

@@ -19,7 +19,7 @@ export const svcDealsGet = defineTool({
     people: records.people,
   }),
   work: () => dealAnswer,
-  tellsCaller: true,
+  namesCaller: true,
   answer: (found) => ({ deal: found?.deal ?? null, participants: found?.participants ?? [] }),
   page: 'deal',
 });

@@ -7,7 +7,7 @@ import { defineTool, reads } from '../define.ts';
 import { dealId, text } from '../inputs.ts';
 import { ebitdaBridge, hint, progressRow, snapshotRow } from '../records.ts';
 
-const told = ({ currency, reported_ebitda, adjustments, adjusted_ebitda }: Bridge, period_label: string) => ({
+const shownBridge = ({ currency, reported_ebitda, adjustments, adjusted_ebitda }: Bridge, period_label: string) => ({
   period_label,
   currency,
   reported_ebitda,
@@ -41,7 +41,7 @@ export const svcQoeGet = defineTool({
     return {
       progress,
       recent_accounting_snapshots,
-      ...(bridge.period_label ? { ebitda_bridge: told(bridge, bridge.period_label) } : {}),
+      ...(bridge.period_label ? { ebitda_bridge: shownBridge(bridge, bridge.period_label) } : {}),
     };
   },
   page: 'qoe',

@@ -29,9 +29,9 @@ const most = 10_000;
  */
 const remembered = { millis: 30_000, records: 2_000 } as const;
 /** A person who sees more of what changed at once is told that anything may have changed. */
-const singly = 200;
+const mostEach = 200;
 /** The most bytes that wait for a client which does not read. */
-const unread = 16_384;
+const mostUnread = 16_384;
 /** The most streams that are open at once. A browser holds one for all its tabs. */
 const open = { session: 10, person: 30, node: 12_000 } as const;
 /** How many sessions one query looks at, and to how many streams is written without giving way to requests. */
@@ -83,14 +83,14 @@ export class OpenStreams {
   readonly #ofPerson = new Counts();
   readonly #digests = new SessionDigests();
   /** Those that have missed something because their client did not read. */
-  readonly #behind = new Set<ServerResponse>();
+  readonly #unread = new Set<ServerResponse>();
   #waiting: Groups = new Map();
   #waits = 0;
   readonly #recent = new RecentChanges(remembered);
   readonly #opened: Opened[] = [];
   #missed = false;
-  #isLooking = false;
-  #beating: NodeJS.Timeout | undefined;
+  #isProcessing = false;
+  #heartbeats: NodeJS.Timeout | undefined;
   #second = 0;
   #round: Iterator<ServerResponse, undefined> = new Map<ServerResponse, Listening>().keys();
 
@@ -103,7 +103,7 @@ export class OpenStreams {
       if (this.#streams.size === 0) return;
       if (change === null) this.#missed = true;
       else if (group(this.#waiting, change) && ++this.#waits >= most) changes.pause();
-      this.#lookSoon();
+      this.#processSoon();
     });
     stopping.addEventListener('abort', () => {
       for (const stream of this.#streams.keys()) this.#end(stream);
@@ -142,10 +142,10 @@ export class OpenStreams {
     this.#services.metrics.streams.inc();
     stream.on('close', this.#closed);
     stream.on('error', this.#closed);
-    this.#beating ??= setInterval(() => this.#beat(), 1_000).unref();
+    this.#heartbeats ??= setInterval(() => this.#heartbeat(), 1_000).unref();
     if (since === null) return;
     this.#opened.push({ stream, since });
-    this.#lookSoon();
+    this.#processSoon();
   }
 
   // One function for all streams, which is called with the response as `this`.
@@ -159,7 +159,7 @@ export class OpenStreams {
     if (session === undefined) return;
     this.#streams.delete(stream);
     this.#services.metrics.streams.dec();
-    this.#behind.delete(stream);
+    this.#unread.delete(stream);
     session.streams.splice(session.streams.indexOf(stream), 1);
     if (session.streams.length === 0) {
       this.#sessions.delete(session.id);
@@ -167,8 +167,8 @@ export class OpenStreams {
     }
     this.#ofPerson.add(session.userId, -1);
     if (this.#streams.size > 0) return;
-    clearInterval(this.#beating);
-    this.#beating = undefined;
+    clearInterval(this.#heartbeats);
+    this.#heartbeats = undefined;
   }
 
   #end(stream: ServerResponse): void {
@@ -182,17 +182,17 @@ export class OpenStreams {
 
   /** Who does not read is not written to: they are told later that anything may have changed. */
   #write(stream: ServerResponse, text: string): void {
-    if (!stream.headersSent || stream.destroyed || this.#behind.has(stream)) return;
-    if (stream.writableLength > unread) this.#behind.add(stream);
+    if (!stream.headersSent || stream.destroyed || this.#unread.has(stream)) return;
+    if (stream.writableLength > mostUnread) this.#unread.add(stream);
     else stream.write(text);
   }
 
   /** Runs once a second and writes to a part of the streams, so that each has its turn and none of them holds up requests. */
-  #beat(): void {
+  #heartbeat(): void {
     const { streamHeartbeatSeconds: seconds } = this.#services.config;
     if (this.#second === 0) {
       this.#round = this.#streams.keys();
-      void this.#endTheDead();
+      void this.#endOverSessions();
     }
     this.#second = (this.#second + 1) % seconds;
     for (let left = Math.ceil(this.#streams.size / seconds); left > 0; left -= 1) {
@@ -204,18 +204,18 @@ export class OpenStreams {
 
   /** Sends a word, so that nothing on the way closes the connection. */
   #keepOpen(stream: ServerResponse): void {
-    if (!this.#behind.has(stream)) this.#write(stream, comment);
-    else if (stream.writableLength > unread) {
+    if (!this.#unread.has(stream)) this.#write(stream, comment);
+    else if (stream.writableLength > mostUnread) {
       // It has not been read from one turn to the next.
       this.#remove(stream);
       stream.destroy();
     } else {
-      this.#behind.delete(stream);
+      this.#unread.delete(stream);
       this.#write(stream, everything);
     }
   }
 
-  async #endTheDead(): Promise<void> {
+  async #endOverSessions(): Promise<void> {
     const { database, log } = this.#services;
     const ids = [...this.#sessions.keys()];
     try {
@@ -230,35 +230,35 @@ export class OpenStreams {
     }
   }
 
-  #lookSoon(): void {
-    if (this.#isLooking) return;
-    this.#isLooking = true;
-    void this.#look();
+  #processSoon(): void {
+    if (this.#isProcessing) return;
+    this.#isProcessing = true;
+    void this.#process();
   }
 
-  async #look(): Promise<void> {
+  async #process(): Promise<void> {
     const { changes } = this.#services;
     while (this.#waiting.size > 0 || this.#missed || this.#opened.length > 0) {
       await setTimeout(gathering, undefined, { ref: false });
-      await this.#tellOpened();
+      await this.#sendToOpened();
       const noted = this.#waiting;
       this.#waiting = new Map();
       this.#waits = 0;
       changes.resume();
       if (!this.#missed)
-        await this.#tell([...noted.values()], this.#digests, (id) => this.#sessions.get(id)?.streams ?? []);
+        await this.#sendChanges([...noted.values()], this.#digests, (id) => this.#sessions.get(id)?.streams ?? []);
       if (this.#missed) {
         this.#missed = false;
         // The end of a session may be among what was missed.
-        await this.#endTheDead();
-        await this.#tellAnything();
+        await this.#endOverSessions();
+        await this.#sendEverything();
       }
     }
-    this.#isLooking = false;
+    this.#isProcessing = false;
   }
 
   /** Tells those whose streams were opened meanwhile what changed while nobody told them: together, however many they are. */
-  async #tellOpened(): Promise<void> {
+  async #sendToOpened(): Promise<void> {
     const streams = new Map<string, ServerResponse[]>();
     const digests = new SessionDigests();
     let from = Infinity;
@@ -275,10 +275,10 @@ export class OpenStreams {
     }
     const groups: Groups = new Map();
     for (const change of this.#recent.since(from)) group(groups, change);
-    await this.#tell([...groups.values()], digests, (id) => streams.get(id) ?? []);
+    await this.#sendChanges([...groups.values()], digests, (id) => streams.get(id) ?? []);
   }
 
-  async #tellAnything(): Promise<void> {
+  async #sendEverything(): Promise<void> {
     let written = 0;
     for (const stream of this.#streams.keys()) {
       this.#write(stream, everything);
@@ -288,12 +288,12 @@ export class OpenStreams {
   }
 
   /** Tells the people of the sessions with these digests what they may learn, each by the streams of theirs. */
-  async #tell(
+  async #sendChanges(
     groups: readonly ChangedRecords[],
     digests: SessionDigests,
     streamsOf: (session: string) => readonly ServerResponse[],
   ): Promise<void> {
-    const toldBefore = new Map<string, Set<string>>();
+    const sentBefore = new Map<string, Set<string>>();
     for (const batch of inBatches(groups)) {
       const found = await this.#ask(batch, digests);
       if (found === null) {
@@ -303,11 +303,11 @@ export class OpenStreams {
       let written = 0;
       for (const { session_id: id, topic, deal_id } of found) {
         const event = asEvent({ topic, deal_id });
-        const before = toldBefore.get(id) ?? new Set();
-        toldBefore.set(id, before);
-        if (before.has(event) || before.size > singly) continue;
+        const before = sentBefore.get(id) ?? new Set();
+        sentBefore.set(id, before);
+        if (before.has(event) || before.size > mostEach) continue;
         before.add(event);
-        const text = before.size > singly ? everything : event;
+        const text = before.size > mostEach ? everything : event;
         for (const stream of streamsOf(id)) this.#write(stream, text);
         written += 1;
         if (written % atOnce === 0) await setImmediate();

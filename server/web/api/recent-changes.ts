@@ -15,7 +15,7 @@ const skew = 1_000;
 export class RecentChanges {
   readonly #most: Remembered;
   /** In the order in which they were heard; those before `#first` are forgotten. */
-  #heard: { readonly at: number; readonly change: Change }[] = [];
+  #changes: { readonly at: number; readonly change: Change }[] = [];
   #first = 0;
   /** What was heard since then is remembered, but for what is too long ago, and the oldest of too much. */
   #from = Date.now();
@@ -25,13 +25,13 @@ export class RecentChanges {
   }
 
   add(change: Change): void {
-    this.#heard.push({ at: Date.now(), change });
+    this.#changes.push({ at: Date.now(), change });
     this.#drop();
   }
 
   /** Says that changes may have been missed until now. */
   forget(): void {
-    this.#heard = [];
+    this.#changes = [];
     this.#first = 0;
     this.#from = Date.now();
   }
@@ -39,12 +39,12 @@ export class RecentChanges {
   #drop(): void {
     const oldest = Date.now() - this.#most.millis;
     this.#from = Math.max(this.#from, oldest);
-    for (let first = this.#heard[this.#first]; first !== undefined; first = this.#heard[this.#first]) {
-      if (first.at >= oldest && this.#heard.length - this.#first <= this.#most.records) break;
+    for (let first = this.#changes[this.#first]; first !== undefined; first = this.#changes[this.#first]) {
+      if (first.at >= oldest && this.#changes.length - this.#first <= this.#most.records) break;
       this.#first += 1;
     }
-    if (this.#first <= this.#heard.length / 2) return;
-    this.#heard = this.#heard.slice(this.#first);
+    if (this.#first <= this.#changes.length / 2) return;
+    this.#changes = this.#changes.slice(this.#first);
     this.#first = 0;
   }
 
@@ -59,9 +59,9 @@ export class RecentChanges {
 
   /** What was heard since then, and a moment before. */
   *since(time: number): Generator<Change> {
-    for (let at = this.#heard.length - 1; at >= this.#first; at -= 1) {
-      const { at: heardAt, change } = this.#heard[at]!;
-      if (heardAt < time - skew) return;
+    for (let at = this.#changes.length - 1; at >= this.#first; at -= 1) {
+      const { at: receivedAt, change } = this.#changes[at]!;
+      if (receivedAt < time - skew) return;
       yield change;
     }
   }

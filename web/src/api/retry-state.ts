@@ -3,15 +3,15 @@
 let waiting = 0;
 const listeners = new Set<() => void>();
 
-function tell(change: 1 | -1): void {
+function add(change: 1 | -1): void {
   waiting += change;
   for (const listener of listeners) listener();
 }
 
 /** Notes that a read is sent again in so many milliseconds. */
 export function noteWait(millis: number): void {
-  tell(1);
-  setTimeout(() => tell(-1), millis);
+  add(1);
+  setTimeout(() => add(-1), millis);
 }
 
 /** Whether a read is being waited for. */

@@ -19,7 +19,7 @@ const forms = new Set<OpenForm>();
 const followers = new Set<() => void>();
 let leaving = false;
 
-function tell(): void {
+function notify(): void {
   for (const follower of followers) follower();
 }
 
@@ -31,17 +31,17 @@ function follow(follower: () => void): () => void {
 /** Adds a form; returns how to take it away. */
 export function addForm(form: OpenForm): () => void {
   forms.add(form);
-  tell();
+  notify();
   return () => {
     forms.delete(form);
-    tell();
+    notify();
   };
 }
 
 /** Changes what is known of a form. */
 export function noteForm(form: OpenForm, now: Partial<OpenForm>): void {
   Object.assign(form, now);
-  tell();
+  notify();
 }
 
 /** The forms in a part of the page; all of them without one. */

@@ -15,7 +15,7 @@ export interface ToolResult {
   readonly structuredContent?: unknown;
 }
 
-export interface Told {
+export interface HostState {
   /** What the tool was called with. */
   readonly input: Readonly<Record<string, unknown>>;
   /** Null until it is there. */
@@ -28,13 +28,13 @@ export interface Told {
 
 type Message = Readonly<Record<string, unknown>>;
 
-let told: Told = { input: {}, result: null, cancelled: false, opensLinks: false };
+let state: HostState = { input: {}, result: null, cancelled: false, opensLinks: false };
 const followers = new Set<() => void>();
 const waiting = new Map<number, (answer: Message) => void>();
 let asked = 0;
 
-function tell(news: Partial<Told>): void {
-  told = { ...told, ...news };
+function update(news: Partial<HostState>): void {
+  state = { ...state, ...news };
   for (const follow of followers) follow();
 }
 
@@ -57,9 +57,9 @@ function ask(method: string, params: Message): Promise<Message> {
 }
 
 const notices: Readonly<Record<string, (params: Message) => void>> = {
-  'ui/notifications/tool-input': (params) => tell({ input: objectOf(params['arguments']) }),
-  'ui/notifications/tool-result': (params) => tell({ result: params, cancelled: false }),
-  'ui/notifications/tool-cancelled': () => tell({ cancelled: true }),
+  'ui/notifications/tool-input': (params) => update({ input: objectOf(params['arguments']) }),
+  'ui/notifications/tool-result': (params) => update({ result: params, cancelled: false }),
+  'ui/notifications/tool-cancelled': () => update({ cancelled: true }),
   'ui/notifications/host-context-changed': (params) => applyTheme(params as HostContext),
 };
 
@@ -103,7 +103,7 @@ export async function connect(root: HTMLElement): Promise<void> {
   });
   const { hostContext, hostCapabilities } = objectOf(answer['result']);
   applyTheme(objectOf(hostContext));
-  tell({ opensLinks: isObject(objectOf(hostCapabilities)['openLinks']) });
+  update({ opensLinks: isObject(objectOf(hostCapabilities)['openLinks']) });
   send({ method: 'ui/notifications/initialized', params: {} });
   followHeight(root);
 }
@@ -114,12 +114,12 @@ export async function openLink(url: string): Promise<void> {
 }
 
 /** What the host has told so far, followed. */
-export function useTold(): Told {
+export function useHostState(): HostState {
   return useSyncExternalStore(
     (follow) => {
       followers.add(follow);
       return () => followers.delete(follow);
     },
-    () => told,
+    () => state,
   );
 }

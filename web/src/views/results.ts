@@ -76,8 +76,8 @@ function wholePeriod(row: Row, answer: Row): Row {
 
 /** The periods of every snapshot in an answer of svc_qoe_pl_periods. */
 export function periodsIn(answer: Row): Period[] {
-  return rowsOf(answer, 'periods').flatMap((told) => {
-    const row = wholePeriod(told, answer);
+  return rowsOf(answer, 'periods').flatMap((given) => {
+    const row = wholePeriod(given, answer);
     const [first, last] = [dayOf(row['period_start_date']), dayOf(row['period_end_date'])];
     const revenue = decimalOf(row['revenue']);
     if (first === null || last === null || revenue === null) return [];

@@ -1,7 +1,7 @@
 import { ExternalLink } from 'lucide-react';
 import { Component, type ReactNode } from 'react';
 import { HeadingLevel } from '../components/heading.tsx';
-import { openLink, useTold, type Told, type ToolResult } from './host.ts';
+import { openLink, useHostState, type HostState, type ToolResult } from './host.ts';
 import { answerOf } from './results.ts';
 
 function Quiet({ children }: { children: ReactNode }) {
@@ -36,8 +36,8 @@ function pageOf(page: string, deal: unknown): string | null {
   return origin && typeof deal === 'string' && uuid.test(deal) ? `${origin}/deals/${deal}/${page}` : null;
 }
 
-function Drawn({ view, result, input }: { view: View; result: ToolResult; input: Told['input'] }) {
-  const { opensLinks } = useTold();
+function Drawn({ view, result, input }: { view: View; result: ToolResult; input: HostState['input'] }) {
+  const { opensLinks } = useHostState();
   const answer = answerOf(result);
   if (result.isError === true) {
     const { message } = answer;
@@ -65,7 +65,7 @@ function Drawn({ view, result, input }: { view: View; result: ToolResult; input:
 
 /** A view with everything around it: what stands there until there is a result, or instead of it, and the way to the page. */
 export function ViewFrame({ view }: { view: View }) {
-  const { input, result, cancelled } = useTold();
+  const { input, result, cancelled } = useHostState();
   return (
     <HeadingLevel.Provider value={2}>
       <main>

@@ -90,8 +90,8 @@ function labelsWithoutGaps({ rows, otherCurrency, earned }: View): string[] {
   const years = all
     .filter((row) => wholeMonths(row.first, row.last) !== null)
     .flatMap((row) => [yearOf(row.first), yearOf(row.last)]);
-  const told = new Set(earned.filter(({ kind }) => kind === 'calendar_year').map((found) => yearOf(found.first)));
-  const missing = unique(years).filter((year) => first <= `${year}-01` && `${year}-12` <= last && !told.has(year));
+  const reported = new Set(earned.filter(({ kind }) => kind === 'calendar_year').map((found) => yearOf(found.first)));
+  const missing = unique(years).filter((year) => first <= `${year}-01` && `${year}-12` <= last && !reported.has(year));
   const hasTtm = earned.some(({ kind }) => kind === 'ttm');
   return [...missing.map((year) => `FY${year}`), ...(!hasTtm && monthsBetween(first, last) >= 12n ? ['TTM'] : [])];
 }

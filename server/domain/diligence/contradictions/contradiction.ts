@@ -44,7 +44,11 @@ const digest = (parts: readonly string[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
 
 /** The contradiction with the key under which it is answered, and the figures of that answer. */
-export function withKey({ of, says = [], ...told }: Found): Contradiction {
-  const amounts = Object.entries(told.amounts).flatMap(([name, amount]) => [name, written(amount)]);
-  return { key: digest([told.kind, of]), figures: digest([told.kind, of, ...says, ...amounts]), ...told };
+export function withKey({ of, says = [], ...contradiction }: Found): Contradiction {
+  const amounts = Object.entries(contradiction.amounts).flatMap(([name, amount]) => [name, written(amount)]);
+  return {
+    key: digest([contradiction.kind, of]),
+    figures: digest([contradiction.kind, of, ...says, ...amounts]),
+    ...contradiction,
+  };
 }

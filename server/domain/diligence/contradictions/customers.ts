@@ -17,17 +17,17 @@ export function customersOff({ byDates, months, pieces, mended, listings }: View
     const revenueOf = (row: BookedPeriod) => (mended.get(row.id) ?? row.amounts).revenue;
     const row = byDates.get(datesOf(one));
     const parts = partsOf(one.first, one.last, { months, pieces });
-    const told = [row ? [row] : [], parts ?? []].flatMap((its) => {
+    const reported = [row ? [row] : [], parts ?? []].flatMap((its) => {
       const values = its.map(revenueOf);
       const amount = together(values);
       return amount ? [{ amount, values }] : [];
     });
-    const revenue = told[0]?.amount;
+    const revenue = reported[0]?.amount;
     const counting = row ?? parts?.[0];
     if (!revenue || counting?.currency !== one.currency) return [];
     const total = sum(listing.map((customer) => customer.revenue));
     const billed = { values: listing.map((customer) => customer.revenue) };
-    if (told.some(({ amount, values }) => !differs(total, amount, { values }, billed))) return [];
+    if (reported.some(({ amount, values }) => !differs(total, amount, { values }, billed))) return [];
     const difference = subtract(total, revenue);
     return [
       {
@@ -48,18 +48,18 @@ export function customersOff({ byDates, months, pieces, mended, listings }: View
 export function customersInOtherCurrency({ byDates, months, pieces, listings }: View): Found[] {
   return listings.flatMap((its): Found[] => {
     const [one] = its;
-    const told = one && (byDates.get(datesOf(one)) ?? partsOf(one.first, one.last, { months, pieces })?.[0]);
-    const foreign = told
-      ? its.filter(({ currency }) => currency !== told.currency).toSorted((a, b) => byText(a.id, b.id))
+    const reported = one && (byDates.get(datesOf(one)) ?? partsOf(one.first, one.last, { months, pieces })?.[0]);
+    const foreign = reported
+      ? its.filter(({ currency }) => currency !== reported.currency).toSorted((a, b) => byText(a.id, b.id))
       : [];
-    if (!one || !told || foreign.length === 0) return [];
+    if (!one || !reported || foreign.length === 0) return [];
     const revenue = sum(foreign.map((customer) => customer.revenue));
     return [
       {
         kind: 'currency',
         of: `customers ${one.first} ${one.last}`,
-        says: [told.currency, ...foreign.map(({ currency }) => currency).toSorted(byText)],
-        sentence: `${counted(foreign.length, 'customer')} of ${one.first} to ${one.last} ${foreign.length === 1 ? 'is' : 'are'} in ${listed([...new Set(foreign.map(({ currency }) => currency))])}, the profit and loss in ${told.currency}.`,
+        says: [reported.currency, ...foreign.map(({ currency }) => currency).toSorted(byText)],
+        sentence: `${counted(foreign.length, 'customer')} of ${one.first} to ${one.last} ${foreign.length === 1 ? 'is' : 'are'} in ${listed([...new Set(foreign.map(({ currency }) => currency))])}, the profit and loss in ${reported.currency}.`,
         ask: 'Ask in which currency these customers were billed.',
         amounts: { revenue },
         rows: foreign.map(({ id }) => id).slice(0, 20),

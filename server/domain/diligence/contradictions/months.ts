@@ -66,8 +66,8 @@ export function monthsTwice({ rows }: View): Found[] {
 /** Months that are equal in every line. */
 export function monthsAlike({ months }: View): Found[] {
   const its = [...months.values()].filter(({ amounts }) => {
-    const told = plAmounts.filter((name) => amounts[name] && !isZero(amounts[name]));
-    return told.includes('revenue') && told.length > 1;
+    const reported = plAmounts.filter((name) => amounts[name] && !isZero(amounts[name]));
+    return reported.includes('revenue') && reported.length > 1;
   });
   const alike = Map.groupBy(its, ({ amounts }) =>
     plAmounts.map((name) => (amounts[name] ? written(amounts[name]) : '-')).join(' '),

@@ -47,15 +47,15 @@ interface SignFault {
 function signFaults(rows: readonly Row[]): SignFault[] {
   return series(rows).flatMap((its) =>
     signed.flatMap((name) => {
-      const told = its.flatMap((row) => {
+      const reported = its.flatMap((row) => {
         const amount = row.amounts[name];
         return amount && !isZero(amount) ? [{ row, name, amount }] : [];
       });
-      const below = told.filter(({ amount }) => isNegative(amount));
-      const above = told.filter(({ amount }) => isPositive(amount));
+      const below = reported.filter(({ amount }) => isNegative(amount));
+      const above = reported.filter(({ amount }) => isPositive(amount));
       const [few, many] = below.length < above.length ? [below, above] : [above, below];
       // One in eight at most is sudden; more is how these books are kept.
-      return told.length >= usualFrom && BigInt(few.length) * 8n <= BigInt(many.length) + 4n ? few : [];
+      return reported.length >= usualFrom && BigInt(few.length) * 8n <= BigInt(many.length) + 4n ? few : [];
     }),
   );
 }

@@ -24,20 +24,21 @@ export function yearUnlikeMonths({ rows, months, pieces, mended }: View): Found[
       const of = (one: Row) =>
         (name === 'ebitda' ? ebitdaOf : (amounts: Row['amounts']) => amounts[name])(mended.get(one.id) ?? one.amounts);
       const amounts = parts.map(of);
-      const [told, added] = [of(row), together(amounts)];
+      const [reported, added] = [of(row), together(amounts)];
       // EBITDA that is not told is the sum of four numbers.
       const numbersOf = (one: Row): number => (one.amounts[name] === null ? 4 : 1);
       const numbers = parts.reduce((all, part) => all + numbersOf(part), 0);
-      if (!told || !added) return [];
-      if (!differs(told, added, { values: [told], numbers: numbersOf(row) }, { values: amounts, numbers })) return [];
-      const difference = subtract(told, added);
+      if (!reported || !added) return [];
+      if (!differs(reported, added, { values: [reported], numbers: numbersOf(row) }, { values: amounts, numbers }))
+        return [];
+      const difference = subtract(reported, added);
       return [
         {
           kind: 'year_unlike_months',
           of: `${name} ${row.first} ${row.last}`,
-          sentence: `${labelOf(row)} says ${spoken(told)} of ${lineNames[name]}, ${words} to ${spoken(added)}: ${sayDifference(difference)}.`,
+          sentence: `${labelOf(row)} says ${spoken(reported)} of ${lineNames[name]}, ${words} to ${spoken(added)}: ${sayDifference(difference)}.`,
           ask: 'Ask what was booked for the whole period and in none of its parts, or the other way about.',
-          amounts: { told, months: added, difference },
+          amounts: { told: reported, months: added, difference },
           rows: [row.id, ...parts.map(({ id }) => id)],
         },
       ];
@@ -80,19 +81,21 @@ export function totalsOff({ rows, mended }: View): Found[] {
   return identities.flatMap(({ kind, total, of, words, parts, ask }) =>
     rows.flatMap((row): Found[] => {
       const holds = (amounts: Row['amounts']): boolean => {
-        const [told, made] = [amounts[total], of(amounts)];
-        return !told || !made || !differs(told, made, { values: [told, ...parts.map((part) => amounts[part])] });
+        const [reported, made] = [amounts[total], of(amounts)];
+        return (
+          !reported || !made || !differs(reported, made, { values: [reported, ...parts.map((part) => amounts[part])] })
+        );
       };
-      const [told, made] = [row.amounts[total], of(row.amounts)];
-      if (!told || !made || holds(row.amounts) || holds(mended.get(row.id) ?? row.amounts)) return [];
-      const difference = subtract(told, made);
+      const [reported, made] = [row.amounts[total], of(row.amounts)];
+      if (!reported || !made || holds(row.amounts) || holds(mended.get(row.id) ?? row.amounts)) return [];
+      const difference = subtract(reported, made);
       return [
         {
           kind,
           of: `${row.first} ${row.last}`,
-          sentence: `${labelOf(row)} says ${spoken(told)} of ${lineNames[total]}, but ${words} ${spoken(made)}: ${sayDifference(difference)}.`,
+          sentence: `${labelOf(row)} says ${spoken(reported)} of ${lineNames[total]}, but ${words} ${spoken(made)}: ${sayDifference(difference)}.`,
           ask,
-          amounts: { told, computed: made, difference },
+          amounts: { told: reported, computed: made, difference },
           rows: [row.id],
         },
       ];

@@ -19,11 +19,11 @@ export function addBacksSheet(contents: ReportContents): ReportSheet | null {
   // What rounding leaves over goes by the ids of the add-backs where it is a tie, and first to reported EBITDA.
   const byId = basis.add_backs.map(({ id }) => id).toSorted((a, b) => (a < b ? -1 : 1));
   const places = [0, ...basis.add_backs.map(({ id }) => 1 + byId.indexOf(id))];
-  const amountOf = ({ id, amount: told }: (typeof basis.add_backs)[number]): SheetCell => {
+  const amountOf = ({ id, amount }: (typeof basis.add_backs)[number]): SheetCell => {
     const row = contents.adjustments.findIndex((one) => one.id === id);
     return row < 0
-      ? formula(`${adjusted}-SUM(${downFrom(2, first, last - 1)})`, told)
-      : formula(`Adjustments!${fixed(2, firstRow + row)}`, told);
+      ? formula(`${adjusted}-SUM(${downFrom(2, first, last - 1)})`, amount)
+      : formula(`Adjustments!${fixed(2, firstRow + row)}`, amount);
   };
   const cells = (row: number, amounts: (of: (typeof held)[number]) => readonly [worth?: string, without?: string]) =>
     held.flatMap((one, column): (SheetCell | null)[] => {

@@ -28,7 +28,7 @@ export function customersSheet({ customers, periods, computed }: ReportContents)
       : []),
   ];
   const [first, last] = [customerHead + 1, customerHead + listing.length];
-  const lastTold = customerHead + customers.customers.length;
+  const lastCustomerRow = customerHead + customers.customers.length;
   const revenues = downFrom(1, first, last);
   const [total, ofRevenue] = ['$B$4', '$B$5'];
   const places = new Map(periods.map(({ id }, place) => [id, firstRow + place]));
@@ -89,17 +89,17 @@ export function customersSheet({ customers, periods, computed }: ReportContents)
         const row = first + place;
         const upTo = `SUM(${fixed(1, first)}:${at(1, row)})`;
         const share = (body: string, of: string, comes: string | null | undefined) =>
-          comes === null || comes === undefined || row > lastTold
+          comes === null || comes === undefined || row > lastCustomerRow
             ? null
             : formula(`IF(${of}>0,ROUND(${body}/${of},6),"")`, comes, 'share');
-        const told = customers.customers[place];
+        const customer = customers.customers[place];
         return [
           text(one.name, { wrap: true }),
           amount(one.revenue),
-          share(at(1, row), total, told?.share),
-          share(upTo, total, told?.cumulative),
-          share(at(1, row), ofRevenue, told?.share_of_revenue),
-          share(upTo, ofRevenue, told?.cumulative_of_revenue),
+          share(at(1, row), total, customer?.share),
+          share(upTo, total, customer?.cumulative),
+          share(at(1, row), ofRevenue, customer?.share_of_revenue),
+          share(upTo, ofRevenue, customer?.cumulative_of_revenue),
         ];
       }),
     ],

@@ -151,12 +151,12 @@ export function exportColumns(rows: readonly (readonly string[])[]): ExportColum
   const titles = rows.slice(0, at).flatMap((row) => row.filter((cell) => cell.trim() !== ''));
   const days = columns.flatMap((one) => (one && 'until' in one ? [one.until] : []));
   const months = monthsOfColumns(days, titles);
-  const told = titles
+  const titled = titles
     .map(headed)
     .find((one) => one !== undefined && 'last' in one && days.length === 1 && one.last === days[0]);
   const periodOf = (one: Headed): Period => {
     if (!('until' in one)) return one;
-    if (told && 'first' in told) return told;
+    if (titled && 'first' in titled) return titled;
     // A workbook may keep "Jan 2025" as the first day of it.
     if (one.until.endsWith('-01')) return readPeriod(one.until.slice(0, 7)) ?? periodBetween(one.until, one.until);
     return periodBetween(firstDay(one.until, months), one.until);

@@ -266,26 +266,26 @@ async function accountsOf(
 }
 
 /** The export's own figures for our lines. */
-async function toldOf(
+async function totalsOf(
   entries: readonly Entry[],
   groups: readonly Group[],
   computed: Computed,
-): Promise<AccountsExport['told']> {
-  const told: Partial<Record<ReportedLine, Amounts>> = {};
+): Promise<AccountsExport['totals']> {
+  const totals: Partial<Record<ReportedLine, Amounts>> = {};
   for await (const [place, entry] of inPortions(entries.entries(), portion)) {
     const says = computed.get(place);
     if (says === undefined) continue;
     if (entry.kind === 'result') {
       const line = results.get(entry.words);
-      if (line) told[line] = says;
+      if (line) totals[line] = says;
     }
     if (entry.kind !== 'total') continue;
     const section = sectionOf(entry.words.replace(/^total (for )?/, ''));
     const line = section === 'income' ? 'revenue' : section === 'cost' ? 'cost_of_goods_sold' : null;
     const within = around(groups, place).some((group) => group.section !== null);
-    if (line && !within) told[line] = addedTo(told[line], says);
+    if (line && !within) totals[line] = addedTo(totals[line], says);
   }
-  return told;
+  return totals;
 }
 
 /** Totals by row that are not the sum of the accounts in them, and totals by column likewise. */
@@ -359,7 +359,7 @@ async function readTable(table: Table, columns: ExportColumns): Promise<ReadExpo
   const accounts = await accountsOf(entries, groups, columns, marks, faults);
   if (accounts.size === 0) throw unreadable('There are no accounts with amounts below the months.');
   const computed = await computedOf(entries, columns, marks);
-  const told = await toldOf(entries, groups, computed);
+  const totals = await totalsOf(entries, groups, computed);
   // Workbooks whose formulas were never calculated say 0 for each of them.
   const calculated = computed.values().some((amounts) => amounts.some((amount) => amount !== null && !isZero(amount)));
   const texts = rows.flatMap((cells) => cells.slice(0, columns.firstPeriod));
@@ -370,7 +370,7 @@ async function readTable(table: Table, columns: ExportColumns): Promise<ReadExpo
     leftOut: columns.leftOut,
     periods: columns.periods.map(({ heading, label, first, last }) => ({ heading, label, first, last })),
     accounts: [...accounts.values()],
-    told: calculated ? told : {},
+    totals: calculated ? totals : {},
     faults: faults.slice(0, limits.faults),
     // Where a cell cannot be read no total can agree.
     doubts:

@@ -64,7 +64,7 @@ export function columnsOf(kind: Kind, heading: readonly string[]): (Column | und
     return column;
   });
   const dated = seen.has('period') || (seen.has('period_start_date') && seen.has('period_end_date'));
-  const told =
+  const hasAmounts =
     kind === 'profit_and_loss' ? seen.has('revenue') : seen.has('customer_name') && seen.has('revenue_total');
-  return dated && told ? columns : null;
+  return dated && hasAmounts ? columns : null;
 }

@@ -54,8 +54,8 @@ function linesOf(label: string, room: number): string[] {
   return lines;
 }
 
-/** Standing bars, from left to right. */
-function standing(steps: readonly Step[], currency: string, width: number) {
+/** Vertical bars, from left to right. */
+function vertical(steps: readonly Step[], currency: string, width: number) {
   const edge = { top: 24, bottom: 40, left: 60, right: 8 };
   const money = scaleOf(spansOf(steps), height - edge.bottom, edge.top);
   const band = (width - edge.left - edge.right) / steps.length;
@@ -100,8 +100,8 @@ function standing(steps: readonly Step[], currency: string, width: number) {
   };
 }
 
-/** Lying bars, from top to bottom: for a phone. */
-function lying(steps: readonly Step[], currency: string, width: number) {
+/** Horizontal bars, from top to bottom: for a phone. */
+function horizontal(steps: readonly Step[], currency: string, width: number) {
   const edge = { bottom: 26, left: 92, right: 56 };
   const money = scaleOf(spansOf(steps), edge.left, width - edge.right, 2);
   const band = (height - edge.bottom) / steps.length;
@@ -184,7 +184,7 @@ export function BridgeChart({ bridge, title = 'From reported to adjusted EBITDA'
       <Plot
         label={title}
         height={height}
-        draw={(width) => (width < narrow ? lying : standing)(steps, currency, width)}
+        draw={(width) => (width < narrow ? horizontal : vertical)(steps, currency, width)}
         tip={tipOf}
       />
     </ChartFrame>

@@ -32,10 +32,10 @@ export function useDocumentUploads(dealId: Id) {
     discard: () => setAbout((before) => ({ ...before, request: '' })),
   });
   // What was said of a file when it was dropped: who may open it must not change while it waits.
-  const told = useRef(new WeakMap<File, AboutFiles>());
+  const chosen = useRef(new WeakMap<File, AboutFiles>());
   const queue = useUploads<DealDocument>({
     send: (file, progress) => {
-      const { category, confidentiality, request } = told.current.get(file) ?? about;
+      const { category, confidentiality, request } = chosen.current.get(file) ?? about;
       return upload('/web/deals/:id/documents', file, {
         param: { id: dealId },
         query: { filename: file.name, category, confidentiality, diligence_request: request.trim() || null },
@@ -53,7 +53,7 @@ export function useDocumentUploads(dealId: Id) {
     return () => window.removeEventListener('beforeunload', ask);
   }, [busy]);
   const add = (files: readonly File[]) => {
-    for (const file of files) told.current.set(file, about);
+    for (const file of files) chosen.current.set(file, about);
     setUsed(about.request);
     queue.add(files);
   };

@@ -77,22 +77,22 @@ export function Assessment({ offers }: { offers: readonly Offer[] }) {
         </Button>
       </Notice>
     );
-  const told = offers.filter(({ id }) => data?.offers.some(({ offer_id }) => offer_id === id));
+  const assessed = offers.filter(({ id }) => data?.offers.some(({ offer_id }) => offer_id === id));
   const hasFigures = data?.offers.some(({ money, multiples }) => money !== null || multiples !== null) ?? false;
   return (
     <>
       {data && hasFigures && (
         <OfferValuations
           assessment={data}
-          offers={told}
-          more={offers.length > told.length}
+          offers={assessed}
+          more={offers.length > assessed.length}
           onPeriod={(period_label) => setTyped({ ...typed, period_label })}
         />
       )}
       <SideBySide offers={offers} best={data?.compared} typed={typed} />
       {data && hasFigures && (
         <IfAccepted
-          offers={told}
+          offers={assessed}
           data={data}
           typed={typed}
           onTyped={setTyped}
