@@ -105,12 +105,12 @@ async function measure(order: OpenOrder): Promise<OpenOutcome> {
     await new Promise((resolve) => setTimeout(resolve, 50));
   const hanging = [...lines].filter(({ due }) => due !== null).length;
   for (const { socket } of lines) socket.destroy();
-  const told = (histogram: RecordableHistogram) => ({
+  const summaryOf = (histogram: RecordableHistogram) => ({
     rate: histogram.count / seconds,
     p50: histogram.percentile(50) / 1e6,
     p99: histogram.percentile(99) / 1e6,
   });
-  return { served: told(served), refused: told(refused), others, unsent, broken, hanging, answers };
+  return { served: summaryOf(served), refused: summaryOf(refused), others, unsent, broken, hanging, answers };
 }
 
 process.on('message', (order: OpenOrder) => {

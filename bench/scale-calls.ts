@@ -644,10 +644,10 @@ function sandboxJobs(database: Database, brokerageId: string | undefined): Job[]
     insert into vault.api_key_digests (digest, key_id, issued_by) select '\\x${digestOf(testToken).toString('hex')}', id, created_by from made;
     update brokerages set reset_at = created_at where sandbox_of = '${brokerageId}'`;
   const enter = enterWithApiKey(digestOf(testToken));
-  const told = (work: Promise<unknown>) => work.then(() => 'done');
+  const doneWhen = (work: Promise<unknown>) => work.then(() => 'done');
   return [
-    { name: 'calling_key: of a test key', before, run: () => told(database.together(enter, callingApiKey())) },
-    { name: 'reset_sandbox_with_key', before, run: () => told(database.together(enter, resetOwnSandbox(from))) },
+    { name: 'calling_key: of a test key', before, run: () => doneWhen(database.together(enter, callingApiKey())) },
+    { name: 'reset_sandbox_with_key', before, run: () => doneWhen(database.together(enter, resetOwnSandbox(from))) },
   ];
 }
 

@@ -415,11 +415,11 @@ export const dealRows: readonly string[] = [
   `insert into vault.outbox (id, kind, recipient, recipient_id, brokerage_id, deal_id, urgent, created_at, next_attempt_at, attempts, last_error,
        give_up_at, sent_at, given_up_at)
      select ${id('mail', 'n')}, 'notifications', 'seller-' || n || '@example.com', ${seller}, ${id('brokerage', 'bench.brokerage_of(n)')}, ${id('deal', 'n')}, false,
-       at, case fate when 'waits' then now() + interval '1 day' else at end, 1, case when fate <> 'sent' then 'The mail server does not answer.' end,
-       case fate when 'waits' then now() + interval '2 days' else at + interval '1 day' end, case fate when 'sent' then at end,
-       case fate when 'given up' then at + interval '1 day' end
+       at, case outcome when 'waits' then now() + interval '1 day' else at end, 1, case when outcome <> 'sent' then 'The mail server does not answer.' end,
+       case outcome when 'waits' then now() + interval '2 days' else at + interval '1 day' end, case outcome when 'sent' then at end,
+       case outcome when 'given up' then at + interval '1 day' end
      from (select n, now() - bench.pick(n, 43, 28 * 24) * interval '1 hour' as at,
-         case when bench.pick(n, 44, 100) < 97 then 'sent' when bench.pick(n, 44, 100) < 99 then 'given up' else 'waits' end as fate
+         case when bench.pick(n, 44, 100) < 97 then 'sent' when bench.pick(n, 44, 100) < 99 then 'given up' else 'waits' end as outcome
        from generate_series($1::bigint, $2::bigint) n) x`,
   // Of every kind of record those that the deal has, and else of the deal itself.
   `insert into change_events (seq, id, brokerage_id, about_deal, object_type, object_id, change, at)

@@ -40,7 +40,7 @@ interface Scene {
   /** The deal of each ten people, one after the other. */
   readonly deals: readonly string[];
   /** A deal whose people have no stream open. */
-  readonly unheard: string;
+  readonly unfollowed: string;
 }
 
 async function setScene(client: pg.Client, people: number): Promise<Scene> {
@@ -69,15 +69,15 @@ async function setScene(client: pg.Client, people: number): Promise<Scene> {
   await client.query('vacuum analyze');
   const { rows } = await client.query<{ id: string }>(`select id from deals where title like 'Live %' order by title`);
   const deals = rows.map(({ id }) => id);
-  return { tokens, deals, unheard: deals.pop() ?? '' };
+  return { tokens, deals, unfollowed: deals.pop() ?? '' };
 }
 
 interface Stream {
   readonly socket: net.Socket;
   /** When something was heard last, by performance.now(). */
-  heardAt: number;
+  receivedAt: number;
   /** How many events were heard. */
-  heard: number;
+  received: number;
   ended: boolean;
 }
 
@@ -85,7 +85,7 @@ interface Stream {
 function openStream({ origin }: Service, token: string, number: number): Promise<Stream> {
   const port = Number(new URL(origin).port);
   const socket = net.connect({ port, host: '127.0.0.1', localAddress: `127.0.0.${(number % 8) + 1}` });
-  const stream: Stream = { socket, heardAt: 0, heard: 0, ended: false };
+  const stream: Stream = { socket, receivedAt: 0, received: 0, ended: false };
   socket.write(`${head}Cookie: dealkeep=${token}\r\n\r\n`);
   socket.on('close', () => (stream.ended = true));
   return new Promise((resolve, reject) => {
@@ -96,8 +96,8 @@ function openStream({ origin }: Service, token: string, number: number): Promise
       socket.on('data', (more) => {
         const events = more.toString('latin1').split('data: ').length - 1;
         if (events === 0) return;
-        stream.heard += events;
-        stream.heardAt = performance.now();
+        stream.received += events;
+        stream.receivedAt = performance.now();
       });
       resolve(stream);
     });
@@ -169,7 +169,7 @@ export async function benchStreams({ cluster, databaseUrl, rows, say }: Bench): 
       change: (n: number) => Promise<unknown>,
       listening: (n: number) => Stream[],
     ) => {
-      const heardBefore = streams.reduce((sum, { heard }) => sum + heard, 0);
+      const receivedBefore = streams.reduce((sum, { received }) => sum + received, 0);
       const earlier = await commits(client);
       const timesBefore = await processorTimes(client);
       const processor = service.processorTime() ?? 0;
@@ -178,8 +178,9 @@ export async function benchStreams({ cluster, databaseUrl, rows, say }: Bench): 
         const at = performance.now();
         await change(n);
         const theirs = listening(n);
-        for (let waited = 0; theirs.some(({ heardAt }) => heardAt < at) && waited < 20_000; waited += 5) await wait(5);
-        delays.push(Math.max(...theirs.map(({ heardAt }) => heardAt - at), 0));
+        for (let waited = 0; theirs.some(({ receivedAt }) => receivedAt < at) && waited < 20_000; waited += 5)
+          await wait(5);
+        delays.push(Math.max(...theirs.map(({ receivedAt }) => receivedAt - at), 0));
         await wait(200);
       }
       await wait(500);
@@ -193,7 +194,7 @@ export async function benchStreams({ cluster, databaseUrl, rows, say }: Bench): 
       lines.push([
         name,
         whole(changes),
-        whole(streams.reduce((sum, { heard }) => sum + heard, 0) - heardBefore),
+        whole(streams.reduce((sum, { received }) => sum + received, 0) - receivedBefore),
         (transactions / changes).toFixed(2),
         millis((work / changes) * 1000),
         millis((spent / changes) * 1000),
@@ -209,7 +210,7 @@ export async function benchStreams({ cluster, databaseUrl, rows, say }: Bench): 
     await cycle(
       'nobody listens',
       rounds,
-      (n) => touch(scene.unheard, n),
+      (n) => touch(scene.unfollowed, n),
       () => [],
     );
     await cycle('ten listen', rounds, (n) => touch(scene.deals[n], n), ofDeal);

@@ -45,7 +45,7 @@ interface ToolCase {
   readonly tool: string;
   readonly era: '2026-07-28' | '2025-11-25';
   /** What the tool sends to the database in the place of entering, or after it with SQL for its parameters. */
-  readonly told?: EnteringRead<unknown>;
+  readonly entering?: EnteringRead<unknown>;
   readonly statement?: Statement<unknown>;
   readonly parameters?: readonly string[];
 }
@@ -53,9 +53,9 @@ interface ToolCase {
 const dealOf = `bench.uuid_of('deal', :t)`;
 const nobody = randomUUID();
 const cases: readonly ToolCase[] = [
-  { tool: 'svc_deals_get', era: '2026-07-28', told: dealAnswer },
-  { tool: 'svc_deals_get', era: '2025-11-25', told: dealAnswer },
-  { tool: 'svc_offers_list', era: '2026-07-28', told: offersAnswer(nobody) },
+  { tool: 'svc_deals_get', era: '2026-07-28', entering: dealAnswer },
+  { tool: 'svc_deals_get', era: '2025-11-25', entering: dealAnswer },
+  { tool: 'svc_offers_list', era: '2026-07-28', entering: offersAnswer(nobody) },
   {
     tool: 'svc_qoe_pl_periods',
     era: '2026-07-28',
@@ -72,9 +72,9 @@ const read = { tool: '', subjectId: null, dealId: null, from: { address: null, r
 const entered = [Buffer.alloc(32), '', null, read] as const;
 
 /** The transaction of a call for pgbench. */
-function script({ tool, told, statement, parameters = [] }: ToolCase, baseUrl: string): string {
+function script({ tool, entering, statement, parameters = [] }: ToolCase, baseUrl: string): string {
   const token = `sha256(bench.secret_of('dka_', :t)::bytea)`;
-  const enter = told ? told.enter(...entered) : enterToRead(...entered);
+  const enter = entering ? entering.enter(...entered) : enterToRead(...entered);
   const record = [`'${tool}'`, 'null', dealOf, `'127.0.0.1'::inet`, `'bench'`, 'app.uuid_v7()'];
   return [
     `\\set t random(1, ${deals})`,

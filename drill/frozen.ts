@@ -96,9 +96,9 @@ export const frozen: Drill = {
         `the first write was acknowledged ${(((isBack()?.ended ?? 0) - thawed) / 1000).toFixed(1)} s after it went on, the last failure answered after ${((lastFailed - thawed) / 1000).toFixed(1)} s`,
       );
       say(`acknowledged ${acknowledged}, lost ${lost}, duplicated ${duplicated}; failed in all: ${outcomes(failed)}`);
-      const told = failed.every(({ outcome }) => outcome === 503) && longest(writing.attempts) < longestWait;
+      const refused = failed.every(({ outcome }) => outcome === 503) && longest(writing.attempts) < longestWait;
       const probed = health.every(({ outcome }) => outcome === 200) && longest(during(ready)) < longestReady;
-      return told && probed && lost + duplicated === 0;
+      return refused && probed && lost + duplicated === 0;
     } finally {
       goOn();
       over.abort();

@@ -124,11 +124,11 @@ async function run(directory: string, say: (line: string) => void): Promise<bool
     const ids = new Map<string, Set<string>>();
     for (const { to, messageId } of mails.received)
       for (const address of to) ids.set(address, (ids.get(address) ?? new Set()).add(messageId));
-    const told = [...ids.values()];
-    const lost = asked - told.length;
-    const twice = told.filter((set) => set.size > 1).length;
+    const delivered = [...ids.values()];
+    const lost = asked - delivered.length;
+    const twice = delivered.filter((set) => set.size > 1).length;
     const again = mails.received.length - new Set(mails.received.map(({ messageId }) => messageId)).size;
-    say(`${killed} kills; ${acknowledged} questions acknowledged, ${asked} asked, ${told.length} brokers told`);
+    say(`${killed} kills; ${acknowledged} questions acknowledged, ${asked} asked, ${delivered.length} brokers told`);
     say(`lost ${lost}, told twice ${twice}; handed over again under the same Message-ID: ${again}`);
     return killed === kills && acknowledged === events && asked === events && lost === 0 && twice === 0;
   } finally {

@@ -184,9 +184,9 @@ export async function followStream(options: StreamOptions): Promise<Followed> {
   const publishing = Promise.allSettled([publish(), publish()]);
   const following = Promise.allSettled(Array.from({ length: readers }, (_, reader) => follow(reader)));
   const written = await Promise.allSettled(Array.from({ length: writers }, (_, writer) => write(writer)));
-  const told = await Promise.allSettled([publishAll()]);
+  const published = await Promise.allSettled([publishAll()]);
   over.abort();
-  const ends = [...written, ...told, ...(await publishing), ...(await following)];
+  const ends = [...written, ...published, ...(await publishing), ...(await following)];
   await first.end();
   await database.close();
   const failed = ends.find((end) => end.status === 'rejected');

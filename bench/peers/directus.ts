@@ -23,9 +23,9 @@ export const directus: Peer = {
   packages: { directus: '12.4.0' },
   // One of its packages cannot be built for a newer one.
   node: '22.23.3',
-  async start(ground) {
-    const { directory, node, owner, schema } = ground;
-    await copyContacts(ground);
+  async start(setup) {
+    const { directory, node, owner, schema } = setup;
+    await copyContacts(setup);
     const port = await freePort();
     const origin = `http://127.0.0.1:${port}`;
     const administrator = randomBytes(24).toString('hex');

@@ -9,13 +9,13 @@ import { copyContacts, newContact, type Peer } from './peer.ts';
 export const floor: Peer = {
   name: 'floor',
   packages: { fastify: '5.12.8', pg: '8.23.1' },
-  async start(ground) {
-    await copyContacts(ground);
+  async start(setup) {
+    await copyContacts(setup);
     const port = await freePort();
     const service = await startPeer('the floor', [path.join(import.meta.dirname, 'floor-server.ts')], {
-      node: ground.node,
-      cwd: ground.directory,
-      env: { DATABASE_URL: urlOf(ground.owner), SCHEMA: ground.schema, PORT: String(port) },
+      node: setup.node,
+      cwd: setup.directory,
+      env: { DATABASE_URL: urlOf(setup.owner), SCHEMA: setup.schema, PORT: String(port) },
       ready: `http://127.0.0.1:${port}/ready`,
     });
     const contacts = (brokerage: string) => `/brokerages/${brokerage}/contacts`;

@@ -36,7 +36,7 @@ export interface Running {
 }
 
 /** Where a peer is set up. */
-export interface Ground {
+export interface PeerSetup {
   /** A directory of its own, with its packages installed. */
   readonly directory: string;
   /** The Node.js that it runs on. */
@@ -48,7 +48,7 @@ export interface Ground {
   /** How the owner reaches the database. */
   readonly owner: Required<Pick<pg.ClientConfig, 'host' | 'port' | 'user' | 'database'>> & { password: string };
   /** A login that owns nothing, so that policies apply to it. */
-  readonly visitor: Ground['owner'];
+  readonly visitor: PeerSetup['owner'];
 }
 
 export interface Peer {
@@ -58,7 +58,7 @@ export interface Peer {
   /** The version of Node.js that it needs; left out, it runs on ours. */
   readonly node?: string;
   /** Writes its files, fills its schema and starts it as its documentation says for production. */
-  start(ground: Ground): Promise<Running>;
+  start(setup: PeerSetup): Promise<Running>;
 }
 
 export const newContact = { displayName: 'New contact', email: 'new@example.com', phone: '+1 555 0100' } as const;
@@ -67,7 +67,7 @@ export const newContact = { displayName: 'New contact', email: 'new@example.com'
 export const columns = ['id', 'type', 'display_name', 'email', 'phone', 'created_at', 'updated_at'] as const;
 
 /** Makes a table `contacts` in the schema of a peer, with the rows of ours and the indexes that these questions need. */
-export async function copyContacts({ client, schema }: Ground): Promise<void> {
+export async function copyContacts({ client, schema }: PeerSetup): Promise<void> {
   await client.query(`
     create table ${schema}.contacts (
       id uuid primary key default gen_random_uuid(),

@@ -40,9 +40,9 @@ export default {
 export const postgraphile: Peer = {
   name: 'PostGraphile 5',
   packages: { postgraphile: '5.1.5' },
-  async start(ground) {
-    const { client, directory, node, schema, visitor } = ground;
-    await copyContacts(ground);
+  async start(setup) {
+    const { client, directory, node, schema, visitor } = setup;
+    await copyContacts(setup);
     const claimed = `nullif(current_setting('jwt.claims.brokerage_id', true), '')::uuid`;
     await client.query(`
       alter table ${schema}.contacts alter column brokerage_id set default ${claimed};

@@ -38,7 +38,7 @@ interface Person {
   readonly password: string;
 }
 
-interface Ground {
+interface Setup {
   /** Where the packages are installed. */
   readonly directory: string;
   /** The origin of the service. */
@@ -52,17 +52,17 @@ interface Ground {
 
 type Way = 'made' | 'document';
 /** Connects in one way, and says what came of it. */
-type Host = (ground: Ground, way: Way) => Promise<string>;
+type Host = (setup: Setup, way: Way) => Promise<string>;
 
 const both = (at: string) => [`http://localhost${at}`, `http://127.0.0.1${at}`];
 const nameOf = (host: string) => host.replaceAll(/[^a-z]+/gi, ' ').trim();
 
 /** The client_id for a host that can be given any. */
-const idFor = async (ground: Ground, way: Way, host: string, uris: readonly string[]): Promise<string> =>
-  way === 'made' ? ground.make(nameOf(host), uris) : ground.publish(nameOf(host), uris);
+const idFor = async (setup: Setup, way: Way, host: string, uris: readonly string[]): Promise<string> =>
+  way === 'made' ? setup.make(nameOf(host), uris) : setup.publish(nameOf(host), uris);
 
 /** Agrees on the page that a host sends the person to, and waits until the browser is back at the host. */
-async function agree({ url }: Ground, page: Page, goThere: () => Promise<unknown>): Promise<URL> {
+async function agree({ url }: Setup, page: Page, goThere: () => Promise<unknown>): Promise<URL> {
   const back = page.waitForRequest(
     (request) => /[?&](code|error)=/.test(request.url()) && !request.url().startsWith(url),
     { timeout: 60_000 },
@@ -81,10 +81,10 @@ async function agree({ url }: Ground, page: Page, goThere: () => Promise<unknown
 }
 
 /** The same in a page of its own, for a host that gives the address alone. */
-async function consent(ground: Ground, to: string): Promise<URL> {
-  const page = await ground.browser.newPage();
+async function consent(setup: Setup, to: string): Promise<URL> {
+  const page = await setup.browser.newPage();
   try {
-    const answered = await agree(ground, page, () => page.goto(to));
+    const answered = await agree(setup, page, () => page.goto(to));
     // Whoever waits there answers before the page is gone.
     await page.waitForLoadState('load', { timeout: 10_000 }).catch(() => {});
     return answered;
@@ -116,7 +116,7 @@ interface Started {
 
 /** Starts a program with a home of its own, whose browser is a file into which the address is written. */
 async function start(
-  ground: Ground,
+  setup: Setup,
   home: string,
   command: string,
   args: readonly string[],
@@ -129,7 +129,7 @@ async function start(
     await writeFile(path.join(bin, name), `#!/bin/sh\nprintf '%s\\n' "$1" >> '${note}'\n`);
     await chmod(path.join(bin, name), 0o755);
   }
-  const file = path.join(ground.directory, 'node_modules/.bin', command);
+  const file = path.join(setup.directory, 'node_modules/.bin', command);
   // script(1) makes a terminal.
   const [program, given] = atTerminal
     ? ['script', ['-qefc', [file, ...args].join(' '), '/dev/null']]
@@ -165,19 +165,19 @@ async function start(
 
 /** Runs a program to where it wants a person, has the person agree, and waits for the word that says it is done. */
 async function authorized(
-  ground: Ground,
+  setup: Setup,
   home: string,
   command: string,
   args: readonly string[],
   done: RegExp,
   how: Started = {},
 ): Promise<string> {
-  const program = await start(ground, home, command, args, how);
+  const program = await start(setup, home, command, args, how);
   try {
     const to = await until('the address to authorize at', program.opened).catch((error: unknown) => {
       throw new Error(`${String(error)} ${program.said().slice(-600)}`);
     });
-    await consent(ground, to);
+    await consent(setup, to);
     return await until('the end', () => done.exec(program.said())?.[0] ?? null).catch((error: unknown) => {
       throw new Error(`${String(error)} ${program.said().slice(-600)}`);
     });
@@ -186,26 +186,26 @@ async function authorized(
   }
 }
 
-const run = async (ground: Ground, home: string, command: string, args: readonly string[]): Promise<string> => {
-  const program = await start(ground, home, command, args);
+const run = async (setup: Setup, home: string, command: string, args: readonly string[]): Promise<string> => {
+  const program = await start(setup, home, command, args);
   program.child.stdin?.end();
   await once(program.child, 'exit');
   return program.said();
 };
 
-async function homeOf(ground: Ground, host: string, way: Way): Promise<string> {
-  const home = path.join(ground.directory, 'homes', `${host}-${way}`);
+async function homeOf(setup: Setup, host: string, way: Way): Promise<string> {
+  const home = path.join(setup.directory, 'homes', `${host}-${way}`);
   await rm(home, { recursive: true, force: true });
   await mkdir(home, { recursive: true });
   return home;
 }
 
-const claudeCode: Host = async (ground, way) => {
-  const home = await homeOf(ground, 'claude', way);
-  const id = way === 'made' ? ['--client-id', await ground.make('Claude Code', both('/callback'))] : [];
-  await run(ground, home, 'claude', ['mcp', 'add', '--transport', 'http', ...id, 'dealkeep', `${ground.url}/api/mcp`]);
+const claudeCode: Host = async (setup, way) => {
+  const home = await homeOf(setup, 'claude', way);
+  const id = way === 'made' ? ['--client-id', await setup.make('Claude Code', both('/callback'))] : [];
+  await run(setup, home, 'claude', ['mcp', 'add', '--transport', 'http', ...id, 'dealkeep', `${setup.url}/api/mcp`]);
   return authorized(
-    ground,
+    setup,
     home,
     'claude',
     ['mcp', 'login', 'dealkeep'],
@@ -214,35 +214,35 @@ const claudeCode: Host = async (ground, way) => {
   );
 };
 
-const codex: Host = async (ground, way) => {
-  const home = await homeOf(ground, 'codex', way);
+const codex: Host = async (setup, way) => {
+  const home = await homeOf(setup, 'codex', way);
   await mkdir(path.join(home, '.codex'), { recursive: true });
-  const id = way === 'made' ? await ground.make('Codex', both('/callback')) : null;
-  const lines = ['[mcp_servers.dealkeep]', `url = "${ground.url}/api/mcp"`];
+  const id = way === 'made' ? await setup.make('Codex', both('/callback')) : null;
+  const lines = ['[mcp_servers.dealkeep]', `url = "${setup.url}/api/mcp"`];
   if (id !== null) lines.push('', '[mcp_servers.dealkeep.oauth]', `client_id = "${id}"`);
   await writeFile(path.join(home, '.codex/config.toml'), `${lines.join('\n')}\n`);
-  return authorized(ground, home, 'codex', ['mcp', 'login', 'dealkeep'], /successfully logged in[^\n]*/i);
+  return authorized(setup, home, 'codex', ['mcp', 'login', 'dealkeep'], /successfully logged in[^\n]*/i);
 };
 
-const opencode: Host = async (ground, way) => {
-  const home = await homeOf(ground, 'opencode', way);
-  const clientId = await idFor(ground, way, 'opencode', both('/mcp/oauth/callback'));
+const opencode: Host = async (setup, way) => {
+  const home = await homeOf(setup, 'opencode', way);
+  const clientId = await idFor(setup, way, 'opencode', both('/mcp/oauth/callback'));
   const mcp = {
-    dealkeep: { type: 'remote', url: `${ground.url}/api/mcp`, oauth: { clientId, scope: 'mcp:read mcp:write' } },
+    dealkeep: { type: 'remote', url: `${setup.url}/api/mcp`, oauth: { clientId, scope: 'mcp:read mcp:write' } },
   };
   await writeFile(path.join(home, 'opencode.json'), JSON.stringify({ mcp }));
-  return authorized(ground, home, 'opencode', ['mcp', 'auth', 'dealkeep'], /authentication successful[^\n]*/i);
+  return authorized(setup, home, 'opencode', ['mcp', 'auth', 'dealkeep'], /authentication successful[^\n]*/i);
 };
 
-const mcpRemote: Host = async (ground, way) => {
-  const home = await homeOf(ground, 'mcp-remote', way);
-  const client_id = await idFor(ground, way, 'mcp-remote', both('/oauth/callback'));
+const mcpRemote: Host = async (setup, way) => {
+  const home = await homeOf(setup, 'mcp-remote', way);
+  const client_id = await idFor(setup, way, 'mcp-remote', both('/oauth/callback'));
   return authorized(
-    ground,
+    setup,
     home,
     'mcp-remote-client',
     [
-      `${ground.url}/api/mcp`,
+      `${setup.url}/api/mcp`,
       '--allow-http',
       ...(way === 'made'
         ? ['--static-oauth-client-info', JSON.stringify({ client_id })]
@@ -256,11 +256,11 @@ const mcpRemote: Host = async (ground, way) => {
 const inspectorEnv = { MCP_INSPECTOR_SECRET_STORE: 'memory', MCP_AUTO_OPEN_ENABLED: 'false' };
 
 /** The Inspector at a terminal, which is told the client_id or the address of a document. */
-const inspectorCli: Host = async (ground, way) => {
-  const home = await homeOf(ground, 'inspector-cli', way);
-  const id = await idFor(ground, way, 'inspector cli', both('/oauth/callback'));
+const inspectorCli: Host = async (setup, way) => {
+  const home = await homeOf(setup, 'inspector-cli', way);
+  const id = await idFor(setup, way, 'inspector cli', both('/oauth/callback'));
   return authorized(
-    ground,
+    setup,
     home,
     'mcp-inspector',
     [
@@ -268,7 +268,7 @@ const inspectorCli: Host = async (ground, way) => {
       '--transport',
       'http',
       '--server-url',
-      `${ground.url}/api/mcp`,
+      `${setup.url}/api/mcp`,
       way === 'made' ? '--client-id' : '--client-metadata-url',
       id,
       '--method',
@@ -280,10 +280,10 @@ const inspectorCli: Host = async (ground, way) => {
 };
 
 /** The Inspector's own page: it connects, comes back from the consent, and lists the tools. */
-const inspectorWeb: Host = async (ground, way) => {
-  const home = await homeOf(ground, 'inspector-web', way);
+const inspectorWeb: Host = async (setup, way) => {
+  const home = await homeOf(setup, 'inspector-web', way);
   const port = await freePort();
-  const id = await idFor(ground, way, 'inspector web', both('/oauth/callback'));
+  const id = await idFor(setup, way, 'inspector web', both('/oauth/callback'));
   const storage = path.join(home, 'storage');
   await mkdir(storage);
   if (way === 'document')
@@ -293,19 +293,19 @@ const inspectorWeb: Host = async (ground, way) => {
     );
   const oauth = way === 'made' ? { oauth: { clientId: id } } : {};
   const config = path.join(home, 'mcp.json');
-  const server = { type: 'streamable-http', url: `${ground.url}/api/mcp`, ...oauth };
+  const server = { type: 'streamable-http', url: `${setup.url}/api/mcp`, ...oauth };
   await writeFile(config, JSON.stringify({ mcpServers: { dealkeep: server } }));
-  const program = await start(ground, home, 'mcp-inspector', ['--web', '--config', config], {
+  const program = await start(setup, home, 'mcp-inspector', ['--web', '--config', config], {
     env: { ...inspectorEnv, CLIENT_PORT: String(port), MCP_SANDBOX_PORT: '0', MCP_STORAGE_DIR: storage },
   });
-  const page = await ground.browser.newPage();
+  const page = await setup.browser.newPage();
   try {
     const to = await until(
       'the address of its page',
       () => /http:\/\/\S+MCP_INSPECTOR_API_TOKEN=\w+/.exec(stripVTControlCharacters(program.said()))?.[0] ?? null,
     );
     await page.goto(to);
-    await agree(ground, page, () => page.getByRole('switch', { name: /^Connect/ }).press('Space'));
+    await agree(setup, page, () => page.getByRole('switch', { name: /^Connect/ }).press('Space'));
     await page.getByText('Tools', { exact: true }).click({ timeout: 60_000 });
     await page.getByText('svc_deals_list').first().waitFor({ timeout: 60_000 });
     return 'its page lists svc_deals_list';
@@ -360,7 +360,7 @@ type Loaded = Record<string, any>;
 type Load = (name: string) => Promise<Loaded>;
 
 /** Loads what is installed, resolved as its users' imports would be. */
-async function loading({ directory }: Ground): Promise<Load> {
+async function loading({ directory }: Setup): Promise<Load> {
   const loader = path.join(directory, 'load.js');
   await writeFile(loader, 'export const load = (name) => import(name);');
   return ((await import(pathToFileURL(loader).href)) as { load: Load }).load;
@@ -383,18 +383,18 @@ interface Library {
 
 const library =
   ({ name, exchange, knowsDocuments, list }: Library): Host =>
-  async (ground, way) => {
-    const load = await loading(ground);
+  async (setup, way) => {
+    const load = await loading(setup);
     const waiting = createServer((_, response) => response.end('You can close this window.')).listen(0, '127.0.0.1');
     await once(waiting, 'listening');
     try {
       const redirectUrl = `http://127.0.0.1:${(waiting.address() as AddressInfo).port}/callback`;
-      const id = await idFor(ground, way, name, both('/callback'));
+      const id = await idFor(setup, way, name, both('/callback'));
       const keeper = new Keeper(way === 'document' && knowsDocuments ? { document: id } : { id }, redirectUrl);
-      const serverUrl = `${ground.url}/api/mcp`;
+      const serverUrl = `${setup.url}/api/mcp`;
       const first = await list(load, serverUrl, keeper).catch(String);
       if (keeper.sentTo === null) throw new Error(`It asked nobody to agree: ${String(first)}`);
-      const answered = (await consent(ground, keeper.sentTo.href)).searchParams;
+      const answered = (await consent(setup, keeper.sentTo.href)).searchParams;
       const { auth } = await load(exchange);
       await auth?.(keeper, {
         serverUrl,
@@ -412,9 +412,9 @@ const library =
 const sdk = { exchange: '@modelcontextprotocol/sdk/client/auth.js', knowsDocuments: true };
 
 /** Mastra goes the whole way by itself, but for the browser. */
-const mastra: Host = async (ground, way) => {
-  const { MCPClient, MCPOAuthClientProvider } = await (await loading(ground))('@mastra/mcp');
-  const id = await idFor(ground, way, 'mastra', both('/callback'));
+const mastra: Host = async (setup, way) => {
+  const { MCPClient, MCPOAuthClientProvider } = await (await loading(setup))('@mastra/mcp');
+  const id = await idFor(setup, way, 'mastra', both('/callback'));
   const redirectUrl = `http://127.0.0.1:${await freePort()}/callback`;
   const sent = Promise.withResolvers<URL>();
   const authProvider = new MCPOAuthClientProvider({
@@ -430,12 +430,12 @@ const mastra: Host = async (ground, way) => {
   });
   const client = new MCPClient({
     id: crypto.randomUUID(),
-    servers: { dealkeep: { url: new URL(`${ground.url}/api/mcp`), authProvider } },
+    servers: { dealkeep: { url: new URL(`${setup.url}/api/mcp`), authProvider } },
   });
   try {
     const connected = client.authenticate('dealkeep', { timeoutMs: 60_000 }) as Promise<void>;
     await Promise.race([connected, sent.promise]);
-    await Promise.all([connected, consent(ground, (await sent.promise).href)]);
+    await Promise.all([connected, consent(setup, (await sent.promise).href)]);
     return checkedTools(Object.keys(await client.listTools()));
   } finally {
     await client.disconnect();
@@ -516,7 +516,7 @@ export async function openDocumentHost() {
 
 /** Connects each host in both ways; a row for each, and whether it came through. */
 export async function connectAll(
-  { directory, url, person, publish }: { directory: string; url: string; person: Person } & Pick<Ground, 'publish'>,
+  { directory, url, person, publish }: { directory: string; url: string; person: Person } & Pick<Setup, 'publish'>,
   only: string,
 ): Promise<{ line: string[]; isGood: boolean }[]> {
   const browser = await openBrowser();
@@ -539,11 +539,11 @@ export async function connectAll(
       if (!answer.ok()) throw new Error(`No client was made: ${answer.status()} ${await answer.text()}`);
       return ((await answer.json()) as { id: string }).id;
     };
-    const ground: Ground = { directory, url, browser: context, make, publish };
+    const setup: Setup = { directory, url, browser: context, make, publish };
     const rows = [];
     for (const [name, host] of Object.entries(hosts).filter(([one]) => one.includes(only)))
       for (const way of ['made', 'document'] as const) {
-        const result = await host(ground, way).then(
+        const result = await host(setup, way).then(
           (text) => ({ isGood: true, text: text.trim().slice(0, 60) }),
           (error: unknown) => ({ isGood: false, text: String(error).slice(0, 900) }),
         );

@@ -11,7 +11,7 @@ import { environmentAt, npmEnvironment } from './environment.ts';
 
 const run = promisify(execFile);
 
-export interface Ground {
+export interface CheckSetup {
   /** Where the packages are installed, with `openapi.json`. */
   readonly directory: string;
   /** The checkout. */
@@ -27,7 +27,7 @@ export interface Ground {
   readonly port: number;
 }
 
-export type Check = (ground: Ground) => Promise<string>;
+export type Check = (setup: CheckSetup) => Promise<string>;
 
 interface Found {
   readonly ruleId?: string;
@@ -44,7 +44,7 @@ function none(found: readonly Found[]): string {
 /** A service's description is nobody's to license. */
 const withoutLicence = 'off';
 
-async function redocly({ directory, document }: Ground): Promise<string> {
+async function redocly({ directory, document }: CheckSetup): Promise<string> {
   const require = createRequire(path.join(directory, 'package.json'));
   const file = require.resolve('@redocly/openapi-core');
   const { createConfig, lintFromString } = (await import(pathToFileURL(file).href)) as {
@@ -55,7 +55,7 @@ async function redocly({ directory, document }: Ground): Promise<string> {
   return none(await lintFromString({ source: document, absoluteRef: '/openapi.json', config }));
 }
 
-async function spectral({ directory, document }: Ground): Promise<string> {
+async function spectral({ directory, document }: CheckSetup): Promise<string> {
   const require = createRequire(path.join(directory, 'package.json'));
   const { Spectral } = require('@stoplight/spectral-core') as {
     Spectral: new () => { setRuleset: (rules: object) => void; run: (document: unknown) => Promise<Found[]> };
@@ -85,11 +85,11 @@ interface Did {
   readonly isSame: boolean;
   readonly narrowed: string;
   /** Whether the change that it made was among the events behind the cursor that it had asked for before. */
-  readonly isTold: boolean;
+  readonly hasEvent: boolean;
 }
 
 /** Compiles the scenario of a client strictly, and has it done. */
-async function use(name: string, { directory, compiler, url, key }: Ground, scenario: string): Promise<string> {
+async function use(name: string, { directory, compiler, url, key }: CheckSetup, scenario: string): Promise<string> {
   const folder = path.join(directory, name);
   await writeFile(path.join(folder, 'scenario.ts'), scenario);
   await writeFile(path.join(folder, 'package.json'), '{"type":"module"}');
@@ -100,19 +100,19 @@ async function use(name: string, { directory, compiler, url, key }: Ground, scen
   await run(compiler, ['-p', folder], { maxBuffer: 2 ** 26, env: environmentAt(folder) });
   const env = environmentAt(folder, { DEALKEEP_URL: url, DEALKEEP_KEY: key });
   const { stdout } = await run(process.execPath, [path.join(folder, 'out/scenario.js')], { env });
-  const { listed, isSame, narrowed, isTold } = JSON.parse(stdout) as Did;
-  if (listed < 10 || !isSame || narrowed !== 'email' || !isTold) throw new Error(`It came to ${stdout}`);
+  const { listed, isSame, narrowed, hasEvent } = JSON.parse(stdout) as Did;
+  if (listed < 10 || !isSame || narrowed !== 'email' || !hasEvent) throw new Error(`It came to ${stdout}`);
   return `compiled strictly; listed ${listed}, created, repeated, narrowed an error, followed events`;
 }
 
-async function fresh({ directory }: Ground, name: string): Promise<string> {
+async function fresh({ directory }: CheckSetup, name: string): Promise<string> {
   const folder = path.join(directory, name);
   await rm(folder, { recursive: true, force: true });
   await mkdir(folder);
   return folder;
 }
 
-const tool = ({ directory }: Ground, name: string): string => path.join(directory, 'node_modules/.bin', name);
+const tool = ({ directory }: CheckSetup, name: string): string => path.join(directory, 'node_modules/.bin', name);
 
 const environment = `const base = process.env['DEALKEEP_URL'] + '/api/v1';
 const authorization = 'Bearer ' + process.env['DEALKEEP_KEY'];
@@ -130,15 +130,15 @@ async function follow(after: string | null | undefined, objectId: string | undef
 }
 `;
 
-async function openapiTypescript(ground: Ground): Promise<string> {
-  const folder = await fresh(ground, 'openapi-typescript');
-  await run(tool(ground, 'openapi-typescript'), ['openapi.json', '-o', path.join(folder, 'schema.d.ts')], {
-    cwd: ground.directory,
+async function openapiTypescript(setup: CheckSetup): Promise<string> {
+  const folder = await fresh(setup, 'openapi-typescript');
+  await run(tool(setup, 'openapi-typescript'), ['openapi.json', '-o', path.join(folder, 'schema.d.ts')], {
+    cwd: setup.directory,
     env: environmentAt(folder),
   });
   return use(
     'openapi-typescript',
-    ground,
+    setup,
     `import createClient from 'openapi-fetch';
 import type { components, paths } from './schema.d.ts';
 type Page = components['schemas']['EventList'];
@@ -162,20 +162,20 @@ const create = () => client.POST('/contacts', { params: { header: { 'Idempotency
 const [first, second] = [await create(), await create()];
 const { error } = await client.POST('/contacts', { body: { ...person, email: 'nobody' } });
 const narrowed = error?.error.code === 'validation_error' ? error.error.details.faults[0]?.path : undefined;
-const isTold = await follow(latest, first.data?.id, events);
-console.log(JSON.stringify({ listed, isSame: first.data !== undefined && first.data.id === second.data?.id, narrowed, isTold }));
+const hasEvent = await follow(latest, first.data?.id, events);
+console.log(JSON.stringify({ listed, isSame: first.data !== undefined && first.data.id === second.data?.id, narrowed, hasEvent }));
 `,
   );
 }
 
-async function heyApi(ground: Ground): Promise<string> {
-  const folder = await fresh(ground, 'hey-api');
+async function heyApi(setup: CheckSetup): Promise<string> {
+  const folder = await fresh(setup, 'hey-api');
   const config = `export default { input: '../openapi.json', output: { path: 'client', importFileExtension: '.js', module: { extension: '.js' } }, plugins: ['@hey-api/client-fetch', '@hey-api/typescript', '@hey-api/sdk'] };\n`;
   await writeFile(path.join(folder, 'openapi-ts.config.mjs'), config);
-  await run(tool(ground, 'openapi-ts'), ['-f', 'openapi-ts.config.mjs'], { cwd: folder, env: environmentAt(folder) });
+  await run(tool(setup, 'openapi-ts'), ['-f', 'openapi-ts.config.mjs'], { cwd: folder, env: environmentAt(folder) });
   return use(
     'hey-api',
-    ground,
+    setup,
     `import { createContact, listContacts, listEvents, type EventList as Page } from './client/index.js';
 import { client } from './client/client.gen.js';
 ${environment}
@@ -198,23 +198,23 @@ const create = () => createContact({ headers: { 'Idempotency-Key': key }, body: 
 const [first, second] = [await create(), await create()];
 const { error } = await createContact({ body: { ...person, email: 'nobody' } });
 const narrowed = error?.error.code === 'validation_error' ? error.error.details.faults[0]?.path : undefined;
-const isTold = await follow(latest, first.data?.id, events);
-console.log(JSON.stringify({ listed, isSame: first.data !== undefined && first.data.id === second.data?.id, narrowed, isTold }));
+const hasEvent = await follow(latest, first.data?.id, events);
+console.log(JSON.stringify({ listed, isSame: first.data !== undefined && first.data.id === second.data?.id, narrowed, hasEvent }));
 `,
   );
 }
 
-async function orval(ground: Ground): Promise<string> {
-  const folder = await fresh(ground, 'orval');
-  const output = { target: 'client.ts', client: 'fetch', baseUrl: `${ground.url}/api/v1` };
+async function orval(setup: CheckSetup): Promise<string> {
+  const folder = await fresh(setup, 'orval');
+  const output = { target: 'client.ts', client: 'fetch', baseUrl: `${setup.url}/api/v1` };
   await writeFile(
     path.join(folder, 'orval.config.mjs'),
     `export default { dealkeep: ${JSON.stringify({ input: '../openapi.json', output })} };\n`,
   );
-  await run(tool(ground, 'orval'), ['--config', 'orval.config.mjs'], { cwd: folder, env: environmentAt(folder) });
+  await run(tool(setup, 'orval'), ['--config', 'orval.config.mjs'], { cwd: folder, env: environmentAt(folder) });
   return use(
     'orval',
-    ground,
+    setup,
     `import { createContact, listContacts, listEvents, type EventList as Page } from './client.ts';
 ${environment}
 const headers = { authorization };
@@ -237,17 +237,17 @@ const create = () => createContact(person, { headers: { ...headers, 'Idempotency
 const [first, second] = [await create(), await create()];
 const refused = await createContact({ ...person, email: 'nobody' }, { headers });
 const narrowed = refused.status === 400 ? refused.data.error.details.faults[0]?.path : undefined;
-const isTold = await follow(latest, first.status === 201 ? first.data.id : undefined, events);
-console.log(JSON.stringify({ listed, isSame: first.status === 201 && second.status === 201 && first.data.id === second.data.id, narrowed, isTold }));
+const hasEvent = await follow(latest, first.status === 201 ? first.data.id : undefined, events);
+console.log(JSON.stringify({ listed, isSame: first.status === 201 && second.status === 201 && first.data.id === second.data.id, narrowed, hasEvent }));
 `,
   );
 }
 
 /** Our own, packed and installed in an empty folder. */
-async function own(ground: Ground): Promise<string> {
-  const folder = await fresh(ground, 'own');
+async function own(setup: CheckSetup): Promise<string> {
+  const folder = await fresh(setup, 'own');
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', folder], {
-    cwd: path.join(ground.root, 'clients/typescript'),
+    cwd: path.join(setup.root, 'clients/typescript'),
     env: npmEnvironment(),
   });
   const filename = /"filename": "([^"]+)"/.exec(stdout)?.[1] ?? '';
@@ -258,7 +258,7 @@ async function own(ground: Ground): Promise<string> {
   });
   const did = await use(
     'own',
-    ground,
+    setup,
     `import { Dealkeep, InvalidRequest, verifyWebhook } from '@dealkeep/client';
 import { Webhook } from 'standardwebhooks';
 const dealkeep = new Dealkeep({ url: process.env['DEALKEEP_URL']!, key: process.env['DEALKEEP_KEY']! });
@@ -270,10 +270,10 @@ const { pagination } = await dealkeep.listEvents({ after: 'latest' });
 const create = () => dealkeep.createContact({ idempotencyKey, body: person });
 const made = await create();
 const isSame = made.id === (await create()).id;
-let isTold = false;
+let hasEvent = false;
 for await (const { data } of dealkeep.follow({ after: pagination.nextCursor ?? undefined, every: 0.2 }, { signal: AbortSignal.timeout(60_000) })) {
-  isTold = data.some(({ type, objectId }) => type === 'contact.created' && objectId === made.id);
-  if (isTold) break;
+  hasEvent = data.some(({ type, objectId }) => type === 'contact.created' && objectId === made.id);
+  if (hasEvent) break;
 }
 const refused = await dealkeep.createContact({ body: { ...person, email: 'nobody' } }).catch((error: unknown) => error);
 const narrowed = refused instanceof InvalidRequest ? refused.faults[0]?.path : undefined;
@@ -285,21 +285,21 @@ const headers = {
   'webhook-signature': new Webhook(secret).sign('msg_1', now, body),
 };
 await verifyWebhook({ body, headers, secret });
-console.log(JSON.stringify({ listed, isSame, narrowed, isTold }));
+console.log(JSON.stringify({ listed, isSame, narrowed, hasEvent }));
 `,
   );
   return `packed, installed in an empty folder, ${did}; verified what standardwebhooks signed`;
 }
 
 /** A run of requests through Prism, which compares each request and answer with the document. */
-async function prism(ground: Ground): Promise<string> {
-  const origin = `http://127.0.0.1:${ground.port}`;
+async function prism(setup: CheckSetup): Promise<string> {
+  const origin = `http://127.0.0.1:${setup.port}`;
   const child = spawn(
-    tool(ground, 'prism'),
-    ['proxy', 'openapi.json', `${ground.url}/api/v1`, '--host', '127.0.0.1', '--port', String(ground.port)],
+    tool(setup, 'prism'),
+    ['proxy', 'openapi.json', `${setup.url}/api/v1`, '--host', '127.0.0.1', '--port', String(setup.port)],
     {
-      cwd: ground.directory,
-      env: environmentAt(ground.directory),
+      cwd: setup.directory,
+      env: environmentAt(setup.directory),
       stdio: ['ignore', 'pipe', 'pipe'],
     },
   );
@@ -318,7 +318,7 @@ async function prism(ground: Ground): Promise<string> {
       const answer = await fetch(origin + target, {
         method,
         headers: {
-          authorization: `Bearer ${ground.key}`,
+          authorization: `Bearer ${setup.key}`,
           ...headers,
           ...(body !== undefined && { 'content-type': 'application/json' }),
         },
@@ -337,7 +337,7 @@ async function prism(ground: Ground): Promise<string> {
         pagination?: { nextCursor: string | null };
       };
     };
-    const { paths } = JSON.parse(ground.document) as {
+    const { paths } = JSON.parse(setup.document) as {
       paths: Record<string, Record<string, { requestBody?: { content: Record<string, { example?: unknown }> } }>>;
     };
     const nobody = '019ac2b1-7d3e-7c52-9f04-5b8e6a1d2c30';

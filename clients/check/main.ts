@@ -17,7 +17,7 @@ import type { DemoPerson } from '../../test/conformance/person.ts';
 import { printedUrl } from '../../bench/printed-url.ts';
 import { table } from '../../bench/table.ts';
 import { connectAll, openDocumentHost, packages as assistants } from './assistants.ts';
-import { checks, type Check, type Ground } from './checks.ts';
+import { checks, type Check, type CheckSetup } from './checks.ts';
 import { npmEnvironment } from './environment.ts';
 import { generatorPackages } from './generators.ts';
 import { checkViews } from './views.ts';
@@ -82,14 +82,17 @@ async function startDemo(directory: string, settings: Readonly<Record<string, st
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const url = await printedUrl(child, 'The demo');
-  const told = JSON.parse(await readFile(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
-  return { ...told, url: new URL(url).origin, child };
+  const described = JSON.parse(await readFile(path.join(dataDir, 'demo.json'), 'utf8')) as Demo;
+  return { ...described, url: new URL(url).origin, child };
 }
 
 /** What came of a check, and how long it took. */
-async function checked([name, check]: [string, Check], ground: Ground): Promise<{ line: string[]; isGood: boolean }> {
+async function checked(
+  [name, check]: [string, Check],
+  setup: CheckSetup,
+): Promise<{ line: string[]; isGood: boolean }> {
   const began = performance.now();
-  const result = await check(ground).then(
+  const result = await check(setup).then(
     (text) => ({ isGood: true, text }),
     (error: unknown) => ({
       isGood: false,
@@ -128,8 +131,8 @@ async function connectAssistants(): Promise<Results> {
       NODE_EXTRA_CA_CERTS: ca,
       RATE_LIMIT_CLIENT_METADATA: '1000',
     });
-    const ground = { directory, url: demo.url, person: demo.people.buyer, publish: host.publish };
-    return await connectAll(ground, values.only ?? '');
+    const setup = { directory, url: demo.url, person: demo.people.buyer, publish: host.publish };
+    return await connectAll(setup, values.only ?? '');
   } finally {
     host.close();
   }
@@ -155,7 +158,7 @@ async function checkDocument(): Promise<Results> {
   await writeFile(path.join(directory, 'openapi.json'), document);
   const key = demo.keys['sandbox'];
   if (key === undefined) throw new Error('The demo has no test key.');
-  const ground: Ground = {
+  const setup: CheckSetup = {
     directory,
     root,
     compiler: path.join(directory, 'node_modules/.bin/tsc'),
@@ -167,7 +170,7 @@ async function checkDocument(): Promise<Results> {
   const results = [];
   for (const one of Object.entries(checks).filter(([name]) => name.includes(values.only ?? ''))) {
     say(`Checking ${one[0]}`);
-    results.push(await checked(one, ground));
+    results.push(await checked(one, setup));
   }
   return results;
 }

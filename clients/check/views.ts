@@ -22,7 +22,7 @@ const run = promisify(execFile);
 const sandboxPort = 8081;
 const width = { usual: 1000, narrow: 390 } as const;
 
-interface Ground {
+interface Setup {
   readonly directory: string;
   /** The checkout of the basic host. */
   readonly host: string;
@@ -36,7 +36,7 @@ interface Ground {
 }
 
 /** Builds a copy of the host, and serves it as it serves itself; its origin. */
-async function serveHost({ directory, host }: Ground, server: string) {
+async function serveHost({ directory, host }: Setup, server: string) {
   const copy = path.join(directory, 'host');
   await rm(copy, { recursive: true, force: true });
   await cp(host, copy, {
@@ -132,7 +132,7 @@ async function faultsIn(frame: Frame): Promise<string[]> {
 
 async function check(
   page: Page,
-  { deal, shots }: Ground,
+  { deal, shots }: Setup,
   origin: string,
   { tool, view }: { tool: string; view: string },
 ): Promise<string> {
@@ -170,10 +170,10 @@ async function check(
 }
 
 /** Shows every view in the host; a row for each. */
-export async function checkViews(ground: Ground): Promise<{ line: string[]; isGood: boolean }[]> {
-  const token = await accessToken(ground.url, ground.person, ground.redirectUri);
-  const proxy = await addToken(ground.url, token);
-  if (ground.shots) await mkdir(ground.shots, { recursive: true });
+export async function checkViews(setup: Setup): Promise<{ line: string[]; isGood: boolean }[]> {
+  const token = await accessToken(setup.url, setup.person, setup.redirectUri);
+  const proxy = await addToken(setup.url, token);
+  if (setup.shots) await mkdir(setup.shots, { recursive: true });
   const asked = await fetch(proxy.url('/api/mcp'), {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept: 'application/json' },
@@ -186,13 +186,13 @@ export async function checkViews(ground: Ground): Promise<{ line: string[]; isGo
     const uri = tool['_meta']?.ui?.resourceUri;
     return uri === undefined ? [] : [{ tool: name, view: uri.replace(/.*\//, '') }];
   });
-  const host = await serveHost(ground, proxy.url('/api/mcp'));
+  const host = await serveHost(setup, proxy.url('/api/mcp'));
   const browser = await openBrowser();
   try {
     const rows = [];
     for (const view of views) {
       const { page, complaints } = await openPage(browser);
-      const outcome = await check(page, ground, host.origin, view).then(
+      const outcome = await check(page, setup, host.origin, view).then(
         (text) => ({ isGood: complaints.length === 0, text: complaints.join('\n') || text }),
         (error: unknown) => ({ isGood: false, text: [String(error), ...complaints].join('\n').slice(0, 1_500) }),
       );

@@ -142,9 +142,9 @@ function entryOf(call: Call): string {
 function methodOf(call: Call): string {
   const { operationId: id, summary, description, deprecated } = call.operation;
   const { isOptional } = inputOf(call);
-  const told =
+  const text =
     [summary, description].filter(Boolean).join('. ').replaceAll('..', '.') + (deprecated ? ' @deprecated' : '');
-  return `${comment(told)}${id}(input: Operations['${id}']['input']${isOptional ? ' = {}' : ''}, options?: CallOptions): Promise<Operations['${id}']['output']> {
+  return `${comment(text)}${id}(input: Operations['${id}']['input']${isOptional ? ' = {}' : ''}, options?: CallOptions): Promise<Operations['${id}']['output']> {
     return this.call('${id}', input, options);
   }\n`;
 }

@@ -86,7 +86,7 @@ export function openDeal(context: LoadContext, deal: DemoDeal): DealContext {
   return { ...context, deal, dealId, partOf, sideOf, at, atOrNull, note };
 }
 
-function tellNda({ collector, deal, dealId, userIds, partOf, at, atOrNull, note }: DealContext, nda: Nda): void {
+function addNda({ collector, deal, dealId, userIds, partOf, at, atOrNull, note }: DealContext, nda: Nda): void {
   const id = collector.add('ndas', at(nda.sent), {
     deal_id: dealId,
     participant_id: partOf(nda.buyer),
@@ -104,7 +104,7 @@ function tellNda({ collector, deal, dealId, userIds, partOf, at, atOrNull, note 
   if (nda.signed) note(nda.signed, nda.buyer, 'nda.sign', id);
 }
 
-function tellQuestion(
+function addQuestion(
   { collector, dealId, userIds, sideOf, at, atOrNull, note }: DealContext,
   question: Question,
 ): void {
@@ -135,7 +135,7 @@ function tellQuestion(
   }
 }
 
-function tellDocument({ collector, deal, dealId, userIds, at, atOrNull, note }: DealContext, document: Document): void {
+function addDocument({ collector, deal, dealId, userIds, at, atOrNull, note }: DealContext, document: Document): void {
   const row = {
     deal_id: dealId,
     filename: document.filename,
@@ -163,7 +163,7 @@ function tellDocument({ collector, deal, dealId, userIds, at, atOrNull, note }: 
 }
 
 /** Keeps the revisions of one buyer's offer; the id of the current one. */
-function tellOffers(
+function addOffers(
   { collector, calendar, dealId, userIds, partOf, at, note }: DealContext,
   { buyer, revisions }: Offers,
 ): string | undefined {
@@ -191,8 +191,8 @@ function tellOffers(
 /** Keeps what the people of a deal agreed, asked, showed and offered. */
 export function addExchange(context: DealContext): void {
   const { collector, deal, dealId, userIds, partOf, at, note } = context;
-  for (const nda of deal.ndas ?? []) tellNda(context, nda);
-  const current = new Map((deal.offers ?? []).map((offers) => [offers.buyer, tellOffers(context, offers)]));
+  for (const nda of deal.ndas ?? []) addNda(context, nda);
+  const current = new Map((deal.offers ?? []).map((offers) => [offers.buyer, addOffers(context, offers)]));
   if (deal.exclusivity) {
     const accepted = current.get(deal.exclusivity.buyer);
     const subject = accepted ?? partOf(deal.exclusivity.buyer);
@@ -212,6 +212,6 @@ export function addExchange(context: DealContext): void {
       expires_at: at(deal.exclusivity.expires),
     });
   }
-  for (const question of deal.questions ?? []) tellQuestion(context, question);
-  for (const document of deal.documents ?? []) tellDocument(context, document);
+  for (const question of deal.questions ?? []) addQuestion(context, question);
+  for (const document of deal.documents ?? []) addDocument(context, document);
 }

@@ -6,7 +6,7 @@ import { decimal } from './money.ts';
 import type { AddBack, Finding, Snapshot } from './deal-types.ts';
 import type { DealContext } from './deal-rows.ts';
 
-function tellSnapshot({ collector, dealId, userIds, at, atOrNull }: DealContext, snapshot: Snapshot): void {
+function addSnapshot({ collector, dealId, userIds, at, atOrNull }: DealContext, snapshot: Snapshot): void {
   const id = collector.add('accounting_snapshots', at(snapshot.requested), {
     deal_id: dealId,
     snapshot_type: snapshot.type,
@@ -46,7 +46,7 @@ function tellSnapshot({ collector, dealId, userIds, at, atOrNull }: DealContext,
 }
 
 /** `lastYear`: the last one that was over when people began to adjust. */
-function tellAddBack({ collector, dealId, userIds, at }: DealContext, addBack: AddBack, lastYear: number): void {
+function addNormalization({ collector, dealId, userIds, at }: DealContext, addBack: AddBack, lastYear: number): void {
   const { period } = addBack;
   collector.add('normalizations', at(addBack.at), {
     deal_id: dealId,
@@ -59,7 +59,7 @@ function tellAddBack({ collector, dealId, userIds, at }: DealContext, addBack: A
   });
 }
 
-function tellFinding({ collector, dealId, userIds, partOf, at }: DealContext, finding: Finding): void {
+function addFinding({ collector, dealId, userIds, partOf, at }: DealContext, finding: Finding): void {
   const moves = finding.moves ?? [];
   const latest = moves.at(-1);
   const id = collector.add('findings', at(finding.at), {
@@ -123,10 +123,10 @@ export function addDiligence(context: DealContext): void {
       updated_at: at(check.completed ?? deal.workspace?.[0]?.added ?? deal.opened),
     });
   }
-  for (const snapshot of deal.snapshots ?? []) tellSnapshot(context, snapshot);
+  for (const snapshot of deal.snapshots ?? []) addSnapshot(context, snapshot);
   const [firstAddBack] = deal.addBacks ?? [];
   for (const addBack of deal.addBacks ?? [])
-    tellAddBack(context, addBack, yearBefore(at(firstAddBack?.at ?? addBack.at)));
+    addNormalization(context, addBack, yearBefore(at(firstAddBack?.at ?? addBack.at)));
   for (const condition of deal.conditions ?? []) {
     collector.add('closing_conditions', at(condition.added), {
       deal_id: dealId,
@@ -139,7 +139,7 @@ export function addDiligence(context: DealContext): void {
       updated_at: at(condition.completed ?? condition.added),
     });
   }
-  for (const finding of deal.findings ?? []) tellFinding(context, finding);
+  for (const finding of deal.findings ?? []) addFinding(context, finding);
   for (const source of deal.financing ?? []) {
     collector.add('financing_sources', at(source.at), {
       deal_id: dealId,

@@ -33,12 +33,13 @@ const { values } = parseArgs({
   },
 });
 
-type Fate = 'killed by the policy checks' | 'killed by the suite' | 'explained' | 'survived' | 'not tried' | 'refused';
+type MutantOutcome =
+  'killed by the policy checks' | 'killed by the suite' | 'explained' | 'survived' | 'not tried' | 'refused';
 
 interface Result {
   readonly name: string;
   readonly kind: Kind;
-  readonly fate: Fate;
+  readonly outcome: MutantOutcome;
   /** The check or test that failed, what PostgreSQL said, or why no test can fail. */
   readonly by: string;
 }
@@ -54,7 +55,7 @@ async function chosenMutants(templates: Awaited<ReturnType<typeof openTemplates>
 
 /** How many of each kind came to what end, as a table of Markdown. */
 function table(results: readonly Result[]): string {
-  const fates = [
+  const outcomes = [
     'killed by the policy checks',
     'killed by the suite',
     'explained',
@@ -62,12 +63,12 @@ function table(results: readonly Result[]): string {
     'not tried',
     'refused',
   ] as const;
-  const lines = [`| | mutants | ${fates.join(' | ')} |`, `|---|${'---:|'.repeat(fates.length + 1)}`];
+  const lines = [`| | mutants | ${outcomes.join(' | ')} |`, `|---|${'---:|'.repeat(outcomes.length + 1)}`];
   for (const kind of [...kinds, null]) {
     const of = results.filter((result) => kind === null || result.kind === kind);
-    const count = (fate: Fate) => of.filter((result) => result.fate === fate).length;
+    const count = (outcome: MutantOutcome) => of.filter((result) => result.outcome === outcome).length;
     if (of.length > 0)
-      lines.push(`| ${kind ?? '**all**'} | ${of.length - count('refused')} | ${fates.map(count).join(' | ')} |`);
+      lines.push(`| ${kind ?? '**all**'} | ${of.length - count('refused')} | ${outcomes.map(count).join(' | ')} |`);
   }
   return lines.join('\n');
 }
@@ -93,9 +94,9 @@ async function run(): Promise<number> {
     for (const [index, mutant] of mutants.entries()) {
       const { name, kind } = mutant;
       const tried = await quick.try(mutant);
-      if (tried.outcome === 'refused') results.push({ name, kind, fate: 'refused', by: tried.why });
+      if (tried.outcome === 'refused') results.push({ name, kind, outcome: 'refused', by: tried.why });
       else if (tried.outcome === 'killed')
-        results.push({ name, kind, fate: 'killed by the policy checks', by: tried.by });
+        results.push({ name, kind, outcome: 'killed by the policy checks', by: tried.by });
       else left.push(mutant);
       if (values.result) await writeFile(values.result, JSON.stringify([results, left.map((m) => m.name)]));
       if ((index + 1) % 100 === 0)
@@ -110,15 +111,20 @@ async function run(): Promise<number> {
       const { name, kind } = mutant;
       const why = known(mutant)?.why;
       if (why !== undefined) {
-        results.push({ name, kind, fate: 'explained', by: why });
+        results.push({ name, kind, outcome: 'explained', by: why });
         continue;
       }
       if (Date.now() > until) {
-        results.push({ name, kind, fate: 'not tried', by: `the ${values.minutes} minutes were over` });
+        results.push({ name, kind, outcome: 'not tried', by: `the ${values.minutes} minutes were over` });
         continue;
       }
       const { by, files } = suite ? await suite.try(mutant) : { by: null, files: 0 };
-      results.push({ name, kind, fate: by === null ? 'survived' : 'killed by the suite', by: by ?? `${files} files` });
+      results.push({
+        name,
+        kind,
+        outcome: by === null ? 'survived' : 'killed by the suite',
+        by: by ?? `${files} files`,
+      });
       say(
         `  ${index + 1} of ${left.length}: ${by === null ? 'SURVIVED' : 'killed'} ${name}: ${by ?? files} (${minutes()})`,
       );
@@ -126,17 +132,17 @@ async function run(): Promise<number> {
     await suite?.close();
 
     if (values.result) await writeFile(values.result, `${JSON.stringify(results, null, 2)}\n`);
-    const survivors = results.filter(({ fate }) => fate === 'survived');
-    const counted = results.filter(({ fate }) => fate !== 'refused').length;
-    const killed = results.filter(({ fate }) => fate.startsWith('killed')).length;
+    const survivors = results.filter(({ outcome }) => outcome === 'survived');
+    const counted = results.filter(({ outcome }) => outcome !== 'refused').length;
+    const killed = results.filter(({ outcome }) => outcome.startsWith('killed')).length;
     say(`\n${table(results)}\n`);
     for (const { name } of survivors) say(`SURVIVED ${name}`);
-    const untried = results.filter(({ fate }) => fate === 'not tried');
+    const untried = results.filter(({ outcome }) => outcome === 'not tried');
     for (const { name } of untried) say(`NOT TRIED ${name}`);
     const share = counted === 0 ? 100 : (100 * killed) / counted;
     say(
       `${killed} of ${counted} mutants failed a test (${share.toFixed(1)} %), ` +
-        `${results.filter(({ fate }) => fate === 'explained').length} are explained, ${survivors.length} survived, ${untried.length} were not tried; ${minutes()}.`,
+        `${results.filter(({ outcome }) => outcome === 'explained').length} are explained, ${survivors.length} survived, ${untried.length} were not tried; ${minutes()}.`,
     );
     return survivors.length + untried.length === 0 || values.quick ? 0 : 1;
   } finally {

@@ -6,7 +6,7 @@
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { checks, type Ground } from '../../clients/check/checks.ts';
+import { checks, type CheckSetup } from '../../clients/check/checks.ts';
 import { installGenerators } from '../../clients/check/generators.ts';
 import { publishChanges } from '../../server/domain/events/changes.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -17,7 +17,7 @@ const root = path.join(import.meta.dirname, '../..');
 let service: TestService;
 let publishing: NodeJS.Timeout;
 let fault: string | undefined;
-let ground: Ground;
+let setup: CheckSetup;
 beforeAll(async () => {
   const installed = await installGenerators(path.join(root, 'node_modules/.cache/clients'));
   if ('fault' in installed) {
@@ -27,7 +27,7 @@ beforeAll(async () => {
   // A folder for this run, from which what is installed is found.
   const directory = await mkdtemp(path.join(installed.directory, 'run-'));
   await symlink('../node_modules', path.join(directory, 'node_modules'), 'junction');
-  ground = {
+  setup = {
     directory,
     root,
     compiler: path.join(root, 'node_modules/.bin/tsc'),
@@ -44,12 +44,12 @@ beforeAll(async () => {
   for (let nth = 0; nth < 12; nth += 1) await ask('POST', '/contacts', { type: 'person', displayName: `No. ${nth}` });
   const document = await (await fetch(`${service.restUrl}/openapi.json`)).text();
   await writeFile(path.join(directory, 'openapi.json'), document);
-  ground = { ...ground, url: service.origin, key: token, document };
+  setup = { ...setup, url: service.origin, key: token, document };
 });
 afterAll(async () => {
   clearInterval(publishing);
   await service?.close();
-  if (ground) await rm(ground.directory, { recursive: true, force: true });
+  if (setup) await rm(setup.directory, { recursive: true, force: true });
 });
 
 test.for(['openapi-typescript', 'hey-api', 'orval'])(
@@ -57,6 +57,6 @@ test.for(['openapi-typescript', 'hey-api', 'orval'])(
   { timeout: 300_000 },
   async (name, { skip }) => {
     if (fault !== undefined) skip(fault);
-    expect(await checks[name]!(ground)).toMatch(/^compiled strictly; listed \d+, created, repeated, narrowed an error/);
+    expect(await checks[name]!(setup)).toMatch(/^compiled strictly; listed \d+, created, repeated, narrowed an error/);
   },
 );

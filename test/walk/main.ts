@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { connect } from '../policies/scene.ts';
 import { openTemplates } from '../templates.ts';
-import { leaveGround, openGround, shrunk, stepsOf, walk, type Walked } from './walk.ts';
+import { closeSetup, openSetup, shrunk, stepsOf, walk, type Walked } from './walk.ts';
 import type { Step } from './step.ts';
 
 const usage = `npm run walk -- [--steps 100000] [--seed 1] [--length 400] [--break <file>]
@@ -42,14 +42,14 @@ async function run(): Promise<number> {
     databases += 1;
     const database = `walk_${databases}`;
     await administration.query(`create database ${database} template ${templates.templates.plain}`);
-    const ground = await openGround({
+    const setup = await openSetup({
       owner: { ...templates.owner, database },
       server: { ...templates.server, database },
     });
     try {
-      return await walk(ground, path);
+      return await walk(setup, path);
     } finally {
-      await leaveGround(ground);
+      await closeSetup(setup);
       await administration.query(`drop database ${database}`);
     }
   }

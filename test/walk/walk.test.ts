@@ -2,30 +2,30 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
-import { leaveGround, openGround, shrunk, stepsOf, walk, type Ground } from './walk.ts';
+import { closeSetup, openSetup, shrunk, stepsOf, walk, type WalkSetup } from './walk.ts';
 
 let service: TestService;
-let ground: Ground;
+let setup: WalkSetup;
 
 beforeEach(async () => {
   service = await openService();
-  ground = await openGround(service.connections);
+  setup = await openSetup(service.connections);
 });
 afterEach(async () => {
-  if (ground) await leaveGround(ground);
+  if (setup) await closeSetup(setup);
   await service?.close();
 });
 
 test('three hundred steps of random people show everybody what the pages say, and let them do no more', async () => {
-  const { failure, told, allowed, looks } = await walk(ground, stepsOf(20_261_121, 300));
+  const { failure, told, allowed, looks } = await walk(setup, stepsOf(20_261_121, 300));
   expect(failure, told.join('\n')).toBeNull();
   expect(allowed).toBeGreaterThan(60);
   expect(looks).toBeGreaterThan(300);
 }, 120_000);
 
 test('a policy that lets everybody see who else takes part is found', async () => {
-  await ground.owner.query('alter policy who_sees_whom on participants using (true)');
-  const { failure } = await walk(ground, stepsOf(20_261_121, 300));
+  await setup.owner.query('alter policy who_sees_whom on participants using (true)');
+  const { failure } = await walk(setup, stepsOf(20_261_121, 300));
   expect(failure?.about).toMatch(/sees .*, and should not\./);
 }, 120_000);
 

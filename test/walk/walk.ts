@@ -53,7 +53,7 @@ export interface Walked {
   readonly looks: number;
 }
 
-export interface Ground {
+export interface WalkSetup {
   /** As the owner, in a database that is empty but migrated. */
   readonly owner: pg.Client;
   readonly database: Database;
@@ -61,19 +61,19 @@ export interface Ground {
 }
 
 /** Connects to an empty, migrated database whose clock the walk moves. */
-export async function openGround(connections: { owner: pg.ClientConfig; server: pg.ClientConfig }): Promise<Ground> {
+export async function openSetup(connections: { owner: pg.ClientConfig; server: pg.ClientConfig }): Promise<WalkSetup> {
   const owner = new pg.Client(connections.owner);
   await owner.connect();
-  const ground: Ground = {
+  const setup: WalkSetup = {
     owner,
     clock: new Date('2026-03-02T09:00:00Z'),
-    database: openDatabase({ connection: connections.server, poolSize: 1, clock: () => ground.clock }),
+    database: openDatabase({ connection: connections.server, poolSize: 1, clock: () => setup.clock }),
   };
-  return ground;
+  return setup;
 }
 
 /** Ends the connections to the database of a walk. */
-export async function leaveGround({ owner, database }: Ground): Promise<void> {
+export async function closeSetup({ owner, database }: WalkSetup): Promise<void> {
   await database.close();
   await owner.end();
 }
@@ -81,7 +81,7 @@ export async function leaveGround({ owner, database }: Ground): Promise<void> {
 const look = row<Record<string, string[]>, []>('walk_everything_seen', everythingSeenSql);
 const sweepUp = row<unknown, []>('walk_sweep', 'select app.sweep()');
 
-async function populate({ owner, clock }: Ground, world: World): Promise<void> {
+async function populate({ owner, clock }: WalkSetup, world: World): Promise<void> {
   const made = async (text: string, values: unknown[]) => (await owner.query<{ id: string }>(text, values)).rows[0]!.id;
   await owner.query(`select set_config('dealkeep.now', $1, false)`, [clock.toISOString()]);
   for (const slug of ['first', 'second'])
@@ -110,11 +110,11 @@ async function populate({ owner, clock }: Ground, world: World): Promise<void> {
 }
 
 /** Lets time pass; everybody stays signed in, as if they had just done so. */
-async function wait(ground: Ground, world: World, millis: number): Promise<void> {
+async function wait(setup: WalkSetup, world: World, millis: number): Promise<void> {
   world.now += millis;
-  ground.clock = new Date(world.now);
-  await ground.owner.query(`select set_config('dealkeep.now', $1, false)`, [ground.clock.toISOString()]);
-  await ground.owner.query(
+  setup.clock = new Date(world.now);
+  await setup.owner.query(`select set_config('dealkeep.now', $1, false)`, [setup.clock.toISOString()]);
+  await setup.owner.query(
     'update vault.sessions set last_seen_at = app.now(), authenticated_at = app.now(), created_at = app.now()',
   );
 }
@@ -123,8 +123,8 @@ const isNo = (error: unknown): boolean =>
   error instanceof Denied || error instanceof Refusal || error instanceof Invalid || error instanceof Conflict;
 
 /** What one person sees, compared; null, or where it differs. */
-async function difference(ground: Ground, world: World, person: string): Promise<string | null> {
-  const [, seen] = await ground.database.together(enterWithSession(sessionOf(person)), look());
+async function difference(setup: WalkSetup, world: World, person: string): Promise<string | null> {
+  const [, seen] = await setup.database.together(enterWithSession(sessionOf(person)), look());
   const expected = everythingSeen(world, person);
   for (const [table, want] of Object.entries(expected)) {
     const got = (seen?.[table] ?? []).toSorted();
@@ -156,9 +156,9 @@ function named(world: World, text: string): string {
 }
 
 /** Takes the steps until the database and the world differ. Everybody looks at each hundredth step and at the end. */
-export async function walk(ground: Ground, steps: readonly Step[]): Promise<Walked> {
-  const world = emptyWorld(ground.clock.getTime());
-  await populate(ground, world);
+export async function walk(setup: WalkSetup, steps: readonly Step[]): Promise<Walked> {
+  const world = emptyWorld(setup.clock.getTime());
+  await populate(setup, world);
   const known = new Map<string, string[]>();
   const told: string[] = [];
   let allowed = 0;
@@ -167,7 +167,7 @@ export async function walk(ground: Ground, steps: readonly Step[]): Promise<Walk
   /** The id of the row that a step made. */
   async function newest(table: string): Promise<string> {
     const before = known.get(table) ?? [];
-    const { rows } = await ground.owner.query<{ id: string }>(`select id from ${table} where id <> all ($1)`, [before]);
+    const { rows } = await setup.owner.query<{ id: string }>(`select id from ${table} where id <> all ($1)`, [before]);
     if (rows.length !== 1) throw new Error(`A step made ${rows.length} rows in ${table}.`);
     known.set(table, [...before, rows[0]!.id]);
     return rows[0]!.id;
@@ -175,7 +175,7 @@ export async function walk(ground: Ground, steps: readonly Step[]): Promise<Walk
 
   /** By which ids the members go now. */
   async function learnIds(): Promise<void> {
-    const { rows } = await ground.owner.query<{ brokerage_id: string; user_id: string; person_id: string }>(
+    const { rows } = await setup.owner.query<{ brokerage_id: string; user_id: string; person_id: string }>(
       'select brokerage_id, user_id, person_id from members',
     );
     for (const member of world.members)
@@ -188,12 +188,12 @@ export async function walk(ground: Ground, steps: readonly Step[]): Promise<Walk
     if (step.kind === 'wait') {
       const hours = step.a % 3 === 0 ? (step.b % 12) * 24 : (step.b % 5) + 1;
       told.push(`${hours} hours pass`);
-      await wait(ground, world, hours * 3_600_000);
+      await wait(setup, world, hours * 3_600_000);
       return null;
     }
     if (step.kind === 'sweep') {
       told.push('the server writes down what has lapsed');
-      await ground.database.run(sweepUp());
+      await setup.database.run(sweepUp());
       sweep(world);
       return null;
     }
@@ -206,7 +206,7 @@ export async function walk(ground: Ground, steps: readonly Step[]): Promise<Walk
     told.push(`${nameOf(world, me)} ${move.says}`);
     let did: boolean;
     try {
-      const answers = await ground.database.together(enterWithSession(sessionOf(me)), ...move.sends);
+      const answers = await setup.database.together(enterWithSession(sessionOf(me)), ...move.sends);
       if (answers[0] === null) throw new Error(`${nameOf(world, me)} is not signed in.`);
       did = Boolean(answers.at(-1));
     } catch (error) {
@@ -230,7 +230,7 @@ export async function walk(ground: Ground, steps: readonly Step[]): Promise<Walk
     const everybody = (at + 1) % 100 === 0 || at === steps.length - 1;
     for (const person of everybody ? world.people : [world.people[step.looks]!]) {
       looks += 1;
-      const differs = await difference(ground, world, person);
+      const differs = await difference(setup, world, person);
       if (differs) return { failure: { at, about: differs }, told, allowed, looks };
     }
   }
