@@ -22,7 +22,7 @@ import { unsubscribeRoutes } from './web/unsubscribe.ts';
 
 export { interfaceAt } from './interfaces.ts';
 
-/** The whole service as one handler of requests; `metricsReader` where /metrics tells of more than this process. */
+/** The whole service as one handler of requests; `metricsReader` where /metrics is of more than this process. */
 export function createApp(services: Services, metricsReader?: MetricsReader): Hono {
   const { config, load, tracing } = services;
   const app = new Hono({ router: cachingRouter() });

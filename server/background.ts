@@ -10,7 +10,7 @@ import { startWebhooks } from './webhooks/delivery.ts';
 /** How long after the start that is loaded which only some calls of tools need, in milliseconds: first come those who wait for the start. */
 const loadMillis = 1_000;
 
-/** Delivers mails and webhooks, tells people of what happened and writes down the last use of credentials; the function returned ends all of it. */
+/** Delivers mails and webhooks, makes notifications and writes down the last use of credentials; the function returned ends all of it. */
 export function startBackground(services: Services): () => Promise<void> {
   const stopWritingLastUsed = startWritingLastUsed(services);
   const stops = [startDelivery(services), startNotifier(services), startWebhooks(services)];

@@ -52,7 +52,7 @@ export interface Config {
   /** Not set: the embedded PostgreSQL under dataDir. */
   readonly databaseUrl: string | undefined;
   readonly migrateDatabaseUrl: string | undefined;
-  /** Where changes are heard; not set: at databaseUrl. */
+  /** Where the service listens to changes (LISTEN); not set: at databaseUrl. */
   readonly listenDatabaseUrl: string | undefined;
   readonly poolSize: number;
   /** False behind a transaction-mode pooler. */
@@ -93,7 +93,7 @@ export interface Config {
   readonly metricsToken: string | undefined;
   /** Whether a start builds the web application when its sources are newer. */
   readonly buildWeb: boolean;
-  /** How long a node that was asked to end by SIGTERM still answers, so that whoever balances notices. */
+  /** How long a node that was asked to end by SIGTERM still answers, so that load balancers notice. */
   readonly drainSeconds: number;
   /** How long a stop waits for requests in flight. */
   readonly shutdownSeconds: number;

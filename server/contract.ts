@@ -59,7 +59,7 @@ export type { JobName } from './domain/service/status.ts';
 /** What GET /api/web/events sends as the data of each event. */
 export type { SeenChange as LiveEvent } from './domain/visibility/changes.ts';
 
-/** The words of what pages and reports both tell: what differs from them in the pages is an error of types. */
+/** The words of what is both in pages and in reports: what differs from them in the pages is an error of types. */
 export type { SharedWords } from './domain/reports/words.ts';
 
 /** What audit records are about: the pages name each, and one that they do not is an error of types. */

@@ -45,7 +45,7 @@ export const interfaces: readonly Interface[] = [
     name: 'tools',
     mount: '/',
     paths: toolServerPaths,
-    // An interface imports no other: what one tells of itself is handed to the other, here and below.
+    // An interface imports no other: what one says of itself is handed to the other, here and below.
     routes: (services) => toolServerRoutes(services, takenDocuments(services.config.clientMetadata)),
     writeProblem: writeRpcError,
   },

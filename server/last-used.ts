@@ -48,7 +48,7 @@ interface Writing {
   readonly log: Logger;
 }
 
-/** Writes down what is remembered, or tells the log why not. Never rejects. */
+/** Writes down what is remembered, or logs why not. Never rejects. */
 export const writeLastUsed = ({ lastUsed, database, log }: Writing): Promise<void> =>
   lastUsed
     .flush(database)

@@ -50,7 +50,7 @@ export interface Services extends CoreServices {
 
 export interface ServicesOptions {
   readonly log: Logger;
-  /** The clock of the tests: app.now() tells its time instead of the real one. */
+  /** The clock of the tests: app.now() is its time instead of the real one. */
   readonly clock?: () => Date;
   /** Takes mails instead of the mailer that the configuration asks for. */
   readonly mail?: Mailer;
@@ -85,7 +85,7 @@ async function limitStore(
   return redisStore(await openRedis(redisUrl), keepSeconds, waitMillis);
 }
 
-/** Hears what changes from the database, or through Redis where there is one. */
+/** The changes as the database sends them, or through Redis where there is one. */
 async function openChangesOf(
   { redisUrl }: Config,
   listening: pg.ClientConfig,
@@ -94,7 +94,7 @@ async function openChangesOf(
   const onAway = (reason: string) => log.warn({ reason }, 'changes do not arrive: connecting again');
   if (redisUrl === undefined) {
     const changes = openChanges(listening, onAway, { silenceMillis });
-    // No page is answered before it: whose stream opens then hears what changes from its loading on.
+    // No page is answered before it: a stream that opens then gets what changes from the loading of its page on.
     await changes.begun;
     return changes;
   }

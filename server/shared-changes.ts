@@ -1,5 +1,5 @@
 /**
- * Changes as several nodes hear them through Redis: one of them listens to the database for all and writes what it hears
+ * Changes as several nodes get them through Redis: one of them listens to the database for all and writes what it receives
  * to a stream (https://redis.io/docs/latest/develop/data-types/streams/), which each reads at its own pace. While Redis is
  * away each node listens to the database itself.
  */
@@ -25,7 +25,7 @@ export interface SharedChangesOptions {
   /** Two connections: one waits for what comes. */
   readonly reader: Redis;
   readonly writer: Redis;
-  /** Tells apart the databases of one Redis. */
+  /** Distinguishes the databases of one Redis. */
   readonly database: string;
   /** Listens to the database itself, and says `null` as soon as it does. */
   readonly listen: () => Changes;
@@ -87,7 +87,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
         );
         unwritten.splice(0, part.length);
       } catch {
-        // Whoever listens next says that some were missed.
+        // The next node that listens says that some were missed.
         unwritten = [];
         isHolder = false;
       }
@@ -108,7 +108,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
             expiration: { type: 'PX', value: lease.lasts },
           });
           isHolder = taken !== null;
-          // It may listen already, and has not been writing what it heard.
+          // It may listen already, and has not been writing what it received.
           if (isHolder && direct !== undefined) write(null);
         }
       } catch {

@@ -59,7 +59,7 @@ export function invitationRoutes(services: Services) {
       const phc = await hashPassword(password, config.passwordParameters, hashedFor(c, invitation.email));
       const { token, session } = freshSession(c);
       const statement = acceptFirstInvitation(tokenDigest(link), name, phc, session, signInOriginOf(c));
-      // Of a link that was passed on it shows only here, to whoever would have opened an account, that there is one.
+      // With a link that was passed on, it shows only here that there is an account, to a person who was about to open one.
       if (!(await database.run(statement))) throw invitation.has_password === null ? hasAccount() : over();
       const person = { id: invitation.user_id, email: invitation.email, name };
       return { ...(await signedIn(services, c, token, person)), deal_id: invitation.deal_id };

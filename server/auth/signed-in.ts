@@ -31,7 +31,7 @@ export async function knowDevice({ database }: Services, c: Context, session: st
   setTokenCookie(c, 'dealkeep-device', device, deviceSeconds);
 }
 
-/** Gives the browser its new session; what it is told. */
+/** Gives the browser its new session; returns the body of the answer. */
 export async function signedIn(services: Services, c: Context, token: string, user: Person) {
   await knowDevice(services, c, token);
   setTokenCookie(c, 'dealkeep', token);

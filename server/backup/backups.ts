@@ -71,7 +71,7 @@ export const bodiesFolder = (key: BackupKey | null): string => (key ? `documents
 export const bodyName = (key: BackupKey | null, storageKey: string): string =>
   `${bodiesFolder(key)}/${checkedKey(storageKey).slice(-2)}/${storageKey}`;
 
-/** Writes a file, encrypted when there is a key, and tells its size and digest as it is stored. */
+/** Writes a file, encrypted when there is a key, and returns its size and digest as it is stored. */
 export async function writeFileTo(
   destination: BackupDestination,
   name: string,

@@ -154,7 +154,7 @@ export async function heldIn(client: pg.ClientBase, table: Table): Promise<Held>
 const end = Buffer.from('\\.\n');
 const endAfterRows = Buffer.from('\n\\.\n');
 
-/** The file with all rows; `written` is told what each table held. */
+/** The file with all rows; `written` is called with what each table held. */
 export async function* rowsOf(
   client: pg.ClientBase,
   tables: readonly Table[],

@@ -70,7 +70,7 @@ export async function backup(options: BackupOptions): Promise<void> {
   });
 }
 
-/** What scripts are told. */
+/** What is printed with --json, for scripts. */
 function summary({ manifest: { name, made_at, tables, rows, documents }, copied, dropped }: Made) {
   return {
     name,

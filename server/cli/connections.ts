@@ -21,7 +21,7 @@ export interface Watching {
 }
 
 export interface Connections {
-  /** Tells of a request that the parser made. */
+  /** Called with each request that the parser made. */
   begun(request: IncomingMessage, response: ServerResponse): void;
   /** The last response on this connection. */
   answerOn(socket: Duplex): ServerResponse | undefined;
@@ -113,7 +113,7 @@ export function watchConnections(server: Server, { patience, keptMillis, answer,
   function look(this: Socket, bytes: Buffer): void {
     const connection = known.get(this);
     if (connection === undefined) return;
-    // To whoever does not read, nothing more is said here.
+    // A client that does not read gets no further answer here.
     const mayAnswer = connection.isBetween && this.writable && this.writableLength === 0;
     const text = mayAnswer ? answer(bytes, this) : null;
     if (text !== null) {

@@ -37,7 +37,7 @@ async function* oncePart(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }
 
-/** Makes sure of the demo data and tells the file that describes it. Throws {@link NotADemo}. */
+/** Makes sure of the demo data and returns the file that describes it. Throws {@link NotADemo}. */
 export async function prepareDemo(config: Config, owner: pg.ClientConfig, storage: Storage): Promise<string> {
   const file = path.join(config.dataDir, 'demo.json');
   const addresses = { rest_url: `${config.baseUrl}/api/v1`, mcp_url: config.baseUrl };

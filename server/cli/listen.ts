@@ -93,7 +93,7 @@ export async function listenBy(open: (server: Server) => Promise<Port>, rate = l
     unfinished.delete(this);
   }
 
-  /** Lets the app answer, which is told of a request that is refused. */
+  /** Lets the app answer; it also answers a request that is refused. */
   const handle =
     (expectation: Problem | null): RequestListener =>
     (request, response) => {
@@ -167,7 +167,7 @@ export async function listenBy(open: (server: Server) => Promise<Port>, rate = l
     },
     leave,
     async close(seconds) {
-      // Whoever kept their connection would send the next request while it is closed.
+      // A client that kept its connection would send the next request while it is closed.
       leave();
       const closed = opened.close();
       const until = performance.now() + seconds * 1_000;

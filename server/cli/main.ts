@@ -59,7 +59,7 @@ addCommands(program);
 try {
   await program.parseAsync();
 } catch (error) {
-  // Whoever started it is told in a sentence what to change; only what nobody foresaw comes with its stack.
+  // A foreseen failure is printed as a sentence that says what to change; only an unforeseen one with its stack.
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
   const foreseen = name !== 'Error' && name !== 'TypeError' && name !== 'SyntaxError';
   process.stderr.write(`${foreseen ? message : (stack ?? message)}\n`);

@@ -76,7 +76,7 @@ function send(request: IncomingMessage, response: ServerResponse, prepared: Prep
 let dateLine = '';
 let dateUntil = 0;
 
-/** The line that tells the time, made once a second. */
+/** The header Date, made once a second. */
 function date(): string {
   const now = Date.now();
   if (now >= dateUntil) {

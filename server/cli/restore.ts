@@ -20,7 +20,7 @@ export async function restore(name: string | undefined, options: DestinationOpti
     const storeId = randomUUID();
     const restored = await withNewDatabase(config, async (owner) => {
       const result = await restoreBackup({ destination, backup, key }, owner, storage);
-      // The store is another one than that of the backup, even at the same place: whoever still keeps documents there is refused.
+      // The store is another one than that of the backup, even at the same place: a node that still keeps documents there is refused.
       await markStore(storage, storeId);
       await withClient(owner, 'restore', (client) => adoptStore(client, storeId));
       if (config.databaseUrl === undefined) await migrate(owner);

@@ -38,7 +38,7 @@ function reasonToStop(log: Logger): Promise<End> {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
       process.on(signal, () => resolve({ reason: signal, failed: false, drains: signal === 'SIGTERM' }));
     }
-    // bin/dealkeep.js holds the other end: it is gone when that was killed without being able to tell us.
+    // bin/dealkeep.js holds the other end: it closes when that process was killed and could send no signal.
     process.once('disconnect', () => resolve({ reason: 'the process that started this one is gone', failed: false }));
     process.channel?.unref();
     const fault = (error: unknown) => {
@@ -57,7 +57,7 @@ function nextSignal(): AbortSignal {
   return asked.signal;
 }
 
-/** What is done before the first answer; it tells what to announce beside the addresses. */
+/** What is done before the first answer; it returns what to announce beside the addresses. */
 type Prepare = (services: CoreServices, connections: Connections) => Promise<Announcement>;
 
 /** Loads only what one process, or the one that holds several together, needs. */
@@ -120,7 +120,7 @@ const labels = {
 };
 
 /**
- * Where the set-up link is told: in the terminal of whoever started the service; else in a file for their eyes alone, since what is
+ * Where the set-up link is printed: in the terminal in which the service was started; else in a file that only its user can read, since what is
  * printed goes to a log then, and anybody who reads that could use the link.
  */
 function placeOfSetUp({ config }: CoreServices, url: string): string {

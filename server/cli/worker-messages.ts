@@ -3,7 +3,7 @@
 import type { ClientConfig } from 'pg';
 import type { MetricObjectWithValues, MetricValue } from 'prom-client';
 
-/** The counters of one process, as prom-client tells and adds them up. */
+/** The counters of one process, as prom-client reads and adds them up. */
 export type Counters = readonly MetricObjectWithValues<MetricValue<string>>[];
 
 export type ToWorker =

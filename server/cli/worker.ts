@@ -21,7 +21,7 @@ const say = (message: FromWorker): Promise<void> =>
 /** How long /metrics waits for the counters of the other processes, in milliseconds. */
 const metricsMillis = 5_000;
 
-/** Runs the worker of this id until it is told to stop; the process ends with it. */
+/** Runs the worker of this id until it is asked to stop; the process ends with it. */
 export async function runWorker(id: number): Promise<never> {
   const config = readConfig();
   const { log: logOfAll, tracing } = await openTelemetry(config);

@@ -23,19 +23,19 @@ export interface Changes {
   follow(listener: Listener): () => void;
   /** Calls `wake` when a mail was put into the outbox, on the node that listens to the database, until the returned function is called. */
   onMail(wake: () => void): () => void;
-  /** Reads no more changes until `resume`: they wait in the database's queue. Those already read are still told. */
+  /** Reads no more changes until `resume`: they wait in the database's queue. Listeners still get those already read. */
   pause(): void;
   resume(): void;
   close(): Promise<void>;
 }
 
-/** Heard on a connection of this process's own. */
+/** Changes read on a connection of this process's own. */
 export interface DatabaseChanges extends Changes {
-  /** Settles when it listens, or could not at first and tries again. What changes before may not be heard. */
+  /** Settles when it listens, or could not at first and tries again. Changes before that may be missed. */
   readonly begun: Promise<void>;
 }
 
-/** Who listens in this process, and how they are told. */
+/** The listeners of this process. */
 export class Listeners implements Pick<Changes, 'follow' | 'onMail'> {
   readonly #changes = new Set<Listener>();
   readonly #mail = new Set<() => void>();

@@ -13,7 +13,7 @@ export async function withClient<T>(
     application_name: `dealkeep ${name}`,
     ...connection,
   });
-  // A statement under way tells of a connection that broke.
+  // A statement under way fails when its connection breaks.
   client.on('error', () => {});
   await client.connect();
   return work(client).finally(() => client.end());

@@ -1,5 +1,5 @@
 /**
- * Who gets the next connection. A connection goes to whoever has waited longest among those whose share is not used up: a
+ * Who gets the next connection. A connection goes to the one that has waited longest among those whose share is not used up: a
  * credential has at most half of the connections and of the queue, the same statements four fifths, or two
  * fifths while one of them takes long, and whatever has been slow of late half in all. So neither one caller nor a lock on one table holds everybody else up.
  */
@@ -107,7 +107,7 @@ export function openConnectionQueue({ size, waitMillis, most }: ConnectionQueueO
     return !isSlow(shape, now) || heldBySlow(now) < half;
   }
 
-  /** Counts a run that begins, and tells how it ends. */
+  /** Counts a run that begins, and returns what to call when it ends. */
   function begun({ holder, shape: name }: RunKind): (succeeded: boolean) => void {
     const shape = shapeOf(name);
     const run = { since: performance.now() };
@@ -119,7 +119,7 @@ export function openConnectionQueue({ size, waitMillis, most }: ConnectionQueueO
       shape.running.delete(run);
       if (holder !== null) holders.add(holder, -1);
       const isQuick = performance.now() - run.since <= slowAfter;
-      // What failed quickly tells nothing of how long it takes.
+      // A run that failed quickly does not show how long one takes.
       if (succeeded || !isQuick) shape.slow = !isQuick;
       next();
     };

@@ -150,7 +150,7 @@ async function checkServer(url: string, prepare: boolean): Promise<void> {
   });
 }
 
-/** Applies what is missing to the database at MIGRATE_DATABASE_URL, lets the login of DATABASE_URL in, and tells the files. */
+/** Applies what is missing to the database at MIGRATE_DATABASE_URL, lets the login of DATABASE_URL in, and returns the files. */
 async function migrateExternal(config: Config): Promise<string[]> {
   if (!config.migrateDatabaseUrl) throw new UnusableDatabase(howToMigrate);
   const owner = { connectionString: config.migrateDatabaseUrl };

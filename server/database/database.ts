@@ -71,11 +71,11 @@ export interface DatabaseOptions {
   silenceMillis?: number;
   /** Called for connections that broke while they were idle. */
   onConnectionLost?: (error: Error) => void;
-  /** Told of every run that was sent, also of one that failed. */
+  /** Called after every run that was sent, also one that failed. */
   onRun?: (times: RunTimes) => void;
-  /** Told the same run in detail; without it nothing of that is gathered. */
+  /** Called with the details of the same run; without it none are gathered. */
   onTrace?: ((run: TracedRun) => void) | undefined;
-  /** Told of every credential that was used: its digest, as latin1. */
+  /** Called with the digest of every credential that was used, as latin1. */
   onUse?: (holder: string) => void;
   /** The clock of the tests: app.now() returns its time instead of the real one. */
   clock?: () => Date;

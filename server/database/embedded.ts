@@ -141,7 +141,7 @@ export async function startEmbedded({ dataDir, settings = {} }: EmbeddedOptions)
   }
 }
 
-/** Whoever restarts may be a moment early: the one before may still be stopping. */
+/** At a restart the process before may still be stopping. */
 async function patiently<T>(take: () => T): Promise<T> {
   for (const giveUp = Date.now() + 3_000; ; await pause(100)) {
     try {

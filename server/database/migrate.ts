@@ -288,7 +288,7 @@ async function applyOneByOne(client: pg.Client, migration: Migration): Promise<v
   await noteApplied(client, migration);
 }
 
-/** Applies those that the database lacks, in order, and tells their names. Nobody else applies any meanwhile. */
+/** Applies those that the database lacks, in order, and returns their names. No other process applies any meanwhile. */
 async function applyPending(client: pg.Client, migrations: readonly Migration[]): Promise<string[]> {
   const { rows: found } = await client.query<{ there: boolean }>(
     `select to_regclass('app.migrations') is not null as there`,
@@ -326,7 +326,7 @@ export interface MigrateOptions {
   readonly only?: ReadonlySet<string>;
 }
 
-/** Brings the database up to date as its owner and tells which files were applied. */
+/** Brings the database up to date as its owner and returns which files were applied. */
 export async function migrate(
   owner: pg.ClientConfig,
   { serverLogin, directory, only }: MigrateOptions = {},

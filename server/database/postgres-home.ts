@@ -36,7 +36,7 @@ export interface PostgresHome {
 
 /**
  * Makes the symbolic links to libraries that the package of PostgreSQL lists: npm keeps no links, and the package leaves them
- * to a script, which npm may have been told not to run.
+ * to a script, which npm may be configured not to run.
  */
 function makeLinks(engine: string): void {
   const list = path.join(engine, 'pg-symlinks.json');

@@ -19,7 +19,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** The command line of process `pid`, or '' when it cannot be told. */
+/** The command line of process `pid`, or '' when it is not known. */
 export function commandLine(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ');

@@ -4,7 +4,7 @@ import type { CoreServices } from '../services.ts';
 import { bodiesToClear, bodyCleared } from '../domain/documents/documents.ts';
 
 const day = 86_400_000;
-/** The database tells some hundred bodies at once; after so many rounds the next run goes on. */
+/** The database names some hundred bodies at once; after so many rounds the next run goes on. */
 const mostRounds = 200;
 
 /** Clears away the bodies of uploads that failed and of documents taken out long ago; rejects when the store or the database is away. */

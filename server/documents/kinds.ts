@@ -4,7 +4,7 @@ import { fileTypeFromBuffer } from 'file-type';
 import { looksLikePage, readText } from './text.ts';
 import { zipNames } from './zip-names.ts';
 
-/** So many bytes of the beginning tell what a file is. */
+/** How many bytes of the beginning are enough to see what a file is. */
 export const headBytes = 262_144;
 
 /** The file is not taken; `message` says why and what to do. */

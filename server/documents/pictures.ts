@@ -161,7 +161,7 @@ function readerOf(bytes: Buffer): ((bytes: Buffer) => Picture) | null {
   return isWebp ? readWebp : null;
 }
 
-/** The picture that these bytes are, told by their content alone. Throws {@link NotTaken} for anything else, and for one that is too large. */
+/** The picture that these bytes are, by their content alone. Throws {@link NotTaken} for anything else, and for one that is too large. */
 export function readPicture(bytes: Buffer): Picture {
   if (bytes.length > mostOfPicture.bytes) throw new NotTaken('The file is too large: it may have 200 kB.');
   const read = readerOf(bytes);

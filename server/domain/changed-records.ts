@@ -22,7 +22,7 @@ import { resourceOf, offerResource } from './events/resources.ts';
 type RecordResource = Readonly<Record<string, unknown>>;
 type Expansion = (ids: readonly string[]) => Statement<readonly (readonly [id: string, record: RecordResource])[]>;
 
-/** Reads records by their ids, of those that the caller sees, and tells each as `show` does. */
+/** Reads records by their ids, of those that the caller sees, each as `show` makes it. */
 const by =
   <T extends { id: string }>(
     read: (ids: readonly string[]) => Statement<T[]>,

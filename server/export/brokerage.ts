@@ -74,7 +74,7 @@ const portion = 1_000;
 const mostHeld = 2_000_000;
 /** How many documents are opened at once, and of how many bytes: what may be read yet when its reader may no more. */
 const mostOpened = { documents: 50, bytes: 10_000_000 };
-/** After how long those that were not read yet are opened anew, in milliseconds: whoever reads slowly may no longer be allowed to. */
+/** After how long those that were not read yet are opened anew, in milliseconds: a slow reader may no longer be allowed to. */
 const openedFor = 5_000;
 /** A table as its two files need it. */
 type Columns = Pick<ExportedTable, 'name' | 'columns' | 'texts'>;
@@ -318,7 +318,7 @@ async function* filesOf(
 }
 
 /**
- * The archive, read from the source as it is taken; `finished` is told its manifest at the end. Throws what source and store throw: then the
+ * The archive, read from the source as it is taken; `finished` is called with its manifest at the end. Throws what source and store throw: then the
  * archive has broken off, without a manifest.
  */
 export async function* exportBrokerage(

@@ -20,7 +20,7 @@ export interface FileToArchive {
   readonly content: AsyncIterable<Uint8Array | string>;
   /** What is compressed already is not compressed again. */
   readonly compressed?: boolean;
-  /** Told when all of it was written. */
+  /** Called when all of it was written. */
   readonly written?: (file: ArchivedFile) => void;
 }
 

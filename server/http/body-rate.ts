@@ -9,7 +9,7 @@ export interface BodyRate {
   readonly least: number;
 }
 
-/** About 1 kB a second: a phone with one bar sends more, and whoever sends less only holds the connection. */
+/** About 1 kB a second: a phone with one bar sends more, and a client that sends less only holds the connection. */
 export const leastBodyRate: BodyRate = { every: 60_000, least: 65_536 };
 
 function announcesBody({ rawHeaders }: IncomingMessage): boolean {
@@ -23,7 +23,7 @@ function announcesBody({ rawHeaders }: IncomingMessage): boolean {
 
 /**
  * Watches the body of a request, however long it is: as long as it keeps the rate it may come. Of one that does not,
- * `tooSlow` is told, or the connection is closed when it is being answered already. A body that waits for us to read it
+ * `tooSlow` is called, or the connection is closed when it is being answered already. A body that waits for us to read it
  * is not late.
  */
 export function enforceBodyRate(

@@ -27,9 +27,9 @@ export interface DirectAnswers {
 export interface DirectOptions {
   readonly headers: Readonly<Record<string, string>>;
   addressOf(request: IncomingMessage): string;
-  /** Told of an answer once it is on its way. */
+  /** Called with an answer once it is on its way. */
   note(request: IncomingMessage, from: RequestOrigin, millis: number): void;
-  /** Told of a fault, after which the app answers. */
+  /** Called with a fault, after which the app answers. */
   failed(from: RequestOrigin, error: unknown): void;
 }
 

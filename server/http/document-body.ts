@@ -7,7 +7,7 @@ import { isStorageKey, type Span } from '../storage/storage.ts';
 import { Problem } from './problem.ts';
 import { requestIdOf } from './request-id.ts';
 
-/** `filename` for a Content-Disposition: in ASCII for whoever reads no more, and exactly (RFC 6266, RFC 8187). */
+/** `filename` for a Content-Disposition: in ASCII for old clients, and exactly (RFC 6266, RFC 8187). */
 export function disposition(how: 'attachment' | 'inline', filename: string): string {
   const plain = filename.replace(/[^\u0020-\u007e]|["\\%]/g, '_');
   const exact = encodeURIComponent(filename).replace(

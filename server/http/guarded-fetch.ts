@@ -139,7 +139,7 @@ const resolveAll: Resolve = async (name) => (await lookup(name, { all: true })).
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
 /**
- * Whether requests may go to a URL, as far as that can be told without resolving its name: null, or a sentence that says what to change. https to a name, on port 443
+ * Whether requests may go to a URL, as far as that is known without resolving its name: null, or a sentence that says what to change. https to a name, on port 443
  * or 1024 and above, without user and password.
  */
 export function faultOfUrl(text: string, { allowLoopback }: Pick<Guard, 'allowLoopback'>): string | null {

@@ -30,7 +30,7 @@ export interface Count {
 }
 
 export interface RateLimits {
-  /** Counts one request of `key` and tells where that leaves it. `ceiling` replaces the configured one. Never rejects. */
+  /** Counts one request of `key` and returns what is left to it. `ceiling` replaces the configured one. Never rejects. */
   take(kind: LimitKind, key: string, ceiling?: number): Promise<Count>;
   /** The same without counting: whether one more would be allowed. */
   peek(kind: LimitKind, key: string, ceiling?: number): Promise<Count>;
@@ -43,7 +43,7 @@ export interface LimitsOptions {
   readonly log: Logger;
   /** Where all nodes count together; left out, this node counts for itself. */
   readonly store?: LimitStore;
-  /** Told of each count beyond its limit. */
+  /** Called with each count beyond its limit. */
   readonly onExceeded?: (kind: LimitKind) => void;
 }
 
@@ -63,7 +63,7 @@ const gatherMillis = 100;
 /** The most counters of one window; then the eldest is forgotten. */
 const mostCounters = 200_000;
 
-/** Someone who waits for a position, or to hear how many there are. */
+/** A caller that waits for a position, or for how many there are. */
 interface Waiting {
   readonly limit: number;
   readonly counts: boolean;
@@ -158,7 +158,7 @@ class Counter {
   }
 }
 
-/** Tells the log when the store goes and when it is back for good, each once, and leaves it alone for a moment after a failure. */
+/** Logs when the store fails and when it is back for good, each once, and does not ask it for a moment after a failure. */
 function watch(log: Logger) {
   let awaySince: number | null = null;
   let failedAt = -Infinity;

@@ -43,7 +43,7 @@ export interface LoadShedding {
   state(): { answering: number; waiting: number; refused: ReadonlyMap<string, number> };
 }
 
-/** What a request that is refused is told, in the form of the interface that was meant. */
+/** The answer to a request that is refused, in the form of the interface that was meant. */
 export const tooMuch = (): Problem =>
   new Problem(
     503,

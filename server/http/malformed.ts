@@ -70,7 +70,7 @@ export function malformation(request: IncomingMessage): Problem | null {
   return isWellFormedTarget(request.url ?? '') ? null : badTarget;
 }
 
-/** A well-formed path that is as near to what was asked for as can be told: it only decides in which form the refusal is answered. */
+/** A well-formed path that is as near to what was asked for as possible: it only decides in which form the refusal is answered. */
 export function pathNear(url: string): string {
   const path = url.slice(0, 2_000).replace(/^[a-z]{1,10}:[/\\]{2}[^/\\?#]*/i, '');
   const [plain = ''] = path.split(/[?#]/, 1);

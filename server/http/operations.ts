@@ -74,7 +74,7 @@ function readingOf(database: Services['database']): () => Promise<Reading | null
 /** In Unix time; 0 for never. */
 const secondsOf = (at: string | null): number => (at === null ? 0 : Date.parse(at) / 1000);
 
-/** What all nodes tell alike, since the database tells it to them. */
+/** What every node reports alike, since it comes from the database. */
 function measureService({ database, config, clock }: Services, registers: Registry[]): void {
   const read = readingOf(database);
   const gauge = (
@@ -302,11 +302,11 @@ function mayReadMetrics(c: Context, token: string | undefined): boolean {
 const writeNothing = row('write_nothing', 'delete from limits.counters where false');
 const notWritable = 'The database takes no writes: it is a standby, or was set to read-only.\n';
 
-/** How long /readyz waits for the database, in milliseconds: whoever asks gives up soon, and takes silence for a fault of the node. */
+/** How long /readyz waits for the database, in milliseconds: a load balancer gives up soon, and takes silence for a fault of the node. */
 const readyMillis = 2_000;
 const silent = `The database has not answered for ${readyMillis / 1000} seconds.\n`;
 
-/** How the metrics are read: given the counters of this process, a function that tells these or those of several processes, as text. */
+/** How the metrics are read: given the counters of this process, a function that writes these or those of several processes as text. */
 export type MetricsReader = (own: Registry) => () => Promise<string>;
 
 /** /healthz: the process answers. /readyz: the database answers, takes writes, and its schema is current. /metrics: for Prometheus. */
@@ -319,7 +319,7 @@ export function operations(
   const readMetrics = readerOf(registry);
   const files = migrationFiles();
   let asking: Promise<number> | undefined;
-  /** How many migrations are missing. Whoever asks while the answer is awaited shares it, so that one connection is enough. */
+  /** How many migrations are missing. Requests that come while the answer is awaited share it, so that one connection is enough. */
   const missingNow = (): Promise<number> =>
     (asking ??= files
       .then((known) => database.together(missingMigrations(known), writeNothing()))

@@ -20,7 +20,7 @@ export const signedOut = (): Problem => new Problem(401, 'signed_out', 'You are 
 const isAttended = (c: Context): boolean => c.req.header('x-unattended') === undefined;
 
 /**
- * Runs statements in the name of whoever is signed in: the person and the answers, in one transaction and one round trip.
+ * Runs statements in the name of the person who is signed in: the person and the answers, in one transaction and one round trip.
  * What `nobody` gives is thrown when the session is missing or has ended. `within`: what the statements are about, so that
  * of the person's deals none but this one is looked at.
  */
@@ -35,7 +35,7 @@ export const personOr =
     if (digest === null) throw nobody();
     const enter = enterWithSession(digest, isAttended(c), within);
     const [person, ...answers] = await database.together(enter, ...statements).catch(async (error: unknown) => {
-      // Whoever is not signed in any more is denied what follows, which is not what they should read.
+      // A person who is not signed in any more is denied what follows: they should read that they are signed out instead.
       const refused = error instanceof Denied || error instanceof Refusal;
       if (refused && (await database.run(enter)) === null) throw nobody();
       throw error;

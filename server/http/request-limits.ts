@@ -1,4 +1,4 @@
-/** What a browser over a limit is told, and the limit on every request of the pages and of signing in. */
+/** The answer to a browser over a limit, and the limit on every request of the pages and of signing in. */
 
 import type { MiddlewareHandler } from 'hono';
 import type { Services } from '../services.ts';

@@ -5,7 +5,7 @@ export const resourcePaths = ['/api/mcp', '/mcp', ''] as const;
 
 export type ResourcePath = (typeof resourcePaths)[number];
 
-/** The scopes that clients are told to ask for: all of them, because nothing later makes a client ask for more. */
+/** The scopes that clients are advised to ask for: all of them, because nothing later makes a client ask for more. */
 const challengedScopes = 'mcp:read mcp:write';
 
 /** The canonical identifier of the tool server: what every access token is issued for. */

@@ -30,7 +30,7 @@ export function safeHeaders(baseUrl: string): MiddlewareHandler {
   return (c, next) => nextWithHeaders(c, headers, next);
 }
 
-/** What a browser may make of an answer, what a link in it tells of where it was followed, and how long it is kept, as names and values. */
+/** What a browser may make of an answer, what a link in it reveals of where it was followed, and how long it is kept, as names and values. */
 export function headersOfAll(baseUrl: string): [string, string][] {
   return [
     ['X-Content-Type-Options', 'nosniff'],

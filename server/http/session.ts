@@ -9,7 +9,7 @@ import { Problem } from './problem.ts';
 
 export { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 
-/** Tells every handler our public origin (BASE_URL): cookies, the origin check and links depend on it. */
+/** Gives every handler our public origin (BASE_URL): cookies, the origin check and links depend on it. */
 export function publicOrigin(baseUrl: string): MiddlewareHandler {
   const { origin } = new URL(baseUrl);
   return (c, next) => {
@@ -90,7 +90,7 @@ export function deviceDigest(c: Context): Buffer | null {
 
 type Alive = (digest: Buffer) => Promise<boolean>;
 
-/** Tells the guards of every interface how to find out whether a session is alive. */
+/** Gives the guards of every interface the look-up that says whether a session is alive. */
 export function sessionLookup(database: Database): MiddlewareHandler {
   // Not a use of the session: what is done in its name afterwards is one.
   const alive: Alive = async (digest) => (await database.run(enterWithSession(digest, false))) !== null;

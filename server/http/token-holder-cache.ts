@@ -7,7 +7,7 @@ export interface TokenHolders<Holder> {
   /** Whose token has this digest, as far as it is remembered. */
   get(digest: Buffer): Holder | undefined;
   set(digest: Buffer, holder: Holder): void;
-  /** Of a token that is no longer valid: or whoever still has it could use up what its holder may do. */
+  /** Of a token that is no longer valid: or a thief who still has it could use up what its holder may do. */
   forget(digest: Buffer): void;
 }
 

@@ -18,7 +18,7 @@ function started(program: string, heapMegabytes: number): ChildProcess {
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
   });
-  // For as long as it lives: one that cannot be started fails once for that and once for what it was to be sent, and an error that nobody hears ends the service.
+  // For as long as it lives: one that cannot be started fails once for that and once for what it was to be sent, and an error without a listener ends the service.
   worker.on('error', () => {});
   return worker;
 }
@@ -56,7 +56,7 @@ function answered<Answer>(worker: ChildProcess, millis: number, task: unknown, l
     });
 }
 
-/** What to tell of it: that it could not be started, or that it may be tried again. */
+/** What to report of it: that it could not be started, or that it may be tried again. */
 const reasonOf = (error: unknown, late: () => Error): unknown =>
   error instanceof ProcessEnded ? (error.cause ?? late()) : error;
 

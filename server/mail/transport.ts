@@ -8,7 +8,7 @@ import type { Logger } from '../log.ts';
 import { mailDirectory } from './files.ts';
 
 export interface Mail {
-  /** Without the angle brackets. The same for every attempt at one mail, so that whoever gets it twice can tell. */
+  /** Without the angle brackets. The same for every attempt at one mail, so that a mail server that gets it twice can see that. */
   readonly messageId: string;
   readonly to: string;
   readonly subject: string;
@@ -33,7 +33,7 @@ export interface Mailer {
   close(): void;
 }
 
-/** A mail was not taken. The message is for whoever looks after mail, and says nothing of what the mail says. */
+/** A mail was not taken. The message is for the operator, and says nothing of what the mail says. */
 export class NotSent extends Error {
   override readonly name = 'NotSent';
   /** The server will never take this mail: its recipient or the mail itself was refused for good. */
@@ -67,7 +67,7 @@ const addressed = (from: string, { to, messageId, headers, pictures = [], ...mai
   disableUrlAccess: true,
 });
 
-/** What went wrong between us and the mail server, as nodemailer tells it. */
+/** What went wrong between us and the mail server, as nodemailer reports it. */
 interface SmtpError extends Error {
   readonly code?: string;
   readonly command?: string;

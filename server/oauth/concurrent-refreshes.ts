@@ -1,4 +1,4 @@
-/** Requests that present the same refresh token at the same time: tells them from later ones, and keeps their answer for a moment. */
+/** Requests that present the same refresh token at the same time: distinguishes them from later ones, and keeps their answer for a moment. */
 
 import type { Services } from '../services.ts';
 import { forgetAnswers } from '../domain/clients/tokens.ts';

@@ -1,4 +1,4 @@
-/** Tells moments of this process by the database's clock, which is the same for every node. */
+/** Converts moments of this process to the database's clock, which is the same for every node. */
 
 import type { Database } from '../database/database.ts';
 import { row } from '../database/statement.ts';
@@ -21,7 +21,7 @@ const firstSamples = 3;
 const drift = 50e-6;
 
 /**
- * A question to the database tells its clock at some moment between asking and hearing; the quicker the answer, the
+ * A question to the database gives its clock at some moment between question and answer; the quicker the answer, the
  * better it is known. Keeps the best reading, and takes a new one when the last is some seconds old.
  */
 export class DatabaseClock {

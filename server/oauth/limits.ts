@@ -1,7 +1,7 @@
 /**
  * How often the endpoints may be called: an address at large, and a client at the token and revocation endpoints. What a
  * client achieves is counted for the client. What fails in its name is counted for the client and the address together:
- * a client_id is no secret, and whoever knows one must not use up what the client may do.
+ * a client_id is no secret, and others who know one must not use up what the client may do.
  */
 
 import type { Context } from 'hono';
@@ -12,7 +12,7 @@ import { retryAfter as tryAgainIn, type Problem } from '../http/problem.ts';
 import { tooMany } from '../http/request-limits.ts';
 import { oauthError } from './oauth-error.ts';
 
-/** What a caller over a limit is told; also the shape of the answer for programs at the authorize endpoint. */
+/** The answer to a caller over a limit; also the shape of the answer for programs at the authorize endpoint. */
 export const refused = (count: Count): Problem =>
   oauthError('temporarily_unavailable', tooMany('requests', count), {
     status: 429,

@@ -24,7 +24,7 @@ export const oauthError = (
 export const invalidRequest = (description: string, status: Problem['status'] = 400): Problem =>
   oauthError('invalid_request', description, { status });
 
-// One description for every fault of a code or refresh token: it does not tell a guess from one that came too late.
+// One description for every fault of a code or refresh token: it does not distinguish a guess from one that came too late.
 const descriptions: Record<GrantFault, string> = {
   invalid_client: 'There is no such client: register it under Connected clients and use the client_id shown there.',
   invalid_grant:
@@ -75,7 +75,7 @@ const known: readonly string[] = [
   'storage_full',
 ];
 
-/** Whether an OAuth client can be told what the code means. */
+/** Whether the code is one that OAuth clients know. */
 export const isKnown = (code: string): boolean => known.includes(code);
 
 /** Answers with a problem as JSON. */

@@ -9,7 +9,7 @@ import { checkClient, countFailure, countSuccess, limitAddress } from './limits.
 import { grantError } from './oauth-error.ts';
 import { presentedClient } from './presented-client.ts';
 
-/** The handler of the revocation endpoint. The hint of the token's type is not needed: the token tells. */
+/** The handler of the revocation endpoint. The hint of the token's type is not needed: the token itself shows it. */
 export function revocationEndpoint(services: Services): Handler {
   return async (c) => {
     await limitAddress(services, c);

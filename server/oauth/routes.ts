@@ -16,7 +16,7 @@ import { invalidRequest, isKnown, writeOAuthError } from './oauth-error.ts';
 import { revocationEndpoint } from './revoke.ts';
 import { tokenEndpoint } from './token.ts';
 
-// Any page may call these: they hold no cookies, and what they give is for whoever holds the credential sent along.
+// Any page may call these: they hold no cookies, and what they give is for the holder of the credential sent along.
 const anyOrigin = cors({
   origin: '*',
   allowMethods: ['GET', 'POST'],

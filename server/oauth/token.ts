@@ -35,7 +35,7 @@ interface TokenRequest {
   readonly client: PresentedClient;
   readonly resource: string | null;
   /**
-   * When the last byte of the body had come, by performance.now(). Not when its first had: whoever holds a stolen token
+   * When the last byte of the body had come, by performance.now(). Not when its first had: a thief with a stolen token
    * could begin a request, hold back its end until the owner has refreshed, and be given the owner's new tokens.
    */
   readonly arrived: number;

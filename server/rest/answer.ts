@@ -72,7 +72,7 @@ function isKnown(c: Context, tag: string): boolean {
 }
 
 /**
- * Writes an answer in JSON. One to GET or HEAD of status 200 carries an entity tag, and is 304 for whoever has it; one of 1 KB to 4 MB is compressed as
+ * Writes an answer in JSON. One to GET or HEAD of status 200 carries an entity tag, and is 304 for a client that has it; one of 1 KB to 4 MB is compressed as
  * `Accept-Encoding` says. Nothing secret is in these answers, nor of the request what its sender has not stored before, so that
  * their length gives nothing away (BREACH).
  */

@@ -39,13 +39,13 @@ export interface Entry {
   readonly admit: (found: KeyCaller | null) => KeyCaller;
   /** Asks the database who is calling, and throws as {@link admit} does. */
   readonly check: () => Promise<void>;
-  /** Reads the request; what is wrong with it is told to none but a key with the scopes. */
+  /** Reads the request; only a key with the scopes is answered what is wrong with it. */
   readonly reading: <T>(read: () => T | Promise<T>) => Promise<T>;
   /** Counts so many requests more for the key. Throws a problem of 429 when they are too many. */
   readonly count: (more: number) => Promise<void>;
 }
 
-/** Hears first of whatever goes wrong once a key is counted, also of a 403 but not of a 401, with the digest of the key. */
+/** Called first with whatever goes wrong once a key is counted, also of a 403 but not of a 401, with the digest of the key. */
 export type FailureRecorder = (digest: Buffer, fault: unknown) => Promise<void>;
 
 /** What only some requests need. */
@@ -73,7 +73,7 @@ export async function askForKey<T>(
 export interface Callers {
   /**
    * Answers the query that `read` makes of the request, to its key, both in one round trip and one transaction. What
-   * `read` throws is told to none but a key with the scopes. Throws a problem of 401, 403 or 429.
+   * `read` throws is answered only to a key with the scopes. Throws a problem of 401, 403 or 429.
    */
   ask<T>(
     c: Context,
@@ -286,7 +286,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
       const work = async ({ digest, enter: entering, admit, reading, check }: Entry) => {
         const query = await reading(read);
         const { caller, answer } = await askForKey(database, digest, query, entering).catch(async (fault: unknown) => {
-          // What the database makes of the question is told to none but a key with the scopes.
+          // Only a key with the scopes is answered what the database says of the question.
           if (fault instanceof Invalid) await check();
           throw fault;
         });

@@ -96,7 +96,7 @@ function ours(c: Context, problem: Problem): Problem {
   return new Problem(status, code, summary(details as readonly Detail[]), { details: { faults }, headers });
 }
 
-/** Where the reference tells of a code of ours (RFC 8288, section 3; `help` of HTML). Its anchors have hyphens. */
+/** Where the reference describes a code of ours (RFC 8288, section 3; `help` of HTML). Its anchors have hyphens. */
 const helpWith = (code: string): string => `</api/v1/docs#description/${code.replaceAll('_', '-')}>; rel="help"`;
 
 /** Answers with the envelope of a problem, and leads to the paragraph of the guide about it. */

@@ -1,5 +1,5 @@
 /**
- * Places in the stream of changes as its readers keep them. They are encrypted: the numbers are those of all brokerages, and would tell how much
+ * Places in the stream of changes as its readers keep them. They are encrypted: the numbers are those of all brokerages, and would reveal how much
  * others change.
  */
 

@@ -151,7 +151,7 @@ export function eventOperations(services: Services, callers: Callers): readonly 
       const place = { seq: isCut && last ? last.seq : reached.seq, history: reached.history, brokerageId, at: now };
       const data = isExpanded ? await expanded(enter, shown) : shown;
       const paging = { hasMore: isCut || hasMore, nextCursor: cursors.write(place) };
-      // The cursor is written differently each time: an answer that tells the same is the same for a day. Whoever gets 304 keeps their cursor, which must
+      // The cursor is written differently each time: an answer with the same data is the same for a day. A client that gets 304 keeps its cursor, which must
       // not grow old while nothing changes.
       const content = JSON.stringify([data, paging.hasMore, now.slice(0, 10)]);
       const ETag = `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;

@@ -1,4 +1,4 @@
-/** What an API key is told of itself. */
+/** What an API key may read of itself. */
 
 import type { Services } from '../services.ts';
 import { callingApiKey } from '../domain/clients/api-keys.ts';

@@ -3,7 +3,7 @@
 import type { Handler } from 'hono';
 import { Problem } from '../http/problem.ts';
 
-/** 405 with the methods that there are; OPTIONS is told the same without an error. Pages of other sites may not call (no CORS). */
+/** 405 with the methods that there are; OPTIONS is answered the same without an error. Pages of other sites may not call (no CORS). */
 export function only(...methods: string[]): Handler {
   const allow = [...methods, 'OPTIONS'].join(', ');
   return (c) => {

@@ -194,7 +194,7 @@ function schemasOf(operations: readonly Operation[], failures: readonly z.ZodTyp
 }
 
 /**
- * The document of these operations for a server whose public origin is `baseUrl`. What has no example is told to `missing`: the
+ * The document of these operations for a server whose public origin is `baseUrl`. `missing` is called with what has no example: the
  * schema and the property.
  */
 export function openApiDocument(

@@ -72,7 +72,7 @@ export const byKey: List<KeyPlace, KeyPlace>['place'] = {
 
 export interface Pages {
   /**
-   * Answers a page of what `list` makes of the request; what it throws is told to none but a key with the scope. `within`:
+   * Answers a page of what `list` makes of the request; what it throws is answered only to a key with the scope. `within`:
    * the deal that the list is of.
    */
   answer<Row extends P, P>(

@@ -170,7 +170,7 @@ const batchOf = (item: z.ZodType) =>
     { error: (issue) => (issue.code === 'invalid_type' ? 'Send a JSON object with items.' : undefined) },
   );
 
-/** A batch as the document tells of it. */
+/** A batch as the document describes it. */
 export const contactBatch = batchOf(contactBatchItem).meta({ id: 'ContactBatch' });
 
 /** A batch whose items are looked at one by one. */

@@ -51,7 +51,7 @@ export interface Write<S extends readonly Statement<unknown>[]> {
   readonly answer: (results: Results<S>, caller: KeyCaller) => Answered;
   /** The answer shows a secret once: what is remembered of it is encrypted. */
   readonly isSecret?: boolean;
-  /** Refuses to give an answer again to a key that does not see any more what it tells of, where that is not the deal that the request is about. */
+  /** Refuses to give an answer again to a key that does not see any more what it is about, where that is not the deal that the request is about. */
   readonly requiredToRepeat?: (answered: Answered) => Statement<unknown>;
 }
 
@@ -61,7 +61,7 @@ type Remembered = Answered | { readonly sealed: string };
 export interface Writes {
   /**
    * Carries out the change that `read` makes of the request, by a key with these scopes, and answers. `action` names it in the
-   * audit trail, which also tells what was refused or failed. An operation that uses this names {@link idempotencyKey} among its
+   * audit trail, which also has what was refused or failed. An operation that uses this names {@link idempotencyKey} among its
    * `parameters` and `replayed` among the headers of its answer, and has nothing else to do for it:
    *
    * ```ts

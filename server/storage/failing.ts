@@ -1,4 +1,4 @@
-/** A store whose failures are told apart from those of whoever sends a body. */
+/** A store whose failures have an error of their own, unlike those of the sender of a body. */
 
 import { checkedKey, type Storage } from './storage.ts';
 

@@ -6,7 +6,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { checkedKey, type Storage } from './storage.ts';
 
-/** Bytes that are read ahead of whoever takes them. */
+/** Bytes that are read ahead of their reader. */
 const ahead = 262_144;
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';

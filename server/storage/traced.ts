@@ -3,7 +3,7 @@
 import type { Tracing } from '../tracing.ts';
 import type { Storage } from './storage.ts';
 
-/** The same store. A span tells what was asked for and how it ended, not of which body; that of a read ends where the body begins to come. */
+/** The same store. A span says what was asked for and how it ended, not of which body; that of a read ends where the body begins to come. */
 export function tracedStorage(storage: Storage, tracing: Tracing): Storage {
   const asked = <T>(name: string, work: () => Promise<T>): Promise<T> =>
     tracing.span({ name: `store ${name}`, kind: 'client', below: 'open' }, work);

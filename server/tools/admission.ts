@@ -50,7 +50,7 @@ export async function checkDocument(
 
 /**
  * Counts a request that holds this many tool calls, for the person and client together; what calls no tool is counted
- * apart. The headers that tell where that leaves the client. Throws a problem of 429.
+ * apart. The headers with what is left to the client. Throws a problem of 429.
  */
 export async function countCalls(
   { limits }: Services,

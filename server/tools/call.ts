@@ -63,7 +63,7 @@ async function foundBy(
 
 /**
  * The result of the work. Everything is one transaction and one round trip: the credential, what stands in front of a
- * writing tool, the work, and the record, which a tool that reads leaves as it enters. Where the credential was to be told books that the
+ * writing tool, the work, and the record, which a tool that reads leaves as it enters. Where the credential was to be answered with books that the
  * node does not hold, a second transaction does all of it. That the token carries mcp:read goes without saying: every token does.
  */
 async function work(
@@ -127,7 +127,7 @@ function factsOf({ services, holder }: RequestContext, tool: Tool, input: Input)
   };
 }
 
-/** What a failure means to the caller; what we do not know of goes to the log, and nothing of it is told. */
+/** What a failure means to the caller; what we do not know of goes to the log, and nothing of it into the answer. */
 export function explain(context: RequestContext, tool: Tool, input: Input, error: unknown): RefusalBody {
   const { services, from } = context;
   const known = refusalOf(error, factsOf(context, tool, input));

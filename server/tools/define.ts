@@ -47,7 +47,7 @@ export const replaces: Annotations = {
   openWorldHint: false,
 };
 
-/** Statements, or what the statement that enters tells in their place. */
+/** Statements, or what the statement that enters answers in their place. */
 type AnyWork = readonly Statement<unknown>[] | EnteringRead<readonly unknown[]>;
 
 /** What the work finds. */
@@ -81,7 +81,7 @@ export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodO
   readonly filters?: (input: z.output<Input>) => readonly Filter[];
   /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
   readonly answer: (...found: Found<Work>) => z.input<Output> | null;
-  /** Whether an answer that tells of the deal tells who calls, with their role on it. */
+  /** Whether an answer about the deal names the caller, with their role on it. */
   readonly namesCaller?: boolean;
   /** The page that shows a result: the pipeline, or a page of a deal. */
   readonly page: DealPage | 'deals';
@@ -120,7 +120,7 @@ export interface Tool {
   plan(input: unknown, origin: Origin, baseUrl: string): Plan;
 }
 
-/** Whether an answer tells of anything: what is not there has nothing beside it. */
+/** Whether an answer holds anything: an empty one gets no links and names nobody. */
 const hasContent = (answer: Readonly<Record<string, unknown>>): boolean =>
   Object.values(answer).some((value) => (Array.isArray(value) ? value.length > 0 : value !== null));
 

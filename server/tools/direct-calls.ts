@@ -47,7 +47,7 @@ function takes(request: IncomingMessage): boolean {
   );
 }
 
-/** What answers plain calls before the app, and what tells the routes of a call that they have to go on with. `everyAnswer`: headers. */
+/** What answers plain calls before the app, and what hands the routes a call that they have to go on with. `everyAnswer`: headers. */
 export function openDirectCalls(
   services: Services,
   holders: TokenHolders<Holder>,

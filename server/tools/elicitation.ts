@@ -39,7 +39,7 @@ export function askingPerson(
   const { error, reason, resolve_url: url } = (result.structuredContent ?? {}) as Json;
   if (!result.isError || error !== 'permission_denied' || typeof url !== 'string') return result;
   const request = requests[reason as GateReason];
-  // Asked once: who comes back without having allowed it is told what is missing.
+  // Asked once: a person who comes back without having allowed it reads what is missing.
   if (!request || !opensPages(envelope) || Object.hasOwn(inputResponses ?? {}, String(reason))) return result;
   return inputRequired({
     inputRequests: { [String(reason)]: inputRequired.elicitUrl({ message: request(title), url }) },

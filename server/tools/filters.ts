@@ -14,7 +14,7 @@ export interface Filter {
 
 const isFixed = (known: Filter['known']): known is readonly string[] => Array.isArray(known);
 
-/** The statement that tells the values of a filter that was given, where they are not fixed. */
+/** The statement that reads the values of a filter that was given, where they are not fixed. */
 export const knownOf = ({ given, known }: Filter): Statement<{ known: string }[]>[] =>
   given === null || isFixed(known) ? [] : [known];
 

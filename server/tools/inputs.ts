@@ -169,7 +169,7 @@ export function inputFaults(schema: z.ZodObject, input: unknown, error: z.ZodErr
   });
 }
 
-/** What a call is told whose input has these faults. */
+/** The answer to a call whose input has these faults. */
 export function invalidInput(details: readonly InputFault[]): RefusalBody {
   const message = `Nothing was done, because the input does not fit. ${inSentences(details)} Correct it and call again.`;
   return { error: 'validation_error', message, details };

@@ -1,4 +1,4 @@
-/** Which web pages may call the tool server, and what a browser must be told so that they can. */
+/** Which web pages may call the tool server, and which headers let a browser allow it. */
 
 const assistants = [
   'https://claude.ai',
@@ -11,7 +11,7 @@ const assistants = [
 ];
 const thisMachine = new Set(['localhost', '127.0.0.1', '[::1]']);
 
-/** Tells whether pages of an origin may call: ours, well-known assistants, programs on the person's machine, and `configured` ones. */
+/** Whether pages of an origin may call: ours, well-known assistants, programs on the person's machine, and `configured` ones. */
 export function originCheck(ours: string, configured: readonly string[]): (origin: string) => boolean {
   const known = new Set([ours, ...assistants, ...configured]);
   return (origin) => {
@@ -29,7 +29,7 @@ export function corsHeaders(origin: string): Record<string, string> {
   return { 'Access-Control-Allow-Origin': origin, 'Access-Control-Expose-Headers': exposed };
 }
 
-/** What a browser is told that asks before it calls; `wanted` are the headers that the page would send. */
+/** The answer to a browser that asks before it calls (preflight); `wanted` are the headers that the page would send. */
 export function preflightHeaders(wanted: string | undefined): Record<string, string> {
   return {
     'Access-Control-Allow-Methods': 'POST',

@@ -3,7 +3,7 @@
 import type { TokenCaller } from '../domain/clients/tokens.ts';
 import type { Mentioned } from '../domain/deals/participants.ts';
 
-/** Somebody whom an answer mentions, as they are told: their role is that on the deal. */
+/** A person whom an answer mentions: their role is that on the deal. */
 export interface Person {
   readonly user_id: string;
   readonly name: string;
@@ -23,7 +23,7 @@ export const callerOnDeal = ({ user_id, user_name, deal_role }: TokenCaller): Pe
   role: deal_role ?? 'admin',
 });
 
-/** The people that rows tell of in columns of their own. */
+/** Collects the people whom rows mention in columns of their own. */
 class MentionedPeople {
   readonly people = new Map<string, Person>();
   caller: Person | undefined;

@@ -1,7 +1,7 @@
 /**
  * Calls as nearly all of them come: one message that calls a tool that reads, in the plainest form that the protocol has. They are
  * answered without a server of the SDK, which takes longer to make, connect and close, and to hold the message against one schema
- * after the other, than the rest of the call takes. Whatever is written in any other way goes to the SDK. What is told apart here is
+ * after the other, than the rest of the call takes. A call that is written in any other way goes to the SDK. What is distinguished here is
  * only what that would take as it is, and the answer is the one that it would write: test/tools/messages.test.ts compares the two.
  */
 
@@ -54,7 +54,7 @@ const longestEnvelope = 2_000;
 /** The value of a header of a request; null or undefined where it was not sent. */
 type HeaderOf = (name: string) => string | null | undefined;
 
-/** Tells plain calls apart: null for whatever is to be answered by the SDK. */
+/** Recognizes plain calls: null for what is to be answered by the SDK. */
 function plainCalls(): (header: HeaderOf, message: unknown) => PlainCall | null {
   // Clients send the same with every message: each is looked at once, by the SDK, to which a call goes whole while it is not loaded.
   const good = new Set<string>();
@@ -103,7 +103,7 @@ function plainAnswers(baseUrl: string): (call: PlainCall, result: CallToolResult
     `{"result":{${resultText(result)}${isNewer ? complete : ''}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`;
 }
 
-/** What tells plain calls apart, and what writes their answers. */
+/** What recognizes plain calls, and what writes their answers. */
 export interface PlainCalls {
   readonly plainCall: ReturnType<typeof plainCalls>;
   readonly plainAnswer: ReturnType<typeof plainAnswers>;

@@ -1,4 +1,4 @@
-/** Why a call comes to nothing, and what the model is told about it (specification, section 7.2; decisions, "Tool server"). */
+/** Why a call fails, and what the model is answered (specification, section 7.2; decisions, "Tool server"). */
 
 import { gateReasons, type GateReason } from '../domain/clients/tool-gate.ts';
 import { clientsPath, clientToolsPath, dealToolsPath, securityPath, toolsPath } from '../http/links.ts';
@@ -64,7 +64,7 @@ function secondFactorRequired(message: string, { tool, baseUrl }: CallFacts): Re
   };
 }
 
-/** What a token without the scope of a tool is told, whatever the input. */
+/** The answer to a token without the scope of a tool, whatever the input. */
 export const missingScope = (facts: CallFacts): RefusalBody =>
   permissionDenied(
     'missing_scope',
@@ -88,7 +88,7 @@ const nextSteps: Readonly<Record<string, string>> = {
 
 /**
  * What `error`, thrown in the course of a call, means to the model. Null: it is none of the faults that we know of, and
- * nothing of it may be told.
+ * nothing of it may be in the answer.
  */
 export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null {
   if (error instanceof ToolRefusal) return error.body;
@@ -129,7 +129,7 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
   }
 }
 
-/** What is told of a fault of ours: nothing but where to look for it. */
+/** The answer to a fault of ours: nothing but where to look for it. */
 export function internalError(requestId: string): RefusalBody {
   return {
     error: 'internal_error',

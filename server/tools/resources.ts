@@ -1,4 +1,4 @@
-/** What a host can attach to a conversation by itself: the views of results, and the documents of deals, of which it is told what is known of them. */
+/** What a host can attach to a conversation by itself: the views of results, and the documents of deals, with what is known of them. */
 
 import { ProtocolError, ProtocolErrorCode, type Resource } from '@modelcontextprotocol/server';
 import {

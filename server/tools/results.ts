@@ -14,7 +14,7 @@ export type ErrorCode =
   | 'unavailable'
   | 'internal_error';
 
-/** What the model is told when a call came to nothing. */
+/** What the model is answered when a call failed. */
 export interface RefusalBody {
   readonly error: ErrorCode;
   readonly message: string;

@@ -141,7 +141,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     try {
       return await answerHolder(c, path, context, holder, progress);
     } catch (error) {
-      // Whose token it is was remembered, maybe: whether it is still good is asked before another fault is told. Over the
+      // Whose token it is was remembered, maybe: whether it is still good is asked before another fault is answered. Over the
       // limit of calls the database is left alone.
       if (error instanceof Problem && error.status !== 429) await admit(context, path);
       throw error;

@@ -24,7 +24,7 @@ function shorten(schema: Json, io: 'input' | 'output'): void {
   // The fields of what is small and clear are left to the reader.
   if (schema['brief'])
     for (const name of ['brief', 'items', 'properties', 'propertyNames', 'enum']) delete schema[name];
-  // To a model that reads an answer, an id, a time and an amount are text; what is not told to be anything else is text or null.
+  // To a model that reads an answer, an id, a time and an amount are text; a field that is not described otherwise is text or null.
   const type = schema['type'];
   if (schema['enum'] === undefined && (type === 'string' || String(type) === 'string,null')) delete schema['type'];
   for (const name of ['format', 'minimum', 'maximum', 'additionalProperties', 'required']) delete schema[name];
@@ -44,7 +44,7 @@ export function inputSchema(schema: z.ZodObject): Json {
 }
 
 /**
- * What a success holds, without what stands beside what was asked for: that is the same for every tool, and told once, in the
+ * What a success holds, without what stands beside what was asked for: that is the same for every tool, and described once, in the
  * server's instructions. A refusal is another object, and several clients hold refusals to this schema too and would
  * hide them from the model: so nothing is required.
  */

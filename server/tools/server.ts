@@ -77,7 +77,7 @@ class PlainServer extends Server {
     transport.send = (message, more) => send(inWords(message), more);
     await super.connect(transport);
     // Nothing of ours asks the client or waits for the signal that it has gone, and a server serves one request: telling
-    // whoever waits that all is over would make an error with its stack for each of them.
+    // waiting for the end of all would make an error with its stack for each of them.
     Object.assign(transport, { onclose: () => this.onclose?.() });
   }
 }

@@ -49,7 +49,7 @@ function eventOf(deadline: Deadline, baseUrl: string): CalendarEvent {
   };
 }
 
-/** How often in a minute one link, and whoever guesses links, may ask. */
+/** How often in a minute one link may ask, and an address that guesses links. */
 const mostAMinute = 30;
 
 /** The same for a link that is none of ours, one that was taken back, and one of somebody who is suspended. */

@@ -19,7 +19,7 @@ interface Ended {
 
 export interface DeliveryResults {
   /**
-   * Leaves what has ended of a batch to be noted, behind what was left before. With `take` more is taken for it, unless it is over; whoever takes it is told also when that
+   * Leaves what has ended of a batch to be noted, behind what was left before. With `take` more is taken for it, unless it is over; the taker is also called when that
    * is nothing.
    */
   leave(part: Omit<NotedBatch, 'more'>, take?: Taker): void;

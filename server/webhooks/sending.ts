@@ -33,7 +33,7 @@ const nothing = { url: null, bytes: null, digest: null, status: null, answer: nu
 /** A text that the database can keep. */
 const storable = (text: string): string => text.replaceAll('\0', '\uFFFD').toWellFormed();
 
-/** What is told of a change, before its record. */
+/** What is sent of a change, before its record. */
 const eventOf = ({ event_id: id, type, object_type, object_id, deal_id, occurred_at }: ClaimedDelivery) => ({
   id,
   type,
@@ -237,7 +237,7 @@ export class Sending {
     const taken = Promise.withResolvers<readonly ClaimedDelivery[]>();
     this.#leave(false, taken.resolve);
     this.#taking = this.#add(taken.promise).finally(() => (this.#taking = undefined));
-    // Whoever awaits it gets the error; without this the rejection would count as unhandled until then.
+    // The caller that awaits it gets the error; without this the rejection would count as unhandled until then.
     this.#taking.catch(() => {});
     void this.#sender.notes.note();
   }

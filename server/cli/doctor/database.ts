@@ -102,7 +102,7 @@ function checkWayThere(client: pg.Client, findings: Findings): void {
   certificateFinding('The certificate of the database', stream.getPeerCertificate?.(), findings);
 }
 
-/** Everything that the login of the server can tell. True when the schema can be relied on. */
+/** Everything that can be checked with the login of the server. True when the schema can be relied on. */
 export async function checkDatabase(
   client: pg.Client,
   { databaseUrl, prepare }: Config,

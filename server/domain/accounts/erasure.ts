@@ -49,7 +49,7 @@ export async function exportPerson(client: pg.ClientBase, emailOrId: string): Pr
 }
 
 /**
- * Erases a person and tells the pseudonym under which records of deals stay. `forget` is called with who they were before that is lost;
+ * Erases a person and returns the pseudonym under which records of deals stay. `forget` is called with who they were before that is lost;
  * when it rejects, nothing is erased. Throws {@link NotPossible} when there is no such person or something has to be done first.
  */
 export async function erasePerson(
@@ -70,7 +70,7 @@ export interface MarkedBrokerage extends Brokerage {
   due_at: string;
 }
 
-/** Has a brokerage deleted after so many days, and tells its admins by mail. Throws {@link NotPossible}. */
+/** Has a brokerage deleted after so many days, and notifies its admins by mail. Throws {@link NotPossible}. */
 export async function markBrokerage(client: pg.ClientBase, idOrSlug: string, days: number): Promise<MarkedBrokerage> {
   return together(client, async () => {
     const brokerage = await brokerageNamed(client, idOrSlug);
@@ -82,7 +82,7 @@ export async function markBrokerage(client: pg.ClientBase, idOrSlug: string, day
   });
 }
 
-/** Takes that back, and tells its admins. Throws {@link NotPossible}. */
+/** Takes that back, and notifies its admins. Throws {@link NotPossible}. */
 export async function unmarkBrokerage(client: pg.ClientBase, idOrSlug: string): Promise<Brokerage> {
   return together(client, async () => {
     const brokerage = await brokerageNamed(client, idOrSlug);

@@ -21,7 +21,7 @@ export async function passwordFault(password: string, about: readonly string[]):
   if (length > passwordLength.most) return `Choose a password of at most ${passwordLength.most} characters.`;
   checker ??= loadChecker();
   const words = about.flatMap((text) => [text, ...text.split(/[^\p{L}\p{N}]+/u)]).filter((word) => word.length > 2);
-  // Looking at more takes longer than it tells.
+  // Looking at more takes longer and finds little.
   const beginning = [...password.normalize('NFC')].slice(0, 32).join('');
   // Fewer than a million guesses: on a list of common passwords, a pattern, or made of the person's own name.
   const { score } = (await checker).check(beginning, ['dealkeep', ...words]);

@@ -60,7 +60,7 @@ const signIn = row<SignInAnswer<'signed_in' | 'second_factor' | 'refused'>>(
 
 /**
  * Signs in. `signed_in`: the token is a session; `second_factor`: it is a step to finish; `refused`: unknown address,
- * wrong password or suspended, and which of them nobody is told.
+ * wrong password or suspended; the answer is the same for all of them.
  */
 export const signInWithPassword = (
   email: string,

@@ -16,7 +16,7 @@ const withDetail =
 
 const revises = ({ revision }: Details): boolean => Number(revision) > 1;
 
-/** What is done on deals: as a title, and as the activity of a deal tells it, a sentence without its subject. */
+/** What is done on deals: as a title, and as a sentence without its subject in the activity of a deal. */
 const onDeals = {
   'deal.open': ['Open the deal', 'opened the deal'],
   'deal.edit': ['Edit the deal', 'edited the deal'],

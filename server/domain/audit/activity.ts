@@ -34,7 +34,7 @@ export type Found = Omit<Activity, 'summary' | 'named'> & { details: Details; ob
 /** What stands in a sentence for the thing that has a name. */
 const unnamed = /\ba (?:document|closing condition|finding)\b/;
 
-/** As it is told, with the name of what it was done to where there is one. */
+/** As it is shown, with the name of what it was done to where there is one. */
 export function activityOf({ details, object_name: name, ...activity }: Found): Activity {
   const summary = activitySentence(activity.action, details);
   const [before, after] = summary.split(unnamed);
@@ -46,8 +46,8 @@ export function activityOf({ details, object_name: name, ...activity }: Found): 
 export const objectName = (record: string): string =>
   `app.name_in_sight(app.subject_of(${record}.action, ${record}.details), ${record}.subject_id, ${record}.deal_id)`;
 
-// Who declined is known by the name that was typed alone; of somebody of whom the reader may not know on the deal nothing is told but that they did it.
-/** SQL for the columns user_id, user_name and client_name of whoever did what a record with `is_own` tells; needs the joins of {@link actorJoins}. */
+// Who declined is known by the name that was typed alone; of a person whom the reader may not see on the deal, only the deed is shown.
+/** SQL for the columns user_id, user_name and client_name of the actor of a record with `is_own`; needs the joins of {@link actorJoins}. */
 export const actorColumns = (record: string): string =>
   `case when ${record}.is_own or known.name is not null then ${record}.user_id end as user_id,
      case when ${record}.is_own then coalesce(u.name, case when ${record}.action = 'invitation.decline' then ${record}.details ->> 'name' end)

@@ -217,7 +217,7 @@ export const requireKeyScopes = (scopes: readonly KeyScope[]): Statement<unknown
 const act = row<unknown>('act_for_issuer', 'select app.act_for_issuer($1, $2, $3)');
 
 /**
- * What follows in the transaction is done for whoever issued the calling key's token, of which this is the digest, on one deal
+ * What follows in the transaction is done for the person who issued the calling key's token, of which this is the digest, on one deal
  * and with their rights there; in a sandbox for the broker there. Denied to a key without the scope.
  */
 export const actForIssuer = (digest: Buffer, scope: KeyScope, dealId: string): Statement<unknown> =>

@@ -23,7 +23,7 @@ export const redirectUriMatches = (registered: readonly string[], presented: str
 const ours = ['code', 'state', 'iss', 'error', 'error_description'];
 
 /**
- * What is wrong with a redirect URI, in words for whoever registers it, or null. The database holds to the same rules
+ * What is wrong with a redirect URI, in words for the person who registers it, or null. The database holds to the same rules
  * (app.redirect_uri_allowed). URIs are compared as strings, so only the form that browsers use is taken.
  */
 export function redirectUriFault(uri: string): string | null {

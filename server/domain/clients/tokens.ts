@@ -268,7 +268,7 @@ export interface EnteringRead<T> {
 }
 
 /**
- * Declares what `what`, in SQL the parameters `tells` and those after it of app.enter_with_token(), tells about the one deal of a
+ * Declares what `what`, in SQL the parameters `tells` and those after it of app.enter_with_token(), answers about the one deal of a
  * call; it may name `value` as $11. `read` makes the answer of that JSON (`J`), which is null for who sees no such deal.
  */
 export function enteringRead<J>(

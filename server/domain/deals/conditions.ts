@@ -158,7 +158,7 @@ const addWithResource = row<ConditionResource>(
    select ${resourceFields} from c ${owner} ${audited('condition.add', { subject: 'c.id', deal: 'c.deal_id' })}`,
 );
 
-/** Adds a condition as {@link addCondition} does, and tells it as {@link conditionsOfDeal} does. */
+/** Adds a condition as {@link addCondition} does, and returns it as {@link conditionsOfDeal} does. */
 export const addConditionResource = (
   dealId: string,
   { name, owner_user_id, deadline }: ConditionInput,

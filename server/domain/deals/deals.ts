@@ -371,7 +371,7 @@ const openWithKey = row<DealResource>(
 );
 
 /**
- * Opens a deal in draft in the brokerage of the calling API key, with whoever issued its token (of which this is the digest)
+ * Opens a deal in draft in the brokerage of the calling API key, with the person who issued its token (of which this is the digest)
  * as its broker. Denied to a key without deals:write, and when they may open none themselves.
  */
 export const openDealWithKey = (

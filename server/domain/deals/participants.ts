@@ -22,7 +22,7 @@ export const ndaStatuses = ['sent', 'active', 'expired', 'revoked'] as const;
 export type NdaStatus = (typeof ndaStatuses)[number];
 
 export interface Participant {
-  /** Their account; until they have accepted, that of their invitation, which tells nothing of an account. */
+  /** Their account; until they have accepted, that of their invitation, which does not show whether there is an account. */
   user_id: string;
   role: ParticipantRole;
   status: (typeof participantStatuses)[number];
@@ -135,7 +135,7 @@ type DealFields = [
 
 const timeOf = (time: Time): Time => time && timestamp(time);
 
-/** The deal that a call of a tool is about, with its people, told by the statement that enters; null when the caller sees no such deal. */
+/** The deal that a call of a tool is about, with its people, read by the statement that enters; null when the caller sees no such deal. */
 export const dealAnswer: EnteringRead<[DealWithPeople | null]> = enteringRead<DealFields>(
   'deal',
   `'deal'`,
@@ -252,7 +252,7 @@ const answer = row<{ deal_id: string | null }>(
 export const answerInvitation = (participantId: string, accepts: boolean, origin: Origin): Statement<string | null> =>
   mapped(answer(...from(origin), participantId, accepts), (found) => found?.deal_id ?? null);
 
-/** Somebody on a deal as they are told outside of the application. */
+/** A person on a deal as the REST API answers them. */
 export type ParticipantResource = Pick<
   PersonOfDeal,
   'id' | 'user_id' | 'role' | 'status' | 'side' | 'advises' | 'created_at' | 'updated_at'

@@ -22,7 +22,7 @@ export interface PipelineDeal {
   title: string;
   asking_price: string | null;
   currency: string;
-  /** Of the period that offers are compared with too; null where the books do not tell it. */
+  /** Of the period that offers are compared with too; null where the books do not have it. */
   adjusted_ebitda: string | null;
   /** The currency of the books. */
   earned_in: string | null;
@@ -38,7 +38,7 @@ export interface Pipeline {
   deals: PipelineDeal[];
 }
 
-/** The most deals that are told one by one. */
+/** The most deals that are listed one by one. */
 const mostDeals = 10;
 /** The most rows of profit and loss that are computed with, of the latest uploads: twenty years by month. */
 const mostPeriods = 240;

@@ -97,7 +97,7 @@ export interface FoundBooks {
 
 // What the caller sees of the books is settled by the deal's currency, by which uploads have completed, and by which
 // adjustments there are: none of them changes, and an upload that has completed gets no more rows (docs/books.md).
-/** In SQL: `s`, what settles the books in sight of deal `$1`; and, of them, what a node that holds those of the digests `$2` has to be told. */
+/** In SQL: `s`, what settles the books in sight of deal `$1`; and, of them, what a node that holds those of the digests `$2` still lacks. */
 export const booksInSight = `app.books_in_sight($1, ${mostRows.uploads}, ${mostRows.adjustments}) s`;
 export const unheldBooks = `s.digest, case when s.digest <> all ($2) then ${writtenBooks('$1')} end as books`;
 

@@ -53,7 +53,7 @@ const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, S
   ]);
 });
 
-/** What every bridge of these books is chosen from, and which labels are told beside it. */
+/** What every bridge of these books is chosen from, and which labels are shown beside it. */
 const labelsOf = memoized(function labelsOf(books: Books) {
   const starts = startsOf(books);
   const adjusted = new Set(books.adjustments.map(({ period_label }) => period_label));

@@ -18,7 +18,7 @@ const sizeOf = (entries: ReadonlyMap<string, Entry<unknown>> | undefined): numbe
   [...(entries?.values() ?? [])].reduce((sum, { size }) => sum + size, 0);
 
 /**
- * What is known about deals, each under a digest that settles what it is. What the database tells at this moment says under which digest a
+ * What is known about deals, each under a digest that settles what it is. What the database answers at this moment says under which digest a
  * caller's stands: so nothing is ever out of date, and nobody gets what others alone see.
  */
 export class DealCache<T> {

@@ -25,7 +25,7 @@ interface StoredAnswer {
 
 /** What the caller may read of contradictions, and whether they may answer. */
 export interface AnswersInSight {
-  /** Whether they are told every contradiction: the brokers' and the sellers' side. Others in the workspace are told those that a broker released. */
+  /** Whether they see every contradiction: the brokers' and the sellers' side. Others in the workspace see those that a broker released. */
   readonly all: boolean;
   readonly may_answer: boolean;
   readonly answers: readonly StoredAnswer[];
@@ -58,7 +58,7 @@ export interface AnswerSummary extends Omit<StoredAnswer, 'contradiction' | 'fig
   readonly of_other_figures: boolean;
 }
 
-/** A contradiction as somebody is told it. */
+/** A contradiction as one reader sees it. */
 export interface ContradictionSummary extends Contradiction {
   readonly answer: AnswerSummary | null;
 }
@@ -70,7 +70,7 @@ export interface ContradictionsSummary {
 }
 
 /**
- * The contradictions of these books as the caller is told them, each with its answer: all of them, or those that a broker released with the figures that
+ * The contradictions of these books as the caller sees them, each with its answer: all of them, or those that a broker released with the figures that
  * they have now. Explained is what was explained with the figures that it has now; all else is open.
  */
 export function contradictionsSummary(books: Books, { all, answers }: AnswersInSight): ContradictionsSummary {
@@ -93,7 +93,7 @@ export const contradictionOf = (books: Books, key: string): Contradiction | null
 
 const heads: Readonly<Record<AnswerStatus, string>> = { explained: 'Explained', to_correct: 'To be corrected' };
 
-/** An answer as a report tells it: "Explained by Dana Reyes on 2026-11-22: the rent was prepaid." */
+/** An answer as a report has it: "Explained by Dana Reyes on 2026-11-22: the rent was prepaid." */
 export function answerInWords({
   status,
   why,

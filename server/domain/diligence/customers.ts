@@ -51,12 +51,12 @@ export interface Concentration {
   readonly count: number;
   readonly largest: CustomerShare;
   readonly total: Decimal;
-  /** By the profit and loss of the same dates; null where it does not tell them. */
+  /** By the profit and loss of the same dates; null where it does not have them. */
   readonly revenue: Decimal | null;
   /** Herfindahl–Hirschman index, from near 0 to 10,000 (one customer): the sum of the squares of the shares in percent, to a whole number. */
   readonly hhi: Decimal | null;
   readonly hhi_of_revenue: Decimal | null;
-  /** EBITDA of the same dates less the gross profit that the largest customer brings at the margin of all; null where a part is not told. */
+  /** EBITDA of the same dates less the gross profit that the largest customer brings at the margin of all; null where a part is missing. */
   readonly ebitda_without_largest: Decimal | null;
   /** How many of the largest make up half of the uploaded revenue. */
   readonly half: number;
@@ -125,7 +125,7 @@ function herfindahl(revenues: readonly Decimal[], all: Decimal | null): Decimal 
   return divide(multiply(squares, whole(10_000n)), multiply(all, all), 0n);
 }
 
-/** The rows of profit and loss that tell of exactly these dates: one of its own, what makes a year of them up, or their months. */
+/** The rows of profit and loss that cover exactly these dates: one of its own, what makes a year of them up, or their months. */
 export function rowsOf(first: Day, last: Day, { rows }: Resolved): readonly BookedPeriod[] {
   const own = rows.find((row) => row.first === first && row.last === last);
   if (own) return [own];

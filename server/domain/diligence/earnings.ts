@@ -22,14 +22,14 @@ import { coverOf, piecesOf, type Cover, type Pieces } from './spans.ts';
 
 export type EarningsKind = 'ttm' | 'fiscal_year' | 'calendar_year' | 'partial_year';
 
-/** What a period's books came to. Amounts are null where a row that counts does not tell them. */
+/** What a period's books came to. Amounts are null where a row that counts does not have them. */
 export interface Earnings {
   readonly kind: EarningsKind;
   /** As normalizations name it: "TTM", "FY2025", "2026, 7 months". */
   readonly label: string;
   readonly first: Day;
   readonly last: Day;
-  /** The months that the rows which it is the sum of tell of; none when one row tells of all of it. */
+  /** The months that the rows which it is the sum of cover; none when one row covers all of it. */
   readonly months: readonly Month[];
   /** The rows of profit and loss that it is the sum of. */
   readonly rows: readonly string[];
@@ -102,7 +102,7 @@ export function ebitdaOf(amounts: BookedPeriod['amounts']): Decimal | null {
   return amounts.ebitda ?? together(parts);
 }
 
-/** Gross profit as the books say, or revenue less the cost of goods sold; null where neither is told. */
+/** Gross profit as the books say, or revenue less the cost of goods sold; null where neither is in the books. */
 export const grossProfitOf = ({ gross_profit, revenue, cost_of_goods_sold }: BookedPeriod['amounts']): Decimal | null =>
   gross_profit ?? (revenue && cost_of_goods_sold ? subtract(revenue, cost_of_goods_sold) : null);
 
@@ -115,7 +115,7 @@ export const together = (values: readonly (Decimal | null)[]): Decimal | null =>
 /** How many digits shares, margins and growth have behind the point. */
 const shareDigits = 6n;
 
-/** A part as a share of all; null where either is not told, or all is nothing. */
+/** A part as a share of all; null where either is missing, or all is zero. */
 export const shareOf = (part: Decimal | null, all: Decimal | null): Decimal | null =>
   part && all && isPositive(all) ? divide(part, all, shareDigits) : null;
 
@@ -192,7 +192,7 @@ interface Ledger {
 
 /**
  * Of two rows with the same dates one counts, for both of what they are called where one is called the last twelve months
- * and the other is not: then it tells of these and of a year alike.
+ * and the other is not: then it covers these and a year alike.
  */
 function ledgerOf({ rows, superseded }: Resolved): Ledger {
   const called = new Map(
@@ -230,7 +230,7 @@ const yearsTouched = ({ pieces }: Ledger): string[] => [
 ];
 
 /**
- * The twelve months up to the latest that a row of fewer tells of, or a row that is called so and ends no earlier, under
+ * The twelve months up to the latest that a row of fewer covers, or a row that is called so and ends no earlier, under
  * its own name; neither where a year was uploaded that ends later.
  */
 function lastTwelve(ledger: Ledger): Span[] {
@@ -268,7 +268,7 @@ function calendarYears(ledger: Ledger): Span[] {
   });
 }
 
-/** Years that do not end in December, as the books name them; those that only shorter rows tell of, by the month they end in. */
+/** Years that do not end in December, as the books name them; those that only shorter rows cover, by the month they end in. */
 function fiscalYears(ledger: Ledger): Span[] {
   const uploaded = [...ledger.years.values()].filter(({ first }) => !first.endsWith('-01-01'));
   const ends = new Set(uploaded.map(({ last }) => last.slice(5, 7)));
@@ -288,7 +288,7 @@ const growth = (now: Decimal | null, before: Decimal | null | undefined): Decima
 /** The most periods for which earnings are shown. */
 const mostPeriods = 100;
 
-/** What a period's growth is against: the rows of the twelve months that ended a year before it, also where they were told as the last twelve then. */
+/** What a period's growth is against: the rows of the twelve months that ended a year before it, also where a row of its own has them as the last twelve then. */
 function yearBefore(
   { kind, last }: Pick<Earnings, 'kind' | 'last'>,
   ledger: Ledger,

@@ -40,7 +40,7 @@ export interface CustomerRevenue {
 }
 
 /**
- * The largest customers of a deal, at most 50, in one period of the snapshot that was completed last, whatever it tells:
+ * The largest customers of a deal, at most 50, in one period of the snapshot that was completed last, whatever it holds:
  * the one that contains `asOf`, or else the latest. `cumulative_share` is that of a customer and of those before it
  * together.
  */

@@ -117,7 +117,7 @@ export interface ListedFinding extends Finding {
   comment_count: number;
 }
 
-/** With the latest comments and changes: `comment_count` tells how many comments there are. */
+/** With the latest comments and changes: `comment_count` is how many comments there are. */
 export interface FindingOnPage extends ListedFinding {
   comments: (FindingComment & { created_by_name: string | null })[];
   history: (Omit<FindingChange, 'changed_by'> & { changed_by_name: string | null })[];
@@ -136,7 +136,7 @@ export const findingsOnPage = rows<ListedFinding, [dealId: string]>(
    limit 500`,
 );
 
-/** The most characters of comments, and of notes, that are told of a finding at once. */
+/** The most characters of comments, and of notes, that are answered with a finding. */
 const mostCharacters = 256_000;
 
 /** The latest rows about finding `f`, at most so many and at most so long together. */

@@ -1,4 +1,4 @@
-/** What is computed of a deal's books, as its page tells it: decimals written, lists bounded (docs/books.md). */
+/** What is computed of a deal's books, as its page shows it: decimals written, lists bounded (docs/books.md). */
 
 import type { Books } from './books.ts';
 import type { Day } from './calendar.ts';
@@ -17,7 +17,7 @@ import { earnings, resolved, seasonality } from './earnings.ts';
 import { memoized } from './caches.ts';
 import { restatements } from './restatements.ts';
 
-/** How many of each list are told; beside it stands how many there are. */
+/** How many of each list are answered; beside it stands how many there are. */
 const most = { restated: 200, customers: 10, shares: 50, names: 20, contradictions: 100, periods: 120 } as const;
 
 const largest = (changes: readonly CustomerChange[]) => ({
@@ -57,7 +57,7 @@ function customersOf(books: Books) {
   };
 }
 
-/** How many of the largest are told together. */
+/** How many of the largest are added up. */
 const together = [1, 5, 10];
 
 const largestShares = memoized(({ first, last, currency, customers, count, total, revenue }: Concentration) =>
@@ -99,7 +99,7 @@ const shown = (found: readonly ContradictionSummary[]) => ({
   items: writtenOut(found.slice(0, most.contradictions)),
 });
 
-/** What everybody who sees these books is told of them. */
+/** What everybody who sees these books sees computed of them. */
 const forAll = memoized(function forAll(books: Books) {
   const { currency, superseded, otherCurrency, rows } = resolved(books);
   const restated = restatements(books);

@@ -15,10 +15,10 @@ export interface Restatement {
   readonly to: string;
   readonly line: PlAmount;
   readonly currency: string;
-  /** Null where that upload does not tell the line. */
+  /** Null where that upload does not have the line. */
   readonly old: Decimal | null;
   readonly new: Decimal | null;
-  /** New less old, with what is not told as nothing: added to the old amount it gives the new. */
+  /** New less old, with what is missing as zero: added to the old amount it gives the new. */
   readonly difference: Decimal;
 }
 

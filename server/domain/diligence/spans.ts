@@ -28,7 +28,7 @@ export function piecesOf(rows: readonly BookedPeriod[], below: bigint): Pieces {
 export interface Cover {
   /** One after the other. */
   readonly rows: readonly BookedPeriod[];
-  /** The months that they tell of. */
+  /** The months that they cover. */
   readonly months: readonly Month[];
   readonly isWhole: boolean;
 }
@@ -44,7 +44,7 @@ interface Best {
 
 /**
  * What makes up these months, which follow each other: as many of them as can be, each once, of the fewest rows; of several
- * ways that in which the earlier rows are the longer ones. A row counts whole or not at all; with `inParts` one that tells of
+ * ways that in which the earlier rows are the longer ones. A row counts whole or not at all; with `inParts` one that covers
  * all the months does not count.
  */
 export function coverOf(months: readonly Month[], pieces: Pieces, { inParts = false } = {}): Cover {

@@ -398,7 +398,7 @@ const addWithResource = (source: DocumentSource) => {
 const addSimpleResource = addWithResource('simple');
 const addProductionResource = addWithResource('production');
 
-/** Adds a document as {@link addDocument} does, and tells it as {@link documentsOfDeal} does. */
+/** Adds a document as {@link addDocument} does, and returns it as {@link documentsOfDeal} does. */
 export function addDocumentResource(
   dealId: string,
   { filename, category, confidentiality, size, mediaType, sha256, storageKey }: NewDocument,

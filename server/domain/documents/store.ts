@@ -6,7 +6,7 @@ export interface DocumentStore {
   store_id: string;
   /** Whether the store is marked with the id already. */
   is_marked: boolean;
-  /** Whether it is for whoever named this candidate to mark it. */
+  /** Whether the node that named this candidate has to mark it. */
   is_mine: boolean;
 }
 

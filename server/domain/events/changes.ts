@@ -8,7 +8,7 @@ const publish = row<{ moved: boolean; waits: boolean }, []>(
 );
 
 /**
- * Tells readers of what has been committed by now: whether there is anything new, and whether more must wait until transactions that are
+ * What has been committed by now, for readers of the stream: whether there is anything new, and whether more must wait until transactions that are
  * under way have ended. Nobody has entered.
  */
 export const publishChanges = (): Statement<{ moved: boolean; waits: boolean }> =>
@@ -62,7 +62,7 @@ export interface PlaceInStream {
 
 export interface ChangesRead {
   readonly events: (ChangeEvent & { readonly seq: string })[];
-  /** Where to go on from, whatever was left out for whoever asked. */
+  /** Where to go on from, whatever was left out for the caller. */
   readonly reached: PlaceInStream;
   /** When it was read: of the database's clock. */
   readonly now: string;
@@ -87,7 +87,7 @@ const read = rows<Read>(
 );
 
 /**
- * What the calling key sees of what changed behind a number of the stream, or (null) of what is told by now, at most so many and of these types
+ * What the calling key sees of what changed behind a number of the stream, or (null) of what has been published by now, at most so many and of these types
  * alone, if some are named.
  */
 export const changesAfter = (

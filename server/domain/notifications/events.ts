@@ -37,7 +37,7 @@ export interface MailedNotification {
   token: string;
 }
 
-/** What a mail of the outbox tells its reader at this moment: by deal, the one with the latest first. Empty: nothing any more. */
+/** The notifications of a mail of the outbox at this moment: by deal, the one with the latest first. Empty: none any more. */
 export const notificationMail = rows<MailedNotification, [mail: string]>(
   'notification_mail',
   'select name, daily, kind, deal_id, deal_title, count, token from app.notification_mail($1)',

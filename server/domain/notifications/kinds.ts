@@ -1,6 +1,6 @@
 /** Every kind of notification, with its wording for pages and mails. */
 
-/** How somebody hears of something: a mail at once or with those of the day, in the application only, or not. */
+/** How a person is notified: a mail at once or with those of the day, in the application only, or not. */
 export const deliveries = ['at_once', 'daily', 'app', 'off'] as const;
 export type Delivery = (typeof deliveries)[number];
 
@@ -226,7 +226,7 @@ export const notificationKinds = {
 
 export type NotificationKind = keyof typeof notificationKinds;
 
-/** Whoever was removed from a deal is told only that. */
+/** The notification of a person who was removed from a deal says only that. */
 const removedOneself = 'You no longer take part in a deal.';
 
 /** What happened, as a sentence; `ofDeal` false: to the reader's account, and to no deal that they see. */

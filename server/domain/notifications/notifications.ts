@@ -46,7 +46,7 @@ const page = rows<Placed<Found>>(
   `select l.*, l.at::text as place from app.notifications_in_sight($1, $2, $3) l order by l.at desc, l.id desc`,
 );
 
-/** What the caller heard of and may still open, the latest first, in pages. */
+/** The caller's notifications of what they may still open, the latest first, in pages. */
 export const ownNotifications = (after: Place | null, limit: number): Statement<Page<Notification>> =>
   paged(page(after?.key, after?.id, limit + 1), limit, notificationOf);
 
@@ -60,7 +60,7 @@ const read = row<{ marked: number }, [ids: string[] | null]>(
   'select app.read_notifications($1) as marked',
 );
 
-/** Notes that the caller has read these, or with null all that they heard of; how many were new to them. */
+/** Notes that the caller has read these notifications, or with null all; returns how many were new to them. */
 export const readNotifications = (ids: readonly string[] | null): Statement<number> =>
   mapped(read(ids === null ? null : [...ids]), (found) => found?.marked ?? 0);
 
@@ -80,7 +80,7 @@ const choices = rows<Omit<NotificationChoice, 'title'>, []>(
   'select kind, delivery, standard, security from app.notification_choices()',
 );
 
-/** How the caller hears of each kind, in the order of the settings. */
+/** How the caller is notified of each kind, in the order of the settings. */
 export const notificationChoices = (): Statement<NotificationChoice[]> =>
   mapped(choices(), (found) =>
     found.flatMap((one) =>

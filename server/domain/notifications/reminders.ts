@@ -22,7 +22,7 @@ export const sentReminders = rows<SentReminder, [dealId: string]>(
 const send = row<{ reminded: number | null }>('remind', 'select app.remind($1, $2, $3, $4) as reminded');
 
 /**
- * Reminds whoever a record waits for; how many people, or null: there is none that the caller sees as a broker of its deal. Refused with
+ * Reminds the people whom a record waits for; how many they are, or null: there is none that the caller sees as a broker of its deal. Refused with
  * `nobody_to_remind`, `reminded_already` (within 24 hours) and `too_many_reminders` (60 within an hour).
  */
 export const remind = (subject: Remindable, id: string, { address, requestId }: Origin): Statement<number | null> =>

@@ -119,9 +119,9 @@ export function comparedWith(periods: readonly Earnings[], label: string | null)
   return asked ?? basisOf(adjusted) ?? basisOf(periods);
 }
 
-/** The most add-backs that are told one by one, the largest; the others are told together. */
+/** The most add-backs that are listed one by one, the largest; the others are added up. */
 const mostAddBacks = 50;
-/** Under this id the smaller add-backs are told together. */
+/** The id of the smaller add-backs together. */
 const otherAddBacks = 'others';
 
 function basisFor(period: Earnings): EarningsBasis {
@@ -220,7 +220,7 @@ export interface CoverageSummary {
   readonly most_cost: readonly MostCost[];
   /** What the debt may cost a year at most to be covered 1.15 times, and 1.25 times. */
   readonly sentences: readonly string[];
-  /** The same when the largest customer goes; null where customers are not told for twelve months. */
+  /** The same when the largest customer goes; null where the books have no customers of twelve months. */
   readonly without_largest: {
     readonly customer: string;
     readonly ebitda: string;
@@ -293,7 +293,7 @@ export interface Given {
   readonly sayMoney?: (amount: Decimal, currency: string) => string;
 }
 
-/** EBITDA without the largest customer, where its revenue of twelve months is told; null where it is not. */
+/** EBITDA without the largest customer, where the books have its revenue of twelve months; else null. */
 function withoutLargest(period: Earnings, books: Books): { name: string; ebitda: Decimal } | null {
   const { adjusted_ebitda: ebitda } = period;
   const { revenue, gross_profit: grossProfit } = period.amounts;

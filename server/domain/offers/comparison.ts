@@ -96,7 +96,7 @@ interface Line {
   readonly of?: string | null;
   readonly kind: LineKind;
   readonly values: Sides<string | null>;
-  /** What the difference is of, where it is not of what is told: an amount that is not said counts as nothing. */
+  /** What the difference is of, where it is not of what is shown: an amount that is missing counts as zero. */
   readonly counted?: Sides<Decimal | null>;
 }
 

@@ -17,7 +17,7 @@ export interface BrokerageOfCaller {
   role: MemberRole;
   /** When it is deleted with all that it has; null: it is not. */
   deleted_at: string | null;
-  /** Who asked for that; null: whoever runs the service. */
+  /** Who asked for that; null: the operator. */
   deletion_asked_by: string | null;
   /** When its logo was uploaded; null: it has none. */
   logo_at: string | null;

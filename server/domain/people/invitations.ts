@@ -46,7 +46,7 @@ const inviteOne = row<{ person_id: string }>(
 
 /**
  * Invites a person, known or new, to a brokerage of which the caller is an admin; the id by which the member is known,
- * which tells nothing of an account. Inviting again renews
+ * which does not show whether there is an account. Inviting again renews
  * the link. A mailed link goes to their mailbox and nobody sees it, so that using it proves that the mailbox is theirs.
  */
 export const inviteMember = (
@@ -79,7 +79,7 @@ export const renewMemberInvitation = (
 ): Statement<boolean> => tookPlace(renew(brokerageId, personId, token, address, requestId, secret));
 
 export interface Invitation {
-  /** Whose it is; told to nobody. */
+  /** Whose it is; in no answer. */
   user_id: string;
   email: string;
   name: string;
@@ -87,7 +87,7 @@ export interface Invitation {
   brokerage_name: string;
   deal_id: string | null;
   deal_title: string | null;
-  /** The person has an account and accepts by signing in; else the link opens one. Null: not told, for it was passed on. */
+  /** The person has an account and accepts by signing in; else the link opens one. Null: not said, because the link was passed on. */
   has_password: boolean | null;
 }
 

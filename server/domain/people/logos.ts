@@ -21,7 +21,7 @@ export const logoOf = row<Logo, [brokerageId: string]>(
   'select media_type, width, height, picture from brokerage_logos where brokerage_id = $1',
 );
 
-/** The logo of the brokerage in whose name a mail is sent, for whoever delivers it. */
+/** The logo of the brokerage in whose name a mail is sent, for the delivery. */
 export const logoOfMail = row<Logo, [mailId: string]>(
   'logo_of_mail',
   'select media_type, width, height, picture from app.logo_of_mail($1)',

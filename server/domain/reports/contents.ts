@@ -46,7 +46,7 @@ interface DealInReport {
   readonly asking_price: string | null;
 }
 
-/** What a report tells of the deal itself; null where the caller sees none. */
+/** What a report has of the deal itself; null where the caller sees none. */
 export const dealInReport = row<DealInReport, [dealId: string]>(
   'deal_in_report',
   `select d.id, d.title, d.organization_id, b.name as brokerage, d.currency, trim_scale(d.asking_price) as asking_price
@@ -83,7 +83,7 @@ export const reportReads = (dealId: string, withFinancing: boolean) =>
     ...(withFinancing ? [funding(dealId)] : []),
   ] as const satisfies readonly Statement<unknown>[];
 
-/** The most customers that are told one by one; the others are told together. */
+/** The most customers that are listed one by one; the others are added up. */
 const mostCustomers = 5_000;
 
 const customersOf = (books: Books) => {
@@ -177,7 +177,7 @@ function offersOf(
     compared,
     /** Those in force on the day of the report; none where no offer is compared with them. */
     sba_rules,
-    /** Whether there are more than are told. */
+    /** Whether there are more than are listed. */
     more,
     items: byPrice.map((offer) => {
       const { multiples, money, coverage, paid_for, sba } = worths.find(({ offer_id }) => offer_id === offer.id) ?? {};
@@ -203,7 +203,7 @@ function offersOf(
   };
 }
 
-/** The rows of profit and loss that count, with EBITDA and gross profit that follow from the others where they are not told. */
+/** The rows of profit and loss that count, with EBITDA and gross profit that follow from the others where they are missing. */
 const countingRows = (books: Books) =>
   resolved(books).rows.map(({ id, snapshot_id, label, first, last, amounts }) =>
     writtenOut({
@@ -250,11 +250,11 @@ export type ReportInput = ReturnType<typeof reportInput>;
 /** Written out, since books are large, and kept as long as they. */
 const digestOfBooks = memoized((books: Books) => hash('sha256', serialize(books), 'base64'));
 
-/** The same for reports that tell the same, whenever they are written, and for no others. */
+/** The same for reports with the same contents, whenever they are written, and for no others. */
 export const digestOfInput = ({ books, ...rest }: ReportInput): string =>
   hash('sha256', serialize([digestOfBooks(books), { ...rest, at: null }]), 'base64');
 
-/** What a reader's report tells of a deal that they see. All amounts are written decimals. */
+/** The contents of a reader's report on a deal that they see. All amounts are written decimals. */
 export function reportContents(input: ReportInput) {
   const { at, day, reader, deal, books, sight, uploads, offers, funding: sources } = input;
   const earned = earnings(books);
@@ -298,5 +298,5 @@ export function isStillCurrent(before: ReportAnswers, now: ReportAnswers): boole
   return [...readRows(before)].every((one) => still.has(one));
 }
 
-/** What a report tells: plain data, to be written as a PDF or as a workbook. */
+/** The contents of a report: plain data, to be written as a PDF or as a workbook. */
 export type ReportContents = ReturnType<typeof reportContents>;

@@ -63,7 +63,7 @@ const andMore = (pages: Pages, count: number): void => {
   if (count > 0) pages.soft(`And ${spoken(whole(BigInt(count)))} more, in the workbook.`);
 };
 
-/** Rows that stand only where they tell something. */
+/** Rows that are printed only where they have a value. */
 const seldom: ReadonlySet<string> = new Set([termWords.unsaid, 'Parts beyond the price']);
 
 const right = (head: string, of = 1): Column => ({ head, share: of, right: true });

@@ -46,7 +46,7 @@ export interface Fact {
   readonly isAmount?: boolean;
 }
 
-/** What is needed of a font beyond what the library tells. */
+/** What is needed of a font beyond what the library exposes. */
 interface OpenFont {
   hasGlyphForCodePoint(point: number): boolean;
   layout(text: string, features: unknown, ...rest: unknown[]): unknown;
@@ -79,7 +79,7 @@ function withCents(rows: readonly TableRow[]): TableRow[] {
   }));
 }
 
-/** The pages of a document, told to screen readers as well: its headings, paragraphs and tables are marked as such. */
+/** The pages of a document, tagged for screen readers: its headings, paragraphs and tables are marked as such. */
 export class Pages {
   readonly #doc: PDFKit.PDFDocument;
   readonly #root: PDFKit.PDFStructureElement;
@@ -109,7 +109,7 @@ export class Pages {
       this.#doc.font(name);
       const font = this.#font;
       const layout = font.layout.bind(font);
-      // Told to the font itself: what the library is told it looks up anew for every word.
+      // Set on the font itself: the library looks its own options up anew for every word.
       font.layout = (text, _features, ...rest) => layout(text, featuresOf(text.trim()), ...rest);
     }
     this.#doc.on('data', (chunk: Uint8Array) => this.#chunks.push(chunk));
@@ -417,7 +417,7 @@ export class Pages {
     return sizes.find((size) => places.every(({ width }, at) => ((widest[at] ?? 0) * size) / 100 <= width)) ?? 6;
   }
 
-  /** Whether something was to be told in signs that the type family does not have. */
+  /** Whether something was to be printed in signs that the type family does not have. */
   get lacksSigns(): boolean {
     return this.#lacks;
   }

@@ -28,7 +28,7 @@ export const categoryWords = {
   other: 'Other',
 } as const satisfies Record<AdjustmentCategory, string>;
 
-/** The words of what pages and reports both tell. */
+/** The words of what is both in pages and in reports. */
 export interface SharedWords {
   readonly lines: typeof lineWords;
   readonly categories: typeof categoryWords;
@@ -57,7 +57,7 @@ export const termWords = {
   unsaid: 'Not stated',
 } as const;
 
-/** What a rule of the SBA answers, in the order in which it is told, and the sentence that it answers with. */
+/** What a rule of the SBA answers, in the order in which it is shown, and the sentence that it answers with. */
 export function sbaInWords(answer: SbaAnswer['answer']): readonly [result: string, sentence: string] {
   if (answer.result === 'ask') return ['Ask', answer.ask];
   return [answer.result === 'met' ? 'Met' : 'Not met', answer.why];
@@ -69,7 +69,7 @@ export const sbaSentence =
 /** What every report says of itself. */
 export const computedFrom = 'Computed from the uploaded financials. This is not an audit and not advice.';
 
-/** Which customers are in nothing that is told; nothing where all are. */
+/** Which customers are in none of the figures; empty where all are in them. */
 export function leftOutWords({
   count,
   items,
@@ -96,7 +96,7 @@ export const offersTitle = ({ offers: { items } }: ReportContents): string =>
 export const standingOf = ({ agreed, expired }: ReportContents['offers']['items'][number]): string =>
   agreed ? 'Accepted' : expired ? 'Expired' : 'Open';
 
-/** Said where there are more offers than a report tells. */
+/** Printed where there are more offers than a report has. */
 export const moreOffers = `Only the latest ${mostOffersAPage} offers are shown; there are more.`;
 
 export const smallerAddBacks = 'The smaller ones together';

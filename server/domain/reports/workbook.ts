@@ -16,7 +16,7 @@ import { summarySheet } from './workbook/summary.ts';
 import { uploadsSheet } from './workbook/uploads.ts';
 import type { Paper } from './xlsx.ts';
 
-/** The sheets of a report; one that would tell nothing is left out. */
+/** The sheets of a report; one that would be empty is left out. */
 export function reportSheets(contents: ReportContents): ReportSheet[] {
   const hasEarnings = contents.computed.earnings.length > 0;
   return [
@@ -35,5 +35,5 @@ export function reportSheets(contents: ReportContents): ReportSheet[] {
   ].filter((sheet) => sheet !== null);
 }
 
-/** What the reader's printer is taken to hold: by the currency of the deal, as nothing else tells where they are. */
+/** What the reader's printer is taken to hold: by the currency of the deal, as nothing else says where they are. */
 export const paperOf = ({ deal }: ReportContents): Paper => (['USD', 'CAD'].includes(deal.currency) ? 'Letter' : 'A4');

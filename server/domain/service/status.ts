@@ -45,7 +45,7 @@ export const mailCounts = (): Statement<MailCounts> =>
   mapped(counts(), (found) => found ?? { waiting: 0, given_up: 0, oldest_seconds: 0 });
 
 export interface ServiceState {
-  /** Events that wait to be told, and those of them that have failed so far. */
+  /** Events that wait for their notifications to be made, and those of them that have failed so far. */
   events_waiting: number;
   events_failing: number;
   oldest_event_at: string | null;
@@ -63,7 +63,7 @@ const state = row<ServiceState, []>(
 export const serviceState = (): Statement<ServiceState | null> => state();
 
 export interface DeliveryState {
-  /** Changes that other systems are not told of yet, and since when some of them wait for transactions that are under way. */
+  /** Changes that are not published to other systems yet, and since when some of them wait for transactions that are under way. */
   changes_waiting: number;
   changes_since: string | null;
   /** Deliveries that wait for webhooks that are on, and those of them that have failed so far. */

@@ -1,4 +1,4 @@
-/** The deal that a transaction is about: told to the database on entering, it keeps the policies from looking at the caller's other deals. */
+/** The deal that a transaction is about: sent to the database on entering, it keeps the policies from looking at the caller's other deals. */
 
 import { row, type Statement } from '../../database/statement.ts';
 

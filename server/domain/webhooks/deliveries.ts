@@ -193,7 +193,7 @@ export interface Attempted {
 export interface NotedBatch {
   readonly endpoint: string;
   readonly claim: string;
-  /** Nothing more is sent of it: what was not tried is left to whoever comes next. */
+  /** Nothing more is sent of it: what was not tried is left to the next sender. */
   readonly is_over: boolean;
   /** How many more to take of the webhook for this batch, 50 at most. */
   readonly more: number;

@@ -1,6 +1,6 @@
 /**
  * What is asked of an authorization request once its client and redirect URI are known to be good, in this order; the
- * first error is what the client is told (specification, section 4.2; OAuth 2.1, section 4.1.2.1).
+ * first error is what the client gets (specification, section 4.2; OAuth 2.1, section 4.1.2.1).
  */
 
 import { scopes, type Scope } from '../../domain/clients/connected-clients.ts';

@@ -54,7 +54,7 @@ export function openRequest(session: string, field: string): ConsentRequest | nu
 }
 
 /**
- * The authorize request that a field was made from, as path and query: for whoever has to sign in again before deciding.
+ * The authorize request that a field was made from, as path and query: for a person who has to sign in again before deciding.
  * Unsigned, so good for starting over and for nothing else; null when there is nothing to start.
  */
 export function startOver(field: string): string | null {

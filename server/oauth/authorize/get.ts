@@ -1,4 +1,4 @@
-/** GET /api/mcp/authorize: looks at an authorization request and asks the person. It changes nothing, whoever asks. */
+/** GET /api/mcp/authorize: looks at an authorization request and asks the person. It changes nothing. */
 
 import type { Context, Handler } from 'hono';
 import type { Services } from '../../services.ts';

@@ -47,7 +47,7 @@ interface UnknownRedirectUri {
   };
 }
 
-/** What whoever manages the client can do: have the address added, and go on. */
+/** What a person who manages the client can do: have the address added, and go on. */
 function offerToAdd(session: string, client: ConnectedClient, redirectUri: string, here: string): Html {
   const added = anyPort(redirectUri);
   const full = client.redirect_uris.length >= redirectUriLimits.count;
@@ -68,7 +68,7 @@ function offerToAdd(session: string, client: ConnectedClient, redirectUri: strin
   </form>`;
 }
 
-/** The page for a redirect URI that the client does not have: shows what came, and to whoever manages the client offers to add it. */
+/** The page for a redirect URI that the client does not have: shows what came, and offers a person who manages the client to add it. */
 export function redirectUriPage(c: Context, { redirectUri, here, document, signedIn }: UnknownRedirectUri): Response {
   const client = signedIn?.client ?? null;
   const session = signedIn?.session;

@@ -64,7 +64,7 @@ export function takeDecision(services: Services): Handler {
   const takesDocuments = services.config.clientMetadata.mode !== 'off';
   const isStale = (shownAt: number) => services.clock().getTime() - shownAt > longestShown;
 
-  /** Adds the redirect URI of an authorization request to its client, for whoever manages that, and goes back to the request. */
+  /** Adds the redirect URI of an authorization request to its client, for a person who manages that, and goes back to the request. */
   async function addAndGoOn(c: Context, again: string): Promise<Response> {
     const asked = urlencodedParameters(again.slice(again.indexOf('?') + 1));
     const clientId = asClientId(asked.one('client_id'));

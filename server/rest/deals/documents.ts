@@ -173,7 +173,7 @@ export function documentOperations(services: Services, callers: Callers): readon
     const response = await writes
       .run(c, of, async ({ enter, admit }): Promise<Write<readonly [Statement<DocumentResource | null>]>> => {
         const dealId = dealInPath(c);
-        // Who may not upload is told so before anything of the file is read.
+        // A person who may not upload is refused before anything of the file is read.
         const [found, , brokerage] = await database.together(
           enter,
           requireVisible('deals', dealId),

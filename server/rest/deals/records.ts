@@ -40,7 +40,7 @@ export function idInPath(c: Context, name: string, code: Missing): string {
 /** The deal in the path. */
 export const dealInPath = (c: Context): string => idInPath(c, 'dealId', 'deal_not_found');
 
-/** The deal in the path, for the caller who enters: undefined where it is no id, which is told after the scope is known. */
+/** The deal in the path, for the caller who enters: undefined where it is no id, which is answered after the scope is known. */
 export function withinDealInPath(c: Context) {
   const id = c.req.param('dealId') ?? '';
   return isUuid(id) ? withinDeal(id.toLowerCase()) : undefined;

@@ -1,4 +1,4 @@
-/** What the rules of a sale say against a change, as the REST API tells it: 409 `conflict`, with the rule's own words. */
+/** What the rules of a sale say against a change, as the REST API answers it: 409 `conflict`, with the rule's own words. */
 
 import { Conflict, Denied, Invalid, Refusal } from '../../database/errors.ts';
 import { inCamelCase } from '../../domain/events/resources.ts';

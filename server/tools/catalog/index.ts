@@ -61,7 +61,7 @@ export const listedWith = ({ feature, listed }: Tool, features: Config['features
     ? listed
     : { ...listed, description: `Turned off on this server. ${listed.description}` };
 
-/** What the other interfaces tell of the tools, where these features are turned on. */
+/** What the other interfaces show of the tools, where these features are turned on. */
 export const toolFacts = (features: Config['features']): readonly ToolFacts[] =>
   catalog.map(({ name, scope, feature, listed }) => ({
     name,

@@ -81,7 +81,7 @@ async function orNothing<T>(answer: Promise<T>): Promise<T> {
 
 /** Its routes, below /api/web. */
 export function apiKeyRoutes(services: Services) {
-  /** The key after the change; whoever gets a token has proved lately who they are. */
+  /** The key after the change; a person who gets a token has signed in lately. */
   const issue = async (c: Context, id: string, change: Statement<unknown>, token: string) => {
     const recently = requireRecentSignIn(sessionDigest(c));
     const [, , key] = await orNothing(asPerson(services, c, recently, change, apiKey(id)));

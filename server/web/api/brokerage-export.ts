@@ -46,7 +46,7 @@ export function brokerageExportRoutes(services: Services) {
   /** The brokerages whose archives are being written. */
   const running = new Set<string>();
 
-  /** The brokerage, to whoever may take along what it has. Throws 404 and 403, and 503 while there is no place for one more. */
+  /** The brokerage, for a person who may export it. Throws 404 and 403, and 503 while there is no place for one more. */
   async function exportable(c: Context, brokerageId: string): Promise<BrokerageOfCaller> {
     const [brokerage, may] = await asPerson(services, c, brokerageOfCaller(brokerageId), mayExport(brokerageId));
     if (!brokerage) throw nothingThere();

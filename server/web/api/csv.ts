@@ -18,7 +18,7 @@ export const writeCsv = (heading: readonly string[], rows: Iterable<Cells>): str
 const brokenOff = ['Not complete: the export stopped here. What comes after this line is missing; export it again.'];
 
 /**
- * The same a portion at a time, as whoever reads it asks for more: `first` is at hand, `next` gives the portions after it and null
+ * The same a portion at a time, as its reader asks for more: `first` is at hand, `next` gives the portions after it and null
  * when there is none. When `next` fails the last line says that the file stops there, and the answer breaks off: nobody takes what
  * they have for all of it.
  */
@@ -58,7 +58,7 @@ export const exportPortion = 1_000;
 
 /**
  * Answers with a list as a file, all of it: `read` gives the portion behind a place, {@link exportPortion} rows each, and is asked for the
- * next when the one before has been taken. Each portion is read in the name of whoever asks, so that a file ends with their
+ * next when the one before has been taken. Each portion is read in the name of the caller, so that a file ends with their
  * session or their rights. Throws what the first portion throws.
  */
 export async function csvExport<Item>(

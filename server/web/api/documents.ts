@@ -128,7 +128,7 @@ export function documentRoutes(services: Services) {
     .post('/deals/:id/documents', query(New), async (c) => {
       const dealId = pathId(c);
       const storageKey = newStorageKey();
-      // Who may not upload is told so before anything of the file is read.
+      // A person who may not upload is refused before anything of the file is read.
       const [person, brokerage] = await withPersonAndDeal(services, c, dealId, beginUpload(dealId, storageKey));
       if (brokerage === null) throw notAllowed();
       const { diligence_request, ...given } = c.req.valid('query');
@@ -157,7 +157,7 @@ export function documentRoutes(services: Services) {
       const id = pathId(c);
       const change = c.req.valid('json');
       if (change.filename !== undefined) {
-        // The ending tells programs what a file is, and what it is was looked at when it came.
+        // The extension of the name says to programs what a file is; that was checked when it was uploaded.
         const [before] = await asPersonWithin(services, c, withinDocument(source, id), documentOnPage(source, id));
         if (before === null) throw nothingThere();
         const ending = endingOf(before.filename);

@@ -21,7 +21,7 @@ const headers = {
   Connection: 'close',
 } as const;
 
-/** When what the page shows was asked for first, as Unix time in milliseconds of our clock: what changed since is told as well. */
+/** When what the page shows was asked for first, as Unix time in milliseconds of our clock: what changed since is sent as well. */
 const Query = z.object({
   since: z
     .string()
@@ -43,7 +43,7 @@ export function eventRoutes(services: Services) {
     const refusal = streams.refusal(person);
     if (refusal !== null) throw refusal;
     const response = responseOf(c);
-    // A browser that opens the same stream again names what it heard last; its pages then load everything again.
+    // A browser that opens the same stream again names what it received last; its pages then load everything again.
     const since = c.req.header('last-event-id') === undefined ? (c.req.valid('query').since ?? null) : null;
     // Counted before anything is waited for.
     if (!response.destroyed) streams.add(response, person, digest, since);

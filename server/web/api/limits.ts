@@ -21,7 +21,7 @@ export function limitPages(services: Services): MiddlewareHandler {
       if (digest === null) return;
       const person = personIdOf(c);
       if (person !== null) people.set(digest, person);
-      // Whoever holds the token of a session that has ended must not use up what its person may ask.
+      // The holder of a token of an ended session must not use up what its person may ask.
       else if (c.res.status === 401) people.forget(digest);
     });
 }

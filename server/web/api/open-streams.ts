@@ -1,4 +1,4 @@
-/** The open streams of changes of one node: counts them, tells them what changes, and ends those whose session is over. */
+/** The open streams of changes of one node: counts them, sends them what changes, and ends those whose session is over. */
 
 import type { ServerResponse } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -25,10 +25,10 @@ const asked = { groups: 50, records: 1_000 } as const;
 const most = 10_000;
 /**
  * For how long a node remembers what changed for those whose stream opens after their page was loaded, in milliseconds, and the most records:
- * few enough that whoever opens streams again and again does not keep what changes now from being told.
+ * few enough that a person who opens streams again and again does not delay what changes now.
  */
 const remembered = { millis: 30_000, records: 2_000 } as const;
-/** A person who sees more of what changed at once is told that anything may have changed. */
+/** A person who sees more changes than this at once gets the event that anything may have changed. */
 const mostEach = 200;
 /** The most bytes that wait for a client which does not read. */
 const mostUnread = 16_384;
@@ -73,8 +73,8 @@ function group(groups: Groups, { topic, table, record, deal_id, gone }: Change):
 }
 
 /**
- * However much changes, each stream is told what its person sees and no more: a word to everybody that much has changed
- * would tell of hidden records. What waits is asked for in queries of a bounded size, one after the other.
+ * However much changes, each stream gets what its person sees and no more: an event to everybody that much has changed
+ * would reveal that there are hidden records. What waits is asked for in queries of a bounded size, one after the other.
  */
 export class OpenStreams {
   readonly #services: Pick<Services, 'database' | 'config' | 'changes' | 'log' | 'metrics'>;
@@ -123,7 +123,7 @@ export class OpenStreams {
   }
 
   /**
-   * Tells this response of changes, from when its answer has begun until it is closed; first of those since its page was loaded, as Unix time in
+   * Sends changes to this response, from when its answer has begun until it is closed; first of those since its page was loaded, as Unix time in
    * milliseconds, or not where `since` is null: its page loads everything again by itself. `digest` is the session's.
    */
   add(
@@ -180,7 +180,7 @@ export class OpenStreams {
     for (const stream of this.#sessions.get(id)?.streams.slice() ?? []) this.#end(stream);
   }
 
-  /** Who does not read is not written to: they are told later that anything may have changed. */
+  /** A client that does not read is not written to: it gets the event that anything may have changed later. */
   #write(stream: ServerResponse, text: string): void {
     if (!stream.headersSent || stream.destroyed || this.#unread.has(stream)) return;
     if (stream.writableLength > mostUnread) this.#unread.add(stream);
@@ -257,7 +257,7 @@ export class OpenStreams {
     this.#isProcessing = false;
   }
 
-  /** Tells those whose streams were opened meanwhile what changed while nobody told them: together, however many they are. */
+  /** Sends to streams that were opened meanwhile what changed since their pages were loaded: together, however many they are. */
   async #sendToOpened(): Promise<void> {
     const streams = new Map<string, ServerResponse[]>();
     const digests = new SessionDigests();
@@ -287,7 +287,7 @@ export class OpenStreams {
     }
   }
 
-  /** Tells the people of the sessions with these digests what they may learn, each by the streams of theirs. */
+  /** Sends the people of the sessions with these digests the changes that they see, each by their own streams. */
   async #sendChanges(
     groups: readonly ChangedRecords[],
     digests: SessionDigests,
@@ -315,7 +315,7 @@ export class OpenStreams {
     }
   }
 
-  /** Who is told what; null when the database could not say, again and again. */
+  /** The events of each session; null when the database failed again and again. */
   async #ask(batch: readonly ChangedRecords[], digests: SessionDigests): Promise<readonly ListenerChange[] | null> {
     const { database, log } = this.#services;
     for (let tries = 1; this.#streams.size > 0;) {

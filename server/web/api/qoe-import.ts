@@ -47,7 +47,7 @@ function reasonOf({ faults, export: exported }: ReadBooks): string {
   const [first] = faults;
   const count = new Set(faults.map(({ row }) => row)).size;
   const rows = count === 1 ? 'One row has' : `${count} rows have`;
-  // Of an export each month is a column, so that the row alone does not tell where to look.
+  // Of an export each month is a column, so that the row alone does not say where to look.
   const column = exported && first?.column ? `, column ${first.column}` : '';
   return `${rows} faults. Row ${first?.row}${column}: ${first?.message}`.slice(0, 2000);
 }

@@ -32,7 +32,7 @@ const Distribution = z.strictObject({ distributed_response: text(8000) });
 
 /** Its routes, below /api/web. */
 export function questionRoutes(services: Services) {
-  /** Makes the change, which tells whether it took place, and answers the question as it is then. */
+  /** Makes the change, which says whether it took place, and answers the question as it is then. */
   const change = async (c: Context, step: Statement<boolean>) => {
     const id = pathId(c);
     const [changed, question] = await withRecord(services, c, 'questions', id, step, questionOnPage(id));

@@ -1,4 +1,4 @@
-/** What changed lately, as one node heard it: for those whose page was loaded before they began to listen. */
+/** What changed lately, as one node received it: for those whose page was loaded before they began to listen. */
 
 import type { Change } from '../../database/changes.ts';
 
@@ -11,13 +11,13 @@ export interface Remembered {
 /** By how much clocks of nodes may differ, in milliseconds. */
 const skew = 1_000;
 
-/** Changes of the last while, each with when it was heard, as Unix time in milliseconds. */
+/** Changes of the last while, each with when it was received, as Unix time in milliseconds. */
 export class RecentChanges {
   readonly #most: Remembered;
-  /** In the order in which they were heard; those before `#first` are forgotten. */
+  /** In the order in which they were received; those before `#first` are forgotten. */
   #changes: { readonly at: number; readonly change: Change }[] = [];
   #first = 0;
-  /** What was heard since then is remembered, but for what is too long ago, and the oldest of too much. */
+  /** What was received since then is remembered, but for what is too long ago, and the oldest of too much. */
   #from = Date.now();
 
   constructor(most: Remembered) {
@@ -49,7 +49,7 @@ export class RecentChanges {
   }
 
   /**
-   * Whether what was heard since then is remembered. How much that was makes no difference: it is of everybody, and who were told that it
+   * Whether what was received since then is remembered. How much that was makes no difference: it is of everybody, and a person who learned that it
    * was too much would know how much others do.
    */
   reaches(since: number): boolean {
@@ -57,7 +57,7 @@ export class RecentChanges {
     return since - skew >= this.#from;
   }
 
-  /** What was heard since then, and a moment before. */
+  /** What was received since then, and a moment before. */
   *since(time: number): Generator<Change> {
     for (let at = this.#changes.length - 1; at >= this.#first; at -= 1) {
       const { at: receivedAt, change } = this.#changes[at]!;

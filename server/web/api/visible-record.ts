@@ -59,7 +59,7 @@ export const withDeal = <const S extends readonly Statement<unknown>[]>(
 
 /**
  * Makes a change to a deal and answers its page as it is then; nothing when the person does not see it any more. Throws
- * 404 when they did not see it before, and what `otherwise` makes of the page, by default 403, when the change tells that
+ * 404 when they did not see it before, and what `otherwise` makes of the page, by default 403, when the change says that
  * it did not take place.
  */
 export async function changeDeal(

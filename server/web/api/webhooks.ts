@@ -94,7 +94,7 @@ export function webhookRoutes(services: Services) {
     state: z.enum(['on', 'off'], 'Choose on or off.').optional(),
   });
 
-  /** The webhook after something was done about it, for which whoever asks may have to prove lately who they are. */
+  /** The webhook after something was done about it, for which the person may have to sign in again. */
   async function after(c: Context, webhookId: string, deed: Statement<unknown>) {
     const recently = requireRecentSignIn(sessionDigest(c));
     const [, , webhook] = await orNothing(asPerson(services, c, recently, deed, managedWebhook(webhookId)));
@@ -127,7 +127,7 @@ export function webhookRoutes(services: Services) {
       const webhookId = pathId(c);
       const given = c.req.valid('json');
       const change = changeWebhook(webhookId, given, originOf(c));
-      // Where it goes to elsewhere, whoever asks is asked again who they are; not to switch it off.
+      // To send it to another address, the person has to have signed in lately; not to switch it off.
       if (given.url !== undefined) return c.json(await after(c, webhookId, change));
       const [, webhook] = await orNothing(asPerson(services, c, change, managedWebhook(webhookId)));
       return c.json(shown(orNotFound(webhook)));

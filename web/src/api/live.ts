@@ -1,6 +1,6 @@
 /**
  * Receives changes from the server, and has the application load what they concern. One tab of a browser holds the
- * connection and tells the others, since a browser opens few connections to one server. While there is no connection,
+ * connection and passes events on to the others, since a browser opens few connections to one server. While there is no connection,
  * what is shown is asked again every 20 seconds.
  */
 import type { QueryClient } from '@tanstack/react-query';
@@ -13,7 +13,7 @@ import type { LiveEvent } from './shapes.ts';
 const pollEvery = 20_000;
 /** After how long a connection that was refused is tried again, in milliseconds: twice as long each time, up to the most. */
 const reopening = { first: 2_000, most: 60_000 } as const;
-/** When everybody is told that anything may have changed, the pages ask within so many milliseconds, not all at once. */
+/** When everybody gets the event that anything may have changed, the pages ask within so many milliseconds, not all at once. */
 const spread = 3_000;
 
 /** What tabs send each other: a change, whether the connection is open, or the question whether it is. */
@@ -61,7 +61,7 @@ function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
 }
 
 /**
- * Holds a connection until `signal` ends. By it the server first tells what changed since `since`, where that is known. When
+ * Holds a connection until `signal` ends. By it the server first sends what changed since `since`, where that is known. When
  * it breaks, the browser opens it again after the time that the server names, another for each stream. After an answer that is no stream it gives up; then we open again.
  */
 function listen(

@@ -13,7 +13,7 @@ export const unreadQuery = queryOptions({
   queryFn: ({ signal }) => api.get('/web/notifications/unread', { signal }),
 });
 
-/** What the person heard of, the latest first. */
+/** The person's notifications, the latest first. */
 export const notificationsQuery = infiniteQueryOptions({
   queryKey: keys.notifications('list'),
   queryFn: ({ pageParam, signal }) => api.get('/web/notifications', { query: { cursor: pageParam }, signal }),
@@ -58,7 +58,7 @@ export const dealNotificationsQuery = (id: Id) =>
     queryFn: ({ signal }) => api.get('/web/deals/:id/notifications', { param: { id }, signal }),
   });
 
-/** Notes what was read, and how the person chooses to hear. */
+/** Notes what was read, and how the person chooses to be notified. */
 export function useNotificationActions() {
   const client = useQueryClient();
   const again = () => client.invalidateQueries({ queryKey: keys.notifications() });

@@ -57,7 +57,7 @@ export async function refreshHead<Item extends { id: Id }>(
       // Asked again the usual way, which says what is wrong.
     }
   } else if (several) {
-    // Nobody looks at it: whoever comes back begins at its head.
+    // It is not on the page: the person who comes back begins at its head.
     client.setQueryData<Pages<Item>>(queryKey, { pages: shown.pages.slice(0, 1), pageParams: [null] });
   }
   await client.invalidateQueries({ queryKey, exact: true });

@@ -11,7 +11,7 @@ export const keys = {
   of: (id: Id, topic: Topic | 'activity' | 'keys' | 'reminders', ...rest: unknown[]) =>
     ['deal', id, topic, ...rest] as const,
   contacts: (...rest: unknown[]) => ['contacts', ...rest] as const,
-  /** What the person heard of, and what of it is new. */
+  /** The person's notifications, and how many are new. */
   notifications: (...rest: unknown[]) => ['notifications', ...rest] as const,
   settings: (...rest: unknown[]) => ['settings', ...rest] as const,
 };

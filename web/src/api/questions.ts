@@ -22,7 +22,7 @@ export function useReadAnswers(dealId: Id, unread: boolean): void {
       void client.invalidateQueries({ queryKey: keys.deal(dealId), exact: true });
       void client.invalidateQueries({ queryKey: keys.home });
     };
-    // Nothing to tell the person: they are counted as new once more.
+    // No message for the person: they are counted as new once more.
     note().catch(() => {});
   }, [client, dealId, unread]);
 }

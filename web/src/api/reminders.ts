@@ -11,7 +11,7 @@ export const remindersQuery = (dealId: Id) =>
     queryFn: ({ signal }) => api.get('/web/deals/:id/reminders', { param: { id: dealId }, signal }),
   });
 
-/** Reminds whoever something on a deal waits for. */
+/** Reminds the people whom something on a deal waits for. */
 export function useRemind(dealId: Id) {
   const client = useQueryClient();
   return useMutation({

@@ -1,4 +1,4 @@
-/** Sends a file as the body of a request, telling how far it has come; fetch cannot tell that yet. */
+/** Sends a file as the body of a request, reporting how far it has come; fetch cannot do that yet. */
 import type { Answer, PathOf, RequestOptions } from '../../../server/contract.ts';
 import { addressOf, ApiError, csrfHeader, errorOf, isSignedInAgain, type Options } from './client.ts';
 

@@ -2,7 +2,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api } from './client.ts';
 import type { Id, Instant, VisitedTab } from './shapes.ts';
 
-// What the server notes begins a visit at most once in half an hour, however often it is told.
+// What the server notes begins a visit at most once in half an hour, however often it is sent.
 const visitQuery = (id: Id, tab: VisitedTab) =>
   queryOptions({
     queryKey: ['visits', id, tab] as const,
@@ -13,7 +13,7 @@ const visitQuery = (id: Id, tab: VisitedTab) =>
     retry: false,
   });
 
-/** Tells that the person looks at this tab of a deal; once, where the tab is. */
+/** Notes that the person looks at this tab of a deal; once, where the tab is. */
 export function useVisit(id: Id, tab: VisitedTab): void {
   useQuery(visitQuery(id, tab));
 }

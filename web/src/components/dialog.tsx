@@ -25,7 +25,7 @@ export interface DialogProps extends LayerProps {
   size?: 'sm' | 'md' | 'lg' | 'xl';
   /** Stays when the page beside it is clicked or Escape is pressed: it shows what cannot be shown again. */
   shownOnce?: boolean;
-  /** Makes what lies behind unreadable: it may not be for whoever stands before it now. */
+  /** Makes what lies behind unreadable: it may not be for the person at the screen now. */
   veiled?: boolean;
 }
 

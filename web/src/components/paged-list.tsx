@@ -64,7 +64,7 @@ function More({ query }: { query: PagedQuery<unknown> }) {
     );
     observer.observe(end.current);
     return () => observer.disconnect();
-    // An observer tells where the end is when it begins: a new one with each page that comes.
+    // An observer reports where the end is when it begins: a new one with each page that comes.
   }, [hasNextPage, isFetching, fetchNextPage, data]);
   if (!hasNextPage) return null;
   return (

@@ -1,6 +1,6 @@
 import { cx } from '../lib/cx.ts';
 
-/** A turning ring that says something is under way; whoever shows it says what, in words. */
+/** A turning ring that says something is under way; the component that shows it says what, in words. */
 export function Spinner({ className }: { className?: string }) {
   return (
     <svg viewBox="0 0 16 16" aria-hidden className={cx('size-4 animate-spin', className)}>

@@ -1,6 +1,6 @@
 /**
  * What somebody has typed and not sent, kept in the browser for a while: it survives a reload and the end of a session.
- * It is sealed with a key that the server gives to that person alone, so whoever else uses the device cannot read it.
+ * It is sealed with a key that the server gives to that person alone, so another person who uses the device cannot read it.
  * Passwords, codes and the like are never given to it.
  */
 

@@ -2,7 +2,7 @@
 import type { Day, Decimal, Instant } from '../api/shapes.ts';
 import { wholeNumber } from './whole-number.ts';
 
-/** Intl takes decimal strings and keeps every digit; its type wants to be told that ours are numeric. */
+/** Intl takes decimal strings and keeps every digit; its type has to be assured that ours are numeric. */
 function exact(value: Decimal): Intl.StringNumericLiteral {
   return value as Intl.StringNumericLiteral;
 }

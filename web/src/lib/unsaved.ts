@@ -3,7 +3,7 @@ import { useSyncExternalStore } from 'react';
 
 /** A form, as long as it is on the page. */
 export interface OpenForm {
-  /** Where it stands: tells which dialog it belongs to. */
+  /** Where it stands: shows which dialog it belongs to. */
   element: HTMLElement | null;
   /** Whether something in it would be lost. */
   dirty: boolean;

@@ -15,7 +15,7 @@ function useFirstZone(zone: string | null | undefined): void {
   }, [zone, set]);
 }
 
-/** Leads to what the person heard of, and says how much of it is new. */
+/** Leads to the person's notifications, and shows how many are new. */
 export function Bell() {
   const { data } = useQuery(unreadQuery);
   useFirstZone(data?.time_zone);

@@ -18,7 +18,7 @@ function leave(): void {
 }
 
 /**
- * Signs in over the page after the session has ended, so that what is on the page stays and goes on. Whoever else signs in
+ * Signs in over the page after the session has ended, so that what is on the page stays and goes on. Another person who signs in
  * here has the page loaded as theirs.
  */
 export default function SignInAgain({ onDone }: { onDone: () => void }) {

@@ -43,7 +43,7 @@ export const isObject = (value: unknown): value is Message =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const objectOf = (value: unknown): Message => (isObject(value) ? value : {});
 
-// A view does not know the origin of its host, and tells it nothing that the host has not told.
+// A view does not know the origin of its host, and sends it nothing that the host has not sent.
 const send = (message: Message): void => window.parent.postMessage({ jsonrpc: '2.0', ...message }, '*');
 
 /** Asks the host; the answer is an object with `result` or `error`. */
@@ -79,7 +79,7 @@ function receive({ source, data }: MessageEvent): void {
   }
 }
 
-/** Tells the host whenever the view becomes taller or less tall. */
+/** Sends the host each change of the view's height. */
 function followHeight(root: HTMLElement): void {
   let last = 0;
   const observer = new ResizeObserver(() => {
@@ -113,7 +113,7 @@ export async function openLink(url: string): Promise<void> {
   await ask('ui/open-link', { url });
 }
 
-/** What the host has told so far, followed. */
+/** What the host has sent so far, followed. */
 export function useHostState(): HostState {
   return useSyncExternalStore(
     (follow) => {

@@ -53,7 +53,7 @@ export function oneTimeAgain(view: View): Found[] {
   const dates = datesByLabel(view);
   const its = view.books.adjustments.filter(({ category, amount }) => category === 'one_time' && !isZero(amount));
   const years = Map.groupBy(its, ({ period_label }) => period_label);
-  // Periods that share a day tell of the same costs: only those that do not are several.
+  // Periods that share a day have the same costs: only those that do not are several.
   const apart: string[] = [];
   for (const label of [...years.keys()].toSorted(byText)) {
     const own = dates.get(label);

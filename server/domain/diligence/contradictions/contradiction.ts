@@ -36,7 +36,7 @@ export interface Contradiction {
 export interface Found extends Omit<Contradiction, 'key' | 'figures'> {
   /** Which one of its kind it is: dates, or a label. No two of one kind share it, and no upload that leaves its rows alone changes it. */
   readonly of: string;
-  /** What it says beside its amounts: the months of a run, the amounts of each year. Who was told one thing is not told another under the same release. */
+  /** What it says beside its amounts: the months of a run, the amounts of each year. A release covers exactly what was shown when it was given. */
   readonly says?: readonly string[];
 }
 

@@ -4,10 +4,10 @@ import { absolute, compare, equals, round, subtract, whole, zero, type Decimal }
 
 const isWhole = (amount: Decimal | null): boolean => amount === null || equals(amount, round(amount, 0n));
 
-/** What one statement tells of a total, or of its parts. */
+/** What one statement says of a total, or of its parts. */
 interface Statement {
   readonly values: readonly (Decimal | null)[];
-  /** How many numbers it wrote to tell them. */
+  /** How many numbers it has for them. */
   readonly numbers?: number;
 }
 

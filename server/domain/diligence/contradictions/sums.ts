@@ -25,7 +25,7 @@ export function yearUnlikeMonths({ rows, months, pieces, mended }: View): Found[
         (name === 'ebitda' ? ebitdaOf : (amounts: Row['amounts']) => amounts[name])(mended.get(one.id) ?? one.amounts);
       const amounts = parts.map(of);
       const [reported, added] = [of(row), together(amounts)];
-      // EBITDA that is not told is the sum of four numbers.
+      // EBITDA that is not in the books is the sum of four numbers.
       const numbersOf = (one: Row): number => (one.amounts[name] === null ? 4 : 1);
       const numbers = parts.reduce((all, part) => all + numbersOf(part), 0);
       if (!reported || !added) return [];

@@ -24,7 +24,7 @@ export interface View {
   readonly listings: readonly (readonly BookedCustomer[])[];
 }
 
-/** The first and the last of the months that rows of less than a year tell of. */
+/** The first and the last of the months that rows of less than a year cover. */
 export function endsOf(rows: readonly Row[]): [first: Month | undefined, last: Month | undefined] {
   const shorter = rows.filter((row) => (wholeMonths(row.first, row.last) ?? 12n) < 12n);
   const [firsts, lasts] = [shorter.map(({ first }) => monthOf(first)), shorter.map(({ last }) => monthOf(last))];

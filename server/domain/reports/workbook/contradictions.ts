@@ -5,7 +5,7 @@ import { head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { below, titled } from './layout.ts';
 
-/** The sheet of contradictions; null where the reader is told none. */
+/** The sheet of contradictions; null where the reader sees none. */
 export function contradictionsSheet({ computed: { contradictions } }: ReportContents): ReportSheet | null {
   const { explained } = contradictions;
   const items = [...contradictions.items, ...explained.items];

@@ -11,7 +11,7 @@ import { amountColumn } from './periods.ts';
 
 type Earned = ReportContents['computed']['earnings'][number];
 
-/** The rows of the sheet of earnings, by what they tell. */
+/** The rows of the sheet of earnings. */
 const earningRows = Object.fromEntries(
   [
     'from',

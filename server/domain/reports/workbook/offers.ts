@@ -12,7 +12,7 @@ type Offer = ReportContents['offers']['items'][number];
 export const offerTerms = ['purchase_price', ...moneyParts] as const;
 const sharedParts = [...moneyParts, 'unsaid'] as const;
 
-/** The rows of the sheet of offers, by what they tell: a column for each offer. */
+/** The rows of the sheet of offers: a column for each offer. */
 const offerRows = [
   'standing',
   'revision',
@@ -41,7 +41,7 @@ type OfferRow = (typeof offerRows)[number];
 export const offerWidth = (offer: Offer | undefined): number =>
   Math.max(18, widthFor(Object.values(offer?.amounts ?? {})));
 
-/** The row of what is told of an offer. */
+/** The row of one term or figure of an offer. */
 export const offerRow = (name: OfferRow): number => firstRow + offerRows.indexOf(name);
 
 const offerWords: Readonly<Record<OfferRow, string>> = {

@@ -28,7 +28,7 @@ import { decimalMarksOf } from './decimal-marks.ts';
 import { amountFault, readAmount, type Marks } from './values.ts';
 import type { Table } from './workbook-reader.ts';
 
-/** The most of an export that is read, and of its faults that are told. */
+/** The most of an export that is read, and of its faults that are answered. */
 const limits = { rows: 3_000, accounts: 1_000, periods: 120, amounts: 200_000, name: 200, parents: 10, faults: 500 };
 /** Of so many rows the amounts are read between two turns of other requests. */
 const portion = 25;

@@ -207,7 +207,7 @@ function booksOfExport(exported: ReadExport, into: BooksFor): ReadBooks {
   };
 }
 
-/** Reads a file of accounts. Throws 400 when it is no such file; the faults of its rows are told row by row. */
+/** Reads a file of accounts. Throws 400 when it is no such file; the faults of its rows are answered row by row. */
 export async function readBooks(
   bytes: Uint8Array,
   type: Snapshot['snapshot_type'],

@@ -59,7 +59,7 @@ function textOf(value: unknown): string {
 
 /**
  * The sheets as text, counted cell by cell: a text that many cells share is there once here, but is sent once for each,
- * and so nothing is sent of a workbook that would be too much for whoever asked.
+ * and so nothing is sent of a workbook that would be too much for its reader.
  */
 function tablesOf(sheets: readonly { sheet: string; data: readonly (readonly unknown[])[] }[]): Reading {
   const tooLarge: Reading = { fault: 'too large' };

@@ -30,7 +30,7 @@ const busy = () => new Problem(503, 'busy', 'Other reports are being written. Tr
 const changed = () =>
   new Problem(503, 'busy', 'The figures changed while this report was being written. Try again.', retryAfter(1));
 
-/** How often a report is written again where what it tells changed while it was written. */
+/** How often a report is written again where its contents changed while it was written. */
 const mostAgain = 2;
 
 const queue = fileQueue(busy);
@@ -86,7 +86,7 @@ async function sendReport(services: Services, c: Context, format: ReportFormat):
         const written = await write(most, task, busy, signal);
         if ('fault' in written) throw new Error(`A report could not be written: ${written.fault}`);
         cache.keep(dealId, digest, written, written.bytes.length);
-        // Whatever it tells, its reader still has to see: rights may have ended while it was written, and figures changed.
+        // The reader must still be allowed to see what is in it: rights may have ended while it was written, and figures changed.
         const before = answers;
         [person, ...answers] = await read();
         if (isStillCurrent(before, answers)) return written;

@@ -13,7 +13,7 @@ interface ChartFrameProps {
   description?: ReactNode;
   /** What each colour stands for: a custom property such as "--chart-1"; `faint` is a lighter shade of it. */
   legend?: readonly { label: string; color: string; line?: boolean; faint?: boolean }[];
-  /** The same as a table, for whoever reads rather than looks. */
+  /** The same as a table, for readers of figures and for screen readers. */
   columns: readonly ChartColumn[];
   rows: readonly (readonly ReactNode[])[];
   actions?: ReactNode;

@@ -13,7 +13,7 @@ interface Zone {
 }
 
 interface PlotProps {
-  /** What it shows, for whoever does not see it. */
+  /** What it shows, for screen readers. */
   label: string;
   height: number;
   /** The drawing at a width in pixels, as elements of SVG, and the zones of its points in their order. */

@@ -130,7 +130,7 @@ export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClo
       }}
       submit={(values) => openDeal.mutateAsync({ organization_id: values.organization_id, ...toInput(values) })}
       onDone={async (deal) => {
-        // The list is left without the dialog, for whoever comes back to it.
+        // The list is left without the dialog, for a person who goes back to it.
         const search = (before: DealsSearch) => readDealsSearch({ ...before, new: undefined });
         await navigate({ to: '/deals', search, replace: true });
         await navigate({ to: '/deals/$dealId', params: { dealId: deal.id } });

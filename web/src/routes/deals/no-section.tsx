@@ -5,7 +5,7 @@ import { EmptyState } from '../../components/states.tsx';
 import { useTitle } from '../../lib/use-title.ts';
 import { useDeal } from './context.ts';
 
-/** An address below a deal that leads nowhere, or where the person has no place: one page for both, so that it tells nothing. */
+/** An address below a deal that leads nowhere, or where the person has no place: one page for both, so that it does not reveal which. */
 export function NoSection() {
   const { deal } = useDeal();
   useTitle(`Not found · ${deal.title}`);

@@ -27,7 +27,7 @@ export function OwnRoleBadge({ page }: { page: DealPage }) {
   return <Badge tone={tone}>You: {label.toLowerCase()}</Badge>;
 }
 
-/** Tells an admin who takes no part in the deal what that means, and lets them join. */
+/** Explains to an admin who takes no part in the deal what that means, and lets them join. */
 export function JoinBanner({ page }: { page: DealPage }) {
   const { deal, capacities } = page;
   const { user } = useMe();

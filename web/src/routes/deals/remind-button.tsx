@@ -10,12 +10,12 @@ import { useDeal } from './context.ts';
 interface RemindButtonProps {
   subject: Remindable;
   id: Id;
-  /** Of what, for who hears the button alone. */
+  /** Of what, for screen readers that read the button alone. */
   of: string;
   className?: string;
 }
 
-/** Lets a broker remind whoever this waits for, once a day; says so for the rest of it. */
+/** Lets a broker remind the people whom this waits for, once a day; says so for the rest of it. */
 export function RemindButton({ subject, id, of, className }: RemindButtonProps) {
   const { deal } = useDeal();
   const { data } = useQuery(remindersQuery(deal.id));

@@ -84,7 +84,7 @@ function Entry({ one }: { one: Notification }) {
   );
 }
 
-/** What the person heard of, by deal; opening one leads to what it is about. */
+/** The person's notifications, by deal; opening one leads to what it is about. */
 export default function NotificationsPage() {
   const query = useInfiniteQuery(notificationsQuery);
   const { data } = useQuery(unreadQuery);

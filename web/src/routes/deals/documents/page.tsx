@@ -27,7 +27,7 @@ const everything: DocumentFilter = { search: '', category: '', confidentiality: 
 interface FiltersProps {
   filter: DocumentFilter;
   change: (part: Partial<DocumentFilter>) => void;
-  /** Words of somebody's own, beside the usual ones. */
+  /** Categories that people typed, beside the usual ones. */
   categories: readonly string[];
 }
 

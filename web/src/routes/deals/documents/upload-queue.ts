@@ -1,4 +1,4 @@
-/** Sends files, a few at a time, and tells whoever follows how each is doing. */
+/** Sends files, a few at a time, and notifies followers of the state of each. */
 import { ApiError } from '../../../api/client.ts';
 import type { Progress } from '../../../api/upload.ts';
 

@@ -1,4 +1,4 @@
-/** What is told of an offer beyond its terms, as the deal has it: until when it stands, what became of it, how it compares with what is asked. */
+/** What is shown of an offer beyond its terms: until when it stands, what became of it, how it compares with what is asked. */
 import { BadgeCheck } from 'lucide-react';
 import type { Offer } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';

@@ -42,7 +42,7 @@ function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void })
   );
 }
 
-/** Tells the seller what they can do about the offers: say which one they want, and whom to say it to. */
+/** Shows the seller what they can do about the offers: say which one they want, and whom to say it to. */
 function AcceptedByBroker() {
   const { deal, participants } = useDeal();
   const brokers = participants.filter(({ role, status }) => role === 'broker' && status === 'active');

@@ -319,7 +319,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
 
 const shownFirst = 10;
 
-/** What later uploads changed in periods that earlier ones told of. */
+/** What later uploads changed in periods that earlier ones covered. */
 export function RestatementsCard({ dealId }: { dealId: Id }) {
   const query = useQuery(computedQuery(dealId));
   const [all, setAll] = useState(false);

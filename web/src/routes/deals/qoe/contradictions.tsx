@@ -81,7 +81,7 @@ function Said({ answer, all }: { answer: Answer; all: boolean }) {
 interface LineProps {
   dealId: Id;
   one: Contradiction;
-  /** Whether the reader is told everything, and may answer. */
+  /** Whether the reader sees everything, and may answer. */
   all: boolean;
   mayAnswer: boolean;
 }

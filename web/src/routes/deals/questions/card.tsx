@@ -65,7 +65,7 @@ export function QuestionCard({ question }: { question: Question }) {
               kind="primary"
               pending={release.isPending}
               onClick={() =>
-                // The card is in another list before the answer is told; a promise outlives it.
+                // The card is in another list before the answer is there; the promise continues.
                 void release.mutateAsync({ id: question.id }).then(() => toast('Released to the seller'), toastError)
               }
             >

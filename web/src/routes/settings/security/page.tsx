@@ -85,7 +85,7 @@ function SessionRow({ session }: { session: OwnSession }) {
         <Button
           size="sm"
           pending={endSession.isPending}
-          // The row is gone before the answer is told; a promise outlives it.
+          // The row is gone before the answer is there; the promise continues.
           onClick={() =>
             void withRecentSignIn(() => endSession.mutateAsync(session.id)).then(
               () => toast(`${device} is signed out`),
