@@ -26,7 +26,7 @@ export interface Difference {
   readonly many: number;
 }
 
-/** How much more a caller on ten thousand deals may cost than one on ten, and what of it is too little to be told from noise, in milliseconds. */
+/** How much more a caller on ten thousand deals may cost than one on ten, and what of it is too little to be distinguished from noise, in milliseconds. */
 const bound = 1.1;
 const noise = 0.05;
 

@@ -398,7 +398,7 @@ export const dealRows: readonly string[] = [
   `insert into vault.own_activity (user_id, deal_id, at, record_id)
      select case k when 9 then ${broker} else bench.buyer_of(n, 1) end, ${id('deal', 'n')}, ${made('k * 24')}, ${id('record', 'n * 100 + k')}
      from generate_series($1::bigint, $2::bigint) n, generate_series(8, 9) k`,
-  // What people heard of within the last half year: the broker, the seller, both buyers, and those who are measured.
+  // Notifications of the last half year: the broker, the seller, both buyers, and those who are measured.
   `insert into vault.notifications (id, event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at, read_at, mail, mail_due_at, mailed_at)
      select ${id('notification', 'n * 100 + slot')}, ${id('event', 'n * 100 + slot')}, person, kind, ${id('deal', 'n')}, 'questions',
        ${id('question', 'n * 100 + slot % 5')}, bench.buyer_of(n, 1), at, case when ${someOf(40, 70, 'n * 100 + slot')} then at + interval '3 hours' end,

@@ -74,9 +74,9 @@ async function setScene(client: pg.Client, people: number): Promise<Scene> {
 
 interface Stream {
   readonly socket: net.Socket;
-  /** When something was heard last, by performance.now(). */
+  /** When something was received last, by performance.now(). */
   receivedAt: number;
-  /** How many events were heard. */
+  /** How many events were received. */
   received: number;
   ended: boolean;
 }

@@ -258,7 +258,7 @@ select outcome from (select nextval('bench.unused') as n) x, lateral app.refresh
   null, '127.0.0.1', 'bench');
 `;
 
-/** The most refreshes a second that are prepared for; a faster machine is told to raise it. */
+/** The most refreshes a second that are prepared for; on a faster machine a message says to raise it. */
 const fastest = 2_500;
 
 async function refreshes(setting: Setting): Promise<void> {

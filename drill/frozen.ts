@@ -1,5 +1,5 @@
 /**
- * The PostgreSQL of a node stands still for 15 s, as with a machine that hangs, while eight clients write: what asks is told so in time,
+ * The PostgreSQL of a node stands still for 15 s, as with a machine that hangs, while eight clients write: requests are refused in time,
  * the process itself goes on answering, and nothing is lost when PostgreSQL goes on.
  */
 

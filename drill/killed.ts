@@ -11,7 +11,7 @@ const writers = 8;
 /** Only what the node was answering fails, and what the proxy sends it before it notices. */
 const longestFailing = 5;
 
-/** The drill: what failed is told so, nothing acknowledged is lost, nothing is there twice, and soon nothing fails any more. */
+/** The drill: what failed is answered as failed, nothing acknowledged is lost, nothing is there twice, and soon nothing fails any more. */
 export const killed: Drill = {
   title: `one of two nodes behind HAProxy and nginx, with PgBouncer and Redis, is killed with SIGKILL, ${writers} clients write`,
   needs: needed,

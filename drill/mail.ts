@@ -1,6 +1,6 @@
 /**
  * Two nodes send mails through a real SMTP server, and one after the other is killed with SIGKILL while it does: between an event and its mail, or
- * between handing a mail over and noting it. Every event is told to its reader by one mail; one that is handed over again has the same Message-ID.
+ * between handing a mail over and noting it. Every event is mailed to its reader once; one that is handed over again has the same Message-ID.
  */
 
 import path from 'node:path';

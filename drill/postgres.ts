@@ -131,7 +131,7 @@ export async function startPair(
   engine: string,
   prepare: (primary: Server['connection']) => Promise<void>,
 ): Promise<Pair> {
-  // Whoever PostgreSQL runs as has to walk down to its files.
+  // The user whom PostgreSQL runs as has to reach its files.
   chmodSync(directory, 0o711);
   const home = preparedHome(directory, engine);
   const [user, password] = ['postgres', randomBytes(16).toString('hex')];

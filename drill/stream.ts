@@ -68,7 +68,7 @@ export interface Followed {
 
 const contacts = 200;
 
-/** A change of a contact follows from how often it was changed before, so that the order of events can be told from their types. */
+/** A change of a contact follows from how often it was changed before, so that the order of events can be seen from their types. */
 const kinds = ['contact.updated', 'contact.archived', 'contact.updated', 'contact.restored'] as const;
 const change = `with locked as (select l.id from contacts l where l.id = any ($1::uuid[]) order by l.id for no key update)
   update contacts c set phone = (c.phone::int + 1)::text,

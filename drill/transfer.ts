@@ -21,7 +21,7 @@ import { certificate, isInstalled, startProxy, type ProxyKind } from './proxies.
 const megabyte = 1_000_000;
 const megabytes = 500;
 
-/** A PDF of that size in parts, each of which differs; `hash` is told of what was sent. */
+/** A PDF of that size in parts, each of which differs; `hash` is called with what was sent. */
 function* document(hash: ReturnType<typeof createHash>): Generator<Buffer> {
   const part = (bytes: Buffer) => {
     hash.update(bytes);

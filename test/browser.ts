@@ -51,7 +51,7 @@ export function openBrowser(): Promise<Browser> {
   return shared;
 }
 
-/** A browser of somebody's own, at one page. */
+/** A browser of its own for one person, at one page. */
 export interface TestPage {
   readonly page: Page;
   /** What the browser complained of: errors of scripts, and what the content security policy refused. */
@@ -138,7 +138,7 @@ async function drawLittle(page: Page): Promise<void> {
 }
 
 /**
- * Opens a browser of somebody's own. `close` it, or the browser as a whole. It may be one that was closed before, made as
+ * Opens a browser of its own for one person. `close` it, or the browser as a whole. It may be one that was closed before, made as
  * new: a process that has shown the application once shows it with half the work.
  */
 export async function openTestPage(browser: Browser, origin: string, options: TestPageOptions = {}): Promise<TestPage> {

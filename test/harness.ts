@@ -254,7 +254,7 @@ export async function openService({
       await dropDatabase(inject('owner'), name);
       // No type knows what functions of the database write into the audit trail: here it is held to the table of words.
       expect(actions.filter(({ action }) => !isKnownAction(action))).toEqual([]);
-      // Whoever leaves a record says by themself whether anything is noted of it.
+      // The caller that leaves a record says whether anything is noted of it.
       expect(wronglyNoted).toEqual([]);
     },
   };

@@ -1,4 +1,4 @@
-/** The bodies of the demo's documents, for whoever keeps files: the rows have the same keys, sizes and digests. */
+/** The bodies of the demo's documents, for a store of files: the rows have the same keys, sizes and digests. */
 
 import { createHash } from 'node:crypto';
 import { deals } from './deals/all.ts';

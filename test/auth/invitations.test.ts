@@ -45,7 +45,7 @@ async function invite(email: string, role = 'broker'): Promise<string> {
   return tokenOf(body);
 }
 
-/** What whoever has the link is told of the invitation. */
+/** What the holder of the link may read of the invitation. */
 const look = (token: string, by = new Visitor(service.origin)) => by.json('/api/auth/invitation', { token });
 
 async function membership(email: string): Promise<{ role: string; status: string } | undefined> {
@@ -243,7 +243,7 @@ describe('an invitation to a deal', () => {
     expect(participant).toEqual({ status: 'active' });
   });
 
-  it('is accepted by whoever has an account', async () => {
+  it('is accepted by a person with an account', async () => {
     const account = await openAccount(service);
     const { dealId, participantId } = await inviteToDeal(account.email);
     await asAdmin.ask(linkOf(dealId, participantId), {});

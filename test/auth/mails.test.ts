@@ -88,7 +88,7 @@ describe('invitations', () => {
     expect((await invite(email)).status).toBe(201);
   });
 
-  it('go to one address ten times an hour, whoever sends them', async () => {
+  it('go to one address ten times an hour, whichever address asks', async () => {
     const email = 'wanted@example.com';
     const inviters = await Promise.all(
       ['one', 'two', 'three'].map(async (slug) => {
@@ -146,7 +146,7 @@ it('a new address is asked to confirm five times a day, and twenty addresses a m
   expect(pending).toEqual({ new_email: 'victim14@example.com' });
 });
 
-it('a mailbox is sent twenty links to a new password a day, and whoever asks is told the same', async () => {
+it('a mailbox is sent twenty links to a new password a day, and the answer stays the same', async () => {
   const account = await openAccount(service);
   const said = new Set<string>();
   for (let round = 0; round < 25; round += 1) {
@@ -164,7 +164,7 @@ it('a mailbox is sent twenty links to a new password a day, and whoever asks is 
   expect(await mailsTo(account.email)).toBe(20);
 });
 
-it('twenty changes of what protects an account are told of in a day, and no more are made', async () => {
+it('twenty changes of what protects an account are mailed in a day, and no more are made', async () => {
   const account = await openAccount(service);
   const visitor = await signedInVisitor(service, account);
   await service.sql(

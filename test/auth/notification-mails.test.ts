@@ -167,7 +167,7 @@ describe('many mails', () => {
     await web.service.sql('update vault.notifications set mail_due_at = null');
   };
 
-  test('of news to somebody are thirty an hour; what follows comes in the next hour', async () => {
+  test('of notifications to one person are thirty an hour; more come in the next hour', async () => {
     await begin();
     const reader = web.scene.people['broker']!;
     for (let count = 0; count < 30; count += 1) {
@@ -275,7 +275,7 @@ describe('what concerns the security of an account', () => {
     return rows.map(({ kind }) => kind);
   };
 
-  test('is told to its owner: a browser that is new to somebody who has signed in elsewhere', async () => {
+  test('is notified to its owner: a new browser of a person who has signed in elsewhere', async () => {
     const account = await openAccount(web.service);
     const first = await signedInVisitor(web.service, account);
     expect(await heard(account.id)).toEqual([]);

@@ -96,7 +96,7 @@ describe('after signing in', () => {
   });
 });
 
-describe('an authorization request of somebody who is signed out', () => {
+describe('an authorization request of a person who is signed out', () => {
   const callback = 'https://client.example/callback';
   let clientId: string;
 
@@ -135,7 +135,7 @@ describe('an authorization request of somebody who is signed out', () => {
     { scope: 'everything' },
     { response_type: 'token' },
     { code_challenge_method: 'plain' },
-  ])('signs in before it is told of its fault: %j', async (fault) => {
+  ])('signs in before it is answered its fault: %j', async (fault) => {
     const visitor = new Visitor(service.origin);
     const sent = await visitor.get(request(fault));
     expect(sent.headers.get('location')).toMatch(/^\/sign-in\?return_to=/);
@@ -144,7 +144,7 @@ describe('an authorization request of somebody who is signed out', () => {
     expect(told.headers.get('location')).toMatch(/^https:\/\/client\.example\/callback\?.*error=/);
   });
 
-  it('is answered for whoever arrives from another site by a link', async () => {
+  it('is answered for a person who arrives from another site by a link', async () => {
     const visitor = new Visitor(service.origin, { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' });
     visitor.cookies.set('dealkeep', (await signedInVisitor(service, ann)).cookies.get('dealkeep') ?? '');
     expect((await visitor.get(request())).status).toBe(200);

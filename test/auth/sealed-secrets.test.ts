@@ -50,7 +50,7 @@ const storedFor = async (email: string) =>
 const store = async (email: string, secret: string) =>
   service.sql('update vault.totp set secret = $2 where user_id = $1', [await idOf(email), secret]);
 
-test('the keys in use are told also where no policy holds back who owns the tables, as it is with a superuser', async () => {
+test('the keys in use are found also where no policy applies to the owner of the tables, as with a superuser', async () => {
   const owner = new pg.Client(service.connections.owner);
   await owner.connect();
   try {
@@ -76,7 +76,7 @@ test("an authenticator's secret is encrypted for its row, and its codes are take
   expect(storedOne).not.toContain(one.secret);
   expect(await signIn(one)).toBe(200);
 
-  // Whoever can write to the database cannot give one person the authenticator of another.
+  // A person who can write to the database cannot give one person the authenticator of another.
   await store(other.email, storedOne);
   expect(await signIn({ ...other, secret: one.secret })).toBe(500);
   await store(other.email, storedOther);

@@ -193,7 +193,7 @@ describe('signing in with a second factor', () => {
     expect((await visitor.json('/api/auth/second-factor', { code: await codeNow(account.secret) })).status).toBe(401);
   });
 
-  it('says nothing of the second factor to whoever has the wrong password', async () => {
+  it('does not reveal a second factor after a wrong password', async () => {
     const account = await withSecondFactor();
     const { status, body } = await new Visitor(service.origin).signIn({ ...account, password: `${account.password}x` });
     expect(status).toBe(401);

@@ -126,7 +126,7 @@ describe('sessions', () => {
   });
 });
 
-/** Makes a link to the calendar of whoever is signed in; whether it still shows their deadlines. */
+/** Makes a link to the calendar of the person who is signed in; whether it still shows their deadlines. */
 async function subscribe(browser: Visitor): Promise<() => Promise<boolean>> {
   const { body } = await browser.change<{ url: string }>('/api/web/notifications/calendar');
   return async () => {
@@ -459,7 +459,7 @@ describe('changing the address', () => {
     return mailedToken(service, confirmMail);
   }
 
-  it('takes effect with the link in the new mailbox, once, and tells the old one', async () => {
+  it('takes effect with the link in the new mailbox, once, and notifies the old one', async () => {
     const { account, here } = await with3Sessions();
     const email = `moved-${account.email}`;
     const token = await ask(here, email);
@@ -480,7 +480,7 @@ describe('changing the address', () => {
     expect([status, body]).toMatchObject([403, { error: { code: 'recent_sign_in_required' } }]);
   });
 
-  it('is not done by somebody else who gets the link, nor after 30 minutes', async () => {
+  it('is not done by another person who gets the link, nor after 30 minutes', async () => {
     const { here } = await with3Sessions();
     const other = await with3Sessions();
     const token = await ask(here, 'typo@example.com');
@@ -489,7 +489,7 @@ describe('changing the address', () => {
     expect((await here.change('/api/auth/address/confirm', { token })).status).toBe(410);
   });
 
-  it('is not told of an address that somebody has until the mailbox is shown to be theirs', async () => {
+  it('is not refused for an address with an account until the mailbox is shown to be theirs', async () => {
     const { here } = await with3Sessions();
     const other = await openAccount(service);
     const token = await ask(here, other.email);
@@ -498,7 +498,7 @@ describe('changing the address', () => {
   });
 });
 
-it('are nobody’s without a session: programs and browsers alike are told so', async () => {
+it('need a session: programs and browsers alike are answered so', async () => {
   for (const path of ['/api/auth/session', '/api/auth/sessions', '/api/auth/passkeys']) {
     const answer = await new Visitor(service.origin).get(path);
     expect([path, answer.status, await answer.json()]).toMatchObject([path, 401, { error: { code: 'not_signed_in' } }]);

@@ -57,7 +57,7 @@ describe('signing in with a password', () => {
     expect(await thief.session()).toBeNull();
   });
 
-  it('118. does not take a session token that somebody else chose', async () => {
+  it('118. does not take a session token that another person chose', async () => {
     const visitor = new Visitor(service.origin);
     visitor.cookies.set('dealkeep', 'A'.repeat(43));
     await visitor.signIn(ann);

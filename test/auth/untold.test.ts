@@ -49,7 +49,7 @@ function alike(value: unknown, email: string): string {
 
 const tokenOf = (url: string) => new URLSearchParams(new URL(url).hash.slice(1)).get('token') ?? '';
 
-/** What whoever holds the link is told of it, signed out and as the broker who made it. */
+/** What the holder of the link may read of it, signed out and as the broker who made it. */
 async function linkAsSeen(token: string) {
   const look = async (headers: Record<string, string>) => {
     const { headers: type, ...init } = lookUp(token);
@@ -121,7 +121,7 @@ describe.each([
   ['to a deal', toADeal],
   ['to a brokerage', toABrokerage],
 ])('an invitation %s', (_, invite) => {
-  it('shows what was typed, whoever is behind the address', async () => {
+  it('shows what was typed, whether the address has an account or not', async () => {
     const told: Record<string, string> = {};
     for (const [who, arrange] of Object.entries(behind)) {
       const email = `somebody.${(count += 1)}@people.example`;
@@ -154,7 +154,7 @@ it('shows the person once they have accepted', async () => {
   });
 });
 
-it('leaves no trace of the account of somebody who declines', async () => {
+it('leaves no trace of the account of a person who declines', async () => {
   const email = `somebody.${(count += 1)}@people.example`;
   const account = await openAccount(web.service, { email, name: 'Real Name' });
   const input = { email, name: 'Typed Name', role: 'viewer', advises: null };

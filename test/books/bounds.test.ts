@@ -91,7 +91,7 @@ describe('books of any shape have each row read a few times', () => {
     expect(readsOfEach(its)).toBeLessThan(most);
   });
 
-  test('no more than a hundred periods are told', () => {
+  test('no more than a hundred periods are answered', () => {
     const { earnings } = qoeOverview(
       books(
         Array.from({ length: rows }, (_, at) => longer(at, 12)),

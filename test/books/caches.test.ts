@@ -1,4 +1,4 @@
-/** What a node has read of books is kept: every caller is told the same as by reading anew, after every change, on pages and by tools. */
+/** What a node has read of books is kept: every caller gets the same as by reading anew, after every change, on pages and by tools. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readBooks, type Books } from '../../server/domain/diligence/books.ts';
@@ -55,7 +55,7 @@ async function booksNow(): Promise<Books> {
   return readBooks(found!.books);
 }
 
-/** What a caller is told on every page and by every tool, of what is computed. */
+/** What a caller gets on every page and by every tool, of what is computed. */
 async function computedFor(caller: string) {
   const [page, bridge, worth] = await Promise.all(
     ['qoe/computed', 'qoe/bridge', 'offers/worth'].map(async (path) => {
@@ -186,7 +186,7 @@ const changes: Readonly<Record<string, () => Promise<unknown>>> = {
 };
 const place = () => `/deals/${deal}/qoe/members/${web.scene.participants['exclusive buyer']}`;
 
-test('every caller is told the same as of books read anew, after every change', async () => {
+test('every caller gets the same as from books read anew, after every change', async () => {
   const begin = ['an upload of profit and loss', 'an upload of customers', 'an adjustment more', 'another currency'];
   const last = [
     'a buyer let go',

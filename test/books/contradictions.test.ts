@@ -226,7 +226,7 @@ describe('contradictions', () => {
     },
   );
 
-  test('keep their key when amounts or other rows change, and their figures tell whether they are as they were', () => {
+  test('keep their key when amounts or other rows change, and their figures show whether they have changed', () => {
     for (const kind of contradictionKinds) {
       for (const [seed, books] of clean.slice(0, 40).entries()) {
         const chance = randomOf(seed * 31 + contradictionKinds.indexOf(kind));

@@ -117,18 +117,18 @@ describe('customers', () => {
     expect([bridge?.before.total, bridge?.after.total].map((total) => total && written(total))).toEqual(['150', '165']);
   });
 
-  test('of several currencies are told in that of the profit and loss, whatever the others come to', () => {
+  test('of several currencies are counted in that of the profit and loss, however large the others are', () => {
     const customers = [customer('Here', '90'), customer('Far', '100', '2025', 'EUR'), customer('There', '30')];
     const lines = { revenue: 20_000, cogs: 5_000, opex: 0, owner: 0, da: 0, interest: 0, tax: 0 };
     const periods = [{ ...monthRow('a', '2025-01', lines), last: '2025-12-31' }];
     const found = concentration(books(customers, { periods }));
     expect([found?.currency, found?.customers.map(({ name }) => name)]).toEqual(['USD', ['Here', 'There']]);
     expect(writtenOrNull(found?.customers[0]?.share ?? null)).toBe('0.75');
-    // In no currency of the profit and loss they are told in their own.
+    // In no currency of the profit and loss they are counted in their own.
     expect(concentration(books([customer('Far', '100', '2025', 'EUR')], { periods }))?.currency).toBe('EUR');
   });
 
-  test('in another currency are left out of what became of the others, and told by name', () => {
+  test('in another currency are left out of the changes of the others, and listed by name', () => {
     const years = ['2024', '2025'];
     const here = years.map((year) => customer('Here', year === '2024' ? '90' : '95.5', year));
     const found = customerBridge(
@@ -172,7 +172,7 @@ describe('customers', () => {
   });
 });
 
-test('lists that are cut tell how many there are', () => {
+test('lists that are cut say how many there are', () => {
   const names = Array.from({ length: 30 }, (_, place) => [`Acme ${place}`, `ACME ${place}`]).flat();
   const adjustments = Array.from({ length: 150 }, (_, place) => ({
     id: `n${place}`,
@@ -206,7 +206,7 @@ describe('restatements', () => {
     source_name: null,
   });
 
-  test('are told line by line, from each upload to the next that tells of the same dates', () => {
+  test('are listed line by line, from each upload to the next that covers the same dates', () => {
     const old = monthRow('a', '2025-03', lines);
     const now = monthRow('b', '2025-03', { ...lines, tax: 5 });
     const gone = { ...old, id: 'c', snapshot_id: 'c', amounts: { ...now.amounts, interest_expense: null } };
@@ -223,7 +223,7 @@ describe('restatements', () => {
     ]);
   });
 
-  test('are told in the currency of their uploads, whatever the latest books are in', () => {
+  test('are listed in the currency of their uploads, whatever the latest books are in', () => {
     const inEuros = ['a', 'b'].map((id, place) => ({
       ...monthRow(id, '2024-03', { ...lines, revenue: lines.revenue + place }),
       currency: 'EUR',

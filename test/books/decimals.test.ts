@@ -78,7 +78,7 @@ describe('decimals', () => {
     expect(spokenMoney(d('1000'), 'EUR')).toBe('€1,000');
   });
 
-  test('obey the laws of arithmetic, whatever they are', () => {
+  test('obey the laws of arithmetic', () => {
     const chance = randomOf(7);
     const next = (below: number) => Math.floor(chance() * below);
     const any = () => ({ units: BigInt(next(2_000_001) - 1_000_000), scale: BigInt(next(7)) });

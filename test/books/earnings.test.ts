@@ -61,7 +61,7 @@ describe('earnings', () => {
     expect(basisOf(earnings(books(gap)))).toBeNull();
   });
 
-  test('of fiscal years end where the uploaded years do, also those that only months tell of', () => {
+  test('of fiscal years end where the uploaded years do, also those that only months cover', () => {
     const fiscal = year('2023-07-01', '2024-06-30', 'FY2024', '1000');
     expect(labels(books([fiscal, ...months('2024-07', 18)]))).toEqual([
       ['ttm', 'TTM', '2025-01-01', '2025-12-31'],
@@ -72,7 +72,7 @@ describe('earnings', () => {
     ]);
   });
 
-  test('of the last twelve months as a row tells them are theirs alone, under its label and with its adjustments', () => {
+  test('of the last twelve months of a row of their own are of that row alone, under its label and with its adjustments', () => {
     const adjustments = [
       { id: '1', period_label: 'LTM', category: 'one_time' as const, amount: d('5'), rationale: null },
     ];
@@ -122,7 +122,7 @@ describe('earnings', () => {
       writtenOrNull(amounts.ebitda),
     ]);
 
-  test('are the sum of quarters, of quarters and months, and of whatever makes up the twelve months, calendar or fiscal', () => {
+  test('are the sum of quarters, of quarters and months, and of any rows that make up the twelve months, calendar or fiscal', () => {
     const all = months('2024-01', 24);
     const monthly = summed(books(all)).map(([kind, label, , ...amounts]) => [kind, label, ...amounts]);
     const of = (...lengths: number[]) => summed(books(gathered(all, lengths)));
@@ -173,7 +173,7 @@ describe('earnings', () => {
     ]);
   });
 
-  test('take the longest rows where several tell of the same months, and no month twice', () => {
+  test('take the longest rows where several cover the same months, and no month twice', () => {
     const all = months('2025-01', 12);
     const [half, quarter] = [gathered(all, [6]), gathered(all, [1, 3])[1]];
     if (!quarter) throw new Error('no quarter');
@@ -227,7 +227,7 @@ describe('earnings', () => {
     }
   });
 
-  test('of what is told as a year and as the last twelve months are those of the upload completed last, for both', () => {
+  test('of what is uploaded as a year and as the last twelve months are those of the upload completed last, for both', () => {
     const both = (first: string, second: string) =>
       summed(
         books([
@@ -281,7 +281,7 @@ describe('earnings', () => {
     expect(adjusted('1')?.adjustments.map(({ id }) => id)).toEqual(['1', '2']);
   });
 
-  test('are not told where a part is missing, and take EBITDA from its parts where it is not told itself', () => {
+  test('are left out where a part is missing, and take EBITDA from its parts where it has no line', () => {
     const [first, ...rest] = months('2025-01', 12);
     if (!first) throw new Error('no month');
     const without = (...names: (keyof BookedPeriod['amounts'])[]) => {
@@ -309,7 +309,7 @@ describe('earnings', () => {
     ]);
   });
 
-  test('count of several uploads the row of the one completed last, and tell what gave way', () => {
+  test('count of several uploads the row of the one completed last, and list the rows that do not count', () => {
     const [old, again] = [months('2025-01', 12, 'a'), months('2025-12', 2, 'b')];
     const all = books([...old, ...again]);
     const { rows, superseded } = resolved(all);

@@ -305,7 +305,7 @@ describe('what the accounts of one side counted to', () => {
   const proposedBy = async (account: string, caller: string) =>
     (await preview(exported(account), caller)).body.export.accounts.map(({ by }: Seen) => by);
 
-  test('is proposed to that side alone, and goes along with nobody else’s data', async () => {
+  test('is proposed to that side alone, and is in no other person’s export', async () => {
     await upload('Retainer John Secret', 'seller');
     expect(await proposedBy('Retainer John Secret', 'exclusive buyer')).toEqual(['name']);
     await upload('Sales of the buyer', 'exclusive buyer');
@@ -405,7 +405,7 @@ describe('decimals behind a comma', () => {
     ]);
   });
 
-  test('are told by amounts alone, not by numbers of accounts, titles or names of customers', async () => {
+  test('are recognized by amounts alone, not by numbers of accounts, titles or names of customers', async () => {
     const asked = [expect.stringContaining('more than a thousand, or less')];
     const messages = async (file: string, type = 'profit_and_loss') => {
       const { faults } = (await preview(file, 'broker', type)).body;
@@ -455,7 +455,7 @@ describe('an export of one period', () => {
     });
   });
 
-  test('of which nothing says the period, or in an encoding that nothing tells, is refused', async () => {
+  test('without a period, or in an unknown encoding, is refused', async () => {
     for (const file of [
       `Profit and Loss\nBakery LLC\n${desktop.replace('Jan - Dec 25', 'Total')}`,
       desktop.replace('Jan - Dec 25', 'Jan 24 - Feb 25'),
@@ -515,7 +515,7 @@ test('nothing is stored before it was looked at, or where an account was not spo
   expect(await count()).toBe(before);
 });
 
-test('who may not upload is told so before anything is read, and who is outside finds nothing', async () => {
+test('a person who may not upload is refused before anything is read, and an outsider finds nothing', async () => {
   const csv = await fixture('xero');
   for (const path of ['', '/preview']) {
     for (const caller of ['outsider', 'removed', 'invited'])

@@ -85,7 +85,7 @@ interface Told {
   readonly basis?: unknown;
 }
 
-/** How each row of the table is seen in what is told. */
+/** How each row of the table is seen in the answers. */
 const seen: Readonly<Record<string, (told: Told) => boolean>> = Object.fromEntries(
   ['exclusive buyer', 'other buyer'].flatMap((buyer): [string, (told: Told) => boolean][] => {
     const own = (told: Told) => told.offers?.find(({ offer_id }) => offer_id === offerOf(buyer));
@@ -115,7 +115,7 @@ describe('to each caller', () => {
     for (const { caller, may } of computed) if (!people.some((one) => one === caller)) expect(may).toEqual([]);
   });
 
-  test.each(people)('pages tell the %s what is theirs to know', async (caller) => {
+  test.each(people)('pages show the %s what they may see', async (caller) => {
     const { status, body } = await ask(caller);
     const { body: pipeline } = await (await web.as(caller)).ask('/home/pipeline');
     const told: Told = { ...(status === 200 ? (body as Told) : {}), pipeline };
@@ -133,7 +133,7 @@ describe('to each caller', () => {
     }
   });
 
-  test.each(people)('the tool tells the %s no more', async (caller) => {
+  test.each(people)('the tool answers the %s no more', async (caller) => {
     const call = toolCaller(web.service, await addToken(web.service, web.scene.people[caller]!));
     const told = (await call('svc_offers_list', { deal_id: deal })).structuredContent['summary'] as
       (Told & { two_best?: unknown }) | undefined;
@@ -149,7 +149,7 @@ describe('to each caller', () => {
     expect(Boolean(told?.two_best)).toBe(may('by how much the two offers differ'));
   });
 
-  test.each(people)('the report tells the %s as much, as a workbook and printed', async (caller) => {
+  test.each(people)('the report shows the %s as much, as a workbook and printed', async (caller) => {
     const person = await web.as(caller);
     const [workbook, document] = [
       await download(web.service, person, deal, 'xlsx'),
@@ -210,7 +210,7 @@ describe('to each caller', () => {
     );
   });
 
-  test.each(people)('two offers side by side are told to the %s where both are theirs to see', async (caller) => {
+  test.each(people)('two offers side by side are shown to the %s where they may see both', async (caller) => {
     const may = computed.find((one) => one.caller === caller && one.record === 'by how much the two offers differ')?.may
       .length;
     const { ask: askAs } = await web.as(caller);
@@ -574,7 +574,7 @@ test('revisions are held against each other: dates, conditions and words too, fo
     // What is not there is said, and another choice mends it.
     await page.goto(`${web.service.origin}/deals/${deal}/offers?first=${later}&second=${crypto.randomUUID()}`);
     await page.getByText('One of the two does not exist').waitFor();
-    // Parts that come to more than the price are told, and on the other page which rows gave way.
+    // Parts of more than the price together are shown, and on the other page the rows that do not count.
     await web.service.sql('update offers set payload = $2 where id = $1', [
       offerOf('other buyer'),
       JSON.stringify({ currency: 'USD', purchase_price: '4200000', cash_at_close: '4300000.5' }),

@@ -66,7 +66,7 @@ describe('offers held against books', () => {
     expect(heldAgainst(monthsOf(2026, 7), 1_000_000, '2026, 7 months')).toMatchObject({ basis: null, periods: [] });
   });
 
-  test('of which nothing is earned are told once that no debt is covered', () => {
+  test('of which nothing is earned get one sentence that no debt is covered', () => {
     const [offer] = heldAgainst(monthsOf(2025, 12), -1_000).offers;
     expect(offer?.coverage?.sentences).toEqual([
       'With all cash borrowed, debt of $1,000,000 is not covered: nothing is earned to pay it from.',
@@ -135,13 +135,13 @@ describe('what each add-back is worth', () => {
     );
   });
 
-  test('is told of no business that earns nothing', () => {
+  test('is not computed of a business that earns nothing', () => {
     expect(priceByEarnings(offer, { ...basis, adjustedEbitda: zero })).toBeNull();
   });
 });
 
 describe('how certain the money is', () => {
-  test('is told in shares of the price', () => {
+  test('is given in shares of the price', () => {
     expect(certainMoney(offer)!.parts.map(({ part, share }) => [part, written(share)])).toEqual([
       ['cash_at_close', '0.625'],
       ['seller_note', '0.225'],
@@ -162,7 +162,7 @@ describe('how certain the money is', () => {
 });
 
 describe('two offers side by side', () => {
-  test('differ in what is told, by how much', () => {
+  test('differ in each amount, by how much', () => {
     const other = { ...offer, purchase_price: decimal('4100000.50'), earnout: decimal('500000.50') };
     expect(differencesOf(offer, other)!.map(({ term, by }) => [term, written(by)])).toEqual([
       ['purchase_price', '-100000.5'],

@@ -1,4 +1,4 @@
-/** Who is told what is computed of a deal's books, by page, tool and report alike: docs/visibility.md, "What is computed of the books". */
+/** Who sees what is computed of a deal's books, by page, tool and report alike: docs/visibility.md, "What is computed of the books". */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readExpectations } from '../policies/expectations.ts';
@@ -91,7 +91,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => web?.close());
 
-/** Everything that a person is told in each of these places, as text. */
+/** Everything that a person gets in each of these places, as text. */
 async function tells(caller: string): Promise<Record<Place, string>> {
   const person = await web.as(caller);
   const page = async (path: string) => JSON.stringify((await person.ask(path)).body);
@@ -147,7 +147,7 @@ describe('what is computed of the books', () => {
     expect(new Set(values).size).toBe(values.length);
   });
 
-  test.each(people)('is told to the %s in every place alike', async (caller) => {
+  test.each(people)('is shown to the %s in every place alike', async (caller) => {
     const byPlace = await tells(caller);
     const found = Object.entries(bookFigures).map(([row, { of }]) => [
       row,
@@ -166,7 +166,7 @@ describe('what is computed of the books', () => {
     );
   });
 
-  test('is told to nobody who is not signed in, and to no API key', async () => {
+  test('is answered neither signed out nor to an API key', async () => {
     const own = { id: web.scene.brokerage, admin: web.scene.people['admin']! };
     const key = await issueKey(web.service, own, { scopes: keyScopes });
     const rest = asKey(key, web.service.restUrl);

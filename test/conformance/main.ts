@@ -65,7 +65,7 @@ const reasons: readonly (readonly [pattern: RegExp, reason: string])[] = [
 
 const bin = (name: string) => path.join(import.meta.dirname, '../../node_modules/.bin', name);
 
-/** Runs a command to its end, at most two minutes; `onOutput` hears what it prints, as it comes. */
+/** Runs a command to its end, at most two minutes; `onOutput` is called with what it prints, as it comes. */
 function run(
   command: string,
   args: readonly string[],

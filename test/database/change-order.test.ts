@@ -34,7 +34,7 @@ async function transaction(): Promise<pg.Client> {
 const added = (name: string) =>
   `insert into contacts (brokerage_id, type, display_name) values ('${tenant.id}', 'person', '${name}') returning id`;
 
-/** What is told now, after a place. */
+/** The events that are read now, after a place. */
 const read = async (place: string | null) =>
   (await service.asServer(enterWithApiKey(apiKeyDigest(token)!), changesAfter(place, 1_000, null)))[1];
 
@@ -44,7 +44,7 @@ async function published(): Promise<boolean> {
   return (await service.database.run(publishChanges())).waits;
 }
 
-test('nothing is told before what a transaction that began earlier may still commit, and then all of it in order', async () => {
+test('no event is read before what a transaction that began earlier may still commit, and then all of it in order', async () => {
   const { reached } = await read(null);
   const long = await transaction();
   const [early] = (await long.query<{ id: string }>(added('Early'))).rows;
@@ -52,7 +52,7 @@ test('nothing is told before what a transaction that began earlier may still com
   expect(await published()).toBe(true);
   expect((await read(reached.seq)).events).toEqual([]);
 
-  // A change of the same contact by whoever has the lower transaction id comes after the one that it waited for.
+  // A change of the same contact by the transaction with the lower id comes after the one that it waited for.
   const [later] = await service.sql<{ id: string }>(added('Later'));
   await service.sql(`update contacts set phone = '1' where id = $1`, [late!.id]);
   await long.query(`update contacts set phone = '2' where id = $1`, [late!.id]);

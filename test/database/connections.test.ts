@@ -56,7 +56,7 @@ describe('under load', () => {
     expect(database.connections()).toEqual({ total: 8, idle: 8, waiting: 0 });
   }, 30_000);
 
-  test('who waits too long for a connection is told', async () => {
+  test('a request that waits too long for a connection is refused', async () => {
     const database = open({ waitMillis: 100 });
     const busy = database.run(sleep(0.5));
     await expect(database.run(one())).rejects.toBeInstanceOf(Busy);
@@ -103,7 +103,7 @@ describe('a connection that breaks', () => {
     expect(await countNotes()).toBe(0);
   });
 
-  test('while nobody uses it: it is told once and replaced', async () => {
+  test('while it is idle: it is logged once and replaced', async () => {
     const lost: Error[] = [];
     const gone = Promise.withResolvers<void>();
     const database = open({ onConnectionLost: (error) => (lost.push(error), gone.resolve()) });

@@ -66,7 +66,7 @@ test('a migration that does not get its lock lets others through, and tries agai
 test('a migration that PostgreSQL ends because others waited for it, and it for them, tries again', async () => {
   await add(
     '900_two_tables.sql',
-    // Whoever waits looks once for a circle, after a second: the other before there is one.
+    // A transaction that waits looks once for a deadlock, after a second: the other before there is one.
     'lock table contacts; select pg_sleep(2); lock table deals; alter table contacts add column two int;\n',
   );
   await other.query('begin');
@@ -206,7 +206,7 @@ test('records from before it was noted in a column are noted as those of today',
   ]);
 }, 60_000);
 
-test('what a file says to be breaking is remembered, and a release that does not know it is told', async () => {
+test('what a file says to be breaking is remembered, and a release that does not know it is refused', async () => {
   await add('900_breaking.sql', '-- breaking: the name goes\nalter table contacts drop column phone cascade;\n');
   await add('901_more.sql', 'create table more (id int);\n');
   await migrate(connection(), { directory });

@@ -117,7 +117,7 @@ test('uploads in parts that were left behind in S3 are cleared away, also where 
   expect(s3.unfinished.size).toBe(0);
 });
 
-test('S3 that fails is told, and leaves nothing behind', async () => {
+test('a failure of S3 is answered, and leaves nothing behind', async () => {
   const before = await contents['S3']!();
   s3.failOn(/PUT .*partNumber=2/);
   await expect(stores['S3']!.write(newStorageKey(), inParts(randomBytes(20_000_000), 65_536))).rejects.toThrow();

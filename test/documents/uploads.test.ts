@@ -178,14 +178,14 @@ test(
     s3.failOn(null);
     expect(up).toEqual({ page: away, key: away });
     expect(down).toEqual({ content: away, preview: away, part: away, key: away });
-    // Nothing was kept: whoever waits for an answer does not wait for its removal, too.
+    // Nothing was kept: the answer does not wait for its removal.
     expect(s3.requests.slice(asked).filter((request) => request.startsWith('DELETE'))).toEqual([]);
     expect(web.service.log.filter((line) => line.includes('the document store is away'))).toHaveLength(6);
     expect(await answersTo({ content: downloads['content']!, key: downloads['key']! })).toEqual({
       content: [200, null],
       key: [200, null],
     });
-    // The errors of whoever sends stay theirs.
+    // The errors of the sender stay errors of the sender.
     const refused = await upload(web.service, broker, deal, Buffer.from('MZ'), { filename: 'a.exe' });
     expect(refused.status).toBe(415);
   },

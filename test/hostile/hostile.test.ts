@@ -198,7 +198,7 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
   }
   expect(failures).toEqual([]);
   expect(errors).toEqual([]);
-  // Whoever was refused a report, each place in the queue is free again.
+  // Also after refused reports each place in the queue is free again.
   const { headers } = await signInAs(service, scene.people['broker']!);
   const report = await fetch(`${server.origin}/api/web/deals/${scene.deal}/report.xlsx`, { headers });
   await report.arrayBuffer();

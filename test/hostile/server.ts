@@ -8,7 +8,7 @@ import { listen } from '../../server/cli/listen.ts';
 import { createLog } from '../../server/log.ts';
 import { openServices } from '../../server/services.ts';
 
-/** What the process is told first. */
+/** What the process is sent first. */
 export interface Opening {
   readonly config: Config;
   readonly server: pg.ClientConfig;
@@ -19,7 +19,7 @@ export type Asked = { readonly advance: number } | { readonly measured: true };
 
 /** Milliseconds, of one stretch of measuring. */
 export interface Measured {
-  /** How late the event loop was, whoever kept it: our code, or other work on the machine. */
+  /** How late the event loop was, for any reason: our code, or other work on the machine. */
   readonly p99: number;
   readonly longest: number;
   /** The longest that the loop's own thread worked without a turn: what other processes took is not in it. */

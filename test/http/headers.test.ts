@@ -157,7 +157,7 @@ describe.each(services)('behind $name', { timeout: 240_000 }, ({ baseUrl, secure
     expect([...statuses(answers)]).toEqual(expect.arrayContaining(reached));
   });
 
-  test('every route to somebody who is signed in: what they see, and what they change', async () => {
+  test('every route to a person who is signed in: what they see, and what they change', async () => {
     const answers: Answer[] = [];
     for (const { path: at } of walk.routes.filter(({ method }) => method === 'GET')) {
       const headers = await walk.signedIn();

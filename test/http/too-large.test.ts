@@ -41,7 +41,7 @@ test.each([
   const own = { ...(await walk.signedIn()), ...type };
   const refused = await ask(agent, 'POST', path, own, large);
   expect(refused.status).toBe(413);
-  // What is left of a body is thrown away for half a second; whoever could not be done with it would be cut off then.
+  // What is left of a body is thrown away for half a second; a client that still sends would be cut off then.
   const since = performance.now();
   for (let late = 0; late < 3; late += performance.now() - since > 600 ? 1 : 0) {
     expect(await ask(agent, 'GET', '/healthz')).toEqual({ status: 200, port: refused.port });

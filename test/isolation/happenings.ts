@@ -1,4 +1,4 @@
-/** What happens in two worlds out of a caller's sight, and what the caller hears of it: events and mails. */
+/** What happens in two worlds out of a caller's sight, and what the caller gets of it: events and mails. */
 
 import { expect } from 'vitest';
 import type { TestService } from '../harness.ts';
@@ -65,7 +65,7 @@ async function follow(service: TestService, session: string, since: number | nul
   };
 }
 
-/** Makes what everybody hears who may be told anything, an opt-in of their own; the id of its deal, which is new. */
+/** Makes an event that everybody with a stream gets, an opt-in of their own; the id of its deal, which is new. */
 async function optIn(pair: Pair, userId: string, name: string): Promise<string> {
   const [brokerage, deal] = [idOf('last brokerage'), idOf(`${name} deal ${pair.caller} ${pair.compared}`)];
   await pair.sql(`insert into brokerages (id, slug, name) values ($1, 'last', 'Last') on conflict do nothing`, [
@@ -79,7 +79,7 @@ async function optIn(pair: Pair, userId: string, name: string): Promise<string> 
   return deal;
 }
 
-/** Waits until each has heard something with one of these texts. */
+/** Waits until each has received something with one of these texts. */
 async function untilHeard(streams: readonly Stream[], ...texts: readonly string[]): Promise<void> {
   for (const { heard } of streams)
     await expect
@@ -87,7 +87,7 @@ async function untilHeard(streams: readonly Stream[], ...texts: readonly string[
       .toBe(true);
 }
 
-/** Compares what they have heard, and stops them. */
+/** Compares what they have received, and stops them. */
 function compareHeard(pair: Pair, streams: readonly Stream[], what: string): void {
   const [first, second] = streams.map(({ heard }) => heard().join('\n'));
   for (const { stop } of streams) stop();
@@ -130,7 +130,7 @@ export async function compareEvents(pair: Pair, worlds: readonly [World, World],
   const later = await Promise.all(pair.services.map((service) => follow(service, session, since)));
   const anything = '"deal","deal_id":null';
   await untilHeard(later, last, anything);
-  // What is told of the time before the stream is told together: whatever changes afterwards is heard after it.
+  // What changed before the stream is sent together: what changes afterwards is received after it.
   await untilHeard(later, await optIn(pair, userId, 'later'));
   // On a slow machine that time may be too long ago for one of the nodes.
   if (later.some(({ heard }) => heard().some((line) => line.includes(anything)))) for (const { stop } of later) stop();

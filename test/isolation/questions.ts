@@ -285,7 +285,7 @@ function toolCalls({ caller }: Pair, ids: Ids, scope: 'mcp:read' | 'mcp:write', 
       );
     });
   if (scope === 'mcp:write') return calls;
-  // What is told of documents and deals without a tool.
+  // What is answered of documents and deals without a tool.
   const title = { ref: { type: 'ref/prompt', name: 'compare_offers' }, argument: { name: 'deal', value: '' } };
   const { seen, unseen } = ids.of('deals');
   const reads = [...seen, ...unseen].flatMap((deal) =>

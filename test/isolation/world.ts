@@ -117,7 +117,7 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
   const at = (name: string) => momentOf(name).toISOString();
   const user = (person: string) => idOf(`users/${person}`);
   const brokerage = (name: string) => idOf(`brokerages/${name}`);
-  // Whoever is invited reads the names of the deal and its brokerage.
+  // A person who is invited reads the names of the deal and its brokerage.
   const invitedTo = (deal: ModelDeal) => deal.parts.some((one) => one.person === caller && one.status === 'invited');
 
   for (const name of Object.keys(model.members))
@@ -178,7 +178,7 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
         !sees && titled && 'industry',
         !sees && titled && 'summary',
         'created_by',
-        // Its brokers and the admins are told, and a key by what it sees.
+        // Its brokers and the admins are notified, and a key by what it sees.
         !sight.broker(deal) && !sight.admin(deal.brokerage) && !isKey && 'keys_admitted',
       ],
     );
@@ -573,7 +573,7 @@ function worldFor(caller: string, seed: string | null): { rows: WorldRow[]; mode
       });
     const issuer = Object.entries(model.members[name]!).find(([, role]) => role === 'admin')![0];
     for (const which of ['first', 'second']) {
-      // A key is told its own name and last four characters (GET /me).
+      // A key reads its own name and last four characters (GET /me).
       const own = isKey && name === 'scene' && which === 'first';
       // The brokers of its deals read which keys there are.
       const named = model.deals.some((deal) => deal.brokerage === name && sight.broker(deal));

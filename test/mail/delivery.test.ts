@@ -354,7 +354,7 @@ describe('what has not arrived', () => {
     throw new Refusal(550, 'No such user');
   };
 
-  test('is told to the admins of its brokerage, who send it again with a new link; the body to nobody', async () => {
+  test('is shown to the admins of its brokerage, who send it again with a new link; the body to nobody', async () => {
     mailServer.onRecipient = refuse;
     const email = await invite();
     const [{ digest } = { digest: null }] = await service.sql<{ digest: Buffer }>(

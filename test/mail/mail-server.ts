@@ -1,4 +1,4 @@
-/** A mail server that takes what it is told to take: smtp-server on a port of 127.0.0.1. */
+/** A mail server that takes what the test lets it take: smtp-server on a port of 127.0.0.1. */
 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';

@@ -114,7 +114,7 @@ function chainStart(all: readonly Token[], index: number): number | null {
     if (token.depth < depth) return at + 1 < index ? at + 1 : null;
     if (token.depth > depth) continue;
     const word = token.text.toLowerCase();
-    // Not the first of its chain, or within a CASE, where what stands before is told apart by hand.
+    // Not the first of its chain, or within a CASE, where what stands before is distinguished by hand.
     if (word === 'and' || word === 'or' || word === 'end' || word === 'then' || word === 'else') return null;
     if (begins.has(word) && token.text !== '(' && word !== 'not') return at + 1;
     if (['return', 'select', 'set', ';', ','].includes(word)) return null;

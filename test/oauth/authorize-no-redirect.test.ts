@@ -63,7 +63,7 @@ test('9. client_id unknown or malformed', async () => {
   await refused({ client_id: clientId.toUpperCase() });
 });
 
-test('9. a client of somebody else is like one that there is not, whatever the redirect_uri', async () => {
+test('9. a client of another person is like one that there is not, whatever the redirect_uri', async () => {
   const bob = await addPerson(service, 'Bob');
   for (const redirect_uri of [callback, 'https://evil.example/']) {
     const pages = await Promise.all(
@@ -198,7 +198,7 @@ describe('13. the address that came and is not registered', () => {
       headers,
     );
 
-  test('is shown to everybody, and offered to whoever manages the client', async () => {
+  test('is shown to everybody, and offered to a person who manages the client', async () => {
     const [hers, his, nobodys] = [await shown(ada), await shown(bert), await shown(null)];
     expect(hers).toContain(`<code class="whole">${other}</code>`);
     expect(hers).toContain('Add this address and go on');

@@ -45,7 +45,7 @@ describe('signing in', () => {
     }
   });
 
-  test('21. signed in as somebody for whom the client does not work: a page, not the client', async () => {
+  test('21. signed in as a person for whom the client does not work: a page, not the client', async () => {
     const bert = await addPerson(service, 'Bert');
     const response = await visit(authorizeUrl(service, { client_id: clientId, scope: 'everything' }), bert);
     expect([response.status, response.headers.get('location')]).toEqual([400, null]);
@@ -108,7 +108,7 @@ describe('errors that redirect', () => {
   test('32. code_challenge duplicated', () =>
     redirected({}, 'invalid_request', { extra: `&code_challenge=${'a'.repeat(43)}` }));
   test('32. response_type duplicated', () => redirected({}, 'invalid_request', { extra: '&response_type=code' }));
-  test('32. the client is told what is there more than once', async () => {
+  test('32. the client is answered what is there more than once', async () => {
     for (const name of [
       'scope',
       'state',

@@ -136,7 +136,7 @@ test('20. what comes after signing in stays on our origin', async () => {
   }
 });
 
-test('whoever lets a client write and signed in long ago shows on the way that it is them', async () => {
+test('a person who lets a client write and signed in long ago signs in again on the way', async () => {
   await ask();
   await signIn();
   await page.getByRole('button', { name: 'Allow' }).waitFor();
@@ -153,7 +153,7 @@ test('whoever lets a client write and signed in long ago shows on the way that i
   expect((await answered()).get('code')).toMatch(/^dkc_/);
 });
 
-test('whoever is asked as somebody else signs out, and comes back to the same request', async () => {
+test('a person who is signed in to another account signs out, and comes back to the same request', async () => {
   await ask({ state: 'a b&c' });
   await signIn();
   const asked = page.getByRole('button', { name: 'Allow' });

@@ -343,7 +343,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       [{ code_challenge: 'short' }, /code_challenge must be/, 'invalid_request'],
     ];
 
-    test('of a client that the person has not agreed to is told on a page, and sends nobody anywhere', async () => {
+    test('of a client that the person has not agreed to is shown on a page, and sends nobody anywhere', async () => {
       const url = publish({ redirect_uris: ['https://evil.example/login', redirectUri] });
       for (const [changes, says] of faults) {
         await refused(url, says, { ...changes, redirect_uri: 'https://evil.example/login' });
@@ -373,7 +373,7 @@ describe.runIf(canCertify)('clients by their document', () => {
   });
 
   describe('what is fetched, and for whom', () => {
-    test('nothing for somebody who is signed out: they sign in first', async () => {
+    test('nothing for a person who is signed out: they sign in first', async () => {
       const url = publish();
       const response = await look(url, {}, null);
       expect([response.status, response.headers.get('location')]).toEqual([302, expect.stringMatching(/^\/sign-in\?/)]);

@@ -94,7 +94,7 @@ describe('the rule', () => {
 });
 
 describe('the clock', () => {
-  test('tells moments of this process as the database would', async () => {
+  test('converts moments of this process to those of the database', async () => {
     const told = new DatabaseClock(service.database);
     const began = performance.now();
     for (let count = 0; count < 5; count += 1) {

@@ -225,7 +225,7 @@ describe('refused decisions', () => {
     expect(await codes()).toEqual([]);
   });
 
-  test("52. somebody else's private client", async () => {
+  test('52. the private client of another person', async () => {
     const bert = await addPerson(service, 'Bert', { brokerage });
     expect((await visit(authorizeUrl(service, { client_id: clientId }), bert)).status).toBe(400);
     await expect(openConsent(service, bert, { client_id: clientId })).rejects.toThrow('no consent page');
@@ -242,7 +242,7 @@ describe('refused decisions', () => {
     );
   });
 
-  test('52. somebody who has left the brokerage that the client is shared with', async () => {
+  test('52. a person who has left the brokerage that the client is shared with', async () => {
     const shared = await addClient(service, ada, { brokerage });
     const dan = await addPerson(service, 'Dan', { brokerage });
     const open = await openConsent(service, dan, { client_id: shared });
@@ -368,7 +368,7 @@ describe('letting a client write', () => {
     ]);
   };
 
-  test('is asked of somebody who signed in lately, and leads through signing in again back to the same request', async () => {
+  test('is asked of a person who signed in lately, and leads through signing in again back to the same request', async () => {
     const person = await addPerson(service, 'Late');
     const password = `pass ${Math.random()}`;
     await service.sql('insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())', [

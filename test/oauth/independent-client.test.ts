@@ -148,7 +148,7 @@ test('a denial is an authorization error that the client recognises', async () =
   );
 });
 
-test('a narrowed consent is told in the answer', async () => {
+test('a narrowed consent is in the answer', async () => {
   const client: oauth.Client = { client_id: await addClient(service, ada, { redirectUris: [redirectUri] }) };
   const { resource, server } = await discover();
   const [state, verifier] = [oauth.generateRandomState(), oauth.generateRandomCodeVerifier()];

@@ -194,7 +194,7 @@ describe('what ends grants', () => {
     expect([await alive(moved.given), await alive(moved.own)]).toEqual([dead, dead]);
   });
 
-  test('101. somebody who leaves the brokerage loses its shared clients with the next call', async () => {
+  test('101. a person who leaves the brokerage loses its shared clients with the next call', async () => {
     const brokerage = await addBrokerage(service);
     const admin = await addPerson(service, 'Amy', { brokerage, role: 'admin' });
     const staff = await addPerson(service, 'Sam', { brokerage, role: 'staff' });
@@ -204,7 +204,7 @@ describe('what ends grants', () => {
     expect(await alive(grant)).toEqual(dead);
   });
 
-  test('a client that somebody shared with the brokerage which they leave is the brokerage’s: it works for them no more', async () => {
+  test('a client that a person shared with the brokerage which they leave belongs to the brokerage: it works for them no more', async () => {
     const { brokerage, admin, client, own, given } = await sharedClient();
     const other = await addPerson(service, 'Ann', { brokerage, role: 'admin' });
     await service.sql(`update members set status = 'removed' where user_id = $1`, [admin.id]);

@@ -79,7 +79,7 @@ describe('clients', () => {
     expect([answer.status, await answer.json()]).toMatchObject([401, { error: { code: 'signed_out' } }]);
   });
 
-  test('112. no secret is issued: a new client is told its client_id', async () => {
+  test('112. no secret is issued: a new client gets its client_id', async () => {
     const details = { name: 'Plain', redirect_uris: ['https://client.example/callback'] };
     const { status, body } = await ask('/clients', details);
     expect([status, body.client_id]).toEqual([201, body.id]);

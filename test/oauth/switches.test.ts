@@ -106,7 +106,7 @@ describe('tool grants', () => {
     expect(await isToolGranted(tool)).toBe(false);
   });
 
-  test('the page is told of every writing tool, also those that are not available yet', async () => {
+  test('the page lists every writing tool, also those that are not available yet', async () => {
     const told = (await ask('/tools')).body.write_tools;
     expect(told.map(({ name }: { name: string }) => name)).toEqual(writingTools);
   });

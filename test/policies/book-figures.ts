@@ -51,7 +51,7 @@ export interface Told {
 interface Figure {
   /** What stands for it, as the page tells it to the broker. */
   readonly of: (told: Told) => string;
-  /** Where it is told to those who may see it. */
+  /** Where it is shown to those who may see it. */
   readonly told: readonly Place[];
 }
 

@@ -9,7 +9,7 @@ type Sent = [text: string, values?: unknown[]];
 interface Attempts extends Stage {
   /** Runs the statements as the caller in one transaction that is taken back; the last one's rows. */
   as(caller: string, ...statements: Sent[]): Promise<unknown[]>;
-  /** How many deals whoever has entered sees. */
+  /** How many deals the caller who has entered sees. */
   deals(): Promise<number | null>;
 }
 
@@ -86,7 +86,7 @@ check(
       rows[0].seal,
     ]);
     assert.equal(await deals(), 0);
-    // …and what is left on the session does not stand in the way of whoever enters next.
+    // …and what is left on the session does not affect the next caller who enters.
     assert.deepEqual(await as('outsider', ['select id from deals']), []);
     assert.ok(Number((await as('broker', ['select id from deals'])).length) > 0);
     await server.query(`select set_config('dealkeep.identity', '', false), set_config('dealkeep.seal', '', false)`);

@@ -1,4 +1,4 @@
-/** Entering with an access token: who may, who is told of a deal, and what record it leaves. */
+/** Entering with an access token: who may, who is answered a deal, and what record it leaves. */
 
 import assert from 'node:assert/strict';
 import type { Check, Stage } from './scene.ts';
@@ -85,7 +85,7 @@ const functions = [
     when others then return jsonb_build_object('failure', sqlstate || ' ' || sqlerrm);
   end
   $$`,
-  // Whoever enters for nothing but the deal is asked for no second factor, and does not see the deals of a brokerage that asks for one.
+  // A caller who enters for nothing but the deal is asked for no second factor, and does not see the deals of a brokerage that asks for one.
   `create function pg_temp.in_sight(bytea, uuid) returns jsonb language plpgsql as $$
   begin
     perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
@@ -167,7 +167,7 @@ interface Outcome {
 
 const nobody = { answer: null, identity: '', sealed: null, records: null };
 
-/** What has to come of it, where somebody enters who owes no second factor; of what is told (`lists.ts` has its values) whether anything is. */
+/** What has to come of it, where a caller enters who owes no second factor; of what is answered (`lists.ts` has its values) whether anything is. */
 function expected({ tool, tells, ofDeal, held, deal }: Asked, known: Known) {
   const isUnheld = tells === 'offers' && known.sees && held !== null && !held.includes(known.books ?? '');
   const left = {
@@ -258,7 +258,7 @@ export const enteringChecks: Check[] = [
             assert.match(now.failure ?? '', /asks its members for a second factor/, about);
           else {
             assert.deepEqual(outcomeOf(asked), expected(asked, known), about);
-            // Who is told all there is by that statement is not made known to others behind it.
+            // A caller who is answered everything by that statement has no identity in those behind it.
             if (now.sealed) assert.ok(now.sealed.startsWith(`${known.user_id},${known.client_id},,,`), about);
           }
         }

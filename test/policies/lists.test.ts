@@ -1,4 +1,4 @@
-/** Lists that are read past the policies, and what is told of a deal by the statement that enters. */
+/** Lists that are read past the policies, and what the statement that enters answers of a deal. */
 
 import { enteringChecks } from './entering.ts';
 import { listChecks } from './lists.ts';

@@ -71,7 +71,7 @@ interface Asked {
   readonly more: Moments;
 }
 
-/** How a caller enters, whoever was there before, and the parameters of the statements. */
+/** How a caller enters, whichever caller was there before, and the parameters of the statements. */
 interface Place {
   readonly enters: (caller: string) => Promise<unknown>;
   readonly values: readonly unknown[];
@@ -142,7 +142,7 @@ function check(
   ]);
 }
 
-/** What people are told of a deal by functions that are given it, once they are narrowed to it. */
+/** What functions that are given a deal answer of it, once they are narrowed to it. */
 const narrowed: Asked[] = [];
 
 /** Compares what a function tells people of the deal that it is given, narrowed to each deal in turn. */

@@ -31,7 +31,7 @@ async function tablesOfDeals(owner: pg.Client): Promise<{ table: string; of: str
   return rows;
 }
 
-/** The rows that whoever has entered sees, by table and deal. Planned once: most of the time would go into that. */
+/** The rows that the caller who has entered sees, by table and deal. Planned once: most of the time would go into that. */
 async function seen({ server }: Stage, text: string): Promise<Map<string, string>> {
   const { rows } = await server.query<{ place: string; rows: string }>({ name: 'rows by deal', text });
   return new Map(rows.map(({ place, rows: found }) => [place, found]));
@@ -126,7 +126,7 @@ check(
               where p.deal_id = $1 and p.joined_at is not null) as shown`,
             values: [deal],
           });
-          // It is for people: an API key is told the ids alone.
+          // It is for people: an API key gets the ids alone.
           assert.deepEqual(rows[0]?.told, caller === 'API key' ? null : rows[0]?.shown, `${caller}: ${deal}`);
           named += rows[0]?.told ? 1 : 0;
         });

@@ -1,4 +1,4 @@
-/** Who is told of what (docs/notifications.md). */
+/** Who is notified of what (docs/notifications.md). */
 
 import { notifiedChecks } from './notified.ts';
 import { testChecks } from './staged.ts';

@@ -1,4 +1,4 @@
-/** Whoever hears of something could open it: what is decided for people who are not there is what the policies show them. */
+/** A person who is notified of something could open it: what is decided for people who are not there is what the policies show them. */
 
 import assert from 'node:assert/strict';
 import type pg from 'pg';
@@ -37,7 +37,7 @@ const moments: Readonly<Record<string, string>> = {
 
 // Statements have names here so that each is planned once: most of the time would go into that.
 
-/** For each record of a jsonb array whether whoever asks selects it. */
+/** For each record of a jsonb array whether the caller selects it. */
 const selected = `select jsonb_object_agg(t.name, case t.of_table
     ${Object.entries(tables)
       .map(([table, where]) => `when '${table}' then exists (select from ${where} = t.id)`)
@@ -62,7 +62,7 @@ const kept = `select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'kind', n
   from vault.notifications n
   where n.user_id = app.user_id() and (n.deal_id is null or n.deal_id = any (app.deals_as('broker', 'seller', 'buyer', 'viewer')))`;
 
-/** What somebody heard of, each record looked up through the policies: what they cannot open is not listed. */
+/** A person's notifications, each record looked up through the policies: what they cannot open is not listed. */
 const lookedUp = `
   select n.id, n.kind, n.deal_id, d.title as deal_title, n.subject_id, n.at, n.read_at, n.at::text as place,
     coalesce(document.filename, production.filename, condition.name, finding.title, ${participantName}, key.name) as subject_name,

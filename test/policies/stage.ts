@@ -15,7 +15,7 @@ const nowhere = '00000000-0000-0000-0000-000000000000';
 
 // What the checks need of the database beyond what the service has: entering without a credential, through a client,
 // in a session, kept out of a brokerage or narrowed to a deal, a token to enter with, and trying many
-// statements in one round trip, each taken back. `attempts` runs as whoever calls it, behind every policy: how many
+// statements in one round trip, each taken back. `attempts` runs as its caller, behind every policy: how many
 // rows each statement touched, -1 where it was refused, and null where it failed for another reason. `as_owner` runs one
 // statement past every policy, with that person entered: its value, or how many rows it touched.
 const helpers = `

@@ -32,7 +32,7 @@ export async function arrangeTold({ owner, scene }: Stage): Promise<void> {
 
 type Told = (scene: Scene) => { text: string; values: unknown[] };
 
-/** Whether somebody is told what the accounts of this caller's upload counted to. */
+/** Whether a person sees how the accounts of this caller's upload were counted. */
 const accountsOf =
   (caller: string): Told =>
   ({ deal }) => ({

@@ -45,7 +45,7 @@ const foot = (at: number, pages: readonly string[]): RegExp =>
   new RegExp(`\\d{1,2} \\w+ 20\\d\\d · ${at + 1} of ${pages.length}`);
 
 describe('each reader', () => {
-  test.each(['broker', 'seller', 'buyer'])('the %s finds what the pages tell them, to the cent', async (name) => {
+  test.each(['broker', 'seller', 'buyer'])('the %s finds what the pages show them, to the cent', async (name) => {
     const { text, pages, info, width, tags } = await printed(name);
     const [{ earnings, concentration }, customers, { items: offers }, { basis, offers: worths, sba_rules }] =
       await Promise.all(
@@ -127,7 +127,7 @@ describe('each reader', () => {
   });
 });
 
-test('text that somebody wrote breaks no page, and long lists go on under their headings', async () => {
+test('text that people wrote breaks no page, and long lists go on under their headings', async () => {
   const own = service.demo.deals.draft;
   const names = [
     'W'.repeat(200),
@@ -218,7 +218,7 @@ const noted = async (name: string) => {
   return found!.count;
 };
 
-test('of many at once a person is given two, told to come back for the others, and only what was given is in the audit trail', async () => {
+test('of many at once a person is given two, refused the others for now, and only what was given is in the audit trail', async () => {
   const before = await noted('seller');
   const files = await Promise.all(Array.from({ length: 5 }, () => download(service, as('seller'), deal, 'pdf')));
   const given = files.filter(({ status }) => status === 200);
@@ -247,7 +247,7 @@ test('where no process can be started the report fails, and the service goes on'
   expect((await download(service, as('broker'), deal, 'pdf')).status).toBe(200);
 });
 
-test('where a report cannot be written the log tells where it failed, and nothing of what is in it', async () => {
+test('where a report cannot be written the log says where it failed, and nothing of what is in it', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'dealkeep-fault-'));
   const { execPath } = process;
   try {

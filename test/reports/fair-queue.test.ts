@@ -67,7 +67,7 @@ afterEach(async () => {
 
 type Format = 'pdf' | 'xlsx';
 
-/** A workbook where what is told does not matter: it takes a third of the time, and waits in the same queue. */
+/** A workbook whose contents do not matter: it takes a third of the time, and waits in the same queue. */
 const ask = (name: string, signal?: AbortSignal, format: Format = 'xlsx'): Promise<File> =>
   download(service, people[name]!, deal, format, 'GET', signal);
 

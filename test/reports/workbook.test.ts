@@ -387,7 +387,7 @@ describe.skipIf(!office)('LibreOffice', () => {
       { sheet: 'Periods', cell: `E${months.length}`, to: Number(revenue) + 1000.25 },
       { sheet: 'Adjustments', cell: `C${its + 1}`, to: Number(addBack) - 77.31 },
     ];
-    // Without what the formulas came to, nothing can be told but what is computed anew.
+    // Without what the formulas came to, only what is computed anew is known.
     const files = Object.entries(unzipSync(new Uint8Array(bytes))).map(([name, content]): [string, Uint8Array] => {
       const sheet = [...sheets.keys()].find((_, at) => name === `xl/worksheets/sheet${at + 1}.xml`);
       if (sheet === undefined) return [name, content];

@@ -443,7 +443,7 @@ describe('batches', () => {
       contact: person(`C${n}`),
     }));
     const send = async (n: number) => {
-      // Whoever loses a deadlock is told to try again.
+      // A request that loses a deadlock is answered to try again.
       for (;;) {
         const answer = await nodes[n]!('POST', '/contacts/batch', { items: n ? items.toReversed() : items });
         if (answer.status !== 503) return answer;

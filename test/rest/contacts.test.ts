@@ -393,7 +393,7 @@ describe('what is read again', () => {
     const tag = (await raw(key, '/contacts')).headers['etag']!;
     await as(key, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'Bo' });
     expect((await raw(key, '/contacts', { 'If-None-Match': tag })).status).toBe(200);
-    // Only somebody who may read it is told that it is as it was.
+    // Only a key that may read it is answered that it is as it was.
     const writer = await tenant.key({ scopes: ['contacts:write'] });
     expect((await raw(writer, '/contacts', { 'If-None-Match': '*' })).status).toBe(403);
   });
@@ -433,7 +433,7 @@ describe('what is read again', () => {
       expect(
         (await raw(key, '/contacts', { 'Accept-Encoding': accepted })).headers['content-encoding'],
       ).toBeUndefined();
-    // What is wrong is told as it is.
+    // What is wrong is answered as it is.
     const refused = await raw(key, `/contacts?cursor=${'x'.repeat(3_000)}`, { 'Accept-Encoding': 'gzip' });
     expect([refused.status, refused.headers['content-encoding']]).toEqual([400, undefined]);
   });

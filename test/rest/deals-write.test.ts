@@ -168,7 +168,7 @@ describe('a key', () => {
     expect([answer.text, answer.status].at(1)).toBe(method === 'PATCH' || path.endsWith('/state') ? 200 : 201);
     expect(await latest(action)).toMatchObject({
       key_id: full.id,
-      // An invitation is somebody's: of whoever issued the key.
+      // An invitation comes from a person: the one who issued the key.
       user_id: scope === 'participants:write' ? scene.people['admin'] : null,
       brokerage_id: scene.brokerage,
       deal_id: path === '/deals' ? answer.body?.id : scene.deal,

@@ -1,4 +1,4 @@
-/** GET /events: what changed, to whom it is told, and where one goes on. */
+/** GET /events: what changed, who reads it, and how a reader goes on. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';

@@ -150,7 +150,7 @@ describe('two nodes', () => {
     const owner = new pg.Client(service.connections.owner);
     await owner.connect();
     try {
-      // Whoever looks at contacts now waits, and is not answered 429.
+      // A request for contacts now waits, and is not answered 429.
       await owner.query('begin; lock table contacts in access exclusive mode');
       for (const node of [first!, second!]) {
         const answers = await Promise.all([
@@ -198,7 +198,7 @@ describe('two nodes that do not wait for the shared store', () => {
     const owner = new pg.Client(service.connections.owner);
     await owner.connect();
     try {
-      // Whoever asks the store now is told nothing, and would count the key from the start again.
+      // A request to the store now gets no answer, and would count the key from the start again.
       await owner.query('begin; lock table limits.counters in access exclusive mode');
       const statuses = [];
       for (let n = 0; n < 20; n += 1) statuses.push((await call('GET', '/contacts')).status);

@@ -82,7 +82,7 @@ describe('a member who is removed', () => {
     expect(await part(brokerId)).toEqual({ role: 'broker', status: 'removed' });
     expect(await recorded('participant.remove')).toMatchObject([{ user_id: adminId, deal_id: full.deal }]);
 
-    // Somebody who still sees the deal hears of a change to it; who was removed hears nothing.
+    // A person who still sees the deal is notified of a change to it; one who was removed is not.
     heard.length = 0;
     const seller = await signInAs(service, full.people.seller.userId);
     const other = await fetch(`${service.origin}/api/web/events`, { headers: seller.headers, signal: stopped.signal });

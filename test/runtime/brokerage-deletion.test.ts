@@ -87,7 +87,7 @@ test('an admin who has just signed in and types its short name has it deleted; e
   const due = Date.parse(String(asked.body.deleted_at));
   expect(Math.abs(due - service.clock.now().getTime() - 30 * day)).toBeLessThan(600_000);
   expect(await ask(admin)).toMatchObject({ status: 409, body: { error: { code: 'deletion_asked' } } });
-  // Whoever works there reads it; nobody else does.
+  // The people who work there read it; nobody else does.
   expect((await broker.ask(`/brokerages/${brokerage.id}`)).body).toMatchObject({ deleted_at: asked.body.deleted_at });
   const admins = await service.sql<{ email: string }>(
     `select email from users u join members m on m.user_id = u.id
@@ -367,7 +367,7 @@ test('when its time has come nothing of it is found in any table, file or line o
   expect(mails).toEqual([expect.stringContaining('Nothing about'), expect.stringContaining('Nothing about')]);
   expect(await restOfTheWorld()).toEqual(before);
 
-  // Whoever belongs to another brokerage signs in as before; of whoever belonged to this one alone no name is left.
+  // A member of another brokerage signs in as before; of a member of this one alone no name is left.
   expect(await service.sql('select name, erased_at from users where id = $1', [both.userId])).toEqual([
     { name: 'Bianca Bothhouses', erased_at: null },
   ]);

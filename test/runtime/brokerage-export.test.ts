@@ -208,7 +208,7 @@ test('in the settings an admin exports what they may see, and of a sale in which
   expect(seen.length).toBeGreaterThan(0);
   expect(new Set(seen.map(({ confidentiality }) => confidentiality))).toEqual(new Set(['public']));
   expect(Object.keys(files).filter((name) => name.startsWith('documents/'))).toHaveLength(seen.length);
-  // Nobody's account that has not joined is told by its id.
+  // The id of an account that has not joined is not in it.
   expect(text(files, 'data/participants.csv').split('\r\n')[0]).not.toContain('user_id');
 
   // On the deal they see more of it, and of it alone.
@@ -279,7 +279,7 @@ test('a node writes two archives at once and of a brokerage one, whenever they w
       status: 503,
       body: { error: { code: 'busy' } },
     });
-    // Whoever goes away gives their place to another.
+    // A client that goes away gives its place to another.
     stops.get(begun[0]!)!.abort();
     let next: Response | undefined;
     await expect.poll(async () => (next = await begin(third)).status, { timeout: 60_000, interval: 100 }).toBe(200);

@@ -1,4 +1,4 @@
-/** Live changes of several nodes that hear them through Redis. */
+/** Live changes of several nodes that get them through Redis. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openRedis } from '../../server/redis.ts';
@@ -36,7 +36,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     return Number(found?.count);
   }
 
-  /** A stream of each node: what it heard so far, and whether it ended. */
+  /** A stream of each node: what it received so far, and whether it ended. */
   async function follow(caller: string) {
     const person = await signInAs(service, scene.people[caller]!);
     return Promise.all(
@@ -55,7 +55,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
   }
 
   let changes = 0;
-  /** Changes the deal until every stream has heard of it. */
+  /** Changes the deal until every stream has received the event. */
   async function isHeard(streams: readonly { heard: unknown[] }[]): Promise<void> {
     const deal = { topic: 'deal', deal_id: scene.deal };
     for (const stream of streams) stream.heard.length = 0;

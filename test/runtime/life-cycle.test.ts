@@ -193,7 +193,7 @@ test('SIGTERM with DRAIN_SECONDS: not ready at once, still answering, each answe
   await expect.poll(async () => (await ask('readyz')).status, { timeout: 10_000 }).toBe(503);
   const during = await ask('healthz');
   expect([during.status, during.headers.get('connection')]).toEqual([200, 'close']);
-  // Whoever does not want to wait says so once more.
+  // A second signal stops it without waiting.
   program.child.kill('SIGTERM');
   const { code, stdout } = await program.ended;
   expect(code).toBe(0);

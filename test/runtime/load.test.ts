@@ -519,7 +519,7 @@ test('a lock on one table does not hold up pages that do not touch it', async ()
   const unlock = await lockContacts(service);
   const held = keys.map((key) => ask(service.origin, '/api/v1/contacts', bearer(key)));
   await expect.poll(() => waitingForLocks(service), { timeout: 10_000 }).toBeGreaterThanOrEqual(4);
-  // None of the thirty is answered before these: they hold eight of ten connections at most, whoever sends them.
+  // None of the thirty is answered before these: they hold eight of ten connections at most.
   for (let round = 0; round < 5; round += 1) expect((await person.ask('/me')).status).toBe(200);
   expect(await waitingForLocks(service)).toBeLessThanOrEqual(8);
   await unlock();

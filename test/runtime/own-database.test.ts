@@ -65,7 +65,7 @@ async function newDatabase(): Promise<OwnDatabase> {
   await admin.query(`create role ${owner} login createrole password '${password}'`);
   await admin.query(`create role ${login} login password '${password}'`);
   await admin.query(`create database ${name} owner ${owner}`);
-  // A cluster has one dealkeep_server; whoever migrates another database of it must be able to hand it on.
+  // A cluster has one dealkeep_server; the owner who migrates another database of it must be able to grant it.
   await admin.query(
     `do $$ begin if not exists (select from pg_roles where rolname = 'dealkeep_server') then create role dealkeep_server nologin; end if; end $$`,
   );

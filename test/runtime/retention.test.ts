@@ -135,7 +135,7 @@ test(
       service.clock.advance(366 * 86_400_000);
       for (const { job } of scheduledJobs) for (let lot = 0; lot < 3; lot += 1) await database.run(job());
       await deleteUnusedBodies(service.services);
-      // What became due meanwhile is told once more; in the last years nothing is left that could be.
+      // What became due meanwhile is notified once more; in the last years nothing is left that could be.
       for (let batch = 0; batch < 50 && (await database.run(createNotifications(100))) > 0; batch += 1);
       await database.run(queueNotificationMails(200));
       await service.deliver();

@@ -303,7 +303,7 @@ describe('before connecting', () => {
     expect(card.body['name']).toMatch(/^[a-zA-Z0-9.-]+\/[a-zA-Z0-9._-]+$/);
     expect(remote?.supportedProtocolVersions).toEqual(['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26']);
     expect((await send({ mcpUrl: '' }, access.token, list, { path: remote?.url ?? '' })).status).toBe(200);
-    // It lists no tools: those are told to whoever is let in.
+    // It lists no tools: those are for signed-in clients.
     expect(JSON.stringify(card.body)).not.toContain('svc_');
   });
 

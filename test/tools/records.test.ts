@@ -238,7 +238,7 @@ describe('svc_offers_list', () => {
     const asked = () => asking(service, people.admin).rows('svc_offers_list', { deal_id });
     expect(await asked()).toHaveLength(1);
     await service.sql(`update participants set status = 'removed' where id = $1`, [participants['other buyer']]);
-    // The first call may have the node take in the books, the others are told by the statement that enters.
+    // The first call may have the node take in the books, the others are answered by the statement that enters.
     for (let time = 0; time < 3; time += 1) expect(await asked()).toEqual([]);
   });
 

@@ -1,6 +1,6 @@
 /**
  * What the specification fixes of the tools (sections 2.2 and 4.3) stays as it was: names, their order, inputs, and in results the
- * keys and fields that it names. What is told besides stands beside them and is free to change.
+ * keys and fields that it names. Other fields stand beside them and are free to change.
  */
 
 import { format } from 'prettier';

@@ -43,7 +43,7 @@ const seesMember = (w: World, person: Id, member: Member): boolean => isMember(w
 
 // Taking part in a deal -----------------------------------------------------------------------------------------------------
 
-/** Somebody's part in a deal that counts: when the advised leaves, their advisors lose it too. */
+/** A person's part in a deal that counts: when the advised leaves, their advisors lose it too. */
 export const partIn = (w: World, person: Id, deal: Deal): Part | null =>
   w.parts.find(
     (part) =>
@@ -85,7 +85,7 @@ const isOfOwnSide = (w: World, person: Id, part: Part): boolean => sideIn(w, per
 const isActiveNda = (w: World, nda: Nda): boolean =>
   nda.status === 'active' && (nda.expires === null || nda.expires > w.now);
 
-/** Whether somebody's side of the deal has an active NDA. */
+/** Whether a person's side of the deal has an active NDA. */
 export const isUnderNda = (w: World, person: Id, deal: Deal): boolean => {
   const side = sideIn(w, person, deal);
   return side !== null && w.ndas.some((nda) => nda.part === side && isActiveNda(w, nda));
@@ -95,7 +95,7 @@ export const isUnderNda = (w: World, person: Id, deal: Deal): boolean => {
 export const runningExclusivity = (w: World, deal: Deal): Exclusivity | null =>
   w.exclusivities.find((x) => x.part.deal === deal && !x.ended && x.expires > w.now) ?? null;
 
-/** Whether somebody's side has the deal exclusively at this moment. */
+/** Whether a person's side has the deal exclusively at this moment. */
 const holdsExclusively = (w: World, person: Id, deal: Deal): boolean => {
   const running = runningExclusivity(w, deal);
   return running !== null && running.part.role === 'buyer' && sideIn(w, person, deal) === running.part;
@@ -105,7 +105,7 @@ const holdsExclusively = (w: World, person: Id, deal: Deal): boolean => {
 export const stateNow = (w: World, deal: Deal): State =>
   deal.state === 'exclusivity' && !runningExclusivity(w, deal) ? 'listed' : deal.state;
 
-/** Whether somebody's side is the selected buyer: from diligence on also after the exclusivity's date has passed. */
+/** Whether a person's side is the selected buyer: from diligence on also after the exclusivity's date has passed. */
 const isSelectedBuyer = (w: World, person: Id, deal: Deal): boolean => {
   const side = sideIn(w, person, deal);
   return (
@@ -146,7 +146,7 @@ export const seesPart = (w: World, person: Id, part: Part): boolean =>
   (part.status === 'active' && part.role === 'broker' && seesAs(w, person, part.deal, 'buyer')) ||
   (part.status === 'active' && part.role === 'seller' && knowsWhoSells(w, person, part.deal));
 
-/** Oneself, colleagues, and the people of one's deals; of whom was invited nothing is told until they have joined. */
+/** Oneself, colleagues, and the people of one's deals; people who were invited are not seen until they have joined. */
 const seesPerson = (w: World, person: Id, other: Id): boolean =>
   person === other ||
   w.members.some((member) => member.person === other && member.joined && seesMember(w, person, member)) ||
@@ -295,7 +295,7 @@ const fields: Record<string, string> = {
   deal_tool_stops: 'deal_id',
 };
 
-/** SQL for the same, of whoever has entered: one row with a column for each table. */
+/** SQL for the same, of the caller who has entered: one row with a column for each table. */
 export const everythingSeenSql = `select ${Object.keys(everythingSeen(emptyWorld(0), ''))
   .map(
     (table) =>

@@ -69,5 +69,5 @@ export const partOf = (w: World, step: Step, deal: Deal): Part | undefined =>
     step.a,
   );
 
-/** The digest of somebody's session: the same in every walk, as everything is. */
+/** The digest of a person's session: the same in every walk, as everything is. */
 export const sessionOf = (person: Id): Buffer => createHash('sha256').update(`session of ${person}`).digest();

@@ -19,7 +19,7 @@ export interface Member {
 
 export type Role = 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
 
-/** Somebody's part in a deal. */
+/** A person's part in a deal. */
 export interface Part {
   id: Id;
   deal: Deal;

@@ -39,7 +39,7 @@ interface Contradictions {
 const path = (rest: string) => `/deals/${deal}/qoe/${rest}`;
 const read = async (name: string): Promise<Contradictions> =>
   (await as(name).ask(path('computed'))).body.contradictions;
-/** What somebody is told, in order: each sentence, and what was said to it. */
+/** What a person sees, in order: each sentence, and its answer. */
 const told = async (name: string) => {
   const { items, explained } = await read(name);
   const brief = (one: Told) => [one.sentence, one.answer?.why ?? null];
@@ -219,7 +219,7 @@ describe('an answer', () => {
       expect((await ofKind('buyer', kind)).map(({ sentence }) => sentence)).toEqual(sentences);
       return sentences;
     };
-    /** What a change makes of a contradiction: the broker is told with what was said before, the buyer nothing. */
+    /** What a change makes of a contradiction: the broker sees it with the earlier answer, the buyer nothing. */
     const changes = async (kind: string, change: () => Promise<() => Promise<unknown>>) => {
       const before = await releasedAll(kind);
       const undo = await change();

@@ -69,7 +69,7 @@ describe('the sections of a deal', () => {
     expect(await tabsOf(page)).toEqual(sections);
     expect(await button(page, /^Move to/).count()).toBe(caller === 'broker' ? 1 : 0);
     expect(await page.getByRole('region', { name: 'Exclusivity' }).count()).toBe(caller === 'other buyer' ? 0 : 1);
-    // Who takes part is told as what, and not offered to join.
+    // A participant reads their role, and is not offered to join.
     expect(await button(page, 'Join this deal').count()).toBe(caller === 'admin' ? 1 : 0);
     if (caller !== 'other buyer') await page.getByText(`You: ${caller}`, { exact: true }).waitFor();
   });
@@ -218,7 +218,7 @@ describe('a broker', () => {
     await row.getByText('Invited').waitFor();
 
     const { page: invited, go } = await testPageOf('other buyer');
-    // An open page does not hear of an invitation.
+    // An open page gets no event of an invitation.
     await go('/');
     await invited.getByText('Scene Brokers invites you as buyer').waitFor();
     await expectAccessible(invited);

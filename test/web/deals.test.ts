@@ -633,7 +633,7 @@ describe('the list of deals', () => {
             },
           ]);
           expect(questions_waiting).toBeLessThanOrEqual(questions?.items?.length ?? 0);
-          // To whoever does not run a deal, it was updated when they did something themselves.
+          // For people who do not run a deal, it was updated when they did something themselves.
           const all = capacities.can_revoke_nda || capacities.can_join;
           const last =
             activity.items.find((one: { user_id: string }) => all || one.user_id === demo.people[lead].user_id)?.at ??

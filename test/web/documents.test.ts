@@ -90,7 +90,7 @@ describe('adding documents', () => {
   test('is refused to everybody else before anything of the file is read', async () => {
     const before = await stored();
     for (const who of ['exclusive buyer', 'viewer', "broker's advisor", 'admin']) {
-      // A body that never comes: whoever waited for it would never answer.
+      // A body that never comes: a server that waited for it would never answer.
       const pending = new ReadableStream<Uint8Array>({ start: (controller) => controller.enqueue(randomBytes(64)) });
       expect([who, (await add(who, pending)).status]).toEqual([who, 403]);
     }
@@ -174,7 +174,7 @@ describe('adding documents', () => {
     await expect(add('broker', endless, {}, { signal: stop.signal })).rejects.toThrow();
     await expect.poll(stored).toEqual(before);
     expect(await web.service.sql(`select from documents where size_bytes > 1000000`)).toHaveLength(0);
-    // Whoever goes away is no failure of ours.
+    // A client that goes away is no failure of ours.
     expect(web.service.log.filter((line) => line.includes('"level":"error"'))).toEqual([]);
   });
 

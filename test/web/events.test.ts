@@ -49,7 +49,7 @@ async function followSince(
   return { heard, stop: () => stopped.abort() };
 }
 
-/** What anybody hears of: an opt-in of their own. Whoever hears it has heard all that came before. */
+/** An event that every person gets: an opt-in of their own. A stream that has received it has received all that came before. */
 const optIn = (caller: string) =>
   service.sql(
     `insert into deal_opt_ins (user_id, deal_id) values ($1, $2)
@@ -95,7 +95,7 @@ test('a change costs one query of each node, however many streams are open', asy
   await service.sql(`update deals set industry = 'Pies' where id = $1`, [scene.deal]);
   await expect.poll(() => broker.heard.length, { timeout: 30_000 }).toBe(1);
   await expect.poll(sum, { timeout: 30_000 }).toEqual([1, 1]);
-  // The second is heard after whatever the first could have caused.
+  // The second is received after everything that the first could have caused.
   await service.sql(`update deals set industry = 'Cakes' where id = $1`, [scene.deal]);
   await expect.poll(() => broker.heard.length, { timeout: 30_000 }).toBe(2);
   await expect.poll(sum, { timeout: 30_000 }).toEqual([2, 2]);
@@ -138,7 +138,7 @@ test('a move that another buyer may not know of is told to those who see it', as
   ];
   const streams = await Promise.all(callers.map(follow));
   await service.sql(`update deals set state = 'closing' where id = $1`, [scene.deal]);
-  // The next change is one that everybody hears of: whoever hears it has heard all that came before.
+  // The next change is one that everybody gets: a stream that has received it has received all that came before.
   await expect.poll(() => streams.slice(0, 4).map(({ heard }) => heard.length)).toEqual([1, 1, 1, 1]);
   await service.sql(`update deals set industry = 'Baking' where id = $1`, [scene.deal]);
   await expect.poll(() => streams.every(({ heard }) => heard.length > 0)).toBe(true);
@@ -152,7 +152,7 @@ test('a move that another buyer may not know of is told to those who see it', as
 describe('a stream that says since when its page is loaded', () => {
   const callers = ['broker', 'other buyer', 'viewer'];
 
-  /** Changes a condition, which other sides than the buyer's hear of, and waits until this node has heard of it. */
+  /** Changes a condition, of which other sides than the buyer's get an event, and waits until this node has received it. */
   async function change(): Promise<number> {
     // Clocks of nodes may differ by a second: a node that has just begun does not know of that second.
     await setTimeout(Math.max(0, begunAt + 1_500 - Date.now()));
@@ -171,7 +171,7 @@ describe('a stream that says since when its page is loaded', () => {
     const streams = await Promise.all(all.map((caller) => followSince(caller, since)));
     await expect.poll(() => streams[0]!.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
     expect(asked()).toBeLessThan(all.length);
-    // What changes while a stream is opened may be told before what was before it. Whoever has heard of two such changes has heard all.
+    // What changes while a stream is opened may be sent before what was before it. A stream that has received two such changes has received all.
     const opted = ({ heard }: (typeof streams)[number]) => heard.filter(({ topic }) => topic === 'tools').length;
     for (let times = 1; times <= 2; times += 1) {
       for (const caller of callers) await optIn(caller);
@@ -341,7 +341,7 @@ test('of each record those are told who see it when they ask', { timeout: 60_000
 test('who saw a record is told that it was taken out, and nobody else', async () => {
   const callers = ['admin', 'broker', 'exclusive buyer', 'other buyer', 'outsider'];
   const streams = await Promise.all(callers.map(follow));
-  // A question is never taken out by the service: of such a kind nobody is told.
+  // A question is never taken out by the service: of such a kind there are no events.
   const [question] = await service.sql<{ id: string }>(
     `insert into questions (deal_id, category, question_text, asked_by, participant_id) values ($1, 'tax', 'When?', $2, $3)
      returning id`,

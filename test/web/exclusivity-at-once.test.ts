@@ -70,7 +70,7 @@ async function addSale() {
     move: (to: string) => colleague.ask(`/deals/${deal}/moves`, { to, confirm: true }),
     edit: () => colleague.ask(`/deals/${deal}`, { title: 'The bakery' }, 'PATCH'),
     remove: ({ part }: { part: string }) => colleague.ask(`/deals/${deal}/participants/${part}`, undefined, 'DELETE'),
-    /** Whoever has the exclusivity, and where the deal stands. */
+    /** The buyer with the exclusivity, and the state of the deal. */
     async stands() {
       const [found] = await service.sql(
         `select app.actual_state($1) as state,

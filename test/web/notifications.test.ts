@@ -1,4 +1,4 @@
-/** Who hears of what: each kind by role, once, and nobody of what they could not open. */
+/** Who is notified of what: each kind by role, once, and nobody of what they could not open. */
 
 import { randomUUID } from 'node:crypto';
 import pg from 'pg';
@@ -20,7 +20,7 @@ afterAll(() => web?.close());
 
 const names = () => new Map(Object.entries(web.scene.people).map(([name, id]) => [id, name]));
 
-/** Everything that was told since the last look, by kind: who heard of it. */
+/** The notifications since the last look, by kind: who got one. */
 async function told(): Promise<Record<string, string[]>> {
   while ((await web.service.database.run(createNotifications(100))) > 0);
   const rows = await web.service.sql<{ kind: string; user_id: string }>(
@@ -164,7 +164,7 @@ describe('who hears of it', () => {
     ]);
     expect(await trail(service, 'reminder.send')).toHaveLength(3);
 
-    // Once a day, whoever of the brokers it is; and nobody else reminds anybody, or learns that somebody was.
+    // Once a day, whichever of the brokers it is; and nobody else reminds anybody, or learns that somebody was.
     expect(await refused('broker', 'ndas', nda.id)).toEqual([409, 'reminded_already']);
     for (const who of ['seller', 'exclusive buyer', "broker's advisor", 'viewer', 'admin']) {
       expect(await refused(who, 'questions', scene.unanswered), who).toEqual([404, 'not_found']);
@@ -218,7 +218,7 @@ describe('who hears of it', () => {
     await does('invited', `/invitations/${participants['invited']}/accept`);
     expect(await told()).toEqual({ joined: whoSees });
     await does('broker', `/deals/${deal}/participants/${participants['invited']}`, undefined, 'DELETE');
-    // Whoever was removed hears that they were, and of no deal.
+    // A person who was removed is notified of that, without the deal.
     expect(await told()).toEqual({ removed: ['invited', ...but('broker', whoSees)].toSorted() });
     const { body } = await (await web.as('invited')).ask('/notifications');
     expect(body.items[0]).toMatchObject({
@@ -304,7 +304,7 @@ test('each notification is one that its reader can open', async () => {
   }
 });
 
-/** Everything that somebody's list shows. */
+/** Everything that a person's list shows. */
 async function all(
   person: SignedIn,
 ): Promise<{ id: string; kind: string; summary: string; subject_name: string | null }[]> {

@@ -296,7 +296,7 @@ describe('an invitation', () => {
     await web.service.sql('delete from members where brokerage_id = $1 and user_id = $2', member);
     expect(await seen()).toEqual([]);
 
-    // Whoever reads the mailbox takes the account over, and then it waits for them.
+    // A person who reads the mailbox takes the account over, and then it waits for them.
     await visitor.json('/api/auth/reset', { email });
     await expect.poll(() => mailedToken(web.service, 'password')).not.toBe('');
     const password = newPassword();

@@ -191,7 +191,7 @@ const conditions = list<ClosingCondition>({
   ],
 });
 
-/** The pages of a deal. The NDA page has no tool beside it, and what happened is told by none. */
+/** The pages of a deal. The NDA page has no tool beside it, and activity is answered by none. */
 export const dealPages: readonly DealPage[] = [
   { path: '', title: '', lists: [head] },
   { path: '/documents', title: 'Documents', lists: [documents] },

@@ -220,7 +220,7 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
     await toast(at, 'Firefox on Windows is signed out');
     await expect.poll(() => devices(at).count(), patiently).toBe(2);
     await devices(at).filter({ hasText: 'Firefox' }).waitFor({ state: 'detached' });
-    // The browser that is out is told with the next thing that it asks for, and leads back after signing in.
+    // The browser that is signed out learns it with its next request, and leads back after signing in.
     await office.page.getByRole('button', { name: 'Sign out all others' }).click();
     await isAsked(office.page);
     expect(new URL(office.page.url()).searchParams.get('return_to')).toBe(page);

@@ -631,7 +631,7 @@ describe('the audit trail', () => {
     const own = (await read('outsider')).filter(({ action }) => action === 'tool:svc_deals_get');
     expect(own.map(known)).toEqual([known(own[0]!), known(own[0]!)]);
     expect(await read('outsider', { brokerage_id: scene.brokerage, action: 'tool:' })).toEqual([]);
-    // Whoever runs the brokerage sees that somebody tried.
+    // The admins of the brokerage see that it was tried.
     const tried = await read('admin', { brokerage_id: scene.brokerage, action: 'tool:svc_deals_get' });
     expect(tried.filter(({ user_id }) => user_id === scene.people['outsider'])).toHaveLength(1);
   });

@@ -185,7 +185,7 @@ describe('what changes elsewhere', () => {
     const deal = demo.deals.with_everything;
     const { testPage } = await signIn('seller');
     const { page } = testPage;
-    // It hears of changes from when its stream of them has begun.
+    // It gets changes from when its stream has begun.
     const hears = page.waitForResponse((answer) => new URL(answer.url()).pathname === '/api/web/events');
     await testPage.go(`/deals/${deal}`);
     await hears;
@@ -199,7 +199,7 @@ describe('what changes elsewhere', () => {
 
 describe('what changes while a page is being loaded', () => {
   const deal = () => demo.deals.with_everything;
-  /** Gives the deal another title, and waits until whoever listens already was told. */
+  /** Gives the deal another title, and waits until those that listen already have received it. */
   const rename = async () => {
     const broker = await signInAs(service, demo.people.broker.user_id);
     const stream = await fetch(`${service.origin}/api/web/events`, { headers: broker.headers });

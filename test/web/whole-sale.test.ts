@@ -163,7 +163,7 @@ describe('a sale', { timeout: 60_000 }, () => {
       await button('broker', 'Done').click();
     }
     for (const who of ['seller', 'bea', 'bob', 'advisor'] as const) await accept(who);
-    // Nothing was reloaded: the page heard that they joined.
+    // Nothing was reloaded: the page got the event that they joined.
     await expect.poll(() => page('broker').getByText('Invited', { exact: true }).count()).toBe(0);
     await page('broker').getByText(`Advises ${names.seller}`).waitFor();
     await expectAccessible(page('broker'));
