@@ -87,7 +87,7 @@ export interface Config {
   readonly load: { readonly atOnce: number; readonly waitMillis: number };
   /** The parameters of new hashes of passwords. No variable sets them: only what tests something else takes less. */
   readonly passwordParameters: string;
-  /** How often an open stream is looked after, and a word sent on it. */
+  /** How often an open stream is checked and gets a heartbeat. */
   readonly streamHeartbeatSeconds: number;
   readonly logLevel: Values['LOG_LEVEL'];
   readonly metricsToken: string | undefined;

@@ -1,6 +1,6 @@
 /**
  * What a process counts of itself, for /metrics. Each label takes its values from a list of the source (templates of
- * routes, names of tools, jobs, limits and statements): nothing that somebody sends makes a new series.
+ * routes, names of tools, jobs, limits and statements): nothing that a person sends makes a new series.
  */
 
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';

@@ -1,5 +1,5 @@
 /**
- * Notifies people of events: takes the events that wait, of which the database decides who hears, and
+ * Notifies people of events: takes the events that wait, of which the database decides who is notified, and
  * writes the mails that are due, as long as the node runs.
  */
 

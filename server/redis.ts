@@ -9,7 +9,7 @@ export type Redis = Awaited<ReturnType<typeof openRedis>>;
 const patience = 2_000;
 
 export interface RedisOptions {
-  /** After how long without a word from Redis the connection is given up, in milliseconds; for one that is never idle so long. */
+  /** After how long without data from Redis the connection is given up, in milliseconds; for one that is never idle so long. */
   readonly silenceMillis?: number;
 }
 

@@ -1,5 +1,5 @@
 /**
- * How often somebody may guess or sign in. Failures are counted by account, be there one or not, and by address. In a
+ * How often a person may guess or sign in. Failures are counted by account, be there one or not, and by address. In a
  * browser in which the account was signed in to before only its own failures matter, so that strangers who guess do not
  * lock its owner out (the "device cookies" of OWASP).
  */
@@ -51,10 +51,10 @@ export async function attemptsOn({ database, limits }: Services, c: Context, ema
   };
 }
 
-/** How often in a minute somebody may export their data, which can be hundreds of thousands of records. */
+/** How often in a minute a person may export their data, which can be hundreds of thousands of records. */
 const mostExports = 3;
 
-/** Counts an export of somebody's own data; throws 429 when there were too many. */
+/** Counts an export of a person's own data; throws 429 when there were too many. */
 export async function countExport({ limits }: Services, userId: string): Promise<void> {
   refuseOver('requests', await limits.take('web_person', `export ${userId}`, mostExports));
 }

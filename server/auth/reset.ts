@@ -29,7 +29,7 @@ export function resetRoutes(services: Services) {
     // Each one may send a mail, so each one counts; apart from the failures to sign in.
     await countReset(services, c, email);
     const origin = originOf(c);
-    // Not waited for: what is done for an address that somebody has would take longer.
+    // Not waited for: what is done for an address that a person has would take longer.
     afterAnswer(services, 'a link to a new password', () =>
       database.run(askPasswordReset(email, mintLink(services.secrets, true).link, origin)),
     );

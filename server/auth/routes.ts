@@ -17,7 +17,7 @@ import { signInRoutes } from './sign-in.ts';
 export function authRoutes(services: Services) {
   const app = new Hono();
   app.onError(problemHandler(services.log, writeProblemJson));
-  // Counted apart from the requests of the pages: somebody who stole the session and floods these routes must not keep its owner from working.
+  // Counted apart from the requests of the pages: a person who stole the session and floods these routes must not keep its owner from working.
   app.use(limitRequests(services, (session) => `auth ${session.toString('base64url')}`));
   return app
     .route('/', signInRoutes(services))

@@ -13,7 +13,7 @@ import { clearTokenCookie, deviceDigest, notSignedIn, sessionDigest, setTokenCoo
 /** Runs the statements as the person of the session, in one transaction: the person, and the answers. Throws {@link notSignedIn}. */
 export const asCaller = personOr(notSignedIn);
 
-/** From where and with what somebody signs in. */
+/** From where and with what a person signs in. */
 export function signInOriginOf(c: Context): SignInOrigin {
   return { ...originOf(c), agent: c.req.header('user-agent') ?? null };
 }

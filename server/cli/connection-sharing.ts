@@ -18,7 +18,7 @@ export class ConnectionSharing {
   readonly #emptied = Promise.withResolvers<void>();
   #isClosing = false;
 
-  /** Gives somebody the connection, of which nothing was read, as soon as one is free. */
+  /** Gives a worker the connection, of which nothing was read, as soon as one is free. */
   share(socket: Socket): void {
     if (this.#waiting.length >= mostWaiting) return void socket.destroy();
     // Node.js would have every process keep a list of those of a server.

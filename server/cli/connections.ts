@@ -46,7 +46,7 @@ class Connection {
   parse: ((bytes: Buffer) => void) | null = null;
   /** Until then the parser must have been given something, by performance.now(). */
   until: number;
-  /** Whether something was answered that the parser knows nothing of. */
+  /** Whether something was answered without the parser. */
   wasAnswered = false;
   response: ServerResponse | null = null;
   #request: IncomingMessage | null = null;
@@ -90,7 +90,7 @@ class Connection {
 /** Takes the place of the server's own listener for connections, and hands each on to it with the first bytes that are not answered. */
 export function watchConnections(server: Server, { patience, keptMillis, answer, tooLate }: Watching): Connections {
   const known = new WeakMap<Duplex, Connection>();
-  /** Those of which the parser knows nothing. */
+  /** Those that went around the parser. */
   const unused = new Set<Socket>();
   const [serve] = server.listeners('connection');
   if (serve === undefined) throw new Error('An HTTP server listens to its connections.');

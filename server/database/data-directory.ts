@@ -35,7 +35,7 @@ function lastHolder(file: string): string {
  * cannot be left behind by kill -9, nor taken by two at once.
  */
 export function takeDirectory(directory: string): () => void {
-  // As root, PostgreSQL runs as somebody else, who must be able to walk through; what is secret has modes of its own.
+  // As root, PostgreSQL runs as another user, who must be able to walk through; what is secret has modes of its own.
   mkdirSync(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o711 : 0o700 });
   const holder = path.join(directory, 'dealkeep.pid');
   const lock = new DatabaseSync(path.join(directory, 'dealkeep.lock'));

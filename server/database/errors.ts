@@ -115,7 +115,7 @@ function fromServer(error: pg.DatabaseError): Error {
       return new Busy('This is taking too long or somebody else is changing it: try again in a moment.', options);
     case '26000':
     case '42P05':
-      // What was prepared on a connection is not there any more, or there already: somebody else has it in turns.
+      // What was prepared on a connection is not there any more, or there already: another client has it in turns.
       return unavailable(
         new Error(`${error.message}: a pooler in transaction mode needs DATABASE_PREPARE=off.`, { cause: error }),
       );

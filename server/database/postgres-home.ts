@@ -148,7 +148,7 @@ function newPlace(dataDir: string): string {
 
 /**
  * Prepares the home of the cluster of `dataDir`. When we are root, in this order: an account without rights; root
- * seen by PostgreSQL as somebody else (a user namespace), where that account cannot reach the files; that account
+ * seen by PostgreSQL as another user (a user namespace), where that account cannot reach the files; that account
  * with a place under /var/lib, noted in DATA_DIR, where namespaces are forbidden.
  */
 export function preparedHome(dataDir: string, engine: string): PostgresHome {

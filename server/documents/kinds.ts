@@ -27,7 +27,7 @@ const compound = ['application/x-cfb'];
 const text = (media = 'text/plain'): Kind => ({ media, content: 'text' });
 const binary = (media: string, ...others: readonly string[]): Kind => ({ media, content: [media, ...others] });
 
-/** By ending; an ending is what somebody called their file, so what objects inherit must not be found. */
+/** By ending; an ending is what a person called their file, so what objects inherit must not be found. */
 const kinds: ReadonlyMap<string, Kind> = new Map(
   Object.entries({
     pdf: binary('application/pdf'),

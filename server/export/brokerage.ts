@@ -17,7 +17,7 @@ import { csvHeading, csvLines } from '../csv.ts';
 import { isStorageKey, type Storage } from '../storage/storage.ts';
 import { zipped, type ArchivedFile, type FileToArchive } from './zip.ts';
 
-/** Where rows and bodies come from, in somebody's name. */
+/** Where rows and bodies come from, in a person's name. */
 export interface ExportSource {
   run<T>(statement: Statement<T>): Promise<T>;
   /** Opens documents of this table; what is answered reads their bodies, each when it is its turn: null when it may not be opened, or is not in the store. */

@@ -10,7 +10,7 @@ import { isSessionAlive, notSignedIn, ourOrigin, sessionToken } from './session.
 
 const readOnly = new Set(['GET', 'HEAD', 'OPTIONS']);
 
-/** The CSRF token of a session: derived from the session token, so it lives, changes and dies with it. */
+/** The CSRF token of a session: derived from the session token, so it is valid as long as that and changes with it. */
 export function csrfToken(session: string): string {
   return createHmac('sha256', session).update('dealkeep csrf').digest('base64url');
 }

@@ -1,4 +1,4 @@
-/** The keys with which browsers seal what somebody has typed and not sent, so that only that person reads it again. */
+/** The keys with which browsers seal what a person has typed and not sent, so that only that person reads it again. */
 
 import { hkdfSync } from 'node:crypto';
 import { fromCursorSecret } from '../database/cursor-secret.ts';

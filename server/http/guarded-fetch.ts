@@ -277,7 +277,7 @@ export async function guardedFetch(
   }
 
   try {
-    // Also where a connection ends without a word: whatever happens, it is over in time.
+    // Also where a connection ends without an error: the request settles in any case.
     return await Promise.race([exchange(), over.promise]);
   } catch (error) {
     sent?.destroy();

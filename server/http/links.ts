@@ -42,7 +42,7 @@ export const signInPath = returning(paths.signIn);
 /** Showing that it is still the person who signed in. */
 export const reauthenticatePath = returning(paths.reauthenticate);
 
-/** Signing out, and signing in as somebody else. */
+/** Signing out, and signing in as another person. */
 export const signOutPath = returning(paths.signOut);
 
 /** What protects the person's account. */

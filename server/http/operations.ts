@@ -290,7 +290,7 @@ const loopback = new Set(['127.0.0.1', '::1', '::ffff:127.0.0.1']);
 
 function mayReadMetrics(c: Context, token: string | undefined): boolean {
   if (token === undefined) {
-    // Directly from this machine; a proxy on it speaks for somebody else.
+    // Directly from this machine; a proxy on it speaks for another person.
     return loopback.has(getConnInfo(c).remote.address ?? '') && c.req.header('x-forwarded-for') === undefined;
   }
   const expected = Buffer.from(`Bearer ${token}`);

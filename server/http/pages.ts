@@ -20,7 +20,7 @@ export interface Page {
   title: string;
   body: Html;
   status?: ContentfulStatusCode;
-  /** The signed-in person, and where they go who are somebody else. */
+  /** The signed-in person, and where they go who are another person. */
   person?: { name: string; signOut: string };
   /** 'anywhere' leaves form-action out of the policy, which Chromium also applies to redirects after a form (consent). */
   formAction?: 'self' | 'anywhere';

@@ -14,7 +14,7 @@ import { sessionDigest } from './session.ts';
 export const signedOut = (): Problem => new Problem(401, 'signed_out', 'You are signed out. Sign in and try again.');
 
 /**
- * Whether somebody is at the page that asks. The application says so of what it asks when nobody has touched it for a
+ * Whether a person is at the page that asks. The application says so of what it asks when nobody has touched it for a
  * minute, such as what a change made it ask again.
  */
 const isAttended = (c: Context): boolean => c.req.header('x-unattended') === undefined;

@@ -1,6 +1,6 @@
 /**
  * Delivers what waits in the outbox. A mail is claimed in a transaction of its own before it is handed over, and its end is
- * noted in another after: a node that dies between them leaves the mail to another one, which sends it under the same
+ * noted in another after: a node that ends between them leaves the mail to another one, which sends it under the same
  * Message-ID once the claim has run out.
  */
 

@@ -20,7 +20,7 @@ export interface Storage {
   close(): Promise<void>;
 }
 
-/** A key for a new body: random, so that nothing of a name that somebody chose is ever part of a path. */
+/** A key for a new body: random, so that nothing of a name that a person chose is ever part of a path. */
 export const newStorageKey = (): string => randomBytes(20).toString('hex');
 
 const shape = /^[a-z0-9-]{16,64}$/;

@@ -76,7 +76,7 @@ export const anyText = (description: string) =>
     .register(allowances, { allowed: 'text' });
 
 /**
- * Text that is somebody's id, lower-case. A plain string in the schema; what is nobody's id is a fault of the
+ * Text that is the id of a person, lower-case. A plain string in the schema; what is no id is a fault of the
  * input (for one that has the form of an id, see {@link nobodysId}).
  */
 export const personId = (description: string) =>

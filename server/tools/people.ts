@@ -40,7 +40,7 @@ class MentionedPeople {
     else this.people.set(user_id, person);
   }
 
-  /** The row without those columns, and its lists likewise: built anew, because what is left of an object when columns are deleted is slow to read ever after. */
+  /** The row without those columns, and its lists likewise: built anew, because an object from which properties were deleted stays slow to read. */
   row(row: Json): Json {
     const shown: Json = {};
     let isSame = true;

@@ -19,7 +19,7 @@ import { metaNames, newestVersion } from './versions.ts';
 import type { StaticResource } from './views.ts';
 
 // A request is over with its answer, so there is nothing left to cancel; taken at its word within an array, it would
-// leave the call beside it without an answer for ever.
+// leave the call beside it without an answer.
 const withoutCancelling = (message: unknown): unknown =>
   Array.isArray(message) ? message.filter((one) => methodOf(one) !== 'notifications/cancelled') : message;
 

@@ -25,7 +25,7 @@ import { documentTemplate, listResources, readResource } from './resources.ts';
 import { initializedVersions } from './versions.ts';
 import { extension, uriOf, type StaticResource } from './views.ts';
 
-// The list is the same for everybody and changes with a release; who asks is still nobody else's business.
+// The list is the same for everybody and changes with a release; who asks for it is still confidential.
 const fiveMinutes = { ttlMs: 300_000, cacheScope: 'private' } as const;
 
 const options: ServerOptions = {

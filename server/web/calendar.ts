@@ -11,7 +11,7 @@ import { calendar, type CalendarEvent } from './icalendar.ts';
 const calendarPath = '/calendar.ics';
 
 /**
- * The link by which a calendar program subscribes to somebody's deadlines. No page can take its token out of the fragment; it is in
+ * The link by which a calendar program subscribes to a person's deadlines. No page can take its token out of the fragment; it is in
  * the query, which no line of the log holds.
  */
 export const calendarUrl = (baseUrl: string, token: string): string =>
@@ -52,7 +52,7 @@ function eventOf(deadline: Deadline, baseUrl: string): CalendarEvent {
 /** How often in a minute one link may ask, and an address that guesses links. */
 const mostAMinute = 30;
 
-/** The same for a link that is none of ours, one that was taken back, and one of somebody who is suspended. */
+/** The same for a link that is none of ours, one that was taken back, and one of a suspended person. */
 const nothing = (c: Context) =>
   c.text('There is no such calendar. Create a new link in the settings of Dealkeep.\n', 404);
 

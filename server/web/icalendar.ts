@@ -69,7 +69,7 @@ const eventLines = ({ uid, at, summary, description, url, begunAt, changedAt }: 
   `LAST-MODIFIED:${moment(changedAt)}`,
   `SEQUENCE:${sequence(begunAt, changedAt)}`,
   'CLASS:PRIVATE',
-  // Somebody's time is not taken by it.
+  // The event does not block time in the calendar.
   'TRANSP:TRANSPARENT',
   'END:VEVENT',
 ];

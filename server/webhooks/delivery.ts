@@ -1,5 +1,5 @@
 /**
- * Delivers webhooks. What is due of one webhook is claimed as a batch, which sending.ts sends; delivery-results.ts notes for many at once how it went. A node that dies before leaves it
+ * Delivers webhooks. What is due of one webhook is claimed as a batch, which sending.ts sends; delivery-results.ts notes for many at once how it went. A node that ends before leaves it
  * to another one, which sends it under the same webhook-id.
  */
 

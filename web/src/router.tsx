@@ -1,5 +1,5 @@
 /**
- * Every page at its path. A page is a file of its own in routes/, fetched when somebody goes or is about to go there. The
+ * Every page at its path. A page is a file of its own in routes/, fetched when a person goes or is about to go there. The
  * tabs of a deal and the pages of the settings, in `page.tsx` of a folder each, get their routes from their paths.
  */
 import type { ComponentType } from 'react';

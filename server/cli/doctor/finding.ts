@@ -2,7 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 
-/** `fault`: something does not work, or is not safe; `warning`: it works, but somebody should do something about it. */
+/** `fault`: something does not work, or is not safe; `warning`: it works, but the operator should do something about it. */
 export type Level = 'ok' | 'warning' | 'fault';
 
 export interface Finding {

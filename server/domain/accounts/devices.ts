@@ -1,4 +1,4 @@
-/** The browsers in which somebody has signed in before, so that what others guess does not keep them out. */
+/** The browsers in which a person has signed in before, so that what others guess does not keep them out. */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 

@@ -11,7 +11,7 @@ async function loadChecker() {
   return new ZxcvbnFactory({ dictionary, graphs: adjacencyGraphs });
 }
 
-// Twenty megabytes of words, needed only where somebody chooses a password.
+// Twenty megabytes of words, needed only where a password is chosen.
 let checker: ReturnType<typeof loadChecker> | undefined;
 
 /** Why a password cannot be chosen, as a sentence for the person, or null. `about`: their name and address. */

@@ -27,7 +27,7 @@ const create = row<{ done: boolean }>(
   'select app.set_up($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) as done',
 );
 
-/** Creates the brokerage and its admin, who is signed in; false when the link is used up or somebody was faster. */
+/** Creates the brokerage and its admin, who is signed in; false when the link is used up or another request was faster. */
 export const setUp = (
   link: Buffer,
   { name, slug, adminEmail, adminName, phc }: FirstBrokerage,

@@ -1,6 +1,6 @@
 /** Every action of the audit trail, with its wording for the pages. */
 
-/** What a record keeps besides: never a text that somebody wrote, and no amount. */
+/** What a record keeps besides: never a text that a person wrote, and no amount. */
 export type Details = Readonly<Record<string, unknown>>;
 
 type Words = string | ((details: Details) => string);

@@ -13,7 +13,7 @@ export interface Origin {
 interface Named {
   /** The id of what was changed: that of `changed`, unless it is said. */
   readonly subject?: string;
-  /** A jsonb of what else to keep: never a text that somebody wrote, and no amount. */
+  /** A jsonb of what else to keep: never a text that a person wrote, and no amount. */
   readonly details?: string;
 }
 

@@ -121,7 +121,7 @@ const share = row<{ id: string }>(
 
 /**
  * Shares a client with a brokerage of which the caller is an admin, or (null) with nobody any more; false when the
- * caller manages no such client. Rejects with Denied for another brokerage, and for unsharing what somebody else made.
+ * caller manages no such client. Rejects with Denied for another brokerage, and for unsharing what another person made.
  */
 export function shareClient(id: string, brokerageId: string | null, from: Origin): Statement<boolean> {
   return mapped(share(id, brokerageId, from.address, from.requestId), (found) => found !== null);

@@ -182,7 +182,7 @@ interface Entered {
   ];
 }
 
-// A row says that somebody entered.
+// A row says that a person entered.
 const entry = (name: string, parameters: string, also = '') =>
   row<Entered>(
     name,

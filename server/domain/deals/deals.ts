@@ -63,7 +63,7 @@ export const dealColumns = `d.id, d.title, ${dealState} as state, d.organization
   x.buyer_user_id as exclusive_buyer_user_id, x.granted_at as exclusivity_granted_at,
   x.expires_at as exclusivity_expires_at, d.closed_at, d.created_at`;
 
-// In later states the exclusivity's date may pass: it stays on the record until somebody ends it.
+// In later states the exclusivity's date may pass: it stays on the record until a person ends it.
 const withExclusivity = `left join exclusivities x on x.deal_id = d.id and x.ended_at is null
     and (x.expires_at > app.now() or g.state <> 'exclusivity' or d.state = 'closed')`;
 export const dealTables = `deals d ${withStage} ${withExclusivity}`;
@@ -82,7 +82,7 @@ export const callerRole = `case
  */
 export const seenDeal = (id: string): string => `(select app.seen_deal(${id}))`;
 
-/** Who the caller is, as somebody whom an answer mentions (`Mentioned` of participants.ts): with their strongest role in a brokerage, or `participant`. */
+/** Who the caller is, as a person whom an answer mentions (`Mentioned` of participants.ts): with their strongest role in a brokerage, or `participant`. */
 export const dealsCaller = row<{ caller_person: readonly [userId: string, name: string, role: string] }, []>(
   'deals_caller',
   `select array[(select app.user_id())::text, (select u.name from users u where u.id = (select app.user_id())),
@@ -131,7 +131,7 @@ export const brokeragesOfDeals = rows<{ known: string }, [named: string]>(
    where b.id = any ((select app.brokerages_of_deals() || app.brokerages_as('admin'))::uuid[]) order by b.slug limit 50`,
 );
 
-/** The sides somebody can stand on; an advisor's is that of whom they advise. */
+/** The sides a person can stand on; an advisor's is that of whom they advise. */
 export const sides = ['broker', 'seller', 'buyer', 'viewer'] as const;
 export type Side = (typeof sides)[number];
 

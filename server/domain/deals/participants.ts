@@ -10,7 +10,7 @@ import { mailedInvitation } from '../people/invitations.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 import type { Deal, Side } from './deals.ts';
 
-/** What somebody can be on a deal. */
+/** What a person can be on a deal. */
 export const participantRoles = ['broker', 'seller', 'buyer', 'advisor', 'viewer'] as const;
 export type ParticipantRole = (typeof participantRoles)[number];
 
@@ -30,17 +30,17 @@ export interface Participant {
 
 /**
  * Joins the person whose user id stands in `id` as `name` (so `name.id` and `name.name`), on the deal whose id stands in
- * `deal`: with nulls, unless the caller may know that this person takes part in that deal. Somebody whom they know from
+ * `deal`: with nulls, unless the caller may know that this person takes part in that deal. A person whom they know from
  * another deal is nobody here.
  */
 export const knownPerson = (name: string, id: string, deal: string): string =>
   `left join (participants ${name}_part join users ${name} on ${name}.id = ${name}_part.user_id)
     on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}`;
 
-/** Somebody whose id a row holds: that id, their name, and what they are on the deal. */
+/** A person whose id a row holds: that id, their name, and what they are on the deal. */
 export type Mentioned = readonly [userId: string, name: string | null, role: string];
 
-/** The column `<name>_person`, a {@link Mentioned}, of somebody who was joined as {@link knownPerson}; null for nobody and for whom the caller may not know. */
+/** The column `<name>_person`, a {@link Mentioned}, of a person who was joined as {@link knownPerson}; null for nobody and for whom the caller may not know. */
 export const mentioned = (name: string): string =>
   `case when ${name}.id is not null then array[${name}.id::text, ${name}.name, ${name}_part.role] end as ${name}_person`;
 
@@ -210,7 +210,7 @@ const inviteAgain = row<{ email: string }>(
    where p.id = $4 and p.deal_id = $3`,
 );
 
-/** The same for somebody who has not answered, declined or was removed; false when there is no such person on the deal. */
+/** The same for a person who has not answered, declined or was removed; false when there is no such person on the deal. */
 export const renewDealInvitation = (
   dealId: string,
   participantId: string,
@@ -225,7 +225,7 @@ const remove = row<{ id: string }>(
    select changed.id from changed ${audited('participant.remove')}`,
 );
 
-/** Takes somebody out of a deal, or their invitation back; false when the caller may not, or they are out already. */
+/** Takes a person out of a deal, or their invitation back; false when the caller may not, or they are out already. */
 export const removeFromDeal = (dealId: string, participantId: string, origin: Origin): Statement<boolean> =>
   tookPlace(remove(...from(origin), dealId, participantId));
 

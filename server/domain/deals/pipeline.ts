@@ -1,4 +1,4 @@
-/** The asking prices of the deals that somebody runs, and the earnings of the highest priced of them: for their first page. */
+/** The asking prices of the deals that a person runs, and the earnings of the highest priced of them: for their first page. */
 
 import { mapped, rows, type Statement } from '../../database/statement.ts';
 import { mostRows, readBooks } from '../diligence/books.ts';

@@ -1,4 +1,4 @@
-/** When somebody looked at a tab of a deal before, so that the page marks what is new to them (059_activity_and_visits.sql). */
+/** When a person looked at a tab of a deal before, so that the page marks what is new to them (059_activity_and_visits.sql). */
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 

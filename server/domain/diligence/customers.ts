@@ -46,7 +46,7 @@ export interface Concentration {
   readonly first: Day;
   readonly last: Day;
   readonly currency: string;
-  /** The largest first; computed when somebody asks for them. */
+  /** The largest first; computed when a person asks for them. */
   readonly customers: readonly CustomerShare[];
   readonly count: number;
   readonly largest: CustomerShare;

@@ -110,7 +110,7 @@ export const findingChanges = rows<FindingChange & { author_person: Mentioned | 
    ) latest order by changed_at, id`,
 );
 
-/** A finding as it is listed: what was said to it is asked for when somebody looks at it, as that of all together may be any amount. */
+/** A finding as it is listed: what was said to it is asked for when a person looks at it, as that of all together may be any amount. */
 export interface ListedFinding extends Finding {
   owner_name: string | null;
   created_by_name: string | null;

@@ -55,7 +55,7 @@ const admit = row<{ participant_id: string }>(
    ${audited('qoe.admit', { ...place, details: `jsonb_build_object('role', $5::text)` })}`,
 );
 
-/** Adds somebody of the deal to the workspace, or gives them another role. Denied to all but brokers; refused for people who cannot be added. */
+/** Adds a person of the deal to the workspace, or gives them another role. Denied to all but brokers; refused for people who cannot be added. */
 export const admitToQoe = (dealId: string, participantId: string, role: 'reader' | 'editor', origin: Origin) =>
   tookPlace(admit(...from(origin), dealId, participantId, role));
 
@@ -66,6 +66,6 @@ const dismiss = row<{ participant_id: string }>(
    select changed.participant_id from changed ${audited('qoe.dismiss', place)}`,
 );
 
-/** Takes somebody's place in the workspace; false when they have none or the caller may not. */
+/** Takes a person's place in the workspace; false when they have none or the caller may not. */
 export const dismissFromQoe = (dealId: string, participantId: string, origin: Origin) =>
   tookPlace(dismiss(...from(origin), dealId, participantId));

@@ -1,4 +1,4 @@
-/** Deadlines as a calendar: the secret link by which somebody subscribes to theirs, and what is in it (057_calendar.sql). */
+/** Deadlines as a calendar: the secret link by which a person subscribes to theirs, and what is in it (057_calendar.sql). */
 
 import { entering, mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';

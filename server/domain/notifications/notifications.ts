@@ -17,7 +17,7 @@ export interface Notification {
   kind: NotificationKind;
   deal_id: string | null;
   deal_title: string | null;
-  /** The id of what it is about, and its name where it has one that stands in lists: never what somebody wrote. */
+  /** The id of what it is about, and its name where it has one that stands in lists: never what a person wrote. */
   subject_id: string | null;
   subject_name: string | null;
   /** Null also when the reader may not know of them. */

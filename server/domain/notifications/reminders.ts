@@ -1,9 +1,9 @@
-/** Reminders that a broker sends of what somebody has to do: sign an NDA, answer a question, meet a closing condition (058_reminders_by_brokers.sql). */
+/** Reminders that a broker sends of what a person has to do: sign an NDA, answer a question, meet a closing condition (058_reminders_by_brokers.sql). */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 
-/** What somebody can be reminded of. */
+/** What a person can be reminded of. */
 export const remindable = ['ndas', 'questions', 'closing_conditions'] as const;
 export type Remindable = (typeof remindable)[number];
 

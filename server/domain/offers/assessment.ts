@@ -70,7 +70,7 @@ export const moment = row<{ now: string; day: string }>(
   `select app.now() as now, to_char(app.now() at time zone 'UTC', 'YYYY-MM-DD') as day`,
 );
 
-/** What somebody typed in to see what it would come to; none of it is kept. */
+/** What a person typed in to see what it would come to; none of it is kept. */
 export interface TypedTerms {
   /** Of what is borrowed beside the seller note. */
   readonly bank: Terms | null;
@@ -110,7 +110,7 @@ export function amountsOf(payload: OfferPayload): OfferAmounts {
 }
 
 /**
- * The period that offers are compared with: the one asked for, else of the whole periods the latest that somebody has
+ * The period that offers are compared with: the one asked for, else of the whole periods the latest that a person has
  * adjusted, the last twelve months before a year; else the last twelve months, or the latest year.
  */
 export function comparedWith(periods: readonly Earnings[], label: string | null): Earnings | null {

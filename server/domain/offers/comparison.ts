@@ -195,7 +195,7 @@ const known = new Set<string>([
   'terms',
 ]);
 
-/** Conditions, dates, and what somebody wrote in words or under names of their own. */
+/** Conditions, dates, and what a person wrote in words or under names of their own. */
 function saidLines([a, b]: Sides<OfferPayload>): Line[] {
   const both = <T>(of: (payload: OfferPayload) => T): Sides<T> => [of(a), of(b)];
   const others = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => !known.has(name));

@@ -39,7 +39,7 @@ interface Queued {
   /** The token of the mail's link, sealed, and its digest; in SQL. */
   readonly secret?: string;
   readonly link?: string;
-  /** False for a mail that may wait behind those that somebody is waiting for. */
+  /** False for a mail that may wait behind those that a person is waiting for. */
   readonly urgent?: boolean;
 }
 
@@ -77,7 +77,7 @@ export const claimMail: () => Statement<ClaimedMail | null> = row<ClaimedMail, [
 
 const sent = row<{ done: boolean }, [string, number]>('mail_sent', 'select app.mail_sent($1, $2) as done');
 
-/** Notes that a mail was delivered, and empties it; false when somebody else has taken it since. */
+/** Notes that a mail was delivered, and empties it; false when another process has taken it since. */
 export const mailSent = ({ id, attempts }: ClaimedMail): Statement<boolean> =>
   mapped(sent(id, attempts), (answer) => answer?.done ?? false);
 

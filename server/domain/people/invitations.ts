@@ -70,7 +70,7 @@ const renew = row<{ person_id: string }>(
    cross join lateral app.invite_member(i.brokerage_id, i.email, i.name, i.role, $3, $6::text is not null, $4, $5) as again(person_id)`,
 );
 
-/** Makes another link for somebody who is invited, in place of the earlier one; false when nobody such is. */
+/** Makes another link for a person who is invited, in place of the earlier one; false when nobody such is. */
 export const renewMemberInvitation = (
   brokerageId: string,
   personId: string,
@@ -111,7 +111,7 @@ const acceptFirst = row<{ done: boolean }>(
   'select app.accept_first_invitation($1, $2, $3, $4, $5, $6, $7, $8) as done',
 );
 
-/** Somebody without an account accepts, with a name and a password, and is signed in; false when they have an account. */
+/** A person without an account accepts, with a name and a password, and is signed in; false when they have an account. */
 export const acceptFirstInvitation = (
   invitation: Buffer,
   name: string,

@@ -67,7 +67,7 @@ const note = row(
    select changed.id from changed ${audited('report.download', { details: `jsonb_build_object('format', $4::text)` })}`,
 );
 
-/** Notes in the audit trail that somebody takes along a report on a deal that they see. */
+/** Notes in the audit trail that a person takes along a report on a deal that they see. */
 export const noteReport = (dealId: string, format: string, origin: Origin): Statement<boolean> =>
   tookPlace(note(...from(origin), dealId, format));
 

@@ -391,7 +391,7 @@ function writeSba(pages: Pages, { offers: { items, sba_rules: rules } }: ReportC
 const earnedOnly = (lines: typeof offerLines, earned: boolean): typeof offerLines =>
   earned ? lines : lines.filter(([label]) => !/^(of |Multiple)/.test(label));
 
-// ---- What it rests on.
+// ---- Uploads and restatements.
 
 function writeRestated(pages: Pages, { computed: { restatements } }: ReportContents): void {
   const { count, items } = restatements;

@@ -179,7 +179,7 @@ export class Pages {
     element.end();
   }
 
-  /** Draws what only pleases the eye. */
+  /** Draws what is only decoration, for no screen reader. */
   #decorate(draw: () => void): void {
     this.#doc.markContent('Artifact', { type: 'Layout' });
     draw();

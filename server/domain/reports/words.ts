@@ -92,7 +92,7 @@ export const titleOf = (contents: Pick<ReportContents, 'uploads' | 'offers' | 'd
 export const offersTitle = ({ offers: { items } }: ReportContents): string =>
   items.length > 1 ? 'Offers compared' : items[0]?.mine ? 'Your offer' : 'The offer';
 
-/** How an offer stands, in a word. */
+/** The state of an offer. */
 export const standingOf = ({ agreed, expired }: ReportContents['offers']['items'][number]): string =>
   agreed ? 'Accepted' : expired ? 'Expired' : 'Open';
 

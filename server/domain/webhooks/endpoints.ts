@@ -12,7 +12,7 @@ export interface Webhook {
   /** Types of events; null for all. */
   types: string[] | null;
   state: 'on' | 'off';
-  /** Whether somebody switched it off, or three days without success did. */
+  /** Whether a person switched it off, or three days without success did. */
   off_reason: 'asked' | 'failing' | null;
   off_since: string | null;
   created_at: string;

@@ -33,7 +33,7 @@ const turnedOff = 'You have turned this client off. Turn it on again under "Conn
 
 /**
  * Whether the person agreed to this client with this redirect URI before. Anybody can publish a document with any redirect URI: without this a link to us
- * would lead on to wherever its author wants.
+ * would lead to any address that its author chooses.
  */
 const wasAgreedTo = ({ known }: DocumentAsking, redirectUri: string): boolean =>
   known !== null && redirectUriMatches(known.redirect_uris, redirectUri);
@@ -43,7 +43,7 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
   const { baseUrl, clientMetadata } = services.config;
   const takesDocuments = clientMetadata.mode !== 'off';
 
-  /** What to answer once client and redirect URI are known to be good, to somebody who is signed in. */
+  /** What to answer once client and redirect URI are known to be good, to a person who is signed in. */
   function consentOrError(c: Context, parameters: Parameters, client: AskingClient, asked: Asked): Response {
     const error = firstError(parameters, baseUrl);
     const { clientId, redirectUri } = asked;
@@ -95,7 +95,7 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
     return consentOrError(c, parameters, { kind: 'registered', client }, asked);
   }
 
-  /** The same for a client that says who it is by a document, which is read for somebody who is signed in alone. */
+  /** The same for a client that says who it is by a document, which is read for a person who is signed in alone. */
   async function showByDocument(
     c: Context,
     parameters: Parameters,

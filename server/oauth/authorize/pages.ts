@@ -152,7 +152,7 @@ export interface DocumentAsking {
   readonly known: KnownDocumentClient | null;
 }
 
-/** The client that asks: one that somebody registered, or one that says who it is by a document. */
+/** The client that asks: one that a person registered, or one that says who it is by a document. */
 export type AskingClient = { readonly kind: 'registered'; readonly client: AuthorizingClient } | DocumentAsking;
 
 /** Who is asked, and for what. */

@@ -81,7 +81,7 @@ export function takeDecision(services: Services): Handler {
       if (person === null) return signInAndReturn(c, again);
       return client?.manageable ? c.redirect(again, 303) : refusalPage(c, 403, noSuchClient);
     } catch (error) {
-      // Where a shared client answers to is changed by somebody who has just shown who they are.
+      // Where a shared client answers to is changed by a person who has just shown who they are.
       if (error instanceof Refusal && error.reason === 'recent_sign_in_required') return confirmAndReturn(c, again);
       throw error;
     }

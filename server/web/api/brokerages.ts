@@ -240,7 +240,7 @@ export function brokerageRoutes(services: Services) {
     .get('/brokerages/:id/members/:user_id/deals', async (c) => {
       const brokerageId = pathId(c);
       const userId = pathId(c, 'user_id');
-      // What would be left without a broker, before somebody is removed.
+      // What would be left without a broker, before a person is removed.
       const [member, items] = await asPerson(
         services,
         c,

@@ -1,4 +1,4 @@
-/** Contacts as CSV: reading what somebody exported elsewhere, fault by fault, and writing what opens anywhere. */
+/** Contacts as CSV: reading what a person exported elsewhere, fault by fault, and writing what opens anywhere. */
 
 import { z } from 'zod';
 import type { ContactInput, ListedContact } from '../../domain/contacts/contacts.ts';

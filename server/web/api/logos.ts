@@ -36,7 +36,7 @@ export function logoRoutes(services: Services) {
     .get('/brokerages/:id/logo', async (c) => {
       const [found] = await asPerson(services, c, logoOf(pathId(c)));
       const logo = orNotFound(found);
-      // A picture, whatever somebody makes of its address.
+      // A picture, whatever a person makes of its address.
       c.header(
         'Content-Security-Policy',
         "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",

@@ -60,7 +60,7 @@ const years = z
   .transform(BigInt)
   .refine((count) => count <= mostYears, `At most ${mostYears} years.`);
 const someYears = years.refine((count) => count >= 1n, 'At least one year.');
-/** What somebody types in to see what an offer would come to; nothing of it is kept. */
+/** What a person types in to see what an offer would come to; nothing of it is kept. */
 const Typed = z.object({
   period_label: optional(line(64)),
   rate: rate.optional(),

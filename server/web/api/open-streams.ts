@@ -202,7 +202,7 @@ export class OpenStreams {
     }
   }
 
-  /** Sends a word, so that nothing on the way closes the connection. */
+  /** Sends a comment (heartbeat), so that no proxy closes the connection. */
   #keepOpen(stream: ServerResponse): void {
     if (!this.#unread.has(stream)) this.#write(stream, comment);
     else if (stream.writableLength > mostUnread) {

@@ -1,4 +1,4 @@
-/** Reminders that brokers of a deal send of what somebody has to do there. */
+/** Reminders that brokers of a deal send of what a person has to do there. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';

@@ -1,4 +1,4 @@
-/** POST /deals/:id/visits: notes that somebody looks at a tab of a deal, and answers since when records are new to them. */
+/** POST /deals/:id/visits: notes that a person looks at a tab of a deal, and answers since when records are new to them. */
 
 import { Hono } from 'hono';
 import { z } from 'zod';

@@ -71,7 +71,7 @@ export async function signOut(): Promise<void> {
   keepCsrf(null);
 }
 
-/** Has a reset link mailed, when somebody has this address; the answer is the same when nobody has. */
+/** Has a reset link mailed, when a person has this address; the answer is the same when nobody has. */
 export const askReset = (email: string) => api.post('/auth/reset', { json: { email } });
 
 /** Sets a new password with the token of a mailed link. */

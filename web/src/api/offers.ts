@@ -19,7 +19,7 @@ export const offersQuery = (dealId: Id) =>
     getNextPageParam: (page) => page.next_cursor ?? null,
   });
 
-/** What the current offers come to against the books, with what somebody typed in; while that changes, what was there before. */
+/** What the current offers come to against the books, with what a person typed in; while that changes, what was there before. */
 export const worthQuery = (dealId: Id, typed: TypedTerms) =>
   queryOptions({
     queryKey: [...keys.of(dealId, 'offers'), 'worth', typed],
@@ -29,7 +29,7 @@ export const worthQuery = (dealId: Id, typed: TypedTerms) =>
     staleTime: 0,
   });
 
-/** Two offers, or two revisions of one, side by side, with what somebody typed in; while these change, what was there before. */
+/** Two offers, or two revisions of one, side by side, with what a person typed in; while these change, what was there before. */
 export const againstQuery = (dealId: Id, offer: Id, other: Id, typed: TypedTerms) =>
   queryOptions({
     queryKey: [...keys.of(dealId, 'offers'), 'against', offer, other, typed],

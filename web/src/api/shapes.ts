@@ -105,7 +105,7 @@ export type OfferAssessment = Answer<'get', '/web/deals/:id/offers/worth'>;
 export type OfferValuation = OfferAssessment['offers'][number];
 export type TwoOffers = Answer<'get', '/web/deals/:id/offers/:offer_id/against/:other_offer_id'>;
 export type ComparedLine = TwoOffers['lines'][number];
-/** What somebody types in to see what it would come to, as text. */
+/** What a person types in to see what it would come to, as text. */
 export type TypedTerms = Readonly<
   Partial<Record<keyof RequestQuery<'get', '/web/deals/:id/offers/worth'> & string, string>>
 >;

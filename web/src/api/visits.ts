@@ -18,7 +18,7 @@ export function useVisit(id: Id, tab: VisitedTab): void {
   useQuery(visitQuery(id, tab));
 }
 
-/** Whether something of this tab is new to the person: by somebody else, since their visit before this one began. */
+/** Whether something of this tab is new to the person: by another person, since their visit before this one began. */
 export function useIsNew(id: Id, tab: VisitedTab): (at: Instant | null, mine: boolean) => boolean {
   const since = useQuery({ ...visitQuery(id, tab), enabled: false }).data?.since ?? null;
   return (at, mine) => since !== null && at !== null && !mine && Date.parse(at) > Date.parse(since);

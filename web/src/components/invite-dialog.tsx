@@ -17,10 +17,10 @@ interface InviteDialogProps<R extends string, I> {
   /** Under what the form is kept until it is sent. */
   draft: string;
   roles: Record<R, Look>;
-  /** What somebody in each role sees and does. */
+  /** What a person in each role sees and does. */
   hints: Record<R, string>;
   initialRole: R;
-  /** Whom somebody in that role may advise, one of whom is to be chosen. */
+  /** Whom a person in that role may advise, one of whom is to be chosen. */
   advisor?: { role: R; of: readonly { value: string; label: string }[] };
   /** The field that an error without one is about, by its code. */
   about?: Record<string, keyof Values<R>>;

@@ -23,7 +23,7 @@ function ProofDialog({ onProven, onCancel }: ProofProps) {
   const { user } = useMe();
   const client = useQueryClient();
   const { form, field } = useIdentityCheck(onProven);
-  // A passkey says itself whose it is: somebody else has the page loaded as theirs.
+  // A passkey says itself whose it is: another person has the page loaded as theirs.
   const arrive = async () => {
     const session = await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
     if (session.user.id === user.id) return onProven();

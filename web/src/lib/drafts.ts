@@ -1,5 +1,5 @@
 /**
- * What somebody has typed and not sent, kept in the browser for a while: it survives a reload and the end of a session.
+ * What a person has typed and not sent, kept in the browser for a while: it survives a reload and the end of a session.
  * It is sealed with a key that the server gives to that person alone, so another person who uses the device cannot read it.
  * Passwords, codes and the like are never given to it.
  */

@@ -136,7 +136,7 @@ export function formatRelative(at: Instant, now: number): string {
   for (const [unit, length] of steps) {
     if (Math.abs(distance) >= length) return relativeFormat.format(Math.trunc(distance / length), unit);
   }
-  // The clock of a page moves every half minute: what was just made seems to lie ahead.
+  // The clock of a page moves every half minute: what was just made seems to be in the future.
   return distance > 30_000 ? 'in a moment' : 'just now';
 }
 

@@ -4,7 +4,7 @@ import { useCallback } from 'react';
 
 /**
  * Goes where the person wanted to, `path` on our own origin; what is no page of the application, such as the consent page,
- * is loaded from the server. Everything that was known is asked anew: somebody else may be signed in.
+ * is loaded from the server. Everything that was known is asked anew: another person may be signed in.
  */
 export function useArrival(path = '/'): () => Promise<void> {
   const navigate = useNavigate();

@@ -4,7 +4,7 @@ import { Bell as BellIcon } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import { unreadQuery, useNotificationActions } from '../api/notifications.ts';
 
-/** Keeps the time zone of the browser in which somebody first came, until they choose: their mail of the day goes by it. */
+/** Keeps the time zone of the browser of a person's first visit, until they choose: their daily mail is sent by it. */
 function useFirstZone(zone: string | null | undefined): void {
   const { set } = useNotificationActions();
   const tried = useRef(false);

@@ -10,7 +10,7 @@ import { plainNumber } from './values.ts';
 export interface Table {
   readonly name: string;
   readonly rows: readonly (readonly string[])[];
-  /** Whether amounts are as somebody wrote them; numbers of a workbook are written with a point. */
+  /** Whether amounts are as a person wrote them; numbers of a workbook are written with a point. */
   readonly written?: boolean;
 }
 

@@ -15,7 +15,7 @@ function useOwnPart({ participants }: DealPage) {
   return participants.find(({ user_id, status }) => user_id === user.id && status === 'active');
 }
 
-/** The person's role on the deal, in a word. */
+/** The person's role on the deal. */
 export function OwnRoleBadge({ page }: { page: DealPage }) {
   const own = useOwnPart(page);
   const exclusive = page.caller_role === 'exclusive_buyer';

@@ -62,7 +62,7 @@ export function useDocumentUploads(dealId: Id) {
 
 export type DocumentUploads = ReturnType<typeof useDocumentUploads>;
 
-/** Opens what takes files when somebody drags some over the page, and keeps the browser from going to one that falls beside. */
+/** Opens what takes files when a person drags some over the page, and keeps the browser from going to one that falls beside. */
 export function useFilesOverPage(enabled: boolean, onFiles: () => void): void {
   useEffect(() => {
     if (!enabled) return;

@@ -54,7 +54,7 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
   );
 }
 
-/** What became of a finding and what was said to it, asked for when somebody looks. */
+/** What became of a finding and what was said to it, asked for when a person looks. */
 function Past({ finding: { id, deal_id } }: { finding: Finding }) {
   const query = useQuery(findingQuery(deal_id, id));
   return (

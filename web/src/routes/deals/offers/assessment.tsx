@@ -18,7 +18,7 @@ interface FiguresProps {
   data: OfferAssessment;
   typed: TypedTerms;
   onTyped: (typed: TypedTerms) => void;
-  /** The id of the one that somebody chose. */
+  /** The id of the one that a person chose. */
   chosen: string | undefined;
   onChosen: (id: string) => void;
 }

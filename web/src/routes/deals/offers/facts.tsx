@@ -47,7 +47,7 @@ export function AgainstAsking({ offer, inWords = false }: { offer: Offer; inWord
   );
 }
 
-/** What became of an offer, in a word; nothing while nobody has decided. */
+/** The decision on an offer; nothing until there is one. */
 export function Decision({ offer: { accepted_at, declined_at, proposed } }: { offer: Offer }) {
   if (proposed) return <Badge tone="warn">Proposed change</Badge>;
   if (declined_at !== null) return <Badge tone="bad">Declined</Badge>;

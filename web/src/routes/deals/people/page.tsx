@@ -75,7 +75,7 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
       {mayLink && (
         <MenuItem
           icon={<Link2 />}
-          // Who is invited again is in another list before the link is shown; a promise outlives the row.
+          // Who is invited again is in another list before the link is shown; the promise continues without the row.
           onSelect={() => void inviteAgain.mutateAsync({ participant: person.id }).then(onInvited, toastError)}
         >
           Invite again

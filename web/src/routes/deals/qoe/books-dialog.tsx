@@ -92,7 +92,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
       one.account === account ? { account, line } : one,
     );
     setChoice(accounts);
-    // One request at a time, however fast somebody chooses; each asks for what is chosen by then.
+    // One request at a time, however fast a person chooses; each asks for what is chosen by then.
     newest.current = accounts;
     const found = asked.current.then(() => previewBooks(dealId, file, type, newest.current));
     asked.current = found.catch(() => {});

@@ -150,7 +150,7 @@ interface AdmitDialogProps {
   onClose: () => void;
 }
 
-/** Lets somebody of the deal into the workspace. */
+/** Lets a person of the deal into the workspace. */
 export function AdmitDialog({ dealId, members, onClose }: AdmitDialogProps) {
   const { participants } = useDeal();
   const { admit } = useQoeActions(dealId);

@@ -70,7 +70,7 @@ export default function QuestionsTab() {
   );
 }
 
-/** Whether a question waits for the caller to do something; withdrawing one's own is no duty. */
+/** Whether a question waits for the caller to do something; withdrawing one is optional. */
 const waits = ({ actions, status }: Question): boolean =>
   actions.some((action) => action !== 'withdraw') && !(status === 'answered' && !actions.includes('distribute'));
 

@@ -31,7 +31,7 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
   const confirm = useConfirm();
   const withRecentSignIn = useRecentSignIn();
   const invited = member.status === 'invited';
-  // Making somebody an admin needs a recent sign-in.
+  // Making a person an admin needs a recent sign-in.
   const change = (role: MemberRole) =>
     withRecentSignIn(() => changeRole.mutateAsync({ user_id: member.user_id, role }));
   const give = (role: MemberRole) => {
