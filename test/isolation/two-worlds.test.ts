@@ -7,7 +7,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readExpectations } from '../policies/expectations.ts';
 import { callers } from '../policies/scene.ts';
-import { compareEvents, compareInvitations } from './happenings.ts';
+import { compareEvents, compareInvitations } from './events.ts';
 import { idOf } from './names.ts';
 import { otherwise } from './otherwise.ts';
 import { openWorlds, type Ask, type Difference, type Pair, type Worlds } from './pair.ts';

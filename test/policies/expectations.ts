@@ -22,14 +22,14 @@ export const byFunctions = 'functions';
 export function readExpectations(page: string | URL): {
   records: Expectation[];
   additions: Expectation[];
-  told: Expectation[];
+  ofFunctions: Expectation[];
   computed: Expectation[];
   books: Expectation[];
   scopes: ScopesOfTable[];
 } {
   const records: Expectation[] = [];
   const additions: Expectation[] = [];
-  const told: Expectation[] = [];
+  const ofFunctions: Expectation[] = [];
   const computed: Expectation[] = [];
   const books: Expectation[] = [];
   const scopes: ScopesOfTable[] = [];
@@ -65,9 +65,9 @@ export function readExpectations(page: string | URL): {
       if (part.includes('may add')) additions.push({ ...expectation, table: '' });
       else if (part.includes('computed of the books')) books.push({ ...expectation, table: '' });
       else if (part.includes('is computed')) computed.push({ ...expectation, table: '' });
-      else if (part.includes('functions tell')) told.push({ ...expectation, table: byFunctions });
+      else if (part.includes('functions tell')) ofFunctions.push({ ...expectation, table: byFunctions });
       else records.push(expectation);
     });
   }
-  return { records, additions, told, computed, books, scopes };
+  return { records, additions, ofFunctions, computed, books, scopes };
 }

@@ -4,14 +4,14 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { readExpectations, type Expectation } from './expectations.ts';
 import { callers } from './scene.ts';
 import { useStage } from './staged.ts';
-import { arrangeTold, told } from './told.ts';
+import { addFunctionRows, functionQueries } from './functions.ts';
 import { measure } from './visibility.ts';
 
 const page = new URL('../../docs/visibility.md', import.meta.url);
 const expected = readExpectations(page);
 
 const stage = useStage();
-beforeAll(() => arrangeTold(stage()));
+beforeAll(() => addFunctionRows(stage()));
 
 test('the page speaks of every caller and of every table that people may see', async () => {
   const { rows } = await stage().owner.query(`
@@ -22,13 +22,13 @@ test('the page speaks of every caller and of every table that people may see', a
   expect(
     rows.map((row) => row.relname as string).filter((table) => !spokenOf.has(table) && !internal.has(table)),
   ).toEqual([]);
-  for (const part of [expected.records, expected.additions, expected.told])
+  for (const part of [expected.records, expected.additions, expected.ofFunctions])
     expect([...new Set(part.map((expectation) => expectation.caller))]).toEqual([...callers]);
-  expect([...new Set(expected.told.map(({ record }) => record))]).toEqual(Object.keys(told));
+  expect([...new Set(expected.ofFunctions.map(({ record }) => record))]).toEqual(Object.keys(functionQueries));
 });
 
-const { records, additions, told: byFunctions } = expected;
-for (const [part, cells] of Object.entries({ records, additions, told: byFunctions })) {
+const { records, additions, ofFunctions: byFunctions } = expected;
+for (const [part, cells] of Object.entries({ records, additions, functions: byFunctions })) {
   describe.each(callers)(`${part}: %s`, (caller) => {
     const own = cells.filter((cell) => cell.caller === caller);
     let measured: string[][];

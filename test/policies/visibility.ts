@@ -5,7 +5,7 @@ import { additions } from './additions.ts';
 import { byFunctions, type Expectation } from './expectations.ts';
 import type { Stage } from './scene.ts';
 import { enter, enterWithin } from './stage.ts';
-import { told } from './told.ts';
+import { functionQueries } from './functions.ts';
 
 /** A change that any record of the table can take, and the column that names a record where it is not `id`. */
 const changes: Record<string, string> = {
@@ -67,8 +67,8 @@ function attemptsOf({ table, record }: Expectation, stage: Stage): Attempt[] {
     return [{ shows: 'may', text: filledIn(text, values) }];
   }
   if (table === byFunctions) {
-    const query = told[record];
-    if (!query) throw new Error(`test/policies/told.ts does not know who is told ${record}.`);
+    const query = functionQueries[record];
+    if (!query) throw new Error(`test/policies/functions.ts has no query for ${record}.`);
     const { text, values } = query(stage.scene);
     return [{ shows: 'sees', text: filledIn(text, values) }];
   }

@@ -3,7 +3,7 @@
 import type { Scene, Stage } from './scene.ts';
 
 /** Puts a row of each kind there, as the owner: a notification for everybody, one choice, event, mail, backup and hold. */
-export async function arrangeTold({ owner, scene }: Stage): Promise<void> {
+export async function addFunctionRows({ owner, scene }: Stage): Promise<void> {
   const people = [...new Set(Object.values(scene.people))];
   const broker = scene.people['broker'];
   await owner.query(
@@ -30,11 +30,11 @@ export async function arrangeTold({ owner, scene }: Stage): Promise<void> {
   );
 }
 
-type Told = (scene: Scene) => { text: string; values: unknown[] };
+type FunctionQuery = (scene: Scene) => { text: string; values: unknown[] };
 
 /** Whether a person sees how the accounts of this caller's upload were counted. */
 const accountsOf =
-  (caller: string): Told =>
+  (caller: string): FunctionQuery =>
   ({ deal }) => ({
     text: 'select 1 from app.remembered_account_lines($1, 10) r where r.account_lines ? $2',
     values: [deal, caller],
@@ -46,7 +46,7 @@ const asked = `with entered as materialized (select app.enter_through(app.user_i
 
 /** Whether rows of a table are in that archive, of the brokerage or of its deal. */
 const archived =
-  (table: string, condition = 'true'): Told =>
+  (table: string, condition = 'true'): FunctionQuery =>
   ({ brokerage, deal }) => ({
     text: `${asked} select 1 from asked cross join app.export_tables() t cross join lateral app.export_rows(t.query, $1, array[$2]::uuid[], null, 1000) r
       where asked.may and t.name = '${table}' and ${condition}`,
@@ -54,7 +54,7 @@ const archived =
   });
 
 /** For each row of the table, the query that shows it. */
-export const told: Readonly<Record<string, Told>> = {
+export const functionQueries: Readonly<Record<string, FunctionQuery>> = {
   'their own notifications': () => ({ text: 'select 1 from app.notifications_in_sight(null, null, 10)', values: [] }),
   "the broker's notifications": ({ people }) => ({
     text: `select 1 from app.notifications_in_sight(null, null, 10) n where app.user_id() = $1 and n.id is not null`,
