@@ -98,13 +98,22 @@ async function leave(browser: Browser): Promise<void> {
 }
 
 // Not `close` and `crash`: Playwright itself listens for these.
-const heard = ['console', 'dialog', 'download', 'pageerror', 'popup', 'request', 'requestfailed', 'response'] as const;
+const listened = [
+  'console',
+  'dialog',
+  'download',
+  'pageerror',
+  'popup',
+  'request',
+  'requestfailed',
+  'response',
+] as const;
 
 /** Makes a page, and the context that it is in, as new: nothing is stored, nobody listens, no other page is open. */
 async function wipe(page: Page, origin: string): Promise<void> {
   const context = page.context();
   await Promise.all(context.pages().map((one) => one !== page && one.close()));
-  for (const event of heard) page.removeAllListeners(event);
+  for (const event of listened) page.removeAllListeners(event);
   await page.unrouteAll();
   await context.unrouteAll();
   await context.setOffline(false);

@@ -84,7 +84,7 @@ async function toADeal(email: string) {
   const seen = await linkAsSeen(tokenOf(last.body.invitation_url));
   const removed = await broker.ask(`${path}/${id}`, undefined, 'DELETE');
   const gone = removed.body.participants.filter((one: { id: string }) => one.id === id);
-  const told = [
+  const responses = [
     made,
     participants.filter((one: { id: string }) => one.id === id),
     nda,
@@ -95,7 +95,7 @@ async function toADeal(email: string) {
     gone,
     mails,
   ];
-  return { told, ids, known: id };
+  return { responses, ids, known: id };
 }
 
 async function toABrokerage(email: string) {
@@ -114,7 +114,7 @@ async function toABrokerage(email: string) {
     ({ action, subject_id, details }: Record<string, unknown>) => ({ action, subject_id, details }),
   );
   expect(new Set(records.map((one: { subject_id: string }) => one.subject_id))).toEqual(new Set([id]));
-  return { told: [made, listed, renewed, last, seen, role, removed, mails, records], ids: [id], known: id };
+  return { responses: [made, listed, renewed, last, seen, role, removed, mails, records], ids: [id], known: id };
 }
 
 describe.each([
@@ -122,20 +122,20 @@ describe.each([
   ['to a brokerage', toABrokerage],
 ])('an invitation %s', (_, invite) => {
   it('shows what was typed, whether the address has an account or not', async () => {
-    const told: Record<string, string> = {};
+    const responses: Record<string, string> = {};
     for (const [who, arrange] of Object.entries(behind)) {
       const email = `somebody.${(count += 1)}@people.example`;
       const account = await arrange(email);
-      const { told: answers, ids } = await invite(email);
+      const { responses: answers, ids } = await invite(email);
       const [user] = await web.service.sql<{ id: string }>('select id from users where email = $1', [email]);
       const text = JSON.stringify(answers);
       expect(text).not.toContain('Real Name');
       expect(text).not.toContain(user?.id);
       expect(ids).not.toContain(user?.id);
       expect(account === null || account.id === user?.id).toBe(true);
-      told[who] = alike(answers, email);
+      responses[who] = alike(answers, email);
     }
-    for (const who of Object.keys(behind)) expect([who, told[who]]).toEqual([who, told['nobody']]);
+    for (const who of Object.keys(behind)) expect([who, responses[who]]).toEqual([who, responses['nobody']]);
   });
 });
 
@@ -191,8 +191,8 @@ describe('a link', () => {
     const account = await openAccount(web.service, { email: `somebody.${(count += 1)}@people.example` });
     const token = await made('link', account.email);
     const guest = new Visitor(web.service.origin);
-    const told = await guest.json('/api/auth/invitation', { token });
-    expect([told.status, told.body['has_password']]).toEqual([200, null]);
+    const responses = await guest.json('/api/auth/invitation', { token });
+    expect([responses.status, responses.body['has_password']]).toEqual([200, null]);
     await guest.signIn(account);
     const { body } = await guest.change('/api/auth/invitation/join', { token });
     expect(body).toMatchObject({ accepted: true, deal_id: web.scene.deal });

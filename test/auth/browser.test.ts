@@ -146,10 +146,10 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
     await usePasskey(page);
     await page.getByText('The passkey is removed').first().waitFor();
     await service.deliver();
-    const told = service.mails.filter(({ to }) => to === account.email).map(({ text }) => text);
-    expect(told).toHaveLength(2);
-    expect(told[0]).toContain('A passkey was added to your account.');
-    expect(told[1]).toContain('A passkey was removed from your account.');
+    const mailed = service.mails.filter(({ to }) => to === account.email).map(({ text }) => text);
+    expect(mailed).toHaveLength(2);
+    expect(mailed[0]).toContain('A passkey was added to your account.');
+    expect(mailed[1]).toContain('A passkey was removed from your account.');
 
     await context.clearCookies({ name: 'dealkeep' });
     await page.goto(`${origin}/sign-in`);

@@ -266,7 +266,7 @@ describe('taking a kind out of one’s mails', () => {
 });
 
 describe('what concerns the security of an account', () => {
-  const heard = async (userId: string) => {
+  const kindsOf = async (userId: string) => {
     while ((await web.service.database.run(createNotifications(100))) > 0);
     const rows = await web.service.sql<{ kind: string }>(
       'select kind from vault.notifications where user_id = $1 order by at, id',
@@ -278,14 +278,14 @@ describe('what concerns the security of an account', () => {
   test('is notified to its owner: a new browser of a person who has signed in elsewhere', async () => {
     const account = await openAccount(web.service);
     const first = await signedInVisitor(web.service, account);
-    expect(await heard(account.id)).toEqual([]);
+    expect(await kindsOf(account.id)).toEqual([]);
     await first.signIn(account);
-    expect(await heard(account.id)).toEqual([]);
+    expect(await kindsOf(account.id)).toEqual([]);
     const elsewhere = new Visitor(web.service.origin, { 'user-agent': 'Elsewhere' });
     await elsewhere.signIn(account);
-    expect(await heard(account.id)).toEqual(['new_device']);
+    expect(await kindsOf(account.id)).toEqual(['new_device']);
     await elsewhere.signIn(account);
-    expect(await heard(account.id)).toEqual(['new_device']);
+    expect(await kindsOf(account.id)).toEqual(['new_device']);
     await web.service.database.run(queueNotificationMails(200));
     await web.service.deliver();
     const mail = web.service.mails.at(-1)!;
@@ -297,6 +297,6 @@ describe('what concerns the security of an account', () => {
     const person = await addPerson(web.service, 'Ada');
     const grant = await connect(web.service, person, await addClient(web.service, person));
     expect(grant).toBeDefined();
-    expect(await heard(person.id)).toEqual(['assistant_connected']);
+    expect(await kindsOf(person.id)).toEqual(['assistant_connected']);
   });
 });

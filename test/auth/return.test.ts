@@ -140,8 +140,8 @@ describe('an authorization request of a person who is signed out', () => {
     const sent = await visitor.get(request(fault));
     expect(sent.headers.get('location')).toMatch(/^\/sign-in\?return_to=/);
     await visitor.signIn(ann);
-    const told = await visitor.get(request(fault));
-    expect(told.headers.get('location')).toMatch(/^https:\/\/client\.example\/callback\?.*error=/);
+    const answered = await visitor.get(request(fault));
+    expect(answered.headers.get('location')).toMatch(/^https:\/\/client\.example\/callback\?.*error=/);
   });
 
   it('is answered for a person who arrives from another site by a link', async () => {

@@ -74,7 +74,7 @@ const ask = async (caller: string, query = '') => (await web.as(caller)).ask(`/d
 const offerOf = (buyer: string) => web.scene.records[`offers/the ${buyer}'s`];
 
 /** What a page, or the summary of a tool, tells of a buyer's offer. */
-interface Told {
+interface Valuations {
   readonly offers?: readonly {
     offer_id: string;
     multiples?: { adjusted_ebitda: string | null } | null;
@@ -86,21 +86,21 @@ interface Told {
 }
 
 /** How each row of the table is seen in the answers. */
-const seen: Readonly<Record<string, (told: Told) => boolean>> = Object.fromEntries(
-  ['exclusive buyer', 'other buyer'].flatMap((buyer): [string, (told: Told) => boolean][] => {
-    const own = (told: Told) => told.offers?.find(({ offer_id }) => offer_id === offerOf(buyer));
+const seen: Readonly<Record<string, (answered: Valuations) => boolean>> = Object.fromEntries(
+  ['exclusive buyer', 'other buyer'].flatMap((buyer): [string, (answered: Valuations) => boolean][] => {
+    const own = (answered: Valuations) => answered.offers?.find(({ offer_id }) => offer_id === offerOf(buyer));
     return [
-      [`how certain the money of the ${buyer}'s offer is`, (told) => Boolean(own(told)?.['money'])],
-      [`the ${buyer}'s offer in multiples of earnings`, (told) => Boolean(own(told)?.multiples)],
-      [`what is paid for an add-back in the ${buyer}'s offer`, (told) => Boolean(own(told)?.['paid_for'])],
-      [`whether the debt of the ${buyer}'s offer is covered`, (told) => Boolean(own(told)?.['coverage'])],
-      [`what rules of the SBA say of the ${buyer}'s offer`, (told) => Boolean(own(told)?.['sba'])],
+      [`how certain the money of the ${buyer}'s offer is`, (answered) => Boolean(own(answered)?.['money'])],
+      [`the ${buyer}'s offer in multiples of earnings`, (answered) => Boolean(own(answered)?.multiples)],
+      [`what is paid for an add-back in the ${buyer}'s offer`, (answered) => Boolean(own(answered)?.['paid_for'])],
+      [`whether the debt of the ${buyer}'s offer is covered`, (answered) => Boolean(own(answered)?.['coverage'])],
+      [`what rules of the SBA say of the ${buyer}'s offer`, (answered) => Boolean(own(answered)?.['sba'])],
     ];
   }),
 );
 const rows: typeof seen = {
   ...seen,
-  'by how much the two offers differ': (told) => Boolean(told.compared),
+  'by how much the two offers differ': (answered) => Boolean(answered.compared),
   "the deal's adjusted EBITDA on the first page": ({ pipeline }) =>
     Boolean(pipeline?.deals.find(({ id }) => id === deal)?.adjusted_ebitda),
 };
@@ -118,8 +118,8 @@ describe('to each caller', () => {
   test.each(people)('pages show the %s what they may see', async (caller) => {
     const { status, body } = await ask(caller);
     const { body: pipeline } = await (await web.as(caller)).ask('/home/pipeline');
-    const told: Told = { ...(status === 200 ? (body as Told) : {}), pipeline };
-    const found = Object.entries(rows).map(([row, isIn]) => [row, isIn(told) ? ['sees'] : []]);
+    const answered: Valuations = { ...(status === 200 ? (body as Valuations) : {}), pipeline };
+    const found = Object.entries(rows).map(([row, isIn]) => [row, isIn(answered) ? ['sees'] : []]);
     expect(found).toEqual(
       Object.keys(rows).map((row) => [row, computed.find((one) => one.caller === caller && one.record === row)?.may]),
     );
@@ -128,25 +128,25 @@ describe('to each caller', () => {
       ({ caller: who, record, may }) => who === caller && /multiples/.test(record) && may.length > 0,
     );
     if (!knowsBooks) {
-      expect(told.basis ?? null).toBeNull();
-      expect(JSON.stringify(told)).not.toMatch(/840000|720000|4642857|Harbor/);
+      expect(answered.basis ?? null).toBeNull();
+      expect(JSON.stringify(answered)).not.toMatch(/840000|720000|4642857|Harbor/);
     }
   });
 
   test.each(people)('the tool answers the %s no more', async (caller) => {
     const call = toolCaller(web.service, await addToken(web.service, web.scene.people[caller]!));
-    const told = (await call('svc_offers_list', { deal_id: deal })).structuredContent['summary'] as
-      (Told & { two_best?: unknown }) | undefined;
+    const answered = (await call('svc_offers_list', { deal_id: deal })).structuredContent['summary'] as
+      (Valuations & { two_best?: unknown }) | undefined;
     const may = (row: string) =>
       computed.some((one) => one.caller === caller && one.record === row && one.may.length > 0);
     for (const buyer of ['exclusive buyer', 'other buyer']) {
-      const own = told?.offers?.find(({ offer_id }) => offer_id === offerOf(buyer));
+      const own = answered?.offers?.find(({ offer_id }) => offer_id === offerOf(buyer));
       expect(Boolean(own?.['money'])).toBe(may(`how certain the money of the ${buyer}'s offer is`));
       expect(Boolean(own?.multiples)).toBe(may(`the ${buyer}'s offer in multiples of earnings`));
       expect(Boolean(own?.['coverage'])).toBe(may(`whether the debt of the ${buyer}'s offer is covered`));
     }
-    expect(Boolean(told?.basis)).toBe(may("the exclusive buyer's offer in multiples of earnings"));
-    expect(Boolean(told?.two_best)).toBe(may('by how much the two offers differ'));
+    expect(Boolean(answered?.basis)).toBe(may("the exclusive buyer's offer in multiples of earnings"));
+    expect(Boolean(answered?.two_best)).toBe(may('by how much the two offers differ'));
   });
 
   test.each(people)('the report shows the %s as much, as a workbook and printed', async (caller) => {
@@ -173,7 +173,7 @@ describe('to each caller', () => {
       const called = caller === buyer ? 'Your offer' : buyer;
       const column = heads.indexOf(called);
       const has = (row: string) => column > 0 && typeof rowOf(sheets, 'Offers', row)[column] === 'number';
-      const told = {
+      const answered = {
         [`how certain the money of the ${buyer}'s offer is`]: [has('Share: cash at close'), text.includes(shares)],
         [`the ${buyer}'s offer in multiples of earnings`]: [
           has('Price to adjusted EBITDA'),
@@ -193,16 +193,16 @@ describe('to each caller', () => {
         ],
       };
       // Of an offer that is not theirs to see not even the price, nor who made it.
-      if (!Object.values(told).flat().some(Boolean)) {
+      if (!Object.values(answered).flat().some(Boolean)) {
         const all = `${JSON.stringify([...sheets])} ${text}`.replaceAll(caller, '');
         for (const one of [price, price.replaceAll(',', ''), ...(caller.startsWith(buyer) ? [] : [buyer])])
           expect(all).not.toContain(one);
       }
-      return Object.entries(told);
+      return Object.entries(answered);
     });
     const both = [rowOf(sheets, 'Offers', 'The two highest side by side').length > 0, text.includes('side by side')];
     found.push(['by how much the two offers differ', both]);
-    expect(found.map(([row, told]) => [row, told.map(Boolean)])).toEqual(
+    expect(found.map(([row, answered]) => [row, answered.map(Boolean)])).toEqual(
       found.map(([row]) => {
         const may = computed.some((one) => one.caller === caller && one.record === row && one.may.length > 0);
         return [row, [may, may]];
@@ -343,13 +343,13 @@ describe('to the broker', () => {
     const against = async (first: string, second: string, query = '') =>
       (await (await web.as('broker')).ask(`/deals/${deal}/offers/${offerOf(first)}/against/${offerOf(second)}${query}`))
         .body;
-    const told = await against('other buyer', 'exclusive buyer');
-    expect([told.first, told.second]).toMatchObject([
+    const answered = await against('other buyer', 'exclusive buyer');
+    expect([answered.first, answered.second]).toMatchObject([
       { buyer_name: 'other buyer', mine: false, revision_number: 1, is_current: true, currency: 'USD' },
       { buyer_name: 'exclusive buyer', mine: false },
     ]);
-    expect(told.period).toBe('FY2025');
-    const short = (found: typeof told) =>
+    expect(answered.period).toBe('FY2025');
+    const short = (found: typeof answered) =>
       found.lines.map((one: Record<string, unknown>) => [
         [one['term'], one['of']].filter(Boolean).join(' '),
         one['first'],
@@ -357,7 +357,7 @@ describe('to the broker', () => {
         one['by'],
         one['by_share'],
       ]);
-    expect(short(told)).toEqual([
+    expect(short(answered)).toEqual([
       ['purchase_price', '4200000', '3900000', '300000', '0.0769'],
       ['cash_at_close', '4200000', '2900000', '1300000', '0.4483'],
       ['seller_note', null, '600000', '-600000', '-1'],
@@ -379,7 +379,7 @@ describe('to the broker', () => {
     const turned = await against('exclusive buyer', 'other buyer', '?rate=10&years=10');
     const coverage = turned.lines.filter(({ term }: { term: string }) => term.startsWith('least_coverage'));
     expect(coverage.map((one: { by: string }) => one.by)).toEqual(['0.56', '0.43']);
-    for (const line of told.lines) {
+    for (const line of answered.lines) {
       const back = turned.lines.find((one: typeof line) => one.term === line.term && one.of === line.of);
       expect([line.term, back.by, back.first, back.second]).toEqual([
         line.term,
@@ -435,10 +435,10 @@ test('on the page of offers the broker compares them, and computes coverage with
     await page.getByLabel(/^Buyer’s own money/).fill('1,234,567.89');
     await page.getByRole('button', { name: 'Compute coverage by year' }).click();
     await expect.poll(() => page.url()).toMatch(/equity=[^&]*1234567\.89/);
-    const told = await years.innerText();
+    const answered = await years.innerText();
     await page.reload();
     await years.waitFor();
-    expect(await years.innerText()).toBe(told);
+    expect(await years.innerText()).toBe(answered);
     expect(await page.getByLabel(/^Loan: years/).inputValue()).toBe('10');
     expect(await page.getByLabel(/^Buyer’s own money/).inputValue()).toBe('1,234,567.89');
     expect(await page.getByLabel('If it were accepted').locator('option:checked').innerText()).toBe('exclusive buyer');

@@ -8,7 +8,7 @@ import { as as asKey, issueKey } from '../rest/scene.ts';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { addToken, caller as toolCaller, insert, insertAll } from '../tools/scene.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
-import { bookFigures, places, uploaders, type Place, type Told } from '../policies/book-figures.ts';
+import { bookFigures, places, uploaders, type Place, type ComputedFigures } from '../policies/book-figures.ts';
 
 const { books: expected } = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
 const people = callers.filter((caller) => caller !== 'API key' && caller !== 'nobody');
@@ -16,7 +16,7 @@ const people = callers.filter((caller) => caller !== 'API key' && caller !== 'no
 let web: WebScene;
 let deal: string;
 /** What the page tells the broker, of which the figures are looked for elsewhere. */
-let told: Told;
+let shown: ComputedFigures;
 
 beforeAll(async () => {
   web = await openScene({ config: { features: { findings: true, financing: true } } });
@@ -78,7 +78,7 @@ beforeAll(async () => {
     await insert(service, 'normalizations', { deal_id: deal, period_label, adjustment_category, adjustment_amount });
 
   const { ask } = await web.as('broker');
-  const computed = async () => (await ask(`/deals/${deal}/qoe/computed`)).body as Told;
+  const computed = async () => (await ask(`/deals/${deal}/qoe/computed`)).body as ComputedFigures;
   for (const { kind, key, figures } of (await computed()).contradictions.items) {
     const answer = { owner_pay: 'Her husband was paid, too.', customers_total: 'Small customers are left out.' }[kind];
     if (answer === undefined) continue;
@@ -87,7 +87,7 @@ beforeAll(async () => {
     const given = (await computed()).contradictions.explained.items.find((one) => one.key === key)!.answer!;
     if (kind === 'owner_pay') await ask(`${at}/release`, { answered_at: given.answered_at }, 'PUT');
   }
-  told = await computed();
+  shown = await computed();
 }, 60_000);
 afterAll(() => web?.close());
 
@@ -142,7 +142,7 @@ describe('what is computed of the books', () => {
     expect([...new Set(expected.map(({ caller }) => caller))]).toEqual([...callers]);
     for (const { caller, may } of expected) if (!people.some((one) => one === caller)) expect(may).toEqual([]);
     // Figures that are alike could not be told apart.
-    const values = Object.values(bookFigures).map(({ of }) => of(told));
+    const values = Object.values(bookFigures).map(({ of }) => of(shown));
     for (const value of values) expect(value).toEqual(expect.stringMatching(/./));
     expect(new Set(values).size).toBe(values.length);
   });
@@ -151,13 +151,13 @@ describe('what is computed of the books', () => {
     const byPlace = await tells(caller);
     const found = Object.entries(bookFigures).map(([row, { of }]) => [
       row,
-      places.filter((place) => isIn(byPlace[place], of(told))),
+      places.filter((place) => isIn(byPlace[place], of(shown))),
     ]);
     const may = new Set(
       expected.filter((one) => one.caller === caller && one.may.includes('sees')).map(({ record }) => record),
     );
     expect(found).toEqual(
-      Object.entries(bookFigures).map(([row, { told: by }]) => [
+      Object.entries(bookFigures).map(([row, { shownIn: by }]) => [
         row,
         may.has(row)
           ? places.filter((place) => by.includes(place) && (place !== 'the first page' || caller === 'broker'))
@@ -183,6 +183,6 @@ describe('what is computed of the books', () => {
       rows += JSON.stringify(body);
     }
     expect(rows).toContain('711223.17');
-    expect(Object.entries(bookFigures).filter(([, { of }]) => isIn(rows, of(told)))).toEqual([]);
+    expect(Object.entries(bookFigures).filter(([, { of }]) => isIn(rows, of(shown)))).toEqual([]);
   });
 });

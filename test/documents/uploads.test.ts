@@ -34,14 +34,14 @@ const aboutRest = '?filename=Lease.pdf&category=legal&confidentiality=nda_gated'
 const restPath = (deal: string) => `/api/v1/deals/${deal}/documents${aboutRest}`;
 const bearer = ({ token }: Key) => ({ authorization: `Bearer ${token}` });
 
-interface Told {
+interface UploadAnswer {
   readonly status: number | undefined;
   readonly retryAfter: string | undefined;
   readonly text: string;
 }
 
 /** Sends the first half of a file and then nothing; what the service answers, if it does. */
-function sendSlowly(path: string, headers: Record<string, string>): Promise<Told> {
+function sendSlowly(path: string, headers: Record<string, string>): Promise<UploadAnswer> {
   const { hostname, port } = new URL(web.service.origin);
   const request = http.request({
     hostname,
@@ -68,9 +68,9 @@ function sendSlowly(path: string, headers: Record<string, string>): Promise<Told
 }
 
 /** Begins uploads one after the other, each once the service has announced the one before to the database; their answers, when there are any. */
-async function begin(count: number, path: string, headers: Record<string, string>): Promise<Told[]> {
+async function begin(count: number, path: string, headers: Record<string, string>): Promise<UploadAnswer[]> {
   const announced = async () => Number((await web.service.sql('select count(*) as n from vault.uploads'))[0]?.['n']);
-  const answers: Told[] = [];
+  const answers: UploadAnswer[] = [];
   for (let nth = 0; nth < count; nth += 1) {
     const before = await announced();
     void sendSlowly(path, headers).then((answer) => answers.push(answer));

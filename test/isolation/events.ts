@@ -43,7 +43,7 @@ const removable = [
 
 interface Stream {
   /** Each event once, in the order of their texts. */
-  heard(): string[];
+  received(): string[];
   stop(): void;
 }
 
@@ -60,7 +60,7 @@ async function follow(service: TestService, session: string, since: number | nul
   })().catch(() => {});
   await expect.poll(() => text, { timeout: 15_000 }).toContain(': ');
   return {
-    heard: () => [...new Set(text.split('\n').filter((line) => line.startsWith('data: ')))].toSorted(),
+    received: () => [...new Set(text.split('\n').filter((line) => line.startsWith('data: ')))].toSorted(),
     stop: () => stopped.abort(),
   };
 }
@@ -80,16 +80,16 @@ async function optIn(pair: Pair, userId: string, name: string): Promise<string> 
 }
 
 /** Waits until each has received something with one of these texts. */
-async function untilHeard(streams: readonly Stream[], ...texts: readonly string[]): Promise<void> {
-  for (const { heard } of streams)
+async function untilReceived(streams: readonly Stream[], ...texts: readonly string[]): Promise<void> {
+  for (const { received } of streams)
     await expect
-      .poll(() => heard().some((line) => texts.some((text) => line.includes(text))), { timeout: 20_000 })
+      .poll(() => received().some((line) => texts.some((text) => line.includes(text))), { timeout: 20_000 })
       .toBe(true);
 }
 
 /** Compares what they have received, and stops them. */
-function compareHeard(pair: Pair, streams: readonly Stream[], what: string): void {
-  const [first, second] = streams.map(({ heard }) => heard().join('\n'));
+function compareReceived(pair: Pair, streams: readonly Stream[], what: string): void {
+  const [first, second] = streams.map(({ received }) => received().join('\n'));
   for (const { stop } of streams) stop();
   pair.compare(`${pair.caller}: ${what}`, first!, second!);
 }
@@ -124,17 +124,18 @@ export async function compareEvents(pair: Pair, worlds: readonly [World, World],
       await service.sql('update documents set removed_at = app.now() where id = any ($1::uuid[])', [taken]);
   }
   const last = await optIn(pair, userId, 'last');
-  await untilHeard(streams, last);
-  compareHeard(pair, streams, 'the stream of changes');
+  await untilReceived(streams, last);
+  compareReceived(pair, streams, 'the stream of changes');
 
   const later = await Promise.all(pair.services.map((service) => follow(service, session, since)));
   const anything = '"deal","deal_id":null';
-  await untilHeard(later, last, anything);
+  await untilReceived(later, last, anything);
   // What changed before the stream is sent together: what changes afterwards is received after it.
-  await untilHeard(later, await optIn(pair, userId, 'later'));
+  await untilReceived(later, await optIn(pair, userId, 'later'));
   // On a slow machine that time may be too long ago for one of the nodes.
-  if (later.some(({ heard }) => heard().some((line) => line.includes(anything)))) for (const { stop } of later) stop();
-  else compareHeard(pair, later, 'the stream of a page that was loaded before');
+  if (later.some(({ received }) => received().some((line) => line.includes(anything))))
+    for (const { stop } of later) stop();
+  else compareReceived(pair, later, 'the stream of a page that was loaded before');
 }
 
 /**

@@ -26,7 +26,7 @@ interface Contradiction {
 }
 
 /** What the page tells. */
-export interface Told {
+export interface ComputedFigures {
   earnings: {
     label: string;
     amounts: Record<string, string>;
@@ -50,13 +50,13 @@ export interface Told {
 
 interface Figure {
   /** What stands for it, as the page tells it to the broker. */
-  readonly of: (told: Told) => string;
+  readonly of: (figures: ComputedFigures) => string;
   /** Where it is shown to those who may see it. */
-  readonly told: readonly Place[];
+  readonly shownIn: readonly Place[];
 }
 
-const year = ({ earnings }: Told) => earnings.find(({ label }) => label === 'FY2025')!;
-const contradiction = ({ contradictions: { items, explained } }: Told, kind: string) =>
+const year = ({ earnings }: ComputedFigures) => earnings.find(({ label }) => label === 'FY2025')!;
+const contradiction = ({ contradictions: { items, explained } }: ComputedFigures, kind: string) =>
   [...items, ...explained.items].find((one) => one.kind === kind)!;
 /** To take along: as a workbook, and printed. */
 const files = ['the report', 'the document'] as const;
@@ -69,56 +69,59 @@ const bridged = ['the bridge', 'svc_qoe_get'] as const;
 
 export const bookFigures: Readonly<Record<string, Figure>> = {
   'revenue of a year': {
-    of: (told) => year(told).amounts['revenue']!,
-    told: ['the page', ...worth, 'svc_qoe_pl_periods', 'svc_qoe_customer_concentration', ...files],
+    of: (figures) => year(figures).amounts['revenue']!,
+    shownIn: ['the page', ...worth, 'svc_qoe_pl_periods', 'svc_qoe_customer_concentration', ...files],
   },
   'gross margin of a year': {
-    of: (told) => year(told).gross_margin,
-    told: ['the page', 'svc_qoe_pl_periods', ...files],
+    of: (figures) => year(figures).gross_margin,
+    shownIn: ['the page', 'svc_qoe_pl_periods', ...files],
   },
-  'growth of a year': { of: (told) => year(told).revenue_growth, told: report },
+  'growth of a year': { of: (figures) => year(figures).revenue_growth, shownIn: report },
   'reported EBITDA of a year': {
-    of: (told) => year(told).reported_ebitda,
-    told: ['the page', ...bridged, ...worth, 'svc_qoe_pl_periods', 'svc_qoe_customer_concentration', ...files],
+    of: (figures) => year(figures).reported_ebitda,
+    shownIn: ['the page', ...bridged, ...worth, 'svc_qoe_pl_periods', 'svc_qoe_customer_concentration', ...files],
   },
   'adjusted EBITDA of a year': {
-    of: (told) => year(told).adjusted_ebitda,
-    told: ['the page', ...bridged, ...worth, 'the first page', 'svc_qoe_pl_periods', ...files],
+    of: (figures) => year(figures).adjusted_ebitda,
+    shownIn: ['the page', ...bridged, ...worth, 'the first page', 'svc_qoe_pl_periods', ...files],
   },
   'SDE of a year': {
-    of: (told) => year(told).sde,
-    told: ['the page', ...worth, 'svc_qoe_pl_periods', ...files],
+    of: (figures) => year(figures).sde,
+    shownIn: ['the page', ...worth, 'svc_qoe_pl_periods', ...files],
   },
-  seasonality: { of: ({ seasonality }) => seasonality[0]!.share, told: ['the page', 'the document'] },
+  seasonality: { of: ({ seasonality }) => seasonality[0]!.share, shownIn: ['the page', 'the document'] },
   // Printed is the HHI of all revenue.
   'customer concentration': {
     of: ({ concentration }) => concentration.hhi,
-    told: customers.filter((place) => place !== 'the document'),
+    shownIn: customers.filter((place) => place !== 'the document'),
   },
   'EBITDA without the largest customer': {
     of: ({ concentration }) => concentration.ebitda_without_largest,
-    told: customers,
+    shownIn: customers,
   },
   'names that may be one customer': {
     of: ({ concentration }) => concentration.same_names.items[0]!.revenue,
-    told: ['the page', 'the document'],
+    shownIn: ['the page', 'the document'],
   },
-  'revenue of lost customers': { of: ({ bridge }) => bridge.lost.difference, told: customers },
+  'revenue of lost customers': { of: ({ bridge }) => bridge.lost.difference, shownIn: customers },
   'what another upload restated': {
     of: ({ restatements }) => restatements.items.find(({ line }) => line === 'revenue')!.difference,
-    told: report,
+    shownIn: report,
   },
   'a contradiction that nobody has answered': {
-    of: (told) => contradiction(told, 'period_unmatched').sentence,
-    told: contradicting,
+    of: (figures) => contradiction(figures, 'period_unmatched').sentence,
+    shownIn: contradicting,
   },
   'a contradiction that is answered, not released': {
-    of: (told) => contradiction(told, 'customers_total').sentence,
-    told: contradicting,
+    of: (figures) => contradiction(figures, 'customers_total').sentence,
+    shownIn: contradicting,
   },
-  'its answer': { of: (told) => contradiction(told, 'customers_total').answer!.why, told: contradicting },
-  'a contradiction that is released': { of: (told) => contradiction(told, 'owner_pay').sentence, told: contradicting },
-  'its answer, released': { of: (told) => contradiction(told, 'owner_pay').answer!.why, told: contradicting },
-  'that the seller uploaded it': { of: () => uploaders.seller, told: files },
-  'that a broker uploaded it who has left the deal': { of: () => uploaders.removed, told: files },
+  'its answer': { of: (figures) => contradiction(figures, 'customers_total').answer!.why, shownIn: contradicting },
+  'a contradiction that is released': {
+    of: (figures) => contradiction(figures, 'owner_pay').sentence,
+    shownIn: contradicting,
+  },
+  'its answer, released': { of: (figures) => contradiction(figures, 'owner_pay').answer!.why, shownIn: contradicting },
+  'that the seller uploaded it': { of: () => uploaders.seller, shownIn: files },
+  'that a broker uploaded it who has left the deal': { of: () => uploaders.removed, shownIn: files },
 };

@@ -230,8 +230,8 @@ test('of many at once a person is given two, refused the others for now, and onl
 
 test('where no process can be started the report fails, and the service goes on', async () => {
   const faults: unknown[] = [];
-  const heard = (error: unknown) => void faults.push(error);
-  process.on('uncaughtExceptionMonitor', heard).on('uncaughtException', heard).on('unhandledRejection', heard);
+  const record = (error: unknown) => void faults.push(error);
+  process.on('uncaughtExceptionMonitor', record).on('uncaughtException', record).on('unhandledRejection', record);
   const { execPath } = process;
   await endWriters();
   await changeAll(service);
@@ -241,7 +241,7 @@ test('where no process can be started the report fails, and the service goes on'
     expect((await download(service, as('broker'), nowhere, 'pdf')).status).toBe(404);
   } finally {
     process.execPath = execPath;
-    process.off('uncaughtExceptionMonitor', heard).off('uncaughtException', heard).off('unhandledRejection', heard);
+    process.off('uncaughtExceptionMonitor', record).off('uncaughtException', record).off('unhandledRejection', record);
   }
   expect(faults).toEqual([]);
   expect((await download(service, as('broker'), deal, 'pdf')).status).toBe(200);

@@ -418,20 +418,20 @@ describe('exactly what a key reads', () => {
 });
 
 describe('events with their records', () => {
-  interface Told {
+  interface EventsRead {
     objectType: string;
     objectId: string;
     data: { id: string } | null;
   }
   const publish = () =>
     expect.poll(async () => (await web.service.database.run(publishChanges())).waits, { timeout: 30_000 }).toBe(false);
-  async function told(scopes: readonly KeyScope[]): Promise<Told[]> {
+  async function eventsFor(scopes: readonly KeyScope[]): Promise<EventsRead[]> {
     const reader = as(await key([...scopes, 'events:read']), web.service.restUrl);
-    const found: Told[] = [];
+    const found: EventsRead[] = [];
     for (let after = ''; ;) {
       const { status, body } = await reader('GET', `/events?limit=200&expand=data${after}`);
       expect(status).toBe(200);
-      found.push(...(body!.data as unknown as Told[]));
+      found.push(...(body!.data as unknown as EventsRead[]));
       if (!body!.pagination.hasMore) return found;
       after = `&after=${body!.pagination.nextCursor}`;
     }
@@ -458,7 +458,7 @@ describe('events with their records', () => {
     await web.service.sql('update deals set updated_at = updated_at where id = $1', [scene.deal]);
     await publish();
     for (const scopes of [dealScopes, dealScopes.filter((scope) => scope !== 'participants:read')]) {
-      const events = await told(scopes);
+      const events = await eventsFor(scopes);
       const reader = as(await key(scopes), web.service.restUrl);
       const answered = new Map<string, unknown>();
       for (const [type, path] of paths) {

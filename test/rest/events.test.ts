@@ -278,8 +278,8 @@ describe('to whom it is told', () => {
     // With one scope, the records of that scope and no others.
     for (const [type, scope] of records) {
       const one = await tenant.key({ scopes: ['events:read', scope] });
-      const heard = await events({ limit: '200' }, one);
-      const those = heard.data.map(({ objectType }) => objectType);
+      const answer = await events({ limit: '200' }, one);
+      const those = answer.data.map(({ objectType }) => objectType);
       const within = records.filter(([, other]) => other === scope).map(([other]) => other);
       expect([type, those.filter((other) => !within.includes(other))]).toEqual([type, []]);
       if (type !== 'offer') expect([type, those.includes(type)]).toEqual([type, true]);

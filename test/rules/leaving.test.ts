@@ -61,10 +61,10 @@ describe('a member who is removed', () => {
     expect((await lawyer.ask(`/deals/${full.deal}`)).status).toBe(200);
     const stopped = new AbortController();
     const stream = await fetch(`${service.origin}/api/web/events`, { headers: broker.headers, signal: stopped.signal });
-    const heard: string[] = [];
+    const received: string[] = [];
     void (async () => {
       for await (const text of stream.body!.pipeThrough(new TextDecoderStream()))
-        if (text.includes('data: ')) heard.push(text);
+        if (text.includes('data: ')) received.push(text);
     })().catch(() => {});
 
     expect((await remove()).status).toBe(200);
@@ -83,13 +83,13 @@ describe('a member who is removed', () => {
     expect(await recorded('participant.remove')).toMatchObject([{ user_id: adminId, deal_id: full.deal }]);
 
     // A person who still sees the deal is notified of a change to it; one who was removed is not.
-    heard.length = 0;
+    received.length = 0;
     const seller = await signInAs(service, full.people.seller.userId);
     const other = await fetch(`${service.origin}/api/web/events`, { headers: seller.headers, signal: stopped.signal });
     const told = other.body!.pipeThrough(new TextDecoderStream()).getReader();
     await service.sql(`update deals set industry = 'Bread' where id = $1`, [full.deal]);
     for (let text = ''; !text.includes('data: ');) text += (await told.read()).value;
-    expect(heard).toEqual([]);
+    expect(received).toEqual([]);
     stopped.abort();
   });
 

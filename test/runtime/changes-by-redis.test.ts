@@ -42,11 +42,11 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     return Promise.all(
       service.nodes.map(async ({ origin }) => {
         const response = await fetch(`${origin}/api/web/events`, { headers: person.headers });
-        const stream = { heard: [] as unknown[], ended: false };
+        const stream = { received: [] as unknown[], ended: false };
         void (async () => {
           for await (const part of response.body!.pipeThrough(new TextDecoderStream()))
             for (const line of part.split('\n'))
-              if (line.startsWith('data: ')) stream.heard.push(JSON.parse(line.slice(6)));
+              if (line.startsWith('data: ')) stream.received.push(JSON.parse(line.slice(6)));
           stream.ended = true;
         })().catch(() => {});
         return stream;
@@ -56,30 +56,32 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
 
   let changes = 0;
   /** Changes the deal until every stream has received the event. */
-  async function isHeard(streams: readonly { heard: unknown[] }[]): Promise<void> {
+  async function isReceived(streams: readonly { received: unknown[] }[]): Promise<void> {
     const deal = { topic: 'deal', deal_id: scene.deal };
-    for (const stream of streams) stream.heard.length = 0;
+    for (const stream of streams) stream.received.length = 0;
     await expect
       .poll(async () => {
         await service.sql('update deals set industry = $2 where id = $1', [scene.deal, `Trade ${(changes += 1)}`]);
-        return streams.every(({ heard }) => heard.some((event) => JSON.stringify(event) === JSON.stringify(deal)));
+        return streams.every(({ received }) =>
+          received.some((event) => JSON.stringify(event) === JSON.stringify(deal)),
+        );
       }, patience)
       .toBe(true);
   }
 
   /** Waits until every stream has said that anything may have changed. */
-  async function isSaidToAll(streams: readonly { heard: unknown[] }[]): Promise<void> {
-    const isSaid = ({ heard }: { heard: unknown[] }) =>
-      heard.some((event) => JSON.stringify(event) === JSON.stringify(anything));
+  async function isReceivedByAll(streams: readonly { received: unknown[] }[]): Promise<void> {
+    const isSaid = ({ received }: { received: unknown[] }) =>
+      received.some((event) => JSON.stringify(event) === JSON.stringify(anything));
     await expect.poll(() => streams.map(isSaid), patience).toEqual([true, true]);
   }
 
   test('one node listens to the database, and people of every node hear what they see', async () => {
     await expect.poll(listening, patience).toBe(1);
     const [brokers, outsiders] = await Promise.all(['broker', 'outsider'].map(follow));
-    await isHeard(brokers!);
+    await isReceived(brokers!);
     const { length } = outsiders!
-      .flatMap(({ heard }) => heard)
+      .flatMap(({ received }) => received)
       .filter((event) => JSON.stringify(event) !== JSON.stringify(anything));
     expect(length).toBe(0);
     expect(await listening()).toBe(1);
@@ -87,29 +89,29 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
 
   test('a session that ends closes its streams on every node', async () => {
     const streams = await follow('viewer');
-    await isHeard(streams);
+    await isReceived(streams);
     await service.sql('update vault.sessions set ended_at = app.now() where user_id = $1', [scene.people['viewer']]);
     await expect.poll(() => streams.map(({ ended }) => ended), patience).toEqual([true, true]);
   });
 
   test('without Redis each node listens, and with it again one does', { timeout: 120_000 }, async () => {
     const streams = await follow('broker');
-    await isHeard(streams);
+    await isReceived(streams);
     await redis.stop();
     await expect.poll(listening, patience).toBe(2);
-    await isHeard(streams);
-    for (const stream of streams) stream.heard.length = 0;
+    await isReceived(streams);
+    for (const stream of streams) stream.received.length = 0;
     await redis.start();
     await expect.poll(listening, patience).toBe(1);
     // What happened between the one and the other may have been missed.
-    await isSaidToAll(streams);
-    await isHeard(streams);
+    await isReceivedByAll(streams);
+    await isReceived(streams);
   });
 
   test('when the node that listens is killed, another takes over and says that changes may have been missed', async () => {
     const streams = await follow('broker');
-    await isHeard(streams);
-    for (const stream of streams) stream.heard.length = 0;
+    await isReceived(streams);
+    for (const stream of streams) stream.received.length = 0;
     const client = await openRedis(redis.url);
     const [key] = await client.keys('dealkeep:changes:*:listener');
     // What a killed node leaves behind: it listens no more, and what says that it does lasts for some seconds.
@@ -118,16 +120,16 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     await expect.poll(listening, patience).toBe(1);
     expect(await client.get(key!)).not.toBe('somebody who was killed');
     client.destroy();
-    await isSaidToAll(streams);
-    await isHeard(streams);
+    await isReceivedByAll(streams);
+    await isReceived(streams);
   });
 
   test('when a node stops, the other one listens', async () => {
     const streams = await follow('broker');
-    await isHeard(streams);
-    for (const stream of streams) stream.heard.length = 0;
+    await isReceived(streams);
+    for (const stream of streams) stream.received.length = 0;
     await service.nodes[0]!.services.changes.close();
     await expect.poll(listening, patience).toBe(1);
-    await isHeard(streams.slice(1));
+    await isReceived(streams.slice(1));
   });
 });

@@ -1,4 +1,4 @@
-/** npm run walk: random steps of random people against a plain model of who may see what; a failing path is shrunk and told. */
+/** npm run walk: random steps of random people against a plain model of who may see what; a failing path is shrunk and printed. */
 
 import { parseArgs } from 'node:util';
 import { connect } from '../policies/scene.ts';
@@ -59,12 +59,12 @@ async function run(): Promise<number> {
       const owner = await connect({ ...templates.owner, database: templates.templates.plain });
       await owner.query(values.break).finally(() => owner.end());
     }
-    let [taken, told, allowed, looks] = [0, 0, 0, 0];
+    let [taken, tried, allowed, looks] = [0, 0, 0, 0];
     for (let seed = first; taken < steps; seed += 1) {
       const path = stepsOf(seed, Math.min(length, steps - taken));
       const walked = await walkAnew(path);
       taken += path.length;
-      told += walked.told.length;
+      tried += walked.tried.length;
       allowed += walked.allowed;
       looks += walked.looks;
       if (walked.failure) {
@@ -73,7 +73,7 @@ async function run(): Promise<number> {
         const shortest = await shrunk(failing, async (shorter) => (await walkAnew(shorter)).failure !== null);
         const again = await walkAnew(shortest);
         say(`\nThe shortest path found (${shortest.length} steps; ${seconds()}):`);
-        for (const line of again.told) say(`  ${line}`);
+        for (const line of again.tried) say(`  ${line}`);
         say(`  ${again.failure?.about ?? 'It does not fail any more.'}`);
         return 1;
       }
@@ -81,7 +81,7 @@ async function run(): Promise<number> {
         say(`  ${taken} steps, ${allowed} of them allowed, ${looks} comparisons (${seconds()})`);
     }
     say(
-      `${taken} steps from seed ${first}: ${told} could be tried, ${allowed} were allowed; ` +
+      `${taken} steps from seed ${first}: ${tried} could be tried, ${allowed} were allowed; ` +
         `what somebody sees was compared ${looks} times; no difference; ${seconds()}.`,
     );
     return 0;

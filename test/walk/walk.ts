@@ -47,7 +47,7 @@ export interface Failure {
 export interface Walked {
   readonly failure: Failure | null;
   /** The steps that could be taken at all, as sentences. */
-  readonly told: readonly string[];
+  readonly tried: readonly string[];
   readonly allowed: number;
   /** How many times what somebody sees was compared. */
   readonly looks: number;
@@ -160,7 +160,7 @@ export async function walk(setup: WalkSetup, steps: readonly Step[]): Promise<Wa
   const world = emptyWorld(setup.clock.getTime());
   await populate(setup, world);
   const known = new Map<string, string[]>();
-  const told: string[] = [];
+  const tried: string[] = [];
   let allowed = 0;
   let looks = 0;
 
@@ -187,12 +187,12 @@ export async function walk(setup: WalkSetup, steps: readonly Step[]): Promise<Wa
   async function take(step: Step): Promise<string | null> {
     if (step.kind === 'wait') {
       const hours = step.a % 3 === 0 ? (step.b % 12) * 24 : (step.b % 5) + 1;
-      told.push(`${hours} hours pass`);
+      tried.push(`${hours} hours pass`);
       await wait(setup, world, hours * 3_600_000);
       return null;
     }
     if (step.kind === 'sweep') {
-      told.push('the server writes down what has lapsed');
+      tried.push('the server writes down what has lapsed');
       await setup.database.run(sweepUp());
       sweep(world);
       return null;
@@ -203,7 +203,7 @@ export async function walk(setup: WalkSetup, steps: readonly Step[]): Promise<Wa
     const me = (step.able && inTurn.find((person) => make(world, step, person)?.may)) || inTurn[0]!;
     const move = make(world, step, me);
     if (!move) return null;
-    told.push(`${nameOf(world, me)} ${move.says}`);
+    tried.push(`${nameOf(world, me)} ${move.says}`);
     let did: boolean;
     try {
       const answers = await setup.database.together(enterWithSession(sessionOf(me)), ...move.sends);
@@ -214,7 +214,7 @@ export async function walk(setup: WalkSetup, steps: readonly Step[]): Promise<Wa
       did = false;
     }
     if (did !== move.may)
-      return `${told.at(-1)}: ${did ? 'it was done, and may not be' : 'it may be done, and was not'}.`;
+      return `${tried.at(-1)}: ${did ? 'it was done, and may not be' : 'it may be done, and was not'}.`;
     if (did) {
       allowed += 1;
       const made: string[] = [];
@@ -226,15 +226,15 @@ export async function walk(setup: WalkSetup, steps: readonly Step[]): Promise<Wa
 
   for (const [at, step] of steps.entries()) {
     const wrong = await take(step);
-    if (wrong) return { failure: { at, about: wrong }, told, allowed, looks };
+    if (wrong) return { failure: { at, about: wrong }, tried, allowed, looks };
     const everybody = (at + 1) % 100 === 0 || at === steps.length - 1;
     for (const person of everybody ? world.people : [world.people[step.looks]!]) {
       looks += 1;
       const differs = await difference(setup, world, person);
-      if (differs) return { failure: { at, about: differs }, told, allowed, looks };
+      if (differs) return { failure: { at, about: differs }, tried, allowed, looks };
     }
   }
-  return { failure: null, told, allowed, looks };
+  return { failure: null, tried, allowed, looks };
 }
 
 /** The shortest list of steps still found on which `fails` is true, by leaving out more and more (Zeller's ddmin). */

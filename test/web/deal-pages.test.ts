@@ -113,7 +113,7 @@ describe('the sections of a deal', () => {
 });
 
 describe('an address where somebody has no place', () => {
-  const toldNowhere = new Map<string, string[]>();
+  const answersNowhere = new Map<string, string[]>();
   test.each([
     ['other buyer', '/qoe'],
     ['viewer', '/offers'],
@@ -127,14 +127,14 @@ describe('an address where somebody has no place', () => {
     await page.goto(`${web.service.origin}/healthz`);
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-    const told = async (address: string) => {
+    const answersAt = async (address: string) => {
       await page.goto(`${web.service.origin}/deals/${web.scene.deal}${address}`);
       await page.getByRole('heading', { level: 2, name: 'You cannot open this' }).waitFor();
       return [await page.title(), await page.getByRole('main').innerText()];
     };
-    const nowhere = toldNowhere.get(caller) ?? (await told('/nowhere'));
-    toldNowhere.set(caller, nowhere);
-    expect(await told(path)).toEqual(nowhere);
+    const nowhere = answersNowhere.get(caller) ?? (await answersAt('/nowhere'));
+    answersNowhere.set(caller, nowhere);
+    expect(await answersAt(path)).toEqual(nowhere);
     expect(asked.filter((one) => one.startsWith(`/api/web/deals/${web.scene.deal}/`))).toEqual([]);
     // What it says is the same to all of them.
     if (caller === 'broker') await expectAccessible(page);

@@ -33,7 +33,7 @@ async function followSince(
   caller: string,
   since: number | null,
   more: Record<string, string> = {},
-): Promise<{ heard: { topic: string; deal_id: string | null }[]; stop: () => void }> {
+): Promise<{ received: { topic: string; deal_id: string | null }[]; stop: () => void }> {
   const person = await signInAs(service, scene.people[caller]!);
   const stopped = new AbortController();
   const response = await fetch(`${service.origin}/api/web/events${since === null ? '' : `?since=${since}`}`, {
@@ -41,12 +41,12 @@ async function followSince(
     signal: stopped.signal,
   });
   expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
-  const heard: { topic: string; deal_id: string | null }[] = [];
+  const received: { topic: string; deal_id: string | null }[] = [];
   void (async () => {
     for await (const part of response.body!.pipeThrough(new TextDecoderStream()))
-      for (const line of part.split('\n')) if (line.startsWith('data: ')) heard.push(JSON.parse(line.slice(6)));
+      for (const line of part.split('\n')) if (line.startsWith('data: ')) received.push(JSON.parse(line.slice(6)));
   })().catch(() => {});
-  return { heard, stop: () => stopped.abort() };
+  return { received, stop: () => stopped.abort() };
 }
 
 /** An event that every person gets: an opt-in of their own. A stream that has received it has received all that came before. */
@@ -77,7 +77,7 @@ test('who asks for its head alone is not followed up', async () => {
   const asked = countAsked(database);
   const stream = await follow('broker');
   await service.sql(`update deals set industry = 'Bread' where id = $1`, [scene.deal]);
-  await expect.poll(() => stream.heard.length, { timeout: 15_000 }).toBeGreaterThan(0);
+  await expect.poll(() => stream.received.length, { timeout: 15_000 }).toBeGreaterThan(0);
   expect(asked()).toBe(1);
   stream.stop();
 });
@@ -93,16 +93,16 @@ test('a change costs one query of each node, however many streams are open', asy
   const asked = service.nodes.map(({ services }) => countAsked(services.database));
   const sum = () => asked.map((count) => count());
   await service.sql(`update deals set industry = 'Pies' where id = $1`, [scene.deal]);
-  await expect.poll(() => broker.heard.length, { timeout: 30_000 }).toBe(1);
+  await expect.poll(() => broker.received.length, { timeout: 30_000 }).toBe(1);
   await expect.poll(sum, { timeout: 30_000 }).toEqual([1, 1]);
   // The second is received after everything that the first could have caused.
   await service.sql(`update deals set industry = 'Cakes' where id = $1`, [scene.deal]);
-  await expect.poll(() => broker.heard.length, { timeout: 30_000 }).toBe(2);
+  await expect.poll(() => broker.received.length, { timeout: 30_000 }).toBe(2);
   await expect.poll(sum, { timeout: 30_000 }).toEqual([2, 2]);
   for (const { stop } of [broker, ...streams]) stop();
 });
 
-test('a change is told to those who see the record, and to nobody else', async () => {
+test('a change is sent to those who see the record, and to nobody else', async () => {
   const callers = ['broker', 'seller', 'exclusive buyer', 'other buyer', 'viewer', 'outsider'];
   const streams = await Promise.all(callers.map(follow));
   await service.sql(
@@ -110,12 +110,12 @@ test('a change is told to those who see the record, and to nobody else', async (
      values ($1, $2, $3, 2, false, '{}')`,
     [scene.deal, scene.participants['other buyer'], scene.people['other buyer']],
   );
-  await expect.poll(() => streams[0]!.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
+  await expect.poll(() => streams[0]!.received.length, { timeout: 30_000 }).toBeGreaterThan(0);
   for (const caller of callers) await optIn(caller);
   const offer = { topic: 'offers', deal_id: scene.deal };
   const own = { topic: 'tools', deal_id: scene.deal };
-  for (const { heard } of streams) await expect.poll(() => heard, { timeout: 30_000 }).toContainEqual(own);
-  expect(Object.fromEntries(callers.map((caller, index) => [caller, streams[index]!.heard]))).toEqual({
+  for (const { received } of streams) await expect.poll(() => received, { timeout: 30_000 }).toContainEqual(own);
+  expect(Object.fromEntries(callers.map((caller, index) => [caller, streams[index]!.received]))).toEqual({
     broker: [offer, own],
     seller: [offer, own],
     'exclusive buyer': [own],
@@ -126,7 +126,7 @@ test('a change is told to those who see the record, and to nobody else', async (
   for (const stream of streams) stream.stop();
 });
 
-test('a move that another buyer may not know of is told to those who see it', async () => {
+test('a move that another buyer may not know of is sent to those who see it', async () => {
   const callers = [
     'broker',
     'seller',
@@ -139,12 +139,12 @@ test('a move that another buyer may not know of is told to those who see it', as
   const streams = await Promise.all(callers.map(follow));
   await service.sql(`update deals set state = 'closing' where id = $1`, [scene.deal]);
   // The next change is one that everybody gets: a stream that has received it has received all that came before.
-  await expect.poll(() => streams.slice(0, 4).map(({ heard }) => heard.length)).toEqual([1, 1, 1, 1]);
+  await expect.poll(() => streams.slice(0, 4).map(({ received }) => received.length)).toEqual([1, 1, 1, 1]);
   await service.sql(`update deals set industry = 'Baking' where id = $1`, [scene.deal]);
-  await expect.poll(() => streams.every(({ heard }) => heard.length > 0)).toBe(true);
+  await expect.poll(() => streams.every(({ received }) => received.length > 0)).toBe(true);
   const deal = { topic: 'deal', deal_id: scene.deal };
   await expect
-    .poll(() => streams.map(({ heard }) => heard))
+    .poll(() => streams.map(({ received }) => received))
     .toEqual([[deal, deal], [deal, deal], [deal, deal], [deal, deal], [deal], [deal], [deal]]);
   for (const stream of streams) stream.stop();
 });
@@ -159,7 +159,7 @@ describe('a stream that says since when its page is loaded', () => {
     const before = Date.now();
     const broker = await follow('broker');
     await service.sql('update closing_conditions set updated_at = app.now() where deal_id = $1', [scene.deal]);
-    await expect.poll(() => broker.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    await expect.poll(() => broker.received.length, { timeout: 30_000 }).toBeGreaterThan(0);
     broker.stop();
     return before;
   }
@@ -169,15 +169,15 @@ describe('a stream that says since when its page is loaded', () => {
     const asked = countAsked(service.nodes[0]!.services.database);
     const all = Array.from({ length: 24 }, (_, at) => callers[at % callers.length]!);
     const streams = await Promise.all(all.map((caller) => followSince(caller, since)));
-    await expect.poll(() => streams[0]!.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    await expect.poll(() => streams[0]!.received.length, { timeout: 30_000 }).toBeGreaterThan(0);
     expect(asked()).toBeLessThan(all.length);
     // What changes while a stream is opened may be sent before what was before it. A stream that has received two such changes has received all.
-    const opted = ({ heard }: (typeof streams)[number]) => heard.filter(({ topic }) => topic === 'tools').length;
+    const opted = ({ received }: (typeof streams)[number]) => received.filter(({ topic }) => topic === 'tools').length;
     for (let times = 1; times <= 2; times += 1) {
       for (const caller of callers) await optIn(caller);
       await expect.poll(() => Math.min(...streams.map(opted)), { timeout: 30_000 }).toBeGreaterThanOrEqual(times);
     }
-    const of = (topic: string) => streams.map(({ heard }) => heard.some((one) => one.topic === topic));
+    const of = (topic: string) => streams.map(({ received }) => received.some((one) => one.topic === topic));
     expect(of('conditions')).toEqual(all.map((caller) => caller !== 'other buyer'));
     for (const { stop } of streams) stop();
   });
@@ -189,15 +189,15 @@ describe('a stream that says since when its page is loaded', () => {
       await followSince('broker', since, { 'last-event-id': '1' }),
     ];
     await optIn('broker');
-    for (const { heard, stop } of streams) {
-      await expect.poll(() => heard, { timeout: 30_000 }).toEqual([{ topic: 'tools', deal_id: scene.deal }]);
+    for (const { received, stop } of streams) {
+      await expect.poll(() => received, { timeout: 30_000 }).toEqual([{ topic: 'tools', deal_id: scene.deal }]);
       stop();
     }
   });
 
   test('hears that anything may have changed where that is longer ago than the node remembers', async () => {
     const stream = await followSince('outsider', Date.now() - 60_000);
-    await expect.poll(() => stream.heard, { timeout: 30_000 }).toEqual([{ topic: 'deal', deal_id: null }]);
+    await expect.poll(() => stream.received, { timeout: 30_000 }).toEqual([{ topic: 'deal', deal_id: null }]);
     stream.stop();
   });
 
@@ -208,7 +208,7 @@ describe('a stream that says since when its page is loaded', () => {
   });
 });
 
-test('thousands of changes at once are told to those who see them, and to nobody else', async () => {
+test('thousands of changes at once are sent to those who see them, and to nobody else', async () => {
   const callers = ['broker', 'outsider', 'new buyer'];
   const [broker, ...blind] = await Promise.all(callers.map(follow));
   await service.sql(
@@ -216,60 +216,60 @@ test('thousands of changes at once are told to those who see them, and to nobody
      select $1, 'tax', 'Row ' || n, 100 + n from generate_series(1, 11000) n`,
     [scene.deal],
   );
-  await expect.poll(() => broker!.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
+  await expect.poll(() => broker!.received.length, { timeout: 30_000 }).toBeGreaterThan(0);
   for (const caller of callers.slice(1)) await optIn(caller);
   const tools = { topic: 'tools', deal_id: scene.deal };
-  for (const { heard } of blind) {
-    await expect.poll(() => heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
-    expect(heard).toEqual([tools]);
+  for (const { received } of blind) {
+    await expect.poll(() => received.length, { timeout: 30_000 }).toBeGreaterThan(0);
+    expect(received).toEqual([tools]);
   }
-  expect(new Set(broker!.heard.map(({ topic, deal_id }) => `${topic} ${deal_id}`))).toEqual(
+  expect(new Set(broker!.received.map(({ topic, deal_id }) => `${topic} ${deal_id}`))).toEqual(
     new Set([`qoe ${scene.deal}`]),
   );
   for (const { stop } of [broker!, ...blind]) stop();
 });
 
-test('who sees changes of hundreds of deals at once is told once that anything may have changed', async () => {
+test('a person who sees changes of hundreds of deals at once gets one event that anything may have changed', async () => {
   const [admin, outsider] = await Promise.all(['admin', 'outsider'].map(follow));
   await service.sql(
     `insert into deals (organization_id, title) select organization_id, 'Deal ' || n from deals, generate_series(1, 300) n
      where id = $1`,
     [scene.deal],
   );
-  await expect.poll(() => admin!.heard, { timeout: 30_000 }).toContainEqual({ topic: 'deal', deal_id: null });
+  await expect.poll(() => admin!.received, { timeout: 30_000 }).toContainEqual({ topic: 'deal', deal_id: null });
   await optIn('outsider');
-  await expect.poll(() => outsider!.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
-  expect(outsider!.heard.map(({ topic }) => topic)).toEqual(['tools']);
+  await expect.poll(() => outsider!.received.length, { timeout: 30_000 }).toBeGreaterThan(0);
+  expect(outsider!.received.map(({ topic }) => topic)).toEqual(['tools']);
   for (const { stop } of [admin!, outsider!]) stop();
 });
 
-test('when changes may have been missed, everybody is told that anything may have changed', async () => {
+test('when changes may have been missed, everybody gets the event that anything may have changed', async () => {
   const [broker, outsider] = await Promise.all(['broker', 'outsider'].map(follow));
   const cut = `select pg_terminate_backend(pid) from pg_stat_activity
     where application_name = 'dealkeep changes' and datname = current_database()`;
   await service.asServer(row('t_cut', cut)());
-  for (const { heard, stop } of [broker!, outsider!]) {
-    await expect.poll(() => heard, { timeout: 30_000 }).toEqual([{ topic: 'deal', deal_id: null }]);
+  for (const { received, stop } of [broker!, outsider!]) {
+    await expect.poll(() => received, { timeout: 30_000 }).toEqual([{ topic: 'deal', deal_id: null }]);
     stop();
   }
 });
 
-test('a comment on a finding, whose row names no deal, is told to those who see the finding', async () => {
+test('a comment on a finding, whose row names no deal, is sent to those who see the finding', async () => {
   const [broker, other] = await Promise.all(['broker', 'other buyer'].map(follow));
   const [finding] = await service.sql<{ id: string }>(
     `insert into findings (deal_id, participant_id, category, title, severity)
      values ($1, $2, 'tax', 'A finding', 'minor') returning id`,
     [scene.deal, scene.participants['exclusive buyer']],
   );
-  await expect.poll(() => broker!.heard.length, { timeout: 15_000 }).toBeGreaterThan(0);
-  const before = broker!.heard.length;
+  await expect.poll(() => broker!.received.length, { timeout: 15_000 }).toBeGreaterThan(0);
+  const before = broker!.received.length;
   await service.sql(`insert into finding_comments (finding_id, created_by, body) values ($1, $2, 'A word')`, [
     finding!.id,
     scene.people['exclusive buyer'],
   ]);
-  await expect.poll(() => broker!.heard.length, { timeout: 15_000 }).toBeGreaterThan(before);
-  expect(broker!.heard.at(-1)).toEqual({ topic: 'findings', deal_id: scene.deal });
-  expect(other!.heard).toEqual([]);
+  await expect.poll(() => broker!.received.length, { timeout: 15_000 }).toBeGreaterThan(before);
+  expect(broker!.received.at(-1)).toEqual({ topic: 'findings', deal_id: scene.deal });
+  expect(other!.received).toEqual([]);
   for (const { stop } of [broker!, other!]) stop();
 });
 
@@ -283,7 +283,7 @@ const namedBy: Readonly<Record<string, string>> = {
   deal_tool_stops: 'deal_id',
 };
 
-test('of each record those are told who see it when they ask', { timeout: 60_000 }, async () => {
+test('of each record, those get an event who see it when they ask', { timeout: 60_000 }, async () => {
   const announced = await service.sql<{ kind: string }>(
     `select distinct c.relname as kind from pg_trigger t join pg_class c on c.oid = t.tgrelid
      where t.tgname = 'announce' and c.relname not in ('deal_opt_ins', 'notifications') order by 1`,
@@ -325,11 +325,11 @@ test('of each record those are told who see it when they ask', { timeout: 60_000
         if (rowCount! > 0) seeing.push(caller);
       }
       const change = { topic: 'deal', table: kind, records: [record], deal_id, gone: false };
-      const { rows: told } = await server.query<{ session_id: string }>(
+      const { rows: listening } = await server.query<{ session_id: string }>(
         'select session_id from app.listeners_told($1, $2)',
         [JSON.stringify([change]), presented.bytes()],
       );
-      const hearing = told.map(({ session_id }) => callerOf.get(session_id));
+      const hearing = listening.map(({ session_id }) => callerOf.get(session_id));
       expect([kind, record, hearing.toSorted()]).toEqual([kind, record, seeing.toSorted()]);
       if (seeing.length > 0) kinds.add(kind);
     }
@@ -338,7 +338,7 @@ test('of each record those are told who see it when they ask', { timeout: 60_000
   expect([...kinds].toSorted()).toEqual(announced.map(({ kind }) => kind));
 });
 
-test('who saw a record is told that it was taken out, and nobody else', async () => {
+test('those who saw a record get an event when it is removed, and nobody else', async () => {
   const callers = ['admin', 'broker', 'exclusive buyer', 'other buyer', 'outsider'];
   const streams = await Promise.all(callers.map(follow));
   // A question is never taken out by the service: of such a kind there are no events.
@@ -349,16 +349,16 @@ test('who saw a record is told that it was taken out, and nobody else', async ()
   );
   const asked = { topic: 'questions', deal_id: scene.deal };
   await expect
-    .poll(() => streams.map(({ heard }) => heard), { timeout: 30_000 })
+    .poll(() => streams.map(({ received }) => received), { timeout: 30_000 })
     .toEqual([[], [asked], [], [asked], []]);
   await service.sql('delete from questions where id = $1', [question!.id]);
   await service.sql('delete from closing_conditions where deal_id = $1', [scene.deal]);
-  await expect.poll(() => streams[2]!.heard.length, { timeout: 30_000 }).toBeGreaterThan(0);
+  await expect.poll(() => streams[2]!.received.length, { timeout: 30_000 }).toBeGreaterThan(0);
   for (const caller of callers) await optIn(caller);
   const own = { topic: 'tools', deal_id: scene.deal };
-  for (const { heard } of streams) await expect.poll(() => heard, { timeout: 30_000 }).toContainEqual(own);
+  for (const { received } of streams) await expect.poll(() => received, { timeout: 30_000 }).toContainEqual(own);
   const conditions = { topic: 'conditions', deal_id: scene.deal };
-  expect(streams.map(({ heard }) => heard)).toEqual([
+  expect(streams.map(({ received }) => received)).toEqual([
     [conditions, own],
     [asked, conditions, own],
     [conditions, own],

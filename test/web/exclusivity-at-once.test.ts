@@ -97,7 +97,7 @@ async function letItLapse(sale: Sale) {
   return sale;
 }
 
-const told = ({ status, body }: Answer) => (status < 300 ? status : [status, body.error.code]);
+const outcomeOf = ({ status, body }: Answer) => (status < 300 ? status : [status, body.error.code]);
 
 describe('at once', () => {
   interface AtOnce {
@@ -264,7 +264,7 @@ describe('at once', () => {
       () => first(sale),
       () => second(sale),
     );
-    expect(given.map(told)).toEqual(answers);
+    expect(given.map(outcomeOf)).toEqual(answers);
     expect(await sale.stands()).toEqual(stands);
   });
 });
@@ -293,14 +293,14 @@ describe('a proposed change of the agreed terms is decided by two brokers at onc
   test.each(['declined', 'accepted'] as const)('accepted by the first, and %s by the second', async (second) => {
     const { deal, broker, colleague, decide, decided } = await addProposal();
     const given = await atOnce(service, ['deals', 'id', deal], decide(broker, 'accepted'), decide(colleague, second));
-    expect(given.map(told)).toEqual([200, [409, 'offer_accepted']]);
+    expect(given.map(outcomeOf)).toEqual([200, [409, 'offer_accepted']]);
     expect(await decided()).toEqual({ decision: 'accepted', decided_by: broker.user, records: 1 });
   });
 
   test('accepted while the exclusivity is released: it is over', async () => {
     const { deal, broker, release, decide, decided } = await addProposal();
     const given = await atOnce(service, ['deals', 'id', deal], release, decide(broker, 'accepted'));
-    expect(given.map(told)).toEqual([200, [409, 'no_exclusivity']]);
+    expect(given.map(outcomeOf)).toEqual([200, [409, 'no_exclusivity']]);
     expect(await decided()).toBeUndefined();
   });
 });
@@ -348,7 +348,7 @@ test.each<[string, (sale: Sale) => { user: string }, (sale: Sale) => Promise<Ans
     () => change(sale),
     () => erase(who(sale).user),
   );
-  expect([told(answer), pseudonym]).toEqual([status, expect.stringMatching(/^Former participant /)]);
+  expect([outcomeOf(answer), pseudonym]).toEqual([status, expect.stringMatching(/^Former participant /)]);
 });
 
 test.each(['again', 'by their address'])('somebody is invited %s who uses the link that they have', async (how) => {
@@ -375,7 +375,7 @@ test.each(['again', 'by their address'])('somebody is invited %s who uses the li
         ? broker.ask(`/deals/${deal}/participants/${invited.part}/invitation`, { deliver: 'link' })
         : broker.ask(`/deals/${deal}/participants`, { email, name: 'Gus', role: 'buyer', deliver: 'link' }),
   );
-  expect([used.status, told(again)]).toEqual([200, [409, 'already_participant']]);
+  expect([used.status, outcomeOf(again)]).toEqual([200, [409, 'already_participant']]);
   expect(await service.sql('select status from participants where id = $1', [invited.part])).toEqual([
     { status: 'active' },
   ]);

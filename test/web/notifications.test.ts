@@ -21,7 +21,7 @@ afterAll(() => web?.close());
 const names = () => new Map(Object.entries(web.scene.people).map(([name, id]) => [id, name]));
 
 /** The notifications since the last look, by kind: who got one. */
-async function told(): Promise<Record<string, string[]>> {
+async function notified(): Promise<Record<string, string[]>> {
   while ((await web.service.database.run(createNotifications(100))) > 0);
   const rows = await web.service.sql<{ kind: string; user_id: string }>(
     `with looked as (update vault.notifications set read_at = app.now() where read_at is null returning kind, user_id)
@@ -49,17 +49,17 @@ describe('who hears of it', () => {
       category: 'legal',
       question_text: 'Is the lease assignable?',
     });
-    expect(await told()).toEqual({ question_asked: ['broker', "broker's advisor", "exclusive buyer's advisor"] });
+    expect(await notified()).toEqual({ question_asked: ['broker', "broker's advisor", "exclusive buyer's advisor"] });
     await does('broker', `/questions/${id}/release`);
     const asker = ['exclusive buyer', "exclusive buyer's advisor"];
-    expect(await told()).toEqual({
+    expect(await notified()).toEqual({
       question_released: ["broker's advisor", ...asker, 'seller', "seller's advisor"],
     });
     await does('seller', `/questions/${id}/answer`, { answer_text: 'Yes.' });
     // The asker does not see an answer before it is sent to them.
-    expect(await told()).toEqual({ question_answered: ['broker', "broker's advisor", "seller's advisor"] });
+    expect(await notified()).toEqual({ question_answered: ['broker', "broker's advisor", "seller's advisor"] });
     await does('broker', `/questions/${id}/distribute`, { distributed_response: 'Yes, it is.' });
-    expect(await told()).toEqual({
+    expect(await notified()).toEqual({
       answer_distributed: ["broker's advisor", ...asker, 'seller', "seller's advisor"],
     });
   });
@@ -69,7 +69,7 @@ describe('who hears of it', () => {
       participant_id: web.scene.participants['new buyer'],
       terms: 'Keep it to yourself.',
     });
-    expect(await told()).toEqual({ nda_sent: ["broker's advisor", 'new buyer', 'seller', "seller's advisor"] });
+    expect(await notified()).toEqual({ nda_sent: ["broker's advisor", 'new buyer', 'seller', "seller's advisor"] });
     const add = async (confidentiality: string) => {
       const query = { filename: 'Lease 2024.pdf', confidentiality };
       const { status } = await upload(web.service, await web.as('seller'), web.scene.deal, aPdf(), query);
@@ -78,31 +78,31 @@ describe('who hears of it', () => {
     const buyers = ['exclusive buyer', "exclusive buyer's advisor", 'other buyer', "other buyer's advisor"];
     const others = but('seller', dealSide);
     await add('nda_gated');
-    expect(await told()).toEqual({ document_added: [...others, ...buyers].toSorted() });
+    expect(await notified()).toEqual({ document_added: [...others, ...buyers].toSorted() });
     await does('new buyer', `/ndas/${id}/sign`, { signed_name: 'new buyer' });
-    expect(await told()).toEqual({ nda_signed: dealSide });
+    expect(await notified()).toEqual({ nda_signed: dealSide });
     await add('nda_gated');
-    expect(await told()).toEqual({ document_added: [...others, ...buyers, 'new buyer'].toSorted() });
+    expect(await notified()).toEqual({ document_added: [...others, ...buyers, 'new buyer'].toSorted() });
     await add('selected_buyer_only');
-    expect(await told()).toEqual({
+    expect(await notified()).toEqual({
       document_added: [...others, 'exclusive buyer', "exclusive buyer's advisor"].toSorted(),
     });
     await add('public');
-    expect(await told()).toEqual({ document_added: [...others, ...buyers, 'new buyer', 'viewer'].toSorted() });
+    expect(await notified()).toEqual({ document_added: [...others, ...buyers, 'new buyer', 'viewer'].toSorted() });
   });
 
   test('an offer, its revision, its acceptance, and the exclusivity that comes with it', async () => {
     const { deal, idle } = web.scene;
     await does('new buyer', `/deals/${deal}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
-    expect(await told()).toEqual({ offer_submitted: dealSide });
+    expect(await notified()).toEqual({ offer_submitted: dealSide });
     await does('other buyer', `/deals/${deal}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
-    expect(await told()).toEqual({ offer_revised: [...dealSide, "other buyer's advisor"].toSorted() });
+    expect(await notified()).toEqual({ offer_revised: [...dealSide, "other buyer's advisor"].toSorted() });
     await does('other buyer', `/deals/${idle}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
-    expect(await told()).toEqual({ offer_submitted: ['broker', 'seller'] });
+    expect(await notified()).toEqual({ offer_submitted: ['broker', 'seller'] });
     const { items } = (await (await web.as('broker')).ask(`/deals/${idle}/offers`)).body;
     const expires_at = new Date(web.service.clock.now().getTime() + 30 * day).toISOString();
     await does('broker', `/offers/${items[0].id}/accept`, { expires_at });
-    expect(await told()).toEqual({
+    expect(await notified()).toEqual({
       offer_accepted: ['other buyer', 'seller'],
       exclusivity_granted: ['other buyer', 'seller', 'viewer'],
     });
@@ -114,20 +114,20 @@ describe('who hears of it', () => {
       name: 'Lease assigned',
       owner_user_id: people['exclusive buyer'],
     });
-    expect(await told()).toEqual({ condition_assigned: ['exclusive buyer'] });
+    expect(await notified()).toEqual({ condition_assigned: ['exclusive buyer'] });
     await does('broker', `/conditions/${id}`, { name: 'Lease assigned to the buyer' }, 'PATCH');
-    expect(await told()).toEqual({});
+    expect(await notified()).toEqual({});
     await does('broker', `/conditions/${id}`, { owner_user_id: people['seller'] }, 'PATCH');
-    expect(await told()).toEqual({ condition_assigned: ['seller'] });
+    expect(await notified()).toEqual({ condition_assigned: ['seller'] });
     await does('broker', `/conditions/${id}`, { owner_user_id: people['broker'] }, 'PATCH');
-    expect(await told()).toEqual({});
+    expect(await notified()).toEqual({});
     await does('exclusive buyer', `/deals/${deal}/findings`, {
       category: 'tax',
       title: 'Sales tax',
       severity: 'minor',
       owner_user_id: people["exclusive buyer's advisor"],
     });
-    expect(await told()).toEqual({ finding_assigned: ["exclusive buyer's advisor"] });
+    expect(await notified()).toEqual({ finding_assigned: ["exclusive buyer's advisor"] });
   });
 
   test('whoever something waits for, when a broker reminds them, once a day', async () => {
@@ -141,7 +141,7 @@ describe('who hears of it', () => {
       name: 'Consent of the bank',
       owner_user_id: people['exclusive buyer'],
     });
-    await told();
+    await notified();
     const path = (subject: string) => `/deals/${subject === 'ndas' ? idle : deal}/reminders`;
     const remind = (subject: string, subject_id: string) => does('broker', path(subject), { subject, subject_id });
     const refused = async (who: string, subject: string, subject_id: string) => {
@@ -150,11 +150,11 @@ describe('who hears of it', () => {
     };
 
     expect(await remind('ndas', nda.id)).toEqual({ reminded: 1 });
-    expect(await told()).toEqual({ nda_reminder: ['new buyer'] });
+    expect(await notified()).toEqual({ nda_reminder: ['new buyer'] });
     expect(await remind('questions', scene.unanswered)).toEqual({ reminded: 1 });
-    expect(await told()).toEqual({ question_reminder: ['seller'] });
+    expect(await notified()).toEqual({ question_reminder: ['seller'] });
     expect(await remind('closing_conditions', condition.id)).toEqual({ reminded: 1 });
-    expect(await told()).toEqual({ condition_reminder: ['exclusive buyer'] });
+    expect(await notified()).toEqual({ condition_reminder: ['exclusive buyer'] });
     const { items } = (await (await web.as('broker')).ask(`/deals/${deal}/reminders`)).body;
     expect(items.map((one: { subject_id: string }) => one.subject_id).toSorted()).toEqual(
       [scene.unanswered, condition.id].toSorted(),
@@ -177,14 +177,14 @@ describe('who hears of it', () => {
     expect(await refused('broker', 'closing_conditions', condition.id)).toEqual([409, 'nobody_to_remind']);
     await does('broker', `/conditions/${condition.id}`, { status: 'open', owner_user_id: people['broker'] }, 'PATCH');
     expect(await refused('broker', 'closing_conditions', condition.id)).toEqual([409, 'nobody_to_remind']);
-    await told();
+    await notified();
 
     // As if it had been before.
     const ago = (time: string) =>
       service.sql(`update vault.sent_reminders set sent_at = sent_at - $1::interval`, [time]);
     await ago('25 hours');
     expect(await remind('ndas', nda.id)).toEqual({ reminded: 1 });
-    expect(await told()).toEqual({ nda_reminder: ['new buyer'] });
+    expect(await notified()).toEqual({ nda_reminder: ['new buyer'] });
 
     // By its reader's choice not at all, and at most 60 within an hour.
     await does('new buyer', '/notifications/choices/nda_reminder', { delivery: 'off' }, 'PUT');
@@ -195,11 +195,11 @@ describe('who hears of it', () => {
       [people['seller'], deal, people['broker']],
     );
     expect(await remind('ndas', nda.id)).toEqual({ reminded: 1 });
-    expect(await told()).toEqual({});
+    expect(await notified()).toEqual({});
     expect(await refused('broker', 'questions', scene.unanswered)).toEqual([409, 'too_many_reminders']);
     await ago('61 minutes');
     expect(await remind('questions', scene.unanswered)).toEqual({ reminded: 1 });
-    await told();
+    await notified();
     await does('new buyer', '/notifications/choices/nda_reminder', { delivery: 'at_once' }, 'PUT');
     await does('broker', `/ndas/${nda.id}/revoke`);
     expect(await refused('broker', 'ndas', nda.id)).toEqual([409, 'nobody_to_remind']);
@@ -214,12 +214,12 @@ describe('who hears of it', () => {
       deliver: 'link',
     });
     const whoSees = [...dealSide, 'viewer'].toSorted();
-    expect(await told()).toEqual({ invited: but('broker', whoSees) });
+    expect(await notified()).toEqual({ invited: but('broker', whoSees) });
     await does('invited', `/invitations/${participants['invited']}/accept`);
-    expect(await told()).toEqual({ joined: whoSees });
+    expect(await notified()).toEqual({ joined: whoSees });
     await does('broker', `/deals/${deal}/participants/${participants['invited']}`, undefined, 'DELETE');
     // A person who was removed is notified of that, without the deal.
-    expect(await told()).toEqual({ removed: ['invited', ...but('broker', whoSees)].toSorted() });
+    expect(await notified()).toEqual({ removed: ['invited', ...but('broker', whoSees)].toSorted() });
     const { body } = await (await web.as('invited')).ask('/notifications');
     expect(body.items[0]).toMatchObject({
       deal_id: null,
@@ -232,7 +232,7 @@ describe('who hears of it', () => {
   test('admins of an API key, also of one that they make themselves', async () => {
     const key = { name: 'Site', environment: 'live', scopes: ['contacts:read'] };
     await does('admin', `/brokerages/${web.scene.brokerage}/keys`, key);
-    expect(await told()).toEqual({ api_key_made: ['admin'] });
+    expect(await notified()).toEqual({ api_key_made: ['admin'] });
   });
 
   test('each of what the clock brings, once', async () => {
@@ -262,7 +262,7 @@ describe('who hears of it', () => {
       deadline: at(16).toISOString().slice(0, 10),
     });
     await does('broker', `/conditions/${removed.id}`, undefined, 'DELETE');
-    await told();
+    await notified();
     expect(participants).toBeDefined();
 
     const pass = async (days: number) => {
@@ -270,7 +270,7 @@ describe('who hears of it', () => {
       for (const { name, job } of scheduledJobs)
         if (/sweep|queue_reminders/.test(name)) await service.database.run(job());
       await service.database.run(queueReminders());
-      return told();
+      return notified();
     };
     expect(await pass(2)).toEqual({});
     expect(await pass(3.1)).toEqual({ exclusivity_ending: ['broker', ...buyers, 'viewer'].toSorted() });
@@ -371,15 +371,15 @@ const signInAnew = () =>
 describe('what somebody chooses', () => {
   test('holds from then on: off, and in the application only', async () => {
     await signInAnew();
-    await told();
+    await notified();
     const advisor = await web.as("exclusive buyer's advisor");
     const put = (path: string, body: unknown) => advisor.ask(path, body, 'PUT');
     expect((await put('/notifications/choices/question_asked', { delivery: 'off' })).status).toBe(204);
     await does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: 'When?' });
-    expect(await told()).toEqual({ question_asked: ['broker', "broker's advisor"] });
+    expect(await notified()).toEqual({ question_asked: ['broker', "broker's advisor"] });
     await put('/notifications/choices/question_asked', { delivery: 'app' });
     await does('exclusive buyer', `/deals/${web.scene.deal}/questions`, { category: 'legal', question_text: 'How?' });
-    expect(await told()).toEqual({ question_asked: ['broker', "broker's advisor", "exclusive buyer's advisor"] });
+    expect(await notified()).toEqual({ question_asked: ['broker', "broker's advisor", "exclusive buyer's advisor"] });
     const [row] = await web.service.sql(
       'select mail, mail_due_at from vault.notifications where user_id = $1 order by id desc limit 1',
       [web.scene.people["exclusive buyer's advisor"]],
@@ -392,7 +392,7 @@ describe('what somebody chooses', () => {
     expect((await seller.ask(`/deals/${web.scene.deal}/notifications`, { delivery: 'off' }, 'PUT')).status).toBe(204);
     expect((await seller.ask(`/deals/${web.scene.deal}/notifications`)).body).toEqual({ delivery: 'off' });
     await does('new buyer', `/deals/${web.scene.deal}/offers`, { payload: { currency: 'USD', purchase_price: '101' } });
-    expect((await told())['offer_revised']).toEqual(but('seller', dealSide));
+    expect((await notified())['offer_revised']).toEqual(but('seller', dealSide));
     expect((await seller.ask('/notifications/choices')).body.deals).toMatchObject([
       { deal_id: web.scene.deal, deal_title: 'Corner bakery', delivery: 'off' },
     ]);

@@ -23,10 +23,10 @@ export interface List {
   /** How many different lists there are among the callers. */
   readonly kinds: number;
   readonly shown: (page: Page) => Promise<Lines[]>;
-  readonly told: (person: Person) => Promise<Facts[]>;
+  readonly answered: (person: Person) => Promise<Facts[]>;
 }
 
-interface Definition<R> extends Omit<List, 'told'> {
+interface Definition<R> extends Omit<List, 'answered'> {
   /** How the tool is asked; by default once, about the deal. */
   readonly ask?: (person: Person) => Promise<R[]>;
   readonly facts: (record: R, person: Person) => Facts;
@@ -35,7 +35,7 @@ interface Definition<R> extends Omit<List, 'told'> {
 /** A list whose tool answers with records of this type. */
 export function list<R>({ ask, facts, ...rest }: Definition<R>): List {
   const found = ask ?? ((person) => person.rows<R>(rest.tool));
-  return { ...rest, told: async (person) => (await found(person)).map((record) => facts(record, person)) };
+  return { ...rest, answered: async (person) => (await found(person)).map((record) => facts(record, person)) };
 }
 
 /** A page of a deal, below the deal's address, with the lists on it. */
@@ -58,9 +58,9 @@ export function word<K extends string>(
 const says = (row: Lines, fact: string): boolean => row.some((line) => ` ${line} `.includes(` ${fact} `));
 
 /** Rows and records that have no partner on the other side; each is matched once. */
-export function unmatched(shown: readonly Lines[], told: readonly Facts[]) {
+export function unmatched(shown: readonly Lines[], answered: readonly Facts[]) {
   const onPage = [...shown];
-  const inTool = told.filter((facts) => {
+  const inTool = answered.filter((facts) => {
     const place = onPage.findIndex((row) => facts.every((fact) => fact === null || says(row, fact)));
     if (place !== -1) onPage.splice(place, 1);
     return place === -1;

@@ -26,10 +26,10 @@ export const linesOf = (rows: Locator): Promise<string[][]> =>
     return elements.map((row: Element) => read(row).split('\n').map(tidy).filter(Boolean));
   });
 
-/** The rows of a list that draws only those in sight, once all of them are there, as many as `told` says. */
-export async function complete(rows: Locator, told: Locator, attribute: string): Promise<Locator> {
+/** The rows of a list that draws only those in sight, once all of them are there, as many as `counter` says. */
+export async function complete(rows: Locator, counter: Locator, attribute: string): Promise<Locator> {
   const missing = async () => {
-    const [count] = await told.evaluateAll((all, name) => all.map((one) => one.getAttribute(name)), attribute);
+    const [count] = await counter.evaluateAll((all, name) => all.map((one) => one.getAttribute(name)), attribute);
     return count === undefined ? 0 : Number(count) - (await rows.count());
   };
   await expect.poll(missing, { timeout: 15_000 }).toBe(0);

@@ -31,7 +31,7 @@ const reader = {
 
 interface Beside {
   readonly shown: readonly Lines[];
-  readonly told: readonly Facts[];
+  readonly answered: readonly Facts[];
   /** Whether a tab of the deal leads to the page. */
   readonly tab: boolean;
   /** Whether the page is the one that says that there is nothing. */
@@ -70,13 +70,18 @@ async function walk(caller: string): Promise<Map<List, Beside>> {
   const { page } = testPage;
   const found = new Map<List, Beside>();
   await testPage.go('/deals');
-  found.set(deals, { shown: await shownOn(page, deals), told: await deals.told(person), tab: true, nothing: false });
+  found.set(deals, {
+    shown: await shownOn(page, deals),
+    answered: await deals.answered(person),
+    tab: true,
+    nothing: false,
+  });
   for (const { path, title, lists: here } of dealPages) {
     const address = `/deals/${web.scene.deal}${path}`;
     const tab = await goWithin(page, address, title === '' ? 'Corner bakery' : `${title} · Corner bakery`);
     const nothing = await saysNothing(page);
     for (const list of here)
-      found.set(list, { shown: await shownOn(page, list), told: await list.told(person), tab, nothing });
+      found.set(list, { shown: await shownOn(page, list), answered: await list.answered(person), tab, nothing });
   }
   expect(testPage.complaints).toEqual([]);
   await testPage.close();
@@ -94,19 +99,19 @@ function walkOf(caller: string): Promise<Map<List, Beside>> {
 const nameOf = ({ what, tool, differs }: List): string => `${what}: ${tool}${differs ? ` (${differs})` : ''}`;
 
 describe.each(callers)('%s', { timeout: 60_000 }, (caller) => {
-  test('is told that there is nothing on every page to which they have no tab, and the tools find nothing of it', async () => {
+  test('reads that there is nothing on every page to which they have no tab, and the tools find nothing of it', async () => {
     const found = await walkOf(caller);
     for (const { title, lists: here } of dealPages)
       for (const list of here) {
-        const { tab, nothing, shown, told } = found.get(list)!;
+        const { tab, nothing, shown, answered } = found.get(list)!;
         expect(nothing, title).toBe(!tab);
-        if (nothing) expect({ shown, told }).toEqual({ shown: [], told: [] });
+        if (nothing) expect({ shown, answered }).toEqual({ shown: [], answered: [] });
       }
   });
 
   test.each(lists.map((list) => [nameOf(list), list] as const))('%s', async (_name, list) => {
-    const { shown, told } = (await walkOf(caller)).get(list)!;
-    expect(unmatched(shown.slice(0, list.most), told)).toEqual(theSame);
+    const { shown, answered } = (await walkOf(caller)).get(list)!;
+    expect(unmatched(shown.slice(0, list.most), answered)).toEqual(theSame);
   });
 });
 
@@ -128,16 +133,16 @@ describe.each(['broker', 'other buyer'])('%s filters alike', (caller) => {
     await testPage.visit(filter.page === '/deals' ? '/deals' : `/deals/${web.scene.deal}${filter.page}`);
     const usual = testPage.page.viewportSize()!;
     await testPage.page.setViewportSize(tall);
-    const all = (await list.told(person)).length;
+    const all = (await list.answered(person)).length;
     let some = 0;
     for (const value of values) {
-      const told = await list.told(asking(person, input, value));
+      const answered = await list.answered(asking(person, input, value));
       await choose(testPage.page, value);
       // Until the answer is there the rows from before stay.
-      const left = async () => unmatched(await list.shown(testPage.page), told);
+      const left = async () => unmatched(await list.shown(testPage.page), answered);
       // Each time all of a long list is read, which the page needs the processor for itself.
       await expect.poll(left, { timeout: 15_000, interval: 200 }).toEqual(theSame);
-      some += told.length > 0 && told.length < all ? 1 : 0;
+      some += answered.length > 0 && answered.length < all ? 1 : 0;
     }
     expect(some).toBeGreaterThan(1);
     await testPage.page.setViewportSize(usual);
@@ -160,7 +165,7 @@ test('what the operator has not switched on is refused by the tools, and shown o
       expect(await goWithin(page, address, `${title} · Corner bakery`)).toBe(false);
       for (const list of here) {
         expect(await list.shown(page)).toEqual([]);
-        await expect(list.told(person)).rejects.toThrow('feature_not_available');
+        await expect(list.answered(person)).rejects.toThrow('feature_not_available');
       }
     }
     await close();
@@ -172,8 +177,8 @@ test('what the operator has not switched on is refused by the tools, and shown o
 
 describe('the scene tells a wrong list from a right one', { timeout: 180_000 }, () => {
   const { records } = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
-  const toldTo = async (caller: string, list: List): Promise<string[]> =>
-    (await walkOf(caller)).get(list)!.told.map((facts) => JSON.stringify(facts));
+  const answeredTo = async (caller: string, list: List): Promise<string[]> =>
+    (await walkOf(caller)).get(list)!.answered.map((facts) => JSON.stringify(facts));
 
   /** What the caller sees, by docs/visibility.md, of that which decides a list. */
   const sees = (caller: string, { decidedBy }: List): string =>
@@ -187,7 +192,7 @@ describe('the scene tells a wrong list from a right one', { timeout: 180_000 }, 
   test.each(lists.map((list) => [list.what, list] as const))('%s', async (_what, list) => {
     const kinds = new Map<string, string[]>();
     for (const caller of callers) {
-      const rows = (await toldTo(caller, list)).toSorted().join('\n');
+      const rows = (await answeredTo(caller, list)).toSorted().join('\n');
       kinds.set(rows, [...(kinds.get(rows) ?? []), caller]);
     }
     expect([...kinds.values()]).toHaveLength(list.kinds);
@@ -202,10 +207,10 @@ describe('the scene tells a wrong list from a right one', { timeout: 180_000 }, 
     const [all, some] = await Promise.all(
       ['broker', 'other buyer'].map(async (who) => (await walkOf(who)).get(list!)!),
     );
-    expect(some!.told.length).toBeGreaterThan(0);
+    expect(some!.answered.length).toBeGreaterThan(0);
     const { onPageAlone, inToolAlone } = unmatched(
       all!.shown,
-      some!.told.map((facts) => facts.filter((fact) => fact !== 'Your offer')),
+      some!.answered.map((facts) => facts.filter((fact) => fact !== 'Your offer')),
     );
     expect(inToolAlone).toEqual([]);
     expect(onPageAlone.length).toBeGreaterThan(0);

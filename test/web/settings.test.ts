@@ -84,9 +84,9 @@ describe('the brokerage', () => {
        from unnest(array[$1, $2, $2, null]::uuid[]) as brokerage`,
       [scene.brokerage, foreign],
     );
-    const { body: told } = await as('admin').ask(ours('/status'));
-    expect(told.mail).toEqual({ waiting: 1, failing: 0, given_up: 0, oldest_at: expect.any(String) });
-    expect(told.jobs).toEqual([
+    const { body: statusAnswer } = await as('admin').ask(ours('/status'));
+    expect(statusAnswer.mail).toEqual({ waiting: 1, failing: 0, given_up: 0, oldest_at: expect.any(String) });
+    expect(statusAnswer.jobs).toEqual([
       {
         job: 'purge_mails',
         last_run_at: expect.any(String),

@@ -6,7 +6,7 @@ import { formatMoney, formatShare } from '../../web/src/lib/format.ts';
 import { openBrowser, settled, violationsOn } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addToken, send } from '../tools/scene.ts';
-import { rowsOf as toldRows } from '../tools/ask.ts';
+import { rowsOf as answeredRows } from '../tools/ask.ts';
 import { openHost, type Host } from './views-host.ts';
 
 type Row = Record<string, string | null>;
@@ -31,9 +31,9 @@ const of = (name: string): Drawn => {
 };
 const rowsOf = (name: string, list: string): Row[] =>
   (list === 'periods'
-    ? toldRows('svc_qoe_pl_periods', of(name).result.structuredContent)
+    ? answeredRows('svc_qoe_pl_periods', of(name).result.structuredContent)
     : list === 'customers'
-      ? toldRows('svc_qoe_customer_concentration', of(name).result.structuredContent)
+      ? answeredRows('svc_qoe_customer_concentration', of(name).result.structuredContent)
       : (of(name).result.structuredContent[list] ?? [])) as Row[];
 
 /** Shows a view with the demo's result, or with another. */

@@ -416,8 +416,8 @@ describe('a sale', { timeout: 60_000 }, () => {
     await tab('broker', '/activity');
     // What the page showed the last time stands there until it has asked again.
     await page('broker').getByRole('main').getByText('moved the deal to closed').waitFor();
-    const told = await page('broker').getByRole('main').getByRole('listitem').allInnerTexts();
-    const lines = told.map((line) => line.split('\n').find((part) => part.includes(' ')));
+    const listed = await page('broker').getByRole('main').getByRole('listitem').allInnerTexts();
+    const lines = listed.map((line) => line.split('\n').find((part) => part.includes(' ')));
     for (const line of [
       `${names.broker} opened the deal`,
       `${names.bea} joined`,
