@@ -152,7 +152,7 @@ export const conditionOfDeal = row<ConditionResource, [dealId: string, id: strin
 );
 
 const addWithResource = row<ConditionResource>(
-  'add_told_condition',
+  'add_condition_resource',
   `with c as (
      insert into closing_conditions (deal_id, name, owner_user_id, deadline) values ($3, $4, $5, $6) returning *)
    select ${resourceFields} from c ${owner} ${audited('condition.add', { subject: 'c.id', deal: 'c.deal_id' })}`,

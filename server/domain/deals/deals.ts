@@ -355,10 +355,13 @@ export const dealsForKey = (
 const resourceWhere = (condition: string): string => `select ${resourceFields('d')} from (
      select ${dealColumns}, ${dealUpdatedAt} as updated_at, d.industry, d.location, d.summary, d.asking_price, d.currency, d.needs_nda
      from ${dealTables} where ${condition}) d`;
-const one = row<DealResource, [id: string]>('told_deal', resourceWhere('d.id = $1'));
+const one = row<DealResource, [id: string]>('deal_by_id', resourceWhere('d.id = $1'));
 
 /** Those of these deals that the caller sees, each as {@link dealsForKey} has it. */
-export const dealsByIds = rows<DealResource, [ids: readonly string[]]>('told_deals', resourceWhere('d.id = any ($1)'));
+export const dealsByIds = rows<DealResource, [ids: readonly string[]]>(
+  'deals_by_ids',
+  resourceWhere('d.id = any ($1)'),
+);
 
 /** One deal as {@link dealsForKey} has it; null when there is none that the caller sees. */
 export const dealResource = (id: string): Statement<DealResource | null> => one(id);

@@ -286,6 +286,6 @@ export const participantsByIds = recordsByIds<ParticipantResource>('participants
 
 /** One of the people on a deal, by e-mail address; null when the caller knows of no such person on it. */
 export const participantResource = row<ParticipantResource, [dealId: string, email: string]>(
-  'told_participant',
+  'participant_resource',
   `select ${resourceFields} from ${resourceTables} where p.deal_id = $1 and ${participantEmail} = lower($2)`,
 );

@@ -383,7 +383,7 @@ export const openDocumentWithKey = row<OpenedDocument, [id: string, readsOn: boo
 const addWithResource = (source: DocumentSource) => {
   const more = source === 'simple' ? '' : ', diligence_request';
   return row<DocumentResource>(
-    `add_told_${source}_document`,
+    `add_${source}_document_resource`,
     `with d as (
        insert into ${tables[source]} (${columns}${more}) values ($3, $4, $5, $6, $7, $8, $9, $10${source === 'simple' ? '' : ', $11'})
        returning id, deal_id, filename, category, confidentiality, media_type, size_bytes, sha256, uploaded_by, uploaded_at${more})
