@@ -118,7 +118,7 @@ export function complaint(said: string): string {
 const startMillis = 180_000;
 
 /**
- * Somebody else's server: a program for `node` in `cwd` that is ready when the address `ready` is answered. Throws what it said
+ * The server of another product: a program for `node` in `cwd` that is ready when the address `ready` is answered. Throws what it said
  * last when it ends before that.
  */
 export async function startPeer(

@@ -42,7 +42,7 @@ import { documentUri } from '../server/tools/document-links.ts';
 import { leastInput } from '../test/tools/inputs.ts';
 import type { Platform, ScalePerson } from './scale-data.ts';
 
-/** One request as somebody sends it. */
+/** One request as a client sends it. */
 export interface Call {
   readonly name: string;
   readonly method: string;
@@ -70,7 +70,7 @@ export interface Route {
 /** The ids that stand for the placeholders of paths and for what tools ask for, by the names of both. */
 type Ids = Readonly<Record<string, string>>;
 
-// What somebody on the deal sees there: the first of each, so that every size is asked about the same.
+// What a person on the deal sees there: the first of each, so that every size is asked about the same.
 const idsOnDeal = `
   select coalesce($3, d.organization_id) as brokerage_id,
     (select x.user_id from members x where x.brokerage_id = coalesce($3, d.organization_id) and x.role = 'broker' order by x.user_id desc limit 1) as user_id,
@@ -445,7 +445,7 @@ export function restCalls(routes: readonly Route[], { apiKeys }: Platform, which
   });
 }
 
-/** What somebody does that is neither a GET nor a tool: everything about them, a look at a deal, and their calendar program, as often as it asks. */
+/** What a person does that is neither a GET nor a tool: everything about them, a look at a deal, and their calendar program, as often as it asks. */
 export function otherCalls(person: ScalePerson, ids: Ids, database: Database): Call[] {
   const link = digestOf(person.session_token);
   const ask = () => database.together(enterWithCalendarLink(link), deadlines()).then(() => '200');

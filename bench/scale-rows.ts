@@ -26,7 +26,7 @@ const takingPart = (['broker', 'buyer', 'seller', 'advisor'] as const).flatMap((
   personSizes.map((deals) => ({ name: `${role} of ${deals}`, role, deals })),
 );
 
-/** Everybody who is measured: four roles in five sizes, the admins of a large and of an ordinary brokerage, and somebody on no deal. */
+/** Everybody who is measured: four roles in five sizes, the admins of a large and of an ordinary brokerage, and a person on no deal. */
 export const people: readonly Person[] = [
   ...takingPart,
   { name: `admin of ${dealsOfLarge}`, role: 'admin' as const, deals: dealsOfLarge },

@@ -1,5 +1,5 @@
 /**
- * npm run bench -- scale: what each call costs somebody on one deal and on ten thousand, with a platform behind it. Times are those
+ * npm run bench -- scale: what each call costs a person on one deal and on ten thousand, with a platform behind it. Times are those
  * of one caller at a time; the processor time of PostgreSQL is that of the backends that the service uses, as Linux counts it in
  * nanoseconds (/proc/<pid>/schedstat), so that it is the same on a busy machine.
  */
@@ -72,7 +72,7 @@ const usual = [
   'admin of 12000',
 ];
 
-/** What somebody waits for at most, in milliseconds: on up to 1,000 deals, and on more. */
+/** What a person waits for at most, in milliseconds: on up to 1,000 deals, and on more. */
 const bounds = { few: 25, many: 60 } as const;
 /** How much more than on a platform a hundredth of the size a call may cost. */
 const growthBound = 1.3;

@@ -67,7 +67,7 @@ export interface TestPage {
 }
 
 interface TestPageOptions extends BrowserContextOptions {
-  /** The session's, for somebody who is signed in already. */
+  /** The session's, for a person who is signed in already. */
   readonly cookie?: { readonly name: string; readonly value: string };
   /** For a test that counts what is loaded, or leaves the browser otherwise than it found it: nobody has it before or after. */
   readonly alone?: boolean;
@@ -295,7 +295,7 @@ export async function violationsOn(page: Page | Frame, rules: 'all' | 'colours' 
 export async function expectAccessible(page: Page): Promise<void> {
   let shownBefore: string | undefined;
   const isDark = await page.evaluate<boolean>(`document.documentElement.dataset.theme === 'dark'`);
-  // What moves when somebody comes with what they did before has come to its end.
+  // What moves when a person arrives has come to its end.
   await page.evaluate(settled);
   for (const colorScheme of isDark ? (['dark', 'light'] as const) : (['light', 'dark'] as const)) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });

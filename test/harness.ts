@@ -118,7 +118,7 @@ async function createDatabase(owner: pg.ClientConfig, template: string): Promise
   return name;
 }
 
-/** PostgreSQL: somebody is connected to it. */
+/** PostgreSQL: a client is connected to it. */
 const objectInUse = '55006';
 
 async function dropDatabase(owner: pg.ClientConfig, name: string): Promise<void> {

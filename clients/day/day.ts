@@ -117,7 +117,7 @@ function startSystem(options: Omit<SystemOptions, 'crashAfter' | 'seed'>, random
   };
 }
 
-/** What somebody did last, to be found at both systems in the end. */
+/** What a person did last, to be found at both systems in the end. */
 interface Expected {
   displayName?: string;
   phone?: string;
@@ -125,7 +125,7 @@ interface Expected {
   isArchived?: boolean;
 }
 
-/** What is not the same at both, and what somebody did that is at neither. */
+/** What is not the same at both, and what a person did that is at neither. */
 async function compare(dealkeep: Dealkeep, store: Store, expected: ReadonlyMap<string, Expected>, total: number) {
   const faults: string[] = [];
   const contacts = (await collect(
@@ -244,7 +244,7 @@ export async function spendDay(options: DayOptions): Promise<Day> {
           (Number(id.slice('day-'.length)) % 5 === 0) === isForArchiving,
       );
 
-  /** One thing that somebody does, here or there. */
+  /** One thing that a person does, here or there. */
   async function work(): Promise<void> {
     const [open, archived] = [known(false), known(true)];
     const person = open.length > 0 ? pick(open) : undefined;

@@ -3,7 +3,7 @@
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite';
 import type { ContactRecord } from '../typescript/src/index.ts';
 
-/** What both systems know of somebody. */
+/** What both systems know of a person. */
 export interface Card {
   readonly type: 'person' | 'company';
   readonly displayName: string;
@@ -71,7 +71,7 @@ const personOf = (row: Row): Person => ({
 
 const nrOf = (id: string): number => Number(id.slice('day-'.length));
 
-/** What somebody there changed since both agreed wins; the rest is as it is here. */
+/** What a person there changed since both agreed wins; the rest is as it is here. */
 function merged(agreed: Card, here: Card, there: Card): Card {
   const pick = <Name extends keyof Card>(name: Name): Card[Name] =>
     there[name] === agreed[name] ? here[name] : there[name];
@@ -101,7 +101,7 @@ export function openStore(file: string) {
     }
   }
 
-  /** Takes over a contact as it is there; somebody new gets an id of this system. */
+  /** Takes over a contact as it is there; a new person gets an id of this system. */
   function take(there: ContactRecord, tag: string | null): void {
     const nrThere = /^day-\d+$/.test(there.externalId ?? '') ? nrOf(there.externalId ?? '') : -1;
     const row =
@@ -146,12 +146,12 @@ export function openStore(file: string) {
       const row = rowOf(id);
       return row && personOf(row);
     },
-    /** Somebody at this system adds a person; their id. */
+    /** Adds a person at this system; their id. */
     add(card: Card): string {
       const { lastInsertRowid } = db.prepare('insert into people (card) values (?)').run(JSON.stringify(cardOf(card)));
       return `day-${lastInsertRowid}`;
     },
-    /** Somebody at this system changes a person. */
+    /** Changes a person at this system. */
     change(id: string, changes: Partial<Card>): void {
       together(() => {
         const row = rowOf(id);

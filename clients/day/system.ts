@@ -137,7 +137,7 @@ async function live({ url, key, directory, port, seed, crashAfter }: SystemOptio
       });
     } catch (error) {
       if (!(error instanceof Conflict) || kind === 'create') throw error;
-      // Somebody there was quicker: with what they did, it is decided anew.
+      // A change there was quicker: with it, it is decided anew.
       const there = await read(contactId);
       store.together(() => {
         if (there) store.take(there.record, there.tag);
@@ -289,7 +289,7 @@ function changesOf({ id, card, agreed, isLinked }: Person): Record<string, unkno
   return { ...Object.fromEntries(changed), ...(!isLinked && { externalId: id }) };
 }
 
-/** To say under which id somebody is known here overwrites nothing. */
+/** To say under which id a person is known here overwrites nothing. */
 const isOnlyLink = (body: unknown): boolean => Object.keys(body as object).join() === 'externalId';
 
 /** SHA-256 of some content, in hexadecimal digits. */

@@ -26,7 +26,7 @@ export interface DealContext extends LoadContext {
   readonly sideOf: (person: PersonKey) => string;
   readonly at: (time: RelativeTime) => Date;
   readonly atOrNull: (time: RelativeTime | undefined) => Date | null;
-  /** Leaves in the audit trail what somebody did on the deal. */
+  /** Leaves in the audit trail what a person did on the deal. */
   readonly note: (
     time: RelativeTime,
     person: PersonKey,

@@ -42,7 +42,7 @@ export const people = {
   meredith: { name: 'Meredith Sung', email: 'msung@castellanesung.example' },
   nadia: { name: 'Nadia Brandt', email: 'nadia.brandt@copperlinebank.example' },
 
-  // Somebody with an account and nothing else
+  // A person with an account and nothing else
   hugh: { name: 'Hugh Pemberton', email: 'hugh.pemberton@mailbox.example' },
 
   // Pelican Quay, the second brokerage, its sellers and buyers

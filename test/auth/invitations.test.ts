@@ -38,7 +38,7 @@ const members = () => `/brokerages/${brokerageId}/members`;
 const tokenOf = (body: { invitation_url: string }) =>
   new URLSearchParams(new URL(body.invitation_url).hash.slice(1)).get('token') ?? '';
 
-/** Invites somebody and gives the token of their link. */
+/** Invites a person and gives the token of their link. */
 async function invite(email: string, role = 'broker'): Promise<string> {
   const { status, body } = await asAdmin.ask(members(), { email, name: 'Guest', role, deliver: 'link' });
   if (status !== 201) throw new Error(JSON.stringify(body));

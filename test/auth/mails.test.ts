@@ -1,4 +1,4 @@
-/** How many mails somebody can cause. */
+/** How many mails a person can cause. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openService, type TestService } from '../harness.ts';

@@ -118,7 +118,7 @@ describe('a reset link', () => {
     });
   });
 
-  /** What somebody fits an account with: a client of their own with tokens, a shared one, its switches, and an API key. */
+  /** What a person fits an account with: a client of their own with tokens, a shared one, its switches, and an API key. */
   async function fitted(account: { id: string }) {
     const brokerage = await addBrokerage(service);
     await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [

@@ -24,7 +24,7 @@ afterAll(async () => {
 
 const signInPage = (returnTo: string) => `/sign-in?${new URLSearchParams({ return_to: returnTo })}`;
 
-/** A browser in which somebody signs in at the page. */
+/** A browser in which a person signs in at the page. */
 async function signIn(testPage: TestPage, path: string): Promise<void> {
   await testPage.go(path);
   await testPage.page.getByLabel('E-mail').fill(ann.email);

@@ -43,7 +43,7 @@ export async function openBrokerage(service: TestService): Promise<{ id: string;
   return { id: made?.id ?? '', admin };
 }
 
-/** Somebody at a browser: keeps cookies, sends JSON, follows nothing by itself. */
+/** A person at a browser: keeps cookies, sends JSON, follows nothing by itself. */
 export class Visitor {
   readonly origin: string;
   readonly cookies = new Map<string, string>();

@@ -1,4 +1,4 @@
-/** How often the rows of books are read that somebody made to be costly. */
+/** How often the rows of books are read that a person made to be costly. */
 
 import { describe, expect, test } from 'vitest';
 import type { BookedCustomer, BookedPeriod, Books } from '../../server/domain/diligence/books.ts';

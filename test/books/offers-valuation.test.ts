@@ -431,7 +431,7 @@ test('on the page of offers the broker compares them, and computes coverage with
     await expect.poll(() => years.getByRole('row').count()).toBe(11);
     await page.getByText('Rules of the SBA for 7(a) loans').waitFor();
 
-    // A reload shows the same, and so does the link for somebody else of the deal's side, in the same order of things.
+    // A reload shows the same, and so does the link for another person of the deal's side, in the same order of things.
     await page.getByLabel(/^Buyer’s own money/).fill('1,234,567.89');
     await page.getByRole('button', { name: 'Compute coverage by year' }).click();
     await expect.poll(() => page.url()).toMatch(/equity=[^&]*1234567\.89/);

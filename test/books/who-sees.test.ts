@@ -141,7 +141,7 @@ describe('what is computed of the books', () => {
     expect(new Set(expected.map(({ record }) => record))).toEqual(new Set(Object.keys(bookFigures)));
     expect([...new Set(expected.map(({ caller }) => caller))]).toEqual([...callers]);
     for (const { caller, may } of expected) if (!people.some((one) => one === caller)) expect(may).toEqual([]);
-    // Figures that are alike could not be told apart.
+    // Figures that are alike could not be distinguished.
     const values = Object.values(bookFigures).map(({ of }) => of(shown));
     for (const value of values) expect(value).toEqual(expect.stringMatching(/./));
     expect(new Set(values).size).toBe(values.length);

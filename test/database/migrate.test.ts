@@ -141,7 +141,7 @@ test('an index of a table in parts is built part by part while others write; one
       `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
          and query ~ '^(create|drop) index concurrently'`,
     );
-  // Somebody is about to write into the first part, and the migration ends while it waits for them.
+  // A session is about to write into the first part, and the migration ends while it waits for them.
   await other.query('begin');
   await other.query('lock table vault.audit_records_first in row exclusive mode');
   const ended = migrate(connection(), { directory }).catch((error: unknown) => error);

@@ -150,7 +150,7 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
     }
   }
 
-  // Only a long run has somebody to compare with: a second process that gets plain requests in the meantime.
+  // Only a long run has another process to compare with: a second process that gets plain requests in the meantime.
   const compared = count > usual ? await startServer() : null;
   const reads = routes.filter(({ method }) => method === 'GET');
   const state = { done: false };

@@ -139,7 +139,7 @@ export async function compareEvents(pair: Pair, worlds: readonly [World, World],
 }
 
 /**
- * Invites people to a deal that the caller runs and, where they may, to the brokerage: somebody unknown, and people of
+ * Invites people to a deal that the caller runs and, where they may, to the brokerage: an unknown person, and people of
  * whom one world knows and the other does not. What is answered, listed afterwards and mailed is compared.
  */
 export async function compareInvitations(pair: Pair, first: World, second: World): Promise<void> {

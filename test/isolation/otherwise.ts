@@ -181,7 +181,7 @@ export function otherwise({ rows, model, callers: blind }: World, seed: string):
     }
     return values;
   };
-  // Whom a column names of whom the caller may not know: somebody else of whom they may not know.
+  // Whom a column names of whom the caller may not know: another person of whom they may not know.
   const dealOf = new Map(
     rows.filter(({ table }) => table === 'findings').map(({ values }) => [values['id'], values['deal_id']]),
   );

@@ -368,7 +368,7 @@ export function failingChanges(pair: Pair, ids: Ids): Ask[] {
   return [...changes, ...toolCalls(pair, ids, 'mcp:write', true)];
 }
 
-/** Changes to what the caller sees that name somebody or something that they do not: each must fail, and alike. */
+/** Changes to what the caller sees that name a person or something that they do not: each must fail, and alike. */
 export function failingMentions(pair: Pair, ids: Ids): Ask[] {
   if (['API key', 'nobody'].includes(pair.caller)) return [];
   const [users, participants] = [ids.of('users').unseen, ids.of('participants').unseen];
@@ -419,7 +419,7 @@ export function addressesOfOne(first: World, second: World): string[] {
   return [...only(one, other), ...only(other, one)];
 }
 
-/** What somebody who is not signed in tries with addresses that only one world knows. */
+/** What a person who is not signed in tries with addresses that only one world knows. */
 export function signedOutAttempts(first: World, second: World): Ask[] {
   return [...addressesOfOne(first, second), 'nobody@nowhere.test'].flatMap((email): Ask[] => [
     { method: 'POST', path: '/api/auth/sign-in', as: 'nobody', body: { email, password: 'not the password at all' } },

@@ -1,5 +1,5 @@
 /**
- * A request about one deal reads as many rows for somebody on a few deals as for somebody on hundreds: what the service
+ * A request about one deal reads as many rows for a person on a few deals as for a person on hundreds: what the service
  * sends for it is run again, and PostgreSQL says how many rows it read, also within functions.
  */
 

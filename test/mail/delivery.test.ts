@@ -67,7 +67,7 @@ beforeEach(async () => {
 });
 
 let count = 0;
-/** Invites somebody by mail; their address. */
+/** Invites a person by mail; their address. */
 async function invite(name = 'Gus Guest', local = `guest${(count += 1)}`): Promise<string> {
   const email = `${local}@example.com`;
   const answer = await admin.ask(`/brokerages/${brokerage}/members`, { email, name, role: 'staff' });

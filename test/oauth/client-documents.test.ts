@@ -282,7 +282,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect(markup).toContain('<bdi>Another name</bdi>');
       expect(markup).toContain('it was called <bdi>Assistant Five</bdi>');
       await refused(url, /not registered for it/);
-      // Until somebody agrees to what it is now, what was agreed to holds.
+      // Until a person agrees to what it is now, what was agreed to holds.
       expect((await rowsOf(url))[0]?.name).toBe('Assistant Five');
       const renewed = await refresh(service, url, grant.refresh);
       expect(renewed.status).toBe(200);
@@ -349,7 +349,7 @@ describe.runIf(canCertify)('clients by their document', () => {
         await refused(url, says, { ...changes, redirect_uri: 'https://evil.example/login' });
         await refused(url, /It says that it is from <strong>localhost<\/strong>/, changes);
       }
-      // That somebody else has agreed to it changes nothing.
+      // That another person has agreed to it changes nothing.
       await connectBy(url, bert);
       await refused(url, /response_type is missing/, { response_type: undefined });
     });

@@ -1,4 +1,4 @@
-/** Attempts to get around the policies, by somebody who can send any SQL as the server's role. */
+/** Attempts to get around the policies, by a person who can send any SQL as the server's role. */
 
 import assert from 'node:assert/strict';
 import pg from 'pg';
@@ -45,7 +45,7 @@ async function refusal(attempt: Promise<unknown>): Promise<string> {
 
 const nowhere = '01900000-0000-7000-8000-000000000000';
 
-/** Each rejects when somebody got around the policies. */
+/** Each rejects when a person got around the policies. */
 export const circumventions: Check[] = [];
 
 function check(title: string, run: (tools: Attempts) => Promise<void>): void {

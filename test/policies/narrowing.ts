@@ -98,7 +98,7 @@ check(
         const { rows } = await server.query<{ 'QUERY PLAN': string }>(`explain (generic_plan, costs off) ${text}`);
         return rows.map((row) => row['QUERY PLAN']).join('\n');
       };
-      // Somebody on ten thousand deals is on this one once.
+      // A person on ten thousand deals is on this one once.
       const person = await planOf('select name from users where id = $1');
       assert.match(person, /on participants p\n *Index Cond: .*\bdeal_id >= /);
       // Ten pages on, what is on the first ten is passed over.

@@ -56,7 +56,7 @@ const acts: readonly (readonly [table: string, action: string, source: string])[
   ['findings', 'finding.add', ''],
 ];
 
-/** What is kept for somebody, of deals in which they take part or of none: read as the owner. */
+/** What is kept for a person, of deals in which they take part or of none: read as the owner. */
 const kept = `select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'kind', n.kind, 'deal_id', n.deal_id, 'subject', n.subject,
     'subject_id', n.subject_id, 'actor_id', n.actor_id, 'at', n.at, 'read_at', n.read_at)), '[]')
   from vault.notifications n

@@ -53,7 +53,7 @@ export async function setParticulars(owner: pg.ClientBase, scene: Scene): Promis
     status: 'active',
   });
 
-  // A deal whose selected buyer has no NDA, and an advisor of somebody who has left it.
+  // A deal whose selected buyer has no NDA, and an advisor of a person who has left it.
   const bare = await add('bare', 'deals', { organization_id: brokerage, title: 'Chandlery', state: 'diligence' });
   await add('', 'participants', { deal_id: bare, user_id: people['colleague'], role: 'broker', status: 'active' });
   await add('bare buyer', 'participants', {
@@ -104,7 +104,7 @@ export async function setParticulars(owner: pg.ClientBase, scene: Scene): Promis
     });
   }
 
-  // What somebody holds of a deal that is none of theirs any more.
+  // What a person holds of a deal that is none of theirs any more.
   await add('', 'deal_opt_ins', { user_id: people['colleague'], deal_id: deal });
   await add('', 'answer_readings', { user_id: people['removed'], deal_id: bare, read_until: new Date(0) });
   const finding = records["findings/the broker's"];

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { withoutTriggers } from '../triggers.ts';
 import type { Check, Scene, Stage } from './scene.ts';
 
-/** What is asked as somebody, by their user id or their name in the scene. */
+/** What is asked as a person, by their user id or their name in the scene. */
 type Ask = (who: string, text: string, ...values: unknown[]) => Promise<number>;
 
 interface Given {
@@ -58,7 +58,7 @@ function given({ owner, server, scene, particulars: ids }: Stage): Given {
   };
 }
 
-/** Each rejects when somebody sees or changes more, or less, than they should. */
+/** Each rejects when a person sees or changes more, or less, than they should. */
 export const particulars: Check[] = [];
 
 function check(title: string, run: (stage: Given) => Promise<void>): void {

@@ -11,9 +11,9 @@ export interface Trial {
   person(who: string): string;
   readonly brokerage: string;
   readonly ids: Readonly<Record<string, string>>;
-  /** What became of a statement of the server's role, for somebody: "done", "nothing", the reason, or the code of the error. */
+  /** What became of a statement of the server's role, for a person: "done", "nothing", the reason, or the code of the error. */
   as(who: string, text: string, ...values: Values): Promise<string>;
-  /** The same past every policy and right: as the owner of the tables, with somebody entered or, for null, nobody. */
+  /** The same past every policy and right: as the owner of the tables, with a person entered or, for null, nobody. */
   past(who: string | null, text: string): Promise<string>;
   /** One value, as the owner. */
   value(text: string): Promise<unknown>;

@@ -1,4 +1,4 @@
-/** Reports as somebody downloads them, read by other libraries than those that wrote them. */
+/** Reports as a person downloads them, read by other libraries than those that wrote them. */
 
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';

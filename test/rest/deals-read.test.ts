@@ -163,7 +163,7 @@ describe('exactly what a key reads', () => {
       side: 'buyer',
       advises: scene.participants['other buyer'],
     });
-    // The account of somebody who has not accepted is not told.
+    // The account of a person who has not accepted is not answered.
     expect(of('invited')).toMatchObject({ userId: scene.participants['invited'], status: 'invited' });
   });
 
@@ -620,7 +620,7 @@ describe('pages', () => {
       return changed[0]!.at;
     };
     expect(await walk(`/deals?updatedSince=${await change(three)}`, 200)).toEqual([three]);
-    // A deal has changed, too, when its sale has come further, and is told among many that have changed as among few.
+    // A deal has changed, too, when its sale has come further, and is listed among many that have changed as among few.
     const later = await change(one, five);
     const stage = `insert into deal_stages (deal_id, state, updated_at) values ($1, 'diligence', '2099-01-01')`;
     await sql(stage, [two]);

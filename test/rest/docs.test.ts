@@ -64,7 +64,7 @@ test('the reference shows the guide and every operation, tries one out, and asks
   const answer = await send();
   // In the sandbox nothing is lost; what a live key changes is asked for twice.
   expect(questions).toEqual([]);
-  // What is sent when nothing is filled in is an example that somebody could have in their address book.
+  // What is sent when nothing is filled in is an example that a person could have in their address book.
   expect([answer.status(), await answer.json()]).toMatchObject([201, { displayName: 'Ron Halvorsen' }]);
   await page.keyboard.press('Escape');
   await page

@@ -348,7 +348,7 @@ describe('a test key', () => {
     ).toEqual([{ mails: 0, events: 0 }]);
     const broker = (await list(`/deals/${opened.id}/participants`)).find(({ role }) => role === 'broker')!;
     expect(broker['email']).toMatch(/\.sandbox\.invalid$/);
-    // When somebody is erased, so is what was typed of them here.
+    // When a person is erased, so is what was typed of them here.
     await service.sql(`select app.erase_person($1, 'operator', null)`, [somebody]);
     expect(JSON.stringify(await list(`/deals/${opened.id}/participants`))).not.toContain(email);
   });

@@ -54,7 +54,7 @@ const reason = async (attempt: Promise<unknown>): Promise<string> =>
     (error: pg.DatabaseError) => (error.code === 'DK001' ? (error.hint ?? '') : (error.code ?? String(error))),
   );
 
-/** Waits until so many wait for a lock of somebody else. */
+/** Waits until so many wait for a lock of another session. */
 async function waitingFor(people: number): Promise<void> {
   const waiting = () =>
     service.sql<{ waiting: number }>(

@@ -220,7 +220,7 @@ async function bodies(): Promise<string[]> {
 }
 
 test('when its time has come nothing of it is found in any table, file or line of the log, and nothing else has changed', async () => {
-  // What a brokerage in use leaves beside its deals: mails, notifications, keys, a shared client, an invitation, somebody with an account of their own.
+  // What a brokerage in use leaves beside its deals: mails, notifications, keys, a shared client, an invitation, a person with an account of their own.
   const both = await member('broker', 'Bianca Bothhouses');
   await service.sql(
     `insert into members (brokerage_id, user_id, role) select id, $2, 'staff' from brokerages where id <> $1 and sandbox_of is null limit 1`,

@@ -1,4 +1,4 @@
-/** `dealkeep people` and `dealkeep hold`: what somebody takes along, what is left of them, and what stops it. */
+/** `dealkeep people` and `dealkeep hold`: what a person takes along, what is left of them, and what stops it. */
 
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';

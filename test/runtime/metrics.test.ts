@@ -1,4 +1,4 @@
-/** /metrics: what is counted, and that nothing which somebody sends makes a new series. */
+/** /metrics: what is counted, and that nothing which a client sends makes a new series. */
 
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';

@@ -38,7 +38,7 @@ test('secrets are put under a key and under the next one, and a start without th
   expect(await run(['secrets', 'rotate'], { ...env, SECRETS_KEY: `${newer},${older}` })).toMatchObject({ code: 0 });
   const program = dealkeep(['serve'], { ...env, SECRETS_KEY: newer });
   const link = path.join(env.DATA_DIR, 'set-up-link');
-  // Its output goes to a log, which holds no link that lets somebody in.
+  // Its output goes to a log, which holds no link that lets a person in.
   await expect.poll(() => readFile(link, 'utf8').catch(() => '')).toMatch(/\/set-up#token=[A-Za-z0-9_-]{43}\n$/);
   expect((await stat(link)).mode & 0o777).toBe(0o600);
   await expect.poll(() => stat(path.join(env.DATA_DIR, 'dealkeep.pid')).then(() => true)).toBe(true);

@@ -177,7 +177,7 @@ test('at a stop clients that connect anew for each request are answered until th
     expect((await node.ended).code).toBe(0);
   }
   const failed = outcomes.filter((outcome) => outcome !== 201 && outcome !== 'ECONNREFUSED');
-  // In the moment in which a socket is closed the system may still connect somebody to it: one in many stops.
+  // In the moment in which a socket is closed the system may still connect a client to it: one in many stops.
   expect(failed.length, failed.join(', ')).toBeLessThan(3);
 });
 

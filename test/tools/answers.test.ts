@@ -40,7 +40,7 @@ afterAll(() => service.close());
 
 describe('people', () => {
   let finding: string;
-  /** The keys under which records hold the id of somebody. */
+  /** The keys under which records hold the id of a person. */
   const mentions = ['user_id', 'exclusive_buyer_user_id', 'buyer_user_id', 'owner_user_id', 'created_by', 'changed_by'];
 
   beforeAll(async () => {

@@ -206,7 +206,7 @@ test('have an owner who takes part in the deal, and whom the caller may know of'
   expect(
     await as('broker').ok('svc_findings_create', finding({ owner_user_id: scene.people['other buyer'].userId })),
   ).toHaveProperty('id');
-  // A buyer cannot find out by this whether somebody else is a buyer too.
+  // A buyer cannot find out by this whether another person is a buyer too.
   expect(
     await as('exclusive buyer').refused(
       'svc_findings_create',

@@ -47,7 +47,7 @@ const forward: Record<State, readonly State[]> = {
   withdrawn: [],
 };
 
-/** Somebody leaves a deal: their place in the QoE workspace and their opt-in end with it. */
+/** A person leaves a deal: their place in the QoE workspace and their opt-in end with it. */
 function leaves(w: World, part: Part): void {
   part.status = 'removed';
   w.workspace = w.workspace.filter((place) => place.part !== part);
@@ -182,7 +182,7 @@ export const ofDeals: Readonly<Record<string, Make>> = {
 
   answerInvitation: withDeal((w, step, me, deal) => {
     const waiting = w.parts.filter((part) => part.deal === deal && part.status === 'invited');
-    // Most answer their own, now and then somebody tries another's.
+    // Most answer their own, now and then a person tries another's.
     const own = waiting.filter((part) => part.person === me);
     const part = pick(own.length > 0 ? own : waiting, step.a);
     if (!part) return null;

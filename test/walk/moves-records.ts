@@ -309,7 +309,7 @@ export const ofRecords: Readonly<Record<string, Make>> = {
         may: isBroker && there?.released === true,
         happens: () => void (there!.released = false),
       };
-    // What somebody releases is what they saw: at times figures that are no longer there.
+    // What a person releases is what they saw: at times figures that are no longer there.
     const figures = step.c % 4 === 0 ? keyOf(step.c % 3) : (there?.figures ?? key);
     return {
       says: `releases ${about}`,

@@ -21,7 +21,7 @@ import { emptyWorld } from './world.ts';
 
 // Brokerages ------------------------------------------------------------------------------------------------------------
 
-/** Whether somebody is an active member of a brokerage, in one of these roles if any are named. */
+/** Whether a person is an active member of a brokerage, in one of these roles if any are named. */
 export const isMember = (w: World, person: Id, brokerage: Id | null, ...roles: Member['role'][]): boolean =>
   w.members.some(
     (m) =>
@@ -53,7 +53,7 @@ export const partIn = (w: World, person: Id, deal: Deal): Part | null =>
       (part.advises === null || part.advises.status === 'active'),
   ) ?? null;
 
-/** Through whom somebody sees a deal: an advisor through the advised, everybody else themself. */
+/** Through whom a person sees a deal: an advisor through the advised, everybody else themself. */
 export const principal = (part: Part): Part => part.advises ?? part;
 
 const sideIn = (w: World, person: Id, deal: Deal): Part | null => {
@@ -61,13 +61,13 @@ const sideIn = (w: World, person: Id, deal: Deal): Part | null => {
   return part && principal(part);
 };
 
-/** Whether somebody sees the deal as one of these roles, be it as an advisor. */
+/** Whether a person sees the deal as one of these roles, be it as an advisor. */
 export const seesAs = (w: World, person: Id, deal: Deal, ...roles: Role[]): boolean => {
   const side = sideIn(w, person, deal);
   return side !== null && roles.includes(side.role);
 };
 
-/** Whether somebody has one of these roles themself: an advisor does not act for the advised. */
+/** Whether a person has one of these roles themself: an advisor does not act for the advised. */
 export const actsAs = (w: World, person: Id, deal: Deal, ...roles: Role[]): boolean => {
   const part = partIn(w, person, deal);
   return part !== null && roles.includes(part.role);
@@ -231,7 +231,7 @@ export const seesClient = (w: World, person: Id, client: Client): boolean =>
 
 // Everything --------------------------------------------------------------------------------------------------------------------------
 
-/** For each table the ids that somebody sees, in order; and what they are shown of each deal. */
+/** For each table the ids that a person sees, in order; and what they are shown of each deal. */
 export function everythingSeen(w: World, person: Id): Record<string, string[]> {
   const ids = <T extends { id: Id }>(all: readonly T[], sees: (w: World, person: Id, one: T) => boolean): string[] =>
     all.filter((one) => sees(w, person, one)).map(({ id }) => id);

@@ -40,7 +40,7 @@ export const origin = { address: null, requestId: null };
 /** One of a list, by a number. */
 export const pick = <T>(list: readonly T[], n: number): T | undefined => list[n % Math.max(1, list.length)];
 
-/** The name of somebody in the walk: how they appear in what is printed. */
+/** The name of a person in the walk: how they appear in what is printed. */
 export const nameOf = (w: World, person: Id): string => `p${w.people.indexOf(person)}`;
 /** The same of a deal. */
 export const dealName = (w: World, deal: Deal): string => `d${w.deals.indexOf(deal)}`;
@@ -62,7 +62,7 @@ export const withDeal =
     return move && deal?.state === 'closed' && !move.afterClosing ? { ...move, may: false } : move;
   };
 
-/** Somebody’s part in a deal, whatever became of it. */
+/** A person’s part in a deal, in whatever state. */
 export const partOf = (w: World, step: Step, deal: Deal): Part | undefined =>
   pick(
     w.parts.filter((part) => part.deal === deal),

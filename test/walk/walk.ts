@@ -49,7 +49,7 @@ export interface Walked {
   /** The steps that could be taken at all, as sentences. */
   readonly tried: readonly string[];
   readonly allowed: number;
-  /** How many times what somebody sees was compared. */
+  /** How many times what a person sees was compared. */
   readonly looks: number;
 }
 

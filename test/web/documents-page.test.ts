@@ -262,7 +262,7 @@ test('thousands of documents scroll, and a phone shows them without a jump sidew
   const page = await roomOf('seller', { width: 390 });
   await rows(page).first().waitFor();
   expect(await rows(page).count()).toBeLessThan(60);
-  // How long the list is is known better the further somebody has gone in it.
+  // How long the list is is known better the further a person has gone in it.
   const atTheEnd = async () => {
     await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
     return row(page, 'public.pdf').count();

@@ -481,7 +481,7 @@ describe('an offer', () => {
       ['offer.decline_change', 1],
     ] as const)
       expect(await trail(web.service, action)).toHaveLength(count);
-    // To a broker who holds nothing against it, an offer of somebody without the exclusivity is not to be decided so.
+    // To a broker who holds nothing against it, an offer of a person without the exclusivity is not to be decided so.
     const theirs = (await other!.ask(path, { payload })).body;
     expect((await decide('broker', theirs.id, 'accepted')).body.error.code).toBe('no_exclusivity');
   });

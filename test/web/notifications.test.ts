@@ -164,7 +164,7 @@ describe('who hears of it', () => {
     ]);
     expect(await trail(service, 'reminder.send')).toHaveLength(3);
 
-    // Once a day, whichever of the brokers it is; and nobody else reminds anybody, or learns that somebody was.
+    // Once a day, whichever of the brokers it is; and nobody else reminds anybody, or learns that a person was.
     expect(await refused('broker', 'ndas', nda.id)).toEqual([409, 'reminded_already']);
     for (const who of ['seller', 'exclusive buyer', "broker's advisor", 'viewer', 'admin']) {
       expect(await refused(who, 'questions', scene.unanswered), who).toEqual([404, 'not_found']);

@@ -184,7 +184,7 @@ const conditions = list<ClosingCondition>({
   shown: (page) => linesOf(page.getByRole('main').locator('ul > li')),
   facts: ({ name, owner_user_id: owner, completed_at, deadline, status }, person) => [
     name,
-    // Null is also somebody of whom the person may not know: the page says only that there is somebody.
+    // Null is also a person of whom the person may not know: the page says only that there is a person.
     owner && person.nameOf(owner)!,
     completed_at ?? deadline ?? 'No deadline',
     word(conditionStates, status),

@@ -38,7 +38,7 @@ export async function openRichScene(on = true): Promise<RichScene> {
   return { ...web, people: new Map(people.map((one) => [one.id, one])), customerPeriods };
 }
 
-/** Somebody who was a buyer, asked and offered, and was removed. */
+/** A person who was a buyer, asked and offered, and was removed. */
 async function formerBuyer({ service, scene }: WebScene): Promise<void> {
   const former = { name: 'former buyer', email: 'former-buyer@example.test' };
   scene.people['former buyer'] = await insert(service, 'users', former);

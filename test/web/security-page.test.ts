@@ -41,7 +41,7 @@ async function typeCredentials(at: Page, { email, password }: Account): Promise<
   await at.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
-/** Signs in at the page, as somebody who wanted to go to the security page. */
+/** Signs in at the page, as a person who wanted to go to the security page. */
 async function signIn(testPage: TestPage, account: Account): Promise<void> {
   await testPage.go(`/sign-in?return_to=${page}`);
   await typeCredentials(testPage.page, account);

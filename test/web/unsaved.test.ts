@@ -1,4 +1,4 @@
-/** What somebody has typed: asked about before it is lost, kept over a reload and a new sign-in, given to nobody else. */
+/** What a person has typed: asked about before it is lost, kept over a reload and a new sign-in, given to nobody else. */
 
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';

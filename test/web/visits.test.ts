@@ -1,4 +1,4 @@
-/** What is new on a tab of a deal since somebody looked at it last. */
+/** What is new on a tab of a deal since a person looked at it last. */
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
@@ -49,7 +49,7 @@ test('a visit begins half an hour after the one before, and is written down once
   expect(await rows('outsider')).toEqual([]);
 });
 
-/** Opens a tab anew, as somebody who comes back. */
+/** Opens a tab anew, as a person who comes back. */
 async function come(testPage: TestPage, tab: string): Promise<void> {
   await testPage.go(`/deals/${web.scene.deal}/${tab}`);
   await testPage.page.getByRole('heading', { level: 2 }).first().waitFor();

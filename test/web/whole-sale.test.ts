@@ -40,7 +40,7 @@ const said = (who: Who, text: string | RegExp) =>
     .first()
     .waitFor();
 
-/** The names of the documents that somebody finds in the data room. */
+/** The names of the documents that a person finds in the data room. */
 async function documentsOf(who: Who): Promise<string[]> {
   await tab(who, '/documents');
   const shown = await page(who).getByRole('main').getByRole('listitem').locator('p.font-medium').allInnerTexts();
