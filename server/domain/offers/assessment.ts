@@ -20,7 +20,6 @@ import {
   decimal,
   isPositive,
   isZero,
-  spoken,
   spokenMoney,
   subtract,
   sum,

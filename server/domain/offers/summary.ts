@@ -2,7 +2,7 @@
 
 import type { Books } from '../diligence/books.ts';
 import { memoizedWith } from '../diligence/caches.ts';
-import { compare, zero, type Decimal } from '../diligence/decimals.ts';
+import { compare, spoken, zero, type Decimal } from '../diligence/decimals.ts';
 import type { ComparedTerm, MoneyPart } from '../diligence/valuation.ts';
 import { amountIn, assessed, type AssessedOffer, type BasisSummary, type ValuationSummary } from './assessment.ts';
 
@@ -33,7 +33,14 @@ export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOff
   const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
   const highest = given.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
   if (highest.length === 0) return null;
-  const { basis, offers, compared } = assessed({ books, offers: highest, funding: null, day: '' });
+  const { basis, offers, compared } = assessed({
+    books,
+    offers: highest,
+    funding: null,
+    day: '',
+    // Assistants read the code of the currency, as beside every other amount of theirs.
+    sayMoney: (amount, currency) => `${currency} ${spoken(amount)}`,
+  });
   const { add_backs: _addBacks, ...figures } = basis ?? { add_backs: [] };
   return {
     ...(basis ? { basis: figures as Omit<BasisSummary, 'add_backs'> } : {}),
