@@ -115,6 +115,8 @@ interface Round {
   /** The service's processor time in microseconds, for a request at its capacity, and for one that was refused. */
   readonly served: number;
   readonly refused: number;
+  /** Its memory in megabytes, at four fifths of its capacity and at the most. */
+  readonly usual: number;
   readonly peak: number;
 }
 
@@ -135,7 +137,8 @@ async function round(bench: Bench, service: Service, name: string, load: Load, i
   const served = (spent() - before) / capacity.answers;
   const open = { port, requests, connections: 5_000, seconds, warmUp: 1, staysAwake };
   const normal = await sendAt({ ...open, rate: capacity.rate * 0.8 });
-  let peak = service.memory();
+  const usual = service.memory();
+  let peak = usual;
   const watching = setInterval(() => (peak = Math.max(peak, service.memory())), 50);
   const healthOf = watchHealth(port);
   before = spent();
@@ -147,11 +150,11 @@ async function round(bench: Bench, service: Service, name: string, load: Load, i
   const refused = (both - answers.served * served) / answers.refused;
   const [first, second] = [capacity.rate, over.served.rate].map(whole);
   bench.say(`  capacity ${first} /s; of three times as much ${second} /s served`);
-  return { capacity, normal, over, health, served, refused, peak };
+  return { capacity, normal, over, health, served, refused, usual, peak };
 }
 
 async function overload(bench: Bench, service: Service, name: string, load: Load): Promise<string[]> {
-  const before = service.memory();
+  const started = service.memory();
   const found: Round[] = [];
   for (let nth = 1; nth <= bench.rounds; nth += 1) {
     bench.say(`${name}, round ${nth} of ${bench.rounds}`);
@@ -184,7 +187,9 @@ async function overload(bench: Bench, service: Service, name: string, load: Load
     millis(of(({ over }) => over.refused.p99)),
     `${whole(of(({ served }) => served))}, ${whole(of(({ refused }) => refused))}`,
     `${millis(of(({ health }) => health.atFirst))}, ${millis(of(({ health }) => health.later))} (${millis(of(({ health }) => health.late))})`,
-    `${whole(before)}, ${whole(Math.max(...found.map(({ peak }) => peak)))}, ${whole(service.memory())}`,
+    [started, found[0]?.usual ?? NaN, Math.max(...found.map(({ peak }) => peak)), service.memory()]
+      .map(whole)
+      .join(', '),
     [...lost].map(([what, count]) => `${what}: ${whole(count)}`).join(', ') || '–',
   ];
 }
@@ -201,7 +206,7 @@ const heads = [
   'p99 ms',
   'service µs a served, a refused',
   'health p99 ms in the first second, then (asked late)',
-  'memory MB before, most, after',
+  'memory MB before, at 80 %, most, after',
   'else',
 ];
 
