@@ -6,6 +6,7 @@ import type { Services } from '../services.ts';
 import { isStorageKey, type Span } from '../storage/storage.ts';
 import { Problem } from './problem.ts';
 import { requestIdOf } from './request-id.ts';
+import { endUnread } from './unread-answers.ts';
 
 /** `filename` for a Content-Disposition: in ASCII for old clients, and exactly (RFC 6266, RFC 8187). */
 export function disposition(how: 'attachment' | 'inline', filename: string): string {
@@ -86,5 +87,7 @@ export async function sendBody(
   c.header('Content-Length', String(span ? span.last - span.first + 1 : size));
   if (span) c.header('Content-Range', `bytes ${span.first}-${span.last}/${size}`);
   const status = span ? 206 : 200;
-  return body === null ? c.body(null, status) : c.body(body, status);
+  if (body === null) return c.body(null, status);
+  endUnread(services, c);
+  return c.body(body, status);
 }

@@ -1,6 +1,6 @@
 /** What a brokerage takes along: everything from the command line, in the settings what the admin may see; and nothing of anybody else. */
 
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -9,10 +9,13 @@ import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import { unzipSync } from 'fflate';
 import pg, { type ClientConfig } from 'pg';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { createApp } from '../../server/app.ts';
+import { keepDemoBodies } from '../../server/cli/demo.ts';
+import { listen } from '../../server/cli/listen.ts';
 import type { ExportManifest } from '../../server/export/brokerage.ts';
 import { zipped, type FileToArchive } from '../../server/export/zip.ts';
-import { keepDemoBodies } from '../../server/cli/demo.ts';
+import { newStorageKey } from '../../server/storage/storage.ts';
 import { openService, type TestService } from '../harness.ts';
 import { aPng } from '../pictures.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
@@ -289,6 +292,39 @@ test('a node writes two archives at once and of a brokerage one, whenever they w
   } finally {
     await holder.end();
   }
+});
+
+test('who takes nothing of an archive or a document is disconnected: an archive gives its place to another', async () => {
+  const { services } = service;
+  // More than the system takes for a connection that is not read.
+  const key = newStorageKey();
+  await services.storage.write(key, Readable.from([randomBytes(32_000_000)]));
+  const [document] = await service.sql<{ id: string }>(
+    `update documents d set storage_key = $1, size_bytes = 32000000, sha256 = null
+     where id = (select o.id from documents o join deals l on l.id = o.deal_id
+       where l.organization_id = $2 and o.confidentiality = 'public' and o.removed_at is null limit 1) returning id`,
+    [key, brokerage.id],
+  );
+  const listener = await listen('127.0.0.1', 0);
+  onTestFinished(() => listener.close(1));
+  listener.answerWith(createApp({ ...services, unreadMillis: 300 }), services.load);
+  const ask = (what: string) => fetch(`http://127.0.0.1:${listener.port}/api/web${what}`, { headers: admin.headers });
+  const ended = () => service.log.filter((line) => line.includes('nothing of it was taken')).length;
+  const before = ended();
+
+  const file = await ask(`/documents/simple/${document!.id}/content`);
+  expect(file.status).toBe(200);
+  await expect.poll(ended, { timeout: 60_000 }).toBe(before + 1);
+  await expect(file.arrayBuffer()).rejects.toThrow();
+
+  const archive = `/brokerages/${brokerage.id}/export`;
+  const unread = await ask(archive);
+  expect(unread.status).toBe(200);
+  let next: Response | undefined;
+  await expect.poll(async () => (next = await ask(archive)).status, { timeout: 60_000, interval: 100 }).toBe(200);
+  expect(ended()).toBe(before + 2);
+  await expect(unread.arrayBuffer()).rejects.toThrow();
+  await next?.body?.cancel();
 });
 
 test('nobody else exports it, nor an admin whose sign-in is a while ago', async () => {

@@ -14,6 +14,7 @@ import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem, retryAfter } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
+import { endUnread } from '../../http/unread-answers.ts';
 import { pathId } from './input.ts';
 
 /** How many are written at once by a node, of each brokerage one: each reads all that a brokerage has. */
@@ -56,12 +57,18 @@ export function brokerageExportRoutes(services: Services) {
     return brokerage;
   }
 
-  /** Takes a place until the answer is closed, however that comes. Nothing may be awaited since {@link exportable}. */
-  function takePlace(c: Context, brokerageId: string): void {
+  /** Takes a place until what it returns is called, or the answer is closed, however that comes. Nothing may be awaited since {@link exportable}. */
+  function takePlace(c: Context, brokerageId: string): () => void {
     const response = responseOf(c);
-    if (response.destroyed) return;
-    running.add(brokerageId);
-    response.once('close', () => running.delete(brokerageId));
+    let holds = !response.destroyed;
+    const leave = () => {
+      // By then the place may be that of the next.
+      if (holds) running.delete(brokerageId);
+      holds = false;
+    };
+    if (holds) running.add(brokerageId);
+    response.once('close', leave);
+    return leave;
   }
 
   return new Hono()
@@ -78,7 +85,8 @@ export function brokerageExportRoutes(services: Services) {
       c.header('Content-Disposition', `attachment; filename="${slug}-${now.toISOString().slice(0, 10)}.zip"`);
       // Who asks for the head alone gets no archive: nothing is written, and nothing noted.
       if (c.req.method === 'HEAD') return c.body(null);
-      takePlace(c, brokerageId);
+      const leave = takePlace(c, brokerageId);
+      endUnread(services, c);
       const [begun] = await asPerson(services, c, beginExport(brokerageId, originOf(c)));
       if (!begun) throw notAllowed();
       const task = {
@@ -97,6 +105,8 @@ export function brokerageExportRoutes(services: Services) {
           if (!responseOf(c).destroyed)
             services.log.warn({ err: error, requestId: requestIdOf(c) }, 'the export of a brokerage was interrupted');
           throw error;
+        } finally {
+          leave();
         }
       }
       return c.body(Readable.toWeb(Readable.from(body(), { objectMode: false })) as ReadableStream<Uint8Array>);
