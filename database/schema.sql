@@ -612,6 +612,7 @@ CREATE POLICY own_on_visible_deals ON public.deal_opt_ins FOR SELECT TO dealkeep
     USING (user_id = (( SELECT app.user_id() AS user_id)) AND ( SELECT true
    FROM public.deals d
   WHERE d.id = deal_opt_ins.deal_id));
+CREATE TRIGGER a_in_order BEFORE INSERT ON public.deal_opt_ins FOR EACH ROW EXECUTE FUNCTION app.opt_in_with_part();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_opt_ins FOR EACH ROW EXECUTE FUNCTION app.announce('tools', 'user_id');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.deal_opt_ins FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT SELECT ON public.deal_opt_ins TO dealkeep_server;
@@ -10526,6 +10527,28 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.opt_in_deal(uuid,timestamp with time zone,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.opt_in_with_part()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null then
+    return new;
+  end if;
+  perform from public.participants p
+    where p.deal_id = new.deal_id and p.user_id = new.user_id and p.status <> 'removed' for share;
+  -- Admins see the deal without a part in it.
+  if not found and not exists (select from public.deals d
+    where d.id = new.deal_id and d.organization_id = any (app.brokerages_as('admin')))
+  then
+    raise insufficient_privilege using message = 'not on this deal';
+  end if;
+  return new;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.opt_out_deal(deal_id uuid, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -14631,3 +14654,4 @@ $function$;
 -- bfb4a5621d044b0ef8a48d6cc51005b0c8834915d0052ecb71eb84f1057171d0  310_given_while_it_ends.sql
 -- 90d1d3f5e249402e056c1ebf7720e59474c69bcfd26ca8a5af82dd1ab68ddc90  320_own_data_as_seen.sql
 -- 04a53ea5db1613b2dce0637de1802a82a3f40403e268be1c4646dabb328ec606  321_nothing_outlives_its_session.sql
+-- 3cfe711d61a771c5182ffcb8acace9fd79d7a270fb8d111fb30c6834adc0b789  330_opted_in_while_on_deal.sql

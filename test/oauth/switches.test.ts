@@ -240,6 +240,26 @@ describe('what is turned on while the password is reset does not outlive the res
   });
 });
 
+test('an opt-in at the moment of the removal from the deal is not there when the person comes back', async () => {
+  const leaver = await addPerson(service, 'Lea');
+  const optIn = () => ask(`/deals/${deal}/tools/opt-in`, {}, leaver, 'PUT');
+  const kept = () => service.sql('select from deal_opt_ins where user_id = $1', [leaver.id]);
+  await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'buyer', 'active')`, [
+    deal,
+    leaver.id,
+  ]);
+  expect((await optIn()).status).toBe(200);
+  const removal = [`update participants set status = 'removed' where user_id = $1`, [leaver.id]] as const;
+  expect((await whileChanging(service, [removal], optIn)).status).toBe(403);
+  expect(await kept()).toEqual([]);
+  // An admin who was on the deal sees it all the same.
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    brokerage,
+    leaver.id,
+  ]);
+  expect((await optIn()).status).toBe(200);
+});
+
 test('every switch leaves an audit record of who turned it, where and from where', async () => {
   await service.sql('delete from audit_records');
   await ask('/tools/grants', { client_id: clientId, tool, expires_at: null }, buyer, 'PUT');
