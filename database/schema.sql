@@ -11709,6 +11709,9 @@ declare
   verified boolean;
 begin
   outcome := 'invalid_client';
+  -- Whoever changes the client at this moment is waited for, and ends what was given by then; the client before the code, as they do.
+  perform from public.connected_clients c
+    where c.id = (select a.client_id from vault.authorization_codes a where a.digest = code) for share;
   if not app.client_lives(client_id) then
     return;
   end if;
@@ -11740,7 +11743,8 @@ begin
     perform app.audit_family(kept.user_id, kept.client_id, null, 'code.burn', 'refused', address, request_id, '{}');
     return;
   end if;
-  if not app.client_works_for(kept.client_id, kept.user_id) then
+  -- Or the consent came while its redirect URI was taken away.
+  if not app.client_takes(kept.client_id, kept.user_id, kept.redirect_uri) then
     return;
   end if;
   insert into vault.token_families (user_id, client_id, scopes, resource, consented_at, ends_at)
@@ -14655,3 +14659,4 @@ $function$;
 -- 90d1d3f5e249402e056c1ebf7720e59474c69bcfd26ca8a5af82dd1ab68ddc90  320_own_data_as_seen.sql
 -- 04a53ea5db1613b2dce0637de1802a82a3f40403e268be1c4646dabb328ec606  321_nothing_outlives_its_session.sql
 -- 3cfe711d61a771c5182ffcb8acace9fd79d7a270fb8d111fb30c6834adc0b789  330_opted_in_while_on_deal.sql
+-- 2c70a730fa4b7e0e3a48aefdc98638e5ec6e52adfd67a7b12e4f66696545a7c6  331_redeemed_where_it_leads.sql

@@ -5,6 +5,7 @@ import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { enterWithSession, signOutEverywhere } from '../../server/domain/accounts/sessions.ts';
 import { openService, type TestService } from '../harness.ts';
+import { whileChanging } from '../locks.ts';
 import { scopesOf } from './bearer.ts';
 import {
   addBrokerage,
@@ -193,6 +194,29 @@ describe('what ends grants', () => {
     await moved.change(`redirect_uris = '{https://evil.example/}'`);
     expect([await alive(moved.given), await alive(moved.own)]).toEqual([dead, dead]);
   });
+
+  test.each(['consent', 'code'] as const)(
+    'a %s given while its redirect URI is taken away gets no tokens',
+    async (what) => {
+      const { staff, client } = await sharedClient();
+      const verifier = newVerifier();
+      const give = () => approve(service, staff, { client_id: client, code_challenge: challengeOf(verifier) });
+      const redeemed = async (code: string) => (await redeem(service, { clientId: client, code, verifier })).body.error;
+      const moved = [
+        `update connected_clients set redirect_uris = '{https://evil.example/}' where id = $1`,
+        [client],
+      ] as const;
+      const code = what === 'code' ? await give() : '';
+      const error =
+        what === 'code'
+          ? await whileChanging(service, [moved], () => redeemed(code))
+          : await redeemed(await whileChanging(service, [moved], give));
+      expect(error).toBe('invalid_grant');
+      expect(
+        await service.sql('select from vault.token_families where client_id = $1 and revoked_at is null', [client]),
+      ).toEqual([]);
+    },
+  );
 
   test('101. a person who leaves the brokerage loses its shared clients with the next call', async () => {
     const brokerage = await addBrokerage(service);
