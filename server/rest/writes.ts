@@ -42,7 +42,10 @@ export const idempotencyKey = headerParameter(
 export interface Write<S extends readonly Statement<unknown>[]> {
   /** What makes the change, and the record of it in the audit trail: all of them or none. */
   readonly statements: S;
-  /** What was asked for, as it was validated: the body, and what of query and headers decides what is done. Any value of JSON. */
+  /**
+   * What was asked for, as it was validated: the body, and what of the query decides what is done. Any value of JSON. `If-Match` does not belong to it:
+   * whoever repeats a change that was made may have read the new tag meanwhile.
+   */
   readonly said: unknown;
   /**
    * The answer to what came of it. It throws a Problem only where nothing was changed, and does nothing but make the answer,

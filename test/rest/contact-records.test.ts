@@ -524,6 +524,12 @@ describe('what is asked for twice', () => {
       'Content-Type': 'application/json',
     });
     expect([same.status, same.text, same.headers.get('idempotent-replayed')]).toEqual([200, first.text, 'true']);
+    // The change gave the contact another tag.
+    for (const tag of ['"x"', first.headers.get('etag')!]) {
+      const fits = { ...headers, 'If-Match': tag };
+      const again = await call('PATCH', `/contacts/${made.id}`, { phone: '1', email: null }, fits);
+      expect([again.text, again.headers.get('idempotent-replayed')]).toEqual([first.text, 'true']);
+    }
     for (const [method, path, body] of [
       ['PATCH', `/contacts/${made.id}`, { phone: '2' }],
       ['PATCH', `/contacts/${other.id}`, { phone: '1', email: null }],
