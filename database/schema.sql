@@ -1644,6 +1644,7 @@ CREATE TABLE public.users (
 CREATE UNIQUE INDEX users_by_email ON public.users USING btree (email);
 CREATE INDEX users_by_pseudonym ON public.users USING btree (name) WHERE name ~~ 'Former participant %'::text;
 CREATE INDEX users_by_sandbox ON public.users USING btree (sandbox_id) WHERE sandbox_id IS NOT NULL;
+CREATE INDEX users_by_sandbox_mailbox ON public.users USING btree (split_part(email, '@'::text, 1)) WHERE sandbox_id IS NOT NULL;
 ALTER TABLE public.users ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.users FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.users TO CURRENT_USER
@@ -7122,10 +7123,12 @@ begin
     where p.user_id = person and num_nonnulls(p.invited_name, p.invited_email) > 0;
   -- What was typed about them in sandboxes, where somebody fictive has an address made of theirs.
   update public.participants p set invited_name = 'Former participant', invited_email = placeholder
-    from public.brokerages s join public.users u on u.email = app.sandbox_address(s.id, md5(erased.email))
-    where s.sandbox_of is not null and p.user_id = u.id;
+    from public.users u
+    where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email)
+      and u.email = app.sandbox_address(u.sandbox_id, md5(erased.email)) and p.user_id = u.id;
   update public.users u set name = 'Former participant'
-    from public.brokerages s where s.sandbox_of is not null and u.email = app.sandbox_address(s.id, md5(erased.email));
+    where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email)
+      and u.email = app.sandbox_address(u.sandbox_id, md5(erased.email));
   update public.ndas n set signed_name = pseudonym, signed_address = null
     from public.participants p
     where p.user_id = person and n.participant_id = p.id and num_nonnulls(n.signed_name, n.signed_address) > 0;
@@ -14660,3 +14663,5 @@ $function$;
 -- 04a53ea5db1613b2dce0637de1802a82a3f40403e268be1c4646dabb328ec606  321_nothing_outlives_its_session.sql
 -- 3cfe711d61a771c5182ffcb8acace9fd79d7a270fb8d111fb30c6834adc0b789  330_opted_in_while_on_deal.sql
 -- 2c70a730fa4b7e0e3a48aefdc98638e5ec6e52adfd67a7b12e4f66696545a7c6  331_redeemed_where_it_leads.sql
+-- 8630212d63ba1331cecaba30832296df8b34c2014fc69c3647d10bc6dc30557b  332_fictive_people_by_mailbox.sql
+-- aff6d81fab1525fc470cc2a5fdc008c0e6adb993df0d09ab9bf600d34cfde9c1  333_erased_from_sandboxes.sql
