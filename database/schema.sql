@@ -612,7 +612,6 @@ CREATE POLICY own_on_visible_deals ON public.deal_opt_ins FOR SELECT TO dealkeep
     USING (user_id = (( SELECT app.user_id() AS user_id)) AND ( SELECT true
    FROM public.deals d
   WHERE d.id = deal_opt_ins.deal_id));
-CREATE TRIGGER a_in_order BEFORE INSERT ON public.deal_opt_ins FOR EACH ROW EXECUTE FUNCTION app.opt_in_with_part();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.deal_opt_ins FOR EACH ROW EXECUTE FUNCTION app.announce('tools', 'user_id');
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.deal_opt_ins FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 GRANT SELECT ON public.deal_opt_ins TO dealkeep_server;
@@ -7048,6 +7047,7 @@ declare
   digits int := 4;
   known_to uuid[];
   own_clients uuid[];
+  fictive uuid[];
 begin
   -- Not yet as for another address: who has a deal and names the account of whoever wrote there would wait for this, and this for the deal.
   select u.* into erased from public.users u where u.id = person for no key update;
@@ -7122,13 +7122,10 @@ begin
   update public.participants p set invited_name = 'Former participant', invited_email = placeholder
     where p.user_id = person and num_nonnulls(p.invited_name, p.invited_email) > 0;
   -- What was typed about them in sandboxes, where somebody fictive has an address made of theirs.
-  update public.participants p set invited_name = 'Former participant', invited_email = placeholder
-    from public.users u
-    where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email)
-      and u.email = app.sandbox_address(u.sandbox_id, md5(erased.email)) and p.user_id = u.id;
-  update public.users u set name = 'Former participant'
-    where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email)
-      and u.email = app.sandbox_address(u.sandbox_id, md5(erased.email));
+  select array_agg(u.id) into fictive from public.users u
+    where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email);
+  update public.participants p set invited_name = 'Former participant', invited_email = placeholder where p.user_id = any (fictive);
+  update public.users u set name = 'Former participant' where u.id = any (fictive);
   update public.ndas n set signed_name = pseudonym, signed_address = null
     from public.participants p
     where p.user_id = person and n.participant_id = p.id and num_nonnulls(n.signed_name, n.signed_address) > 0;
@@ -10519,6 +10516,14 @@ begin
   then
     return false;
   end if;
+  perform from public.participants p
+    where p.deal_id = opt_in_deal.deal_id and p.user_id = app.user_id() and p.status <> 'removed' for share;
+  -- Admins see the deal without a part in it.
+  if not found and not exists (select from public.deals d
+    where d.id = opt_in_deal.deal_id and d.organization_id = any (app.brokerages_as('admin')))
+  then
+    raise insufficient_privilege using message = 'not on this deal';
+  end if;
   perform app.check_until(opt_in_deal.expires_at);
   insert into public.deal_opt_ins (user_id, deal_id, expires_at)
     values (app.user_id(), opt_in_deal.deal_id, opt_in_deal.expires_at)
@@ -10529,28 +10534,6 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.opt_in_deal(uuid,timestamp with time zone,inet,text) TO dealkeep_server;
-
-CREATE OR REPLACE FUNCTION app.opt_in_with_part()
- RETURNS trigger
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  if app.user_id() is null then
-    return new;
-  end if;
-  perform from public.participants p
-    where p.deal_id = new.deal_id and p.user_id = new.user_id and p.status <> 'removed' for share;
-  -- Admins see the deal without a part in it.
-  if not found and not exists (select from public.deals d
-    where d.id = new.deal_id and d.organization_id = any (app.brokerages_as('admin')))
-  then
-    raise insufficient_privilege using message = 'not on this deal';
-  end if;
-  return new;
-end
-$function$;
 
 CREATE OR REPLACE FUNCTION app.opt_out_deal(deal_id uuid, address inet, request_id text)
  RETURNS boolean
@@ -14658,10 +14641,9 @@ $function$;
 -- f6f4300bb27d40890cdb08ccbaed20121dc99b96e8cdfa9b56a59fc4aff3911a  290_activity_by_brokerage.sql
 -- af6f5e770136bb4ae5dee1d69abeadda7483f1ac8980a9f0224b804bed56d983  291_one_index_of_activity.sql
 -- d44461fff314d72586e6d257cbf4d2d0982f9e4711b2b1965bffc9feae084ec6  292_counted_one_by_one.sql
--- bfb4a5621d044b0ef8a48d6cc51005b0c8834915d0052ecb71eb84f1057171d0  310_given_while_it_ends.sql
+-- 7b859dec8092013a10da7b8a088fd8ba4d7dceaa3a7eeaf33b5f3a700838e570  310_given_while_it_ends.sql
 -- 90d1d3f5e249402e056c1ebf7720e59474c69bcfd26ca8a5af82dd1ab68ddc90  320_own_data_as_seen.sql
 -- 04a53ea5db1613b2dce0637de1802a82a3f40403e268be1c4646dabb328ec606  321_nothing_outlives_its_session.sql
--- 3cfe711d61a771c5182ffcb8acace9fd79d7a270fb8d111fb30c6834adc0b789  330_opted_in_while_on_deal.sql
 -- 2c70a730fa4b7e0e3a48aefdc98638e5ec6e52adfd67a7b12e4f66696545a7c6  331_redeemed_where_it_leads.sql
 -- 8630212d63ba1331cecaba30832296df8b34c2014fc69c3647d10bc6dc30557b  332_fictive_people_by_mailbox.sql
--- aff6d81fab1525fc470cc2a5fdc008c0e6adb993df0d09ab9bf600d34cfde9c1  333_erased_from_sandboxes.sql
+-- 575b65020dcabcfdf76f758dafa060d63064c2bfb7bfe9cedfb24d93b908ff7f  333_erased_from_sandboxes.sql

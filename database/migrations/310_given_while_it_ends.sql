@@ -1,7 +1,9 @@
--- compatible: the same is answered but while sessions are ended.
+-- compatible: the same is answered but while sessions are ended and people removed from deals.
 --
 -- A reset of the password takes away what the person lets assistants write. What was given in a session of theirs at that moment was not there yet, and stayed. Now whoever gives it waits
 -- for the reset and finds that the session has ended, as whoever gives a consent or makes a link to the calendar (272_ended_with_what_begins.sql).
+-- So did an opt-in of a deal that was given at the moment of the person's removal from it, and held again once they came back: it waits for the removal, too. A removal that comes later waits for
+-- the opt-in and takes it away (app.opt_out_with_part).
 
 -- Whoever ends the sessions of the caller meanwhile is waited for, and whoever comes later waits.
 create function app.session_goes_on() returns boolean
@@ -39,6 +41,14 @@ begin
     or app.seen_deal(opt_in_deal.deal_id) is null
   then
     return false;
+  end if;
+  perform from public.participants p
+    where p.deal_id = opt_in_deal.deal_id and p.user_id = app.user_id() and p.status <> 'removed' for share;
+  -- Admins see the deal without a part in it.
+  if not found and not exists (select from public.deals d
+    where d.id = opt_in_deal.deal_id and d.organization_id = any (app.brokerages_as('admin')))
+  then
+    raise insufficient_privilege using message = 'not on this deal';
   end if;
   perform app.check_until(opt_in_deal.expires_at);
   insert into public.deal_opt_ins (user_id, deal_id, expires_at)

@@ -2,12 +2,8 @@
 --
 -- People of sandboxes whose address is made of an erased person's are found by an index (332_fictive_people_by_mailbox.sql), not by going through all brokerages.
 
-create or replace function app.erase_person(person uuid, by_whom text, request_id text)
- RETURNS text
- LANGUAGE plpgsql
- SECURITY DEFINER
- SET search_path TO ''
-AS $function$
+create or replace function app.erase_person(person uuid, by_whom text, request_id text) returns text
+language plpgsql security definer set search_path = '' as $$
 declare
   now constant timestamptz := app.now();
   themself constant boolean := by_whom = 'oneself';
@@ -21,6 +17,7 @@ declare
   digits int := 4;
   known_to uuid[];
   own_clients uuid[];
+  fictive uuid[];
 begin
   -- Not yet as for another address: who has a deal and names the account of whoever wrote there would wait for this, and this for the deal.
   select u.* into erased from public.users u where u.id = person for no key update;
@@ -95,13 +92,10 @@ begin
   update public.participants p set invited_name = 'Former participant', invited_email = placeholder
     where p.user_id = person and num_nonnulls(p.invited_name, p.invited_email) > 0;
   -- What was typed about them in sandboxes, where somebody fictive has an address made of theirs.
-  update public.participants p set invited_name = 'Former participant', invited_email = placeholder
-    from public.users u
-    where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email)
-      and u.email = app.sandbox_address(u.sandbox_id, md5(erased.email)) and p.user_id = u.id;
-  update public.users u set name = 'Former participant'
-    where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email)
-      and u.email = app.sandbox_address(u.sandbox_id, md5(erased.email));
+  select array_agg(u.id) into fictive from public.users u
+    where u.sandbox_id is not null and split_part(u.email, '@', 1) = md5(erased.email);
+  update public.participants p set invited_name = 'Former participant', invited_email = placeholder where p.user_id = any (fictive);
+  update public.users u set name = 'Former participant' where u.id = any (fictive);
   update public.ndas n set signed_name = pseudonym, signed_address = null
     from public.participants p
     where p.user_id = person and n.participant_id = p.id and num_nonnulls(n.signed_name, n.signed_address) > 0;
@@ -163,4 +157,4 @@ begin
   perform set_config('dealkeep.identity', coalesce(identity, ''), true), set_config('dealkeep.seal', coalesce(seal, ''), true);
   return pseudonym;
 end
-$function$;
+$$;
