@@ -136,10 +136,11 @@ test('an index of a table in parts is built part by part while others write; one
          where pg_get_indexdef(i.indexrelid) like '%(request_id)%' order by 1`,
       )
     ).rows;
+  // Building the index of another part may wait for this very question, and goes on.
   const building = () =>
     owner.query<{ pid: number }>(
       `select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'
-         and query ~ '^(create|drop) index concurrently'`,
+         and query ~ '^(create|drop) index concurrently .*audit_records_first'`,
     );
   // A session is about to write into the first part, and the migration ends while it waits for them.
   await other.query('begin');
