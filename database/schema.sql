@@ -12884,9 +12884,11 @@ CREATE OR REPLACE FUNCTION app.session_goes_on()
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  session constant uuid := app.identity_part(6)::uuid;
 begin
   perform from public.users u where u.id = app.user_id() for share;
-  return not exists (select from vault.sessions s where s.id = app.identity_part(6)::uuid and s.ended_at is not null);
+  return session is null or exists (select from vault.sessions s where s.id = session and s.ended_at is null);
 end
 $function$;
 
@@ -14647,3 +14649,4 @@ $function$;
 -- 2c70a730fa4b7e0e3a48aefdc98638e5ec6e52adfd67a7b12e4f66696545a7c6  331_redeemed_where_it_leads.sql
 -- 8630212d63ba1331cecaba30832296df8b34c2014fc69c3647d10bc6dc30557b  332_fictive_people_by_mailbox.sql
 -- 575b65020dcabcfdf76f758dafa060d63064c2bfb7bfe9cedfb24d93b908ff7f  333_erased_from_sandboxes.sql
+-- 92974ad898b5ded7206bb3304c6994c32dd2f345bda4d241f52a6b9d6e863e31  334_nothing_outlives_an_erasure.sql

@@ -32,11 +32,12 @@ export async function openAccount(service: TestService, given: Partial<Account> 
   return { id: user?.id ?? '', email, name, password };
 }
 
-/** A brokerage, "harbor", and its admin. */
+/** A brokerage, Harbor Brokers, and its admin. */
 export async function openBrokerage(service: TestService): Promise<{ id: string; admin: Account }> {
   const admin = await openAccount(service, { name: 'Ada Admin' });
   const [made] = await service.sql<{ id: string }>(
-    `with made as (insert into brokerages (slug, name) values ('harbor', 'Harbor Brokers') returning id)
+    `with made as (insert into brokerages (slug, name)
+       select 'harbor-' || count(*), 'Harbor Brokers' from brokerages returning id)
      insert into members (brokerage_id, user_id, role) select id, $1, 'admin' from made returning brokerage_id as id`,
     [admin.id],
   );

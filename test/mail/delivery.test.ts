@@ -432,7 +432,7 @@ describe('what has not arrived', () => {
       return JSON.parse(stdout) as unknown;
     };
     const listed = (await dealkeep('list')) as { id: string }[];
-    expect(listed).toMatchObject([{ recipient: email, state: 'given up', kind: 'invitation', brokerage: 'harbor' }]);
+    expect(listed).toMatchObject([{ recipient: email, state: 'given up', kind: 'invitation', brokerage: 'harbor-0' }]);
     const [{ id } = { id: '' }] = listed;
     expect(await dealkeep('resend', id)).toEqual({ resent: id });
     mailServer.onRecipient = () => {};
