@@ -10419,7 +10419,7 @@ $function$;
 GRANT EXECUTE ON FUNCTION app.open_deal_with_key(bytea,text,text,text,text,numeric,text,boolean) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.open_document(source text, document_id uuid, reads_on boolean)
- RETURNS TABLE(filename text, media_type text, size_bytes bigint, sha256 text, storage_key text)
+ RETURNS TABLE(filename text, media_type text, size_bytes bigint, sha256 text, storage_key text, brokerage_id uuid)
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
@@ -10448,7 +10448,8 @@ begin
         where earlier.document_id = o.id and earlier.user_id = app.user_id()
           and earlier.opened_at > app.now() - interval '1 hour')
     )
-    select o.filename, o.media_type, o.size_bytes, o.sha256, o.storage_key from opened o;
+    select o.filename, o.media_type, o.size_bytes, o.sha256, o.storage_key, e.organization_id
+    from opened o join public.deals e on e.id = o.deal_id;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.open_document(text,uuid,boolean) TO dealkeep_server;
@@ -14650,3 +14651,4 @@ $function$;
 -- 8630212d63ba1331cecaba30832296df8b34c2014fc69c3647d10bc6dc30557b  332_fictive_people_by_mailbox.sql
 -- 575b65020dcabcfdf76f758dafa060d63064c2bfb7bfe9cedfb24d93b908ff7f  333_erased_from_sandboxes.sql
 -- 92974ad898b5ded7206bb3304c6994c32dd2f345bda4d241f52a6b9d6e863e31  334_nothing_outlives_an_erasure.sql
+-- 24ca6c09b6e07b3b22f60fa5bb4b5110afa6bec5bb1d6f1efd2ae0e04223e392  335_opened_of_brokerage.sql

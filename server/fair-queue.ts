@@ -145,3 +145,32 @@ export function fairQueue<P extends Party>(
     }
   };
 }
+
+/** What a party of one kind may have, and what it is told when it has that. */
+interface Share {
+  readonly most: number;
+  readonly busy: string;
+}
+
+/**
+ * A fair queue in which each kind of party has a share: work is done for one of each kind that is named. It refuses with {@link NoRoom}, to be tried
+ * again in `retryAfter` seconds, with the sentence of the share that is used up, or with `busy` when there is no room for anybody.
+ */
+export function queueByShare<Kind extends string>(
+  limits: QueueLimits,
+  shares: Readonly<Record<Kind, Share>>,
+  { retryAfter, busy }: { readonly retryAfter: number; readonly busy: string },
+) {
+  const queue = fairQueue<Party & { readonly kind: Kind }>(
+    limits,
+    (of) => new NoRoom(of ? 'own' : 'all', retryAfter, of ? shares[of.kind].busy : busy),
+  );
+  const kinds = Object.keys(shares) as Kind[];
+  return <T>(who: Readonly<Partial<Record<Kind, string>>>, work: (makeWay: () => void) => Promise<T>): Promise<T> =>
+    queue(
+      kinds.flatMap((kind) =>
+        who[kind] === undefined ? [] : [{ kind, name: `${kind} ${who[kind]}`, most: shares[kind].most }],
+      ),
+      work,
+    );
+}

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Storage } from '../storage/storage.ts';
 import { headBytes, kindOf, NotTaken } from './kinds.ts';
-import { inUploadPlace, type UploadedFor } from './upload-places.ts';
+import { inUploadPlace, type TransferredFor } from './transfer-places.ts';
 
 /** What a document may be at most, in bytes: 2 GB. */
 export const largestDocument = 2_147_483_648;
@@ -74,7 +74,7 @@ export const storeUpload = (
   key: string,
   filename: string,
   body: AsyncIterable<Uint8Array>,
-  whose: UploadedFor,
+  whose: TransferredFor,
 ): Promise<StoredBody> => inUploadPlace(whose, () => store(storage, key, filename, body));
 
 async function store(

@@ -1,9 +1,12 @@
 /** Sends the body of a document so that it is a file and never a page, whole or in part. */
 
+import type { ServerResponse } from 'node:http';
 import type { Context } from 'hono';
+import { takeDownloadPlace, type TransferredFor } from '../documents/transfer-places.ts';
 import type { OpenedDocument } from '../domain/documents/documents.ts';
 import type { Services } from '../services.ts';
 import { isStorageKey, type Span } from '../storage/storage.ts';
+import { responseOf } from './open-response.ts';
 import { Problem } from './problem.ts';
 import { requestIdOf } from './request-id.ts';
 import { endUnread } from './unread-answers.ts';
@@ -51,15 +54,19 @@ function bodyHeaders(c: Context, how: 'attachment' | 'inline', filename: string,
   if (etag !== null) c.header('ETag', etag);
 }
 
+const closed = (response: ServerResponse): Promise<void> =>
+  new Promise((resolve) => (response.closed ? resolve() : void response.once('close', () => resolve())));
+
 /**
  * Sends the body of a document that was opened, or the part that is asked for, as a file to keep or for the application to
- * show. Throws 416 with `noSuchPart` when there is no such part.
+ * show. Throws 416 with `noSuchPart` when there is no such part, and NoRoom of server/fair-queue.ts when too many are being sent.
  */
 export async function sendBody(
   services: Services,
   c: Context,
   id: string,
   opened: OpenedDocument,
+  whose: TransferredFor,
   how: 'attachment' | 'inline',
   noSuchPart: () => Problem = () => new Problem(416, 'no_such_part', 'The file has no such part.'),
 ): Promise<Response> {
@@ -74,6 +81,7 @@ export async function sendBody(
     c.header('Content-Range', `bytes */${size}`);
     throw noSuchPart();
   }
+  if (!headOnly) await takeDownloadPlace(whose, closed(responseOf(c)));
   // A record that was brought in by hand may name a place where no body can be: nothing is there.
   const body = isStorageKey(storage_key) ? await services.storage.read(storage_key, span ?? undefined) : null;
   if (body === null && !headOnly) {

@@ -17,6 +17,8 @@ export interface S3Server {
   beginUpload(key: string): string;
   /** From now on requests that match are refused with a 500. */
   failOn(pattern: RegExp | null): void;
+  /** From now on a body that is asked for by a request that matches stops after its first byte. */
+  stallOn(pattern: RegExp | null): void;
   close(): Promise<void>;
 }
 
@@ -38,6 +40,7 @@ export async function openS3Server(): Promise<S3Server> {
   const keys = new Map<string, string>();
   const requests: string[] = [];
   let failing: RegExp | null = null;
+  let stalling: RegExp | null = null;
 
   /** ListObjectsV2, twenty at a time. */
   function listing(prefix: string, delimiter: string | null, token: string | null): string {
@@ -127,7 +130,9 @@ export async function openS3Server(): Promise<S3Server> {
       if (!found) return void xml(response, 404, '<Error><Code>NoSuchKey</Code><Message>none</Message></Error>');
       const [, first, last] = /^bytes=(\d+)-(\d+)$/.exec(request.headers.range ?? '') ?? [];
       const part = first ? found.subarray(Number(first), Number(last) + 1) : found;
-      response.writeHead(first ? 206 : 200, { 'content-length': part.length }).end(part);
+      response.writeHead(first ? 206 : 200, { 'content-length': part.length });
+      if (stalling?.test(said)) response.write(part.subarray(0, 1));
+      else response.end(part);
     }
   }
 
@@ -149,6 +154,7 @@ export async function openS3Server(): Promise<S3Server> {
     requests,
     beginUpload,
     failOn: (pattern) => void (failing = pattern),
+    stallOn: (pattern) => void (stalling = pattern),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

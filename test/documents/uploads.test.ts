@@ -1,4 +1,4 @@
-/** Many uploads at once, and a store that fails: through the product's doors, with a store of objects behind it. */
+/** Many uploads and downloads at once, and a store that fails: through the product's doors, with a store of objects behind it. */
 
 import http, { type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
@@ -131,6 +131,67 @@ test(
         timeout: 20_000,
       })
       .toBe(201);
+  },
+);
+
+test(
+  'slow downloads of one key, of one brokerage and of all have places, and another is sent when one has ended',
+  { timeout: 60_000 },
+  async () => {
+    /** Begins downloads, of which nothing but the beginning comes; the statuses, and what ends them. */
+    async function download(count: number, id: string, headers: Record<string, string>, page = false) {
+      const url = `${web.service.origin}/api/${page ? 'web/documents/simple' : 'v1/documents'}/${id}/content`;
+      const stop = new AbortController();
+      const answers = await Promise.all(
+        Array.from({ length: count }, () => fetch(url, { headers, signal: stop.signal })),
+      );
+      return {
+        answers: [...new Set(answers.map(({ status, headers: said }) => `${status} ${said.get('retry-after')}`))],
+        text: answers[0]!.status === 200 ? '' : await answers[0]!.text(),
+        stop: () => stop.abort(),
+      };
+    }
+    const broker = await web.as('broker');
+    const { id } = (await upload(web.service, broker, web.scene.deal, aPdf())).body;
+    const open = [];
+    s3.stallOn(/^GET /);
+
+    const flooding = bearer(await newKey());
+    open.push(await download(16, id, flooding));
+    const ofKey = await download(1, id, flooding);
+    expect(ofKey.answers).toEqual(['429 10']);
+    expect(JSON.parse(ofKey.text)).toMatchObject({ error: { code: 'rate_limited', details: { retry_after: 10 } } });
+
+    for (let nth = 1; nth < 10; nth += 1) open.push(await download(16, id, bearer(await newKey())));
+    expect((await download(1, id, bearer(await newKey()))).answers).toEqual(['429 10']);
+    expect((await download(1, id, broker.headers, true)).answers).toEqual(['429 10']);
+
+    const bodyIn = async (deal: string, key: Key) => {
+      const sent = await fetch(`${web.service.origin}${restPath(deal)}`, {
+        method: 'POST',
+        headers: { ...bearer(key), 'content-type': 'application/octet-stream' },
+        body: new Uint8Array(aPdf()),
+      });
+      expect(sent.status).toBe(201);
+      return ((await sent.json()) as { id: string }).id;
+    };
+    let left = 512 - 160;
+    while (left > 0) {
+      const other = await elsewhere();
+      const document = await bodyIn(other.deal, await other.key());
+      for (let nth = 0; nth < 10 && left > 0; nth += 1, left -= 16)
+        open.push(await download(16, document, bearer(await other.key())));
+    }
+    const last = await elsewhere();
+    const lastKey = await last.key();
+    const document = await bodyIn(last.deal, lastKey);
+    expect((await download(1, document, bearer(lastKey))).answers).toEqual(['503 10']);
+    expect(open.flatMap(({ answers }) => answers)).toEqual(open.map(() => '200 null'));
+
+    open[0]!.stop();
+    s3.stallOn(null);
+    await expect.poll(async () => (await download(1, document, bearer(lastKey))).answers).toEqual(['200 null']);
+    for (const { stop } of open) stop();
   },
 );
 

@@ -3,7 +3,7 @@
 import { argon2, randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
-import { fairQueue, NoRoom, type Party } from '../../fair-queue.ts';
+import { queueByShare } from '../../fair-queue.ts';
 
 /** The parameters of new hashes in every service: those that OWASP recommends. Stored hashes keep theirs until the next sign-in. */
 export const recommendedParameters = '$argon2id$v=19$m=19456,t=2,p=1';
@@ -19,31 +19,20 @@ export interface HashedFor {
 
 const derive = promisify(argon2);
 const mostUseMillis = 2_000;
-/** The most that one account, and one address, has waiting or under way. */
-const shares = { account: 10, address: 20 } as const;
-
-interface HashParty extends Party {
-  readonly kind: keyof typeof shares;
-}
-
-const partiesOf = (who: HashedFor): HashParty[] =>
-  (['account', 'address'] as const).flatMap((kind) =>
-    who[kind] === undefined ? [] : [{ kind, name: `${kind} ${who[kind]}`, most: shares[kind] }],
-  );
-
-const againSeconds = 2;
-const busy = {
-  account: 'This account is being signed in to too often at once: try again in a moment.',
-  address: 'Too many people are signing in from your network at once: try again in a moment.',
-  all: 'Too many people are signing in at this moment: try again in a moment.',
-} as const;
-
 // The thread pool also serves files and look-ups: some of it stays free.
 const atOnce = Math.max(1, Math.min(3, availableParallelism()));
 const mayWait = 200;
-const queue = fairQueue<HashParty>(
+/** Of one account, and of one address, that many wait or are under way at most. */
+const queue = queueByShare(
   { atOnce, all: atOnce + mayWait },
-  (of) => new NoRoom(of ? 'own' : 'all', againSeconds, busy[of?.kind ?? 'all']),
+  {
+    account: { most: 10, busy: 'This account is being signed in to too often at once: try again in a moment.' },
+    address: {
+      most: 20,
+      busy: 'Too many people are signing in from your network at once: try again in a moment.',
+    },
+  },
+  { retryAfter: 2, busy: 'Too many people are signing in at this moment: try again in a moment.' },
 );
 
 const unpadded = (bytes: Buffer): string => bytes.toString('base64').replace(/=+$/, '');
@@ -62,7 +51,7 @@ export async function usingHash<T>(
 ): Promise<T> {
   const [, memory, passes, parallelism, salt = ''] = recipePattern.exec(recipe) ?? [];
   if (!salt) throw new Error('not a recipe of argon2id');
-  return queue(partiesOf(who), async (makeWay) => {
+  return queue(who, async (makeWay) => {
     const hash = await derive('argon2id', {
       message: Buffer.from(password.normalize('NFC')),
       nonce: Buffer.from(salt, 'base64'),
@@ -83,13 +72,13 @@ export async function usingHash<T>(
 /**
  * The hash of a password by a recipe (parameters and salt), as the whole PHC string. The password is brought to NFC,
  * so that it is the same from every keyboard, and never cut. `who` is left out where no request asks for it. Throws
- * {@link NoRoom} in a flood.
+ * NoRoom of server/fair-queue.ts in a flood.
  */
 export function hashByRecipe(password: string, recipe: string, who: HashedFor = {}): Promise<string> {
   return usingHash(password, recipe, who, (phc) => Promise.resolve(phc));
 }
 
-/** The hash of a new password, with a fresh salt. Throws {@link NoRoom} in a flood. */
+/** The hash of a new password, with a fresh salt. Throws NoRoom of server/fair-queue.ts in a flood. */
 export function hashPassword(password: string, parameters: string, who: HashedFor = {}): Promise<string> {
   return hashByRecipe(password, `${parameters}$${unpadded(randomBytes(16))}`, who);
 }

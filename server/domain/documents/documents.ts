@@ -262,10 +262,15 @@ export interface OpenedDocument {
   storage_key: string;
 }
 
+/** The same by a person, of whom it is not known whose deal they ask about. */
+export interface DocumentOpenedByPerson extends OpenedDocument {
+  brokerage_id: string;
+}
+
 /** Where the body of a document is, leaving a record that the caller opened it, or `readsOn` in it; null when there is none that they may open. */
-export const openDocument = row<OpenedDocument, [source: DocumentSource, id: string, readsOn: boolean]>(
+export const openDocument = row<DocumentOpenedByPerson, [source: DocumentSource, id: string, readsOn: boolean]>(
   'open_document',
-  'select filename, media_type, size_bytes, sha256, storage_key from app.open_document($1, $2, $3)',
+  'select filename, media_type, size_bytes, sha256, storage_key, brokerage_id from app.open_document($1, $2, $3)',
 );
 
 /** Where the bodies of these documents are, of those that the caller may open, leaving a record for each that they opened it. */
@@ -278,14 +283,16 @@ export const openDocuments = rows<
 );
 
 const head = bySource((source) =>
-  row<OpenedDocument, [id: string]>(
+  row<DocumentOpenedByPerson, [id: string]>(
     `head_of_${source}_document`,
-    `select filename, media_type, size_bytes, encode(sha256, 'hex') as sha256, '' as storage_key from ${tables[source]} where id = $1`,
+    `select filename, media_type, size_bytes, encode(sha256, 'hex') as sha256, '' as storage_key,
+       (select e.organization_id from deals e where e.id = d.deal_id) as brokerage_id
+     from ${tables[source]} d where id = $1`,
   ),
 );
 
 /** The same, without a record and without the place of the body: nobody opens a document by asking for the head alone. */
-export const headOfDocument = (source: DocumentSource, id: string): Statement<OpenedDocument | null> =>
+export const headOfDocument = (source: DocumentSource, id: string): Statement<DocumentOpenedByPerson | null> =>
   head(source, id);
 
 export interface DocumentOpening {

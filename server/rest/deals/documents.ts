@@ -6,7 +6,7 @@ import { Denied, Unavailable } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
 import { faultOfFilename, longestFilename } from '../../documents/filenames.ts';
 import { UploadAborted, checkContentLength, storeUpload, TooLarge, type StoredBody } from '../../documents/upload.ts';
-import type { UploadedFor } from '../../documents/upload-places.ts';
+import type { TransferredFor } from '../../documents/transfer-places.ts';
 import { NotTaken } from '../../documents/kinds.ts';
 import { isTestKey } from '../../domain/clients/api-keys.ts';
 import {
@@ -131,7 +131,7 @@ export function documentOperations(services: Services, callers: Callers): readon
   const { database, storage, log } = services;
 
   async function content(c: Context): Promise<Response> {
-    const { answer: opened } = await callers.ask(c, 'documents:content', () =>
+    const { caller, answer: opened } = await callers.ask(c, 'documents:content', () =>
       openDocumentWithKey(idInPath(c, 'documentId', 'document_not_found'), c.req.method === 'HEAD' ? null : readsOn(c)),
     );
     if (opened === null) throw notFound('document_not_found');
@@ -139,11 +139,12 @@ export function documentOperations(services: Services, callers: Callers): readon
       const message = 'The file has no such part.';
       return new Problem(416, 'validation_error', message, { details: [{ in: 'header', path: 'Range', message }] });
     };
-    return sendBody(services, c, c.req.param('documentId') ?? '', opened, 'attachment', noSuchPart);
+    const whose = { caller: caller.key_id, brokerage: caller.brokerage_id, isSandbox: isTestKey(bearerToken(c) ?? '') };
+    return sendBody(services, c, c.req.param('documentId') ?? '', opened, whose, 'attachment', noSuchPart);
   }
 
   /** Keeps the file in the store. Throws a problem that says why it is not taken. */
-  async function storeFile(c: Context, storageKey: string, name: string, whose: UploadedFor): Promise<StoredBody> {
+  async function storeFile(c: Context, storageKey: string, name: string, whose: TransferredFor): Promise<StoredBody> {
     try {
       checkContentLength(c.req.header('content-length'));
       return await storeUpload(storage, storageKey, name, c.req.raw.body ?? new ReadableStream(), whose);
@@ -179,7 +180,7 @@ export function documentOperations(services: Services, callers: Callers): readon
           requireVisible('deals', dealId),
           beginUpload(dealId, storageKey),
         );
-        const { key_id: sender } = admit(found);
+        const { key_id } = admit(found);
         if (brokerage === null) throw new Denied('This key may add no documents to the deal.');
         const filename = filenameSent.read(c);
         const given = {
@@ -189,7 +190,7 @@ export function documentOperations(services: Services, callers: Callers): readon
         };
         const request = diligenceRequest.read(c);
         const isSandbox = isTestKey(bearerToken(c) ?? '');
-        const kept = await storeFile(c, storageKey, filename, { sender, brokerage, isSandbox });
+        const kept = await storeFile(c, storageKey, filename, { caller: key_id, brokerage, isSandbox });
         isStored = true;
         return {
           statements: [addDocumentResource(dealId, { ...given, ...kept, storageKey }, request, originOf(c))],

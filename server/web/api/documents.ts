@@ -12,7 +12,7 @@ import {
   TooLarge,
   type StoredBody,
 } from '../../documents/upload.ts';
-import type { UploadedFor } from '../../documents/upload-places.ts';
+import type { TransferredFor } from '../../documents/transfer-places.ts';
 import { faultOfFilename } from '../../documents/filenames.ts';
 import { endingOf, NotTaken } from '../../documents/kinds.ts';
 import {
@@ -35,7 +35,7 @@ import { newStorageKey } from '../../storage/storage.ts';
 import { readsOn, sendBody } from '../../http/document-body.ts';
 import { originOf } from '../../http/origin.ts';
 import { withinDocument } from '../../domain/visibility/deal-scope.ts';
-import { asPersonWithin } from '../../http/person.ts';
+import { asPersonWithin, withPersonWithin } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
 import { body, line, optional, pathId, query } from './input.ts';
 import { withDeal, withPersonAndDeal } from './visible-record.ts';
@@ -80,11 +80,12 @@ async function sendDocument(
 ): Promise<Response> {
   // Nothing is opened by a request for the head alone.
   const asked = c.req.method === 'HEAD' ? headOfDocument(source, id) : openDocument(source, id, readsOn(c));
-  const [opened] = await asPersonWithin(services, c, withinDocument(source, id), asked);
+  const [person, opened] = await withPersonWithin(withinDocument(source, id))(services, c, asked);
   if (!opened) throw nothingThere();
   if (how === 'inline' && !(previewedTypes as readonly string[]).includes(opened.media_type))
     throw new Problem(415, 'no_preview', 'This kind of file cannot be shown here. Download it instead.');
-  return sendBody(services, c, id, opened, how);
+  const whose = { caller: person.user_id, brokerage: opened.brokerage_id };
+  return sendBody(services, c, id, opened, whose, how);
 }
 
 async function intake(
@@ -92,7 +93,7 @@ async function intake(
   c: Context,
   key: string,
   name: string,
-  whose: UploadedFor,
+  whose: TransferredFor,
 ): Promise<StoredBody> {
   try {
     checkContentLength(c.req.header('content-length'));
@@ -135,7 +136,7 @@ export function documentRoutes(services: Services) {
       if (Number(c.req.header('content-length') ?? 0) > largestDocument)
         throw new Problem(413, 'too_large', 'The file is larger than 2 GB. Split it, or compress it.');
 
-      const whose = { sender: person.user_id, brokerage };
+      const whose = { caller: person.user_id, brokerage };
       const kept = await intake(services, c, storageKey, given.filename, whose);
       const add = addDocument(dealId, { ...given, ...kept, storageKey }, diligence_request, originOf(c));
       const [id] = await withDeal(services, c, dealId, add).catch(async (error: unknown) => {
