@@ -21,7 +21,8 @@ import {
   type OfferAmounts,
 } from '../../server/domain/diligence/valuation.ts';
 import { apportion } from '../../server/domain/diligence/fractions.ts';
-import { assessed, nothingTyped } from '../../server/domain/offers/assessment.ts';
+import { assessed } from '../../server/domain/offers/assessment.ts';
+import { nothingTyped } from '../../server/domain/offers/debt.ts';
 import { monthRow } from './clean-books.ts';
 import { random } from './random.ts';
 

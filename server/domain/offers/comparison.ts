@@ -3,7 +3,8 @@
 import { daysFrom } from '../diligence/calendar.ts';
 import { absolute, decimal, divide, isZero, subtract, written, type Decimal } from '../diligence/decimals.ts';
 import { moneyParts, type MoneyPart } from '../diligence/valuation.ts';
-import { amountsOf, assessed, leastCoverage, type Given, type ValuationSummary } from './assessment.ts';
+import { amountsOf, assessed, type Given, type ValuationSummary } from './assessment.ts';
+import { leastCoverage } from './debt.ts';
 import { hasPassed, type OfferPayload, type OfferRevision } from './offers.ts';
 
 /** What the two sides of a line are, and so what the difference counts: amounts, shares of one, times, days; else there is none. */

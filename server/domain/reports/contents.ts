@@ -21,7 +21,8 @@ import { ebitdaOf, earnings, grossProfitOf, resolved, rowsYearBefore } from '../
 import { rounded } from '../diligence/fractions.ts';
 import { memoized } from '../diligence/caches.ts';
 import { qoeOverview } from '../diligence/overview.ts';
-import { amountsOf, assessed, funding, moment } from '../offers/assessment.ts';
+import { amountsOf, assessed, moment } from '../offers/assessment.ts';
+import { funding } from '../offers/debt.ts';
 import { dealOffers, hasPassed, mostOffersAPage, type DealOffer } from '../offers/offers.ts';
 import type { Results } from '../../database/database.ts';
 import type { Books } from '../diligence/books.ts';

@@ -21,7 +21,8 @@ import {
 import { booksOf } from '../../domain/diligence/books.ts';
 import { mostYears } from '../../domain/diligence/coverage.ts';
 import { decimal as exact } from '../../domain/diligence/decimals.ts';
-import { assessed, funding, moment, type TypedTerms } from '../../domain/offers/assessment.ts';
+import { assessed, moment } from '../../domain/offers/assessment.ts';
+import { funding, type TypedTerms } from '../../domain/offers/debt.ts';
 import { twoOffers } from '../../domain/offers/comparison.ts';
 import { asDealPage, dealPage } from '../../domain/deals/page.ts';
 import { originOf } from '../../http/origin.ts';
