@@ -76,7 +76,8 @@ export async function migratedDataDir(): Promise<string> {
 export async function cleanUp(): Promise<void> {
   await Promise.all(
     [...running].map(async (child) => {
-      child.kill('SIGTERM');
+      // Not SIGTERM, after which a service goes on for as long as a test had it drain.
+      child.kill('SIGINT');
       await once(child, 'exit');
     }),
   );
