@@ -1,4 +1,4 @@
-/** What people change about their account: name, password, address. */
+/** What people do with their account: changing name, password and address, downloading their data, erasing it. */
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';

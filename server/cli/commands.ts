@@ -1,4 +1,4 @@
-/** The commands for the operator: keys, users, brokerages, secrets, the store of documents and the audit trail, on the owner's connection. */
+/** The commands with which the operator looks at and changes data, such as keys, users and brokerages, on the owner's connection. */
 
 import { randomUUID } from 'node:crypto';
 import { InvalidArgumentError, Option, type Command } from 'commander';

@@ -1,4 +1,4 @@
-/** The command line: dealkeep serve, demo, migrate, doctor, backup, restore, verify, keys, users, brokerages. */
+/** The command line: puts the commands together and runs the one that was asked for. */
 
 import cluster from 'node:cluster';
 import { Command } from 'commander';
