@@ -1,5 +1,5 @@
 /**
- * The records that tools answer with, as schemas (specification, section 2.2; decisions, "Fields"). Words that an input
+ * The records that tools answer with, as schemas (specification, section 2.2; docs/tools.md, "Beside the records"). Words that an input
  * schema or a description lists already are text here: models read all of this with every conversation.
  */
 

@@ -1,4 +1,4 @@
-/** Why a call fails, and what the model is answered (specification, section 7.2; decisions, "Tool server"). */
+/** Why a call fails, and what the model is answered (specification, section 7.2; docs/tools.md, "Refusals"). */
 
 import { gateReasons, type GateReason } from '../domain/clients/tool-gate.ts';
 import { clientsPath, clientToolsPath, dealToolsPath, securityPath, toolsPath } from '../http/links.ts';

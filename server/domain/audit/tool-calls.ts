@@ -1,4 +1,4 @@
-/** What the tool server leaves in the audit trail (decisions, "Tool server"). */
+/** What the tool server leaves in the audit trail (docs/tools.md, "What is kept of a call"). */
 
 import { row } from '../../database/statement.ts';
 

@@ -1,4 +1,4 @@
-/** Findings of diligence, each the business of the side that recorded it (decisions, "Finding"): their status, comments and history. */
+/** Findings of diligence, each the business of the side that recorded it (docs/decisions.md, "People and visibility"): their status, comments and history. */
 
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';

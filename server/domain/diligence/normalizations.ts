@@ -1,4 +1,4 @@
-/** Adjustments that make the earnings of a business comparable (specification, section 4.3; decisions, "Normalization"). */
+/** Adjustments that make the earnings of a business comparable (specification, section 4.3; docs/books.md, "Earnings"). */
 
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';

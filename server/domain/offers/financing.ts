@@ -1,4 +1,4 @@
-/** How a purchase is to be paid for: sources of financing and what they come to (decisions, "Financing source"). */
+/** How a purchase is to be paid for: sources of financing and what they come to (docs/decisions.md, "People and visibility"). */
 
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
