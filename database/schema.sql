@@ -1501,6 +1501,7 @@ CREATE POLICY brokers_change_roles ON public.qoe_workspace_members FOR UPDATE TO
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
 CREATE POLICY brokers_let_out ON public.qoe_workspace_members FOR DELETE TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.deals_acting_as(VARIADIC ARRAY['broker'::text]) AS deals_acting_as))::uuid[]));
+CREATE TRIGGER a_in_order BEFORE INSERT ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.lock_part_first();
 CREATE TRIGGER a_keep_closed BEFORE INSERT ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER a_keep_closed_update BEFORE UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.qoe_workspace_members FOR EACH ROW EXECUTE FUNCTION app.announce('qoe', 'participant_id');
@@ -14652,3 +14653,4 @@ $function$;
 -- 575b65020dcabcfdf76f758dafa060d63064c2bfb7bfe9cedfb24d93b908ff7f  333_erased_from_sandboxes.sql
 -- 92974ad898b5ded7206bb3304c6994c32dd2f345bda4d241f52a6b9d6e863e31  334_nothing_outlives_an_erasure.sql
 -- 24ca6c09b6e07b3b22f60fa5bb4b5110afa6bec5bb1d6f1efd2ae0e04223e392  335_opened_of_brokerage.sql
+-- 111ec81e61f8ec3a60502350a266df689f25a32aca2c162273556bdc06a71604  340_let_in_while_on_deal.sql

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { expectAccessible, loaded, openBrowser, openTestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
+import { whileChanging } from '../locks.ts';
 import { insert, insertAll } from '../tools/scene.ts';
 import { signInAs, type Answer, type SignedIn } from './person.ts';
 import { archive, withHiddenStart, workbook } from './workbook.ts';
@@ -275,6 +276,24 @@ test('brokers alone let people in and out', async () => {
     expect(
       await as('broker').ask(`/deals/${deal}/qoe/members/${partOf(who)}`, { role: 'editor' }, 'PUT'),
     ).toMatchObject({ status: 409, body: { error: { code } } });
+});
+
+test('nobody is let in at the moment of their removal from the deal', async () => {
+  const user = (await insert(service, 'users', { name: 'Vic', email: 'vic@people.example' })) as string;
+  const part = await insert(service, 'participants', {
+    deal_id: deal,
+    user_id: user,
+    role: 'viewer',
+    status: 'active',
+  });
+  const letIn = () => as('broker').ask(`/deals/${deal}/qoe/members/${part}`, { role: 'editor' }, 'PUT');
+  expect((await letIn()).status).toBe(200);
+  const removal = [`update participants set status = 'removed' where id = $1`, [part]] as const;
+  expect(await whileChanging(service, [removal], letIn)).toMatchObject({
+    status: 409,
+    body: { error: { code: 'not_to_let_in' } },
+  });
+  expect(await service.sql('select from qoe_workspace_members where participant_id = $1', [part])).toEqual([]);
 });
 
 describe('a file', () => {
