@@ -10896,8 +10896,11 @@ AS $function$
       from vault.passkeys k where k.user_id = person),
     'address_changes', (select coalesce(jsonb_agg(jsonb_build_object('new_email', a.new_email, 'expires_at', a.expires_at)), '[]')
       from vault.address_changes a where a.user_id = person),
-    'clients', (select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'name', c.name, 'redirect_uris', c.redirect_uris,
-        'metadata_url', c.metadata_url, 'disabled', c.disabled, 'deleted_at', c.deleted_at, 'created_at', c.created_at) order by c.id), '[]')
+    'clients', (select coalesce(jsonb_agg(jsonb_build_object('id', c.id, 'created_at', c.created_at)
+          || case when whole or c.brokerage_id is null or c.brokerage_id = any (seen.joined)
+            then jsonb_build_object('name', c.name, 'redirect_uris', c.redirect_uris, 'metadata_url', c.metadata_url, 'disabled', c.disabled,
+              'deleted_at', c.deleted_at) else '{}' end
+        order by c.id), '[]')
       from public.connected_clients c where c.created_by = person),
     'grants', (select coalesce(jsonb_agg(jsonb_build_object('client_id', f.client_id, 'scopes', f.scopes, 'consented_at', f.consented_at,
         'ends_at', f.ends_at, 'revoked_at', f.revoked_at, 'last_used_at', f.last_used_at) order by f.id), '[]')
@@ -10909,12 +10912,16 @@ AS $function$
     'api_keys', (select coalesce(jsonb_agg(case when whole or k.brokerage_id = any (seen.administered) then to_jsonb(k)
         else jsonb_build_object('id', k.id, 'brokerage_id', k.brokerage_id, 'created_at', k.created_at) end order by k.id), '[]')
       from public.api_keys k where k.created_by = person),
-    'memberships', (select coalesce(jsonb_agg(jsonb_build_object('brokerage', b.name, 'role', m.role, 'status', m.status,
-        'joined_at', m.joined_at, 'created_at', m.created_at, 'invited_name', m.invited_name, 'invited_email', m.invited_email)
+    'memberships', (select coalesce(jsonb_agg(jsonb_build_object('brokerage', b.name, 'joined_at', m.joined_at, 'created_at', m.created_at)
+          || case when whole or m.status <> 'invited' or not app.address_in_doubt(b.id)
+            then jsonb_build_object('role', m.role, 'status', m.status, 'invited_name', m.invited_name, 'invited_email', m.invited_email) else '{}' end
         order by b.id), '[]')
       from public.members m join public.brokerages b on b.id = m.brokerage_id
       where m.user_id = person and (whole or m.joined_at is not null)),
-    'participations', (select coalesce(jsonb_agg(to_jsonb(p) - 'user_id' - 'person_id' - 'advises' order by p.id), '[]')
+    'participations', (select coalesce(jsonb_agg(to_jsonb(p) - '{user_id,person_id,advises}'::text[]
+          - case when whole or p.status <> 'invited' or not app.address_in_doubt(p.brokerage_id) then '{}'::text[]
+            else '{role,status,invited_name,invited_email,updated_at}' end
+        order by p.id), '[]')
       from public.participants p where p.user_id = person and (whole or p.joined_at is not null)),
     'notification_settings', (select to_jsonb(s) - 'user_id' from vault.notification_settings s where s.user_id = person),
     'notification_choices', (select coalesce(jsonb_agg(to_jsonb(s) - 'user_id' order by s.kind), '[]')
@@ -10927,8 +10934,10 @@ AS $function$
     'mails', (select coalesce(jsonb_agg(jsonb_build_object('kind', o.kind, 'recipient', o.recipient, 'created_at', o.created_at,
         'sent_at', o.sent_at) order by o.id), '[]')
       from vault.outbox o where o.recipient_id = person and (whole or (o.brokerage_id is null and o.deal_id is null))),
-    'questions', (select coalesce(jsonb_agg(jsonb_build_object('id', q.id, 'deal_id', q.deal_id, 'category', q.category, 'status', q.status,
-        'question_text', q.question_text, 'asked_at', q.asked_at) order by q.id), '[]')
+    'questions', (select coalesce(jsonb_agg(jsonb_build_object('id', q.id, 'deal_id', q.deal_id, 'category', q.category,
+        'question_text', q.question_text, 'asked_at', q.asked_at)
+          || case when whole or app.could_open('questions', q.id, q.deal_id) then jsonb_build_object('status', q.status) else '{}' end
+        order by q.id), '[]')
       from public.questions q where q.asked_by = person),
     'answers', (select coalesce(jsonb_agg(case when whole or a.deal_id = any (seen.run) then to_jsonb(a) - 'answered_by'
         else jsonb_build_object('question_id', a.question_id, 'deal_id', a.deal_id, 'answered_at', a.answered_at) end order by a.answered_at), '[]')
@@ -10984,7 +10993,8 @@ AS $function$
       from (select * from public.audit_records l where l.user_id = person order by l.at desc, l.id desc limit 100000) a)
   )
   -- What others may have changed since is told of what the person sees now.
-  from (select app.deals_as('broker', 'seller') as run, app.principals() as principals, app.brokerages_as('admin') as administered offset 0) seen
+  from (select app.deals_as('broker', 'seller') as run, app.principals() as principals, app.brokerages_as('admin') as administered,
+    app.brokerages_as('admin', 'broker', 'staff') as joined offset 0) seen
   where exists (select from public.users u where u.id = person)
 $function$;
 
@@ -14654,3 +14664,4 @@ $function$;
 -- 92974ad898b5ded7206bb3304c6994c32dd2f345bda4d241f52a6b9d6e863e31  334_nothing_outlives_an_erasure.sql
 -- 24ca6c09b6e07b3b22f60fa5bb4b5110afa6bec5bb1d6f1efd2ae0e04223e392  335_opened_of_brokerage.sql
 -- 111ec81e61f8ec3a60502350a266df689f25a32aca2c162273556bdc06a71604  340_let_in_while_on_deal.sql
+-- f5ffcbb1aea1a69cbe2952bfcd872486ab7f37ff153d34da2d1ef490149500fb  341_own_data_as_seen_now.sql

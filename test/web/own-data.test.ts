@@ -39,6 +39,30 @@ test('not the terms of an NDA for which somebody is invited, until they have joi
   expect((await ownData('invited'))['ndas']).toMatchObject([{ terms: 'About the bakery.' }]);
 });
 
+test('not as what somebody is invited again, until they have shown that the mailbox is theirs', async () => {
+  const { service, scene } = web;
+  const part = scene.participants['viewer'];
+  const phc = `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+  await service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [scene.people['viewer'], phc]);
+  const own = async () => (await ownData('viewer'))['participations']?.find(({ id }) => id === part);
+  expect(await own()).toMatchObject({ role: 'viewer', status: 'active' });
+  await service.sql(`update participants set status = 'removed' where id = $1`, [part]);
+  await service.sql(`update participants set status = 'invited', role = 'seller', invited_name = 'Sal' where id = $1`, [
+    part,
+  ]);
+  expect(await own()).toEqual({
+    id: part,
+    deal_id: scene.deal,
+    brokerage_id: scene.brokerage,
+    joined_at: expect.any(String),
+    created_at: expect.any(String),
+  });
+  await service.sql('update vault.passwords set address_proven_at = app.now() where user_id = $1', [
+    scene.people['viewer'],
+  ]);
+  expect(await own()).toMatchObject({ role: 'seller', status: 'invited' });
+});
+
 test('not how others changed what somebody recorded on a deal that they have left', async () => {
   const { service, scene } = web;
   const { deal, participants } = scene;
@@ -72,6 +96,42 @@ test('not how others changed what somebody recorded on a deal that they have lef
       expect(after[kind]?.map((one) => one['deal_id'])).toEqual(before[kind]?.map(() => deal));
     }
   }
+});
+
+test('not what became of questions that somebody asked on a deal that they have left', async () => {
+  const { service, scene } = web;
+  const asker = "other buyer's advisor";
+  const statusOf = async () => (await ownData(asker))['questions']?.map(({ status }) => status);
+  const principal = scene.participants['other buyer'];
+  await service.sql(
+    `insert into questions (deal_id, participant_id, asked_by, category, question_text) values ($1, $2, $3, 'legal', 'Why?')`,
+    [scene.deal, principal, scene.people[asker]],
+  );
+  expect(await statusOf()).toEqual(['pending_broker_review']);
+  await service.sql(`update participants set status = 'removed' where id = $1`, [scene.participants[asker]]);
+  await service.sql(`update questions set status = 'rejected' where asked_by = $1`, [scene.people[asker]]);
+  expect((await ownData(asker))['questions']).toEqual([
+    {
+      id: expect.any(String),
+      deal_id: scene.deal,
+      category: 'legal',
+      question_text: 'Why?',
+      asked_at: expect.any(String),
+    },
+  ]);
+});
+
+test('of a client that somebody shared with a brokerage only that they made it, once they have left', async () => {
+  const { service, scene } = web;
+  const clients = async () => (await ownData('colleague'))['clients'];
+  await service.sql(
+    `insert into connected_clients (created_by, brokerage_id, name, redirect_uris) values ($1, $2, 'Notes', '{https://notes.example/callback}')`,
+    [scene.people['colleague'], scene.brokerage],
+  );
+  expect(await clients()).toMatchObject([{ name: 'Notes', disabled: false }]);
+  await service.sql(`update members set status = 'removed' where user_id = $1`, [scene.people['colleague']]);
+  await service.sql(`update connected_clients set name = 'Renamed' where created_by = $1`, [scene.people['colleague']]);
+  expect(await clients()).toEqual([{ id: expect.any(String), created_at: expect.any(String) }]);
 });
 
 test('of API keys that somebody made nothing while the brokerage asks them for a second factor', async () => {
