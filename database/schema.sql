@@ -7696,9 +7696,11 @@ AS $function$
 declare
   person constant uuid := app.user_id();
 begin
-  if person is null or app.client_id() is not null or not app.session_goes_on()
-    or not app.client_works_for(grant_tool.client_id, person)
-  then
+  if person is null or app.client_id() is not null or not app.session_goes_on() then
+    return false;
+  end if;
+  perform app.hold_client(grant_tool.client_id, person);
+  if not app.client_works_for(grant_tool.client_id, person) then
     return false;
   end if;
   perform app.check_until(grant_tool.expires_at);
@@ -7779,6 +7781,21 @@ AS $function$
   select exists (select from pg_catalog.pg_trigger t where t.tgrelid = of_table and t.tgname = 'set_tenant')
 $function$;
 GRANT EXECUTE ON FUNCTION app.has_tenant_by_trigger(oid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.hold_client(client_id uuid, person uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform from public.users u where u.id = person for share;
+  -- Whoever changes the client at this moment, or ends the membership for which it works, is waited for, and ends what was given by then.
+  perform from public.connected_clients c where c.id = hold_client.client_id for share;
+  perform from public.members m
+    where m.user_id = person and m.brokerage_id = (select c.brokerage_id from public.connected_clients c where c.id = hold_client.client_id) for share;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.hold_on_brokerage(brokerage uuid)
  RETURNS TABLE(kind text, subject_id uuid)
@@ -10518,6 +10535,8 @@ begin
   then
     return false;
   end if;
+  perform from public.members m
+    where m.user_id = app.user_id() and m.brokerage_id = (select d.organization_id from public.deals d where d.id = opt_in_deal.deal_id) for share;
   perform from public.participants p
     where p.deal_id = opt_in_deal.deal_id and p.user_id = app.user_id() and p.status <> 'removed' for share;
   -- Admins see the deal without a part in it.
@@ -11707,9 +11726,8 @@ declare
   verified boolean;
 begin
   outcome := 'invalid_client';
-  -- Whoever changes the client at this moment is waited for, and ends what was given by then; the client before the code, as they do.
-  perform from public.connected_clients c
-    where c.id = (select a.client_id from vault.authorization_codes a where a.digest = code) for share;
+  -- Before the code, as those do who are waited for.
+  perform app.hold_client(a.client_id, a.user_id) from vault.authorization_codes a where a.digest = code;
   if not app.client_lives(client_id) then
     return;
   end if;
@@ -14665,3 +14683,4 @@ $function$;
 -- 24ca6c09b6e07b3b22f60fa5bb4b5110afa6bec5bb1d6f1efd2ae0e04223e392  335_opened_of_brokerage.sql
 -- 111ec81e61f8ec3a60502350a266df689f25a32aca2c162273556bdc06a71604  340_let_in_while_on_deal.sql
 -- f5ffcbb1aea1a69cbe2952bfcd872486ab7f37ff153d34da2d1ef490149500fb  341_own_data_as_seen_now.sql
+-- 7544d70da5888f1147003e1e9f6c607edc9857996b7c81eefb2d37e6cc1650fc  342_given_while_a_member.sql

@@ -223,6 +223,17 @@ describe('what ends grants', () => {
     expect(await alive(grant)).toEqual(dead);
   });
 
+  test('a consent that is given and redeemed while the person leaves the brokerage gets no tokens, which would live again with their return', async () => {
+    const { staff, client } = await sharedClient();
+    const verifier = newVerifier();
+    const leaving = [`update members set status = 'removed' where user_id = $1`, [staff.id]] as const;
+    const { body } = await whileChanging(service, [leaving], async () => {
+      const code = await approve(service, staff, { client_id: client, code_challenge: challengeOf(verifier) });
+      return redeem(service, { clientId: client, code, verifier });
+    });
+    expect(body.error).toBe('invalid_grant');
+  });
+
   test('a client that a person shared with the brokerage which they leave belongs to the brokerage: it works for them no more', async () => {
     const { brokerage, admin, client, own, given } = await sharedClient();
     const other = await addPerson(service, 'Ann', { brokerage, role: 'admin' });

@@ -260,6 +260,34 @@ test('an opt-in at the moment of the removal from the deal is not there when the
   expect((await optIn()).status).toBe(200);
 });
 
+describe('a tool that is turned on for a client of the brokerage is not on afterwards', () => {
+  const changes: Record<string, (leaver: string, client: string) => readonly [string, readonly unknown[]]> = {
+    'while the person leaves': (leaver) => [`update members set status = 'removed' where user_id = $1`, [leaver]],
+    'while the client is turned off': (_, client) => [
+      'update connected_clients set disabled = true where id = $1',
+      [client],
+    ],
+  };
+  test.each(Object.entries(changes))('%s', async (_, changing) => {
+    const leaver = await addPerson(service, 'Lou', { brokerage });
+    const client_id = await addClient(service, broker, { brokerage });
+    const turnOn = () => ask('/tools/grants', { client_id, tool, expires_at: null }, leaver, 'PUT');
+    expect((await turnOn()).status).toBe(200);
+    expect((await whileChanging(service, [changing(leaver.id, client_id)], turnOn)).status).toBe(404);
+    expect(await service.sql('select from tool_grants where user_id = $1', [leaver.id])).toEqual([]);
+  });
+});
+
+test('an opt-in of an admin at the moment at which they are no admin any more is not there when they are one again', async () => {
+  const admin = await addPerson(service, 'Ada', { brokerage, role: 'admin' });
+  await addPerson(service, 'Abe', { brokerage, role: 'admin' });
+  const optIn = () => ask(`/deals/${deal}/tools/opt-in`, {}, admin, 'PUT');
+  expect((await optIn()).status).toBe(200);
+  const change = [`update members set role = 'staff' where user_id = $1`, [admin.id]] as const;
+  expect((await whileChanging(service, [change], optIn)).status).toBe(403);
+  expect(await service.sql('select from deal_opt_ins where user_id = $1', [admin.id])).toEqual([]);
+});
+
 test('every switch leaves an audit record of who turned it, where and from where', async () => {
   await service.sql('delete from audit_records');
   await ask('/tools/grants', { client_id: clientId, tool, expires_at: null }, buyer, 'PUT');
