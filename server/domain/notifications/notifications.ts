@@ -55,14 +55,11 @@ const unread = row<{ count: number }, []>('unread_notifications', 'select app.un
 /** How much of it they have not read, at most 100. */
 export const unreadNotifications = (): Statement<number> => mapped(unread(), (found) => found?.count ?? 0);
 
-const read = row<{ marked: number }, [ids: string[] | null]>(
-  'read_notifications',
-  'select app.read_notifications($1) as marked',
-);
+const read = row<unknown, [ids: string[] | null]>('read_notifications', 'select app.read_notifications($1)');
 
-/** Notes that the caller has read these notifications, or with null all; returns how many were new to them. */
-export const readNotifications = (ids: readonly string[] | null): Statement<number> =>
-  mapped(read(ids === null ? null : [...ids]), (found) => found?.marked ?? 0);
+/** Notes that the caller has read these notifications, or with null all, also what they may not open any more: how many that were is not said. */
+export const readNotifications = (ids: readonly string[] | null): Statement<unknown> =>
+  read(ids === null ? null : [...ids]);
 
 export interface NotificationChoice {
   kind: NotificationKind;

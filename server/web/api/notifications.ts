@@ -53,8 +53,8 @@ export function notificationRoutes(services: Services) {
     })
     .post('/notifications/read', body(Read), async (c) => {
       const { ids } = c.req.valid('json');
-      const [marked] = await asPerson(services, c, readNotifications(ids ?? null));
-      return c.json({ marked });
+      await asPerson(services, c, readNotifications(ids ?? null));
+      return c.body(null, 204);
     })
     .get('/notifications/choices', async (c) => {
       const [kinds, deals, settings] = await asPerson(
