@@ -87,7 +87,9 @@ const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' });
 const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const exactFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'long' });
 const monthFormat = new Intl.DateTimeFormat(undefined, { month: 'short', year: '2-digit', timeZone: 'UTC' });
-const relativeFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+const relativeFormat = new Intl.RelativeTimeFormat(undefined);
+/** Says "yesterday" and "tomorrow". */
+const relativeDayFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 
 /** "31 Jan 2026" of a date without a time; no zone moves it. */
 export function formatDay(day: Day): string {
@@ -121,21 +123,31 @@ export function formatExactly(at: Instant): string {
   return exactFormat.format(new Date(at));
 }
 
-const steps: [Intl.RelativeTimeFormatUnit, number][] = [
-  ['year', 365 * 86_400_000],
-  ['month', 30 * 86_400_000],
-  ['week', 7 * 86_400_000],
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
+const ofDays: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 365],
+  ['month', 30],
+  ['week', 7],
 ];
 
-/** "3 hours ago", "in 2 days", "just now"; `now` in milliseconds. */
+/** The day of an instant in the viewer's calendar, as a number of days. */
+function dayNumber(at: number): number {
+  const date = new Date(at);
+  return Date.UTC(date.getFullYear(), date.getMonth(), date.getDate()) / 86_400_000;
+}
+
+/** "3 hours ago", "in 2 days", "yesterday", "just now"; `now` in milliseconds. From a day on, days of the calendar are counted. */
 export function formatRelative(at: Instant, now: number): string {
-  const distance = new Date(at).getTime() - now;
-  for (const [unit, length] of steps) {
-    if (Math.abs(distance) >= length) return relativeFormat.format(Math.trunc(distance / length), unit);
+  const time = new Date(at).getTime();
+  const distance = time - now;
+  if (Math.abs(distance) >= 86_400_000) {
+    const days = dayNumber(time) - dayNumber(now);
+    for (const [unit, length] of ofDays) {
+      if (Math.abs(days) >= length) return relativeFormat.format(Math.trunc(days / length), unit);
+    }
+    return relativeDayFormat.format(days, 'day');
   }
+  if (Math.abs(distance) >= 3_600_000) return relativeFormat.format(Math.trunc(distance / 3_600_000), 'hour');
+  if (Math.abs(distance) >= 60_000) return relativeFormat.format(Math.trunc(distance / 60_000), 'minute');
   // The clock of a page moves every half minute: what was just made seems to be in the future.
   return distance > 30_000 ? 'in a moment' : 'just now';
 }
