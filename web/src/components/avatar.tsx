@@ -10,7 +10,11 @@ const washes = [
 ];
 
 function initials(name: string): string {
-  const words = name.trim().split(/\s+/);
+  // Without a title behind the name: "Tobias Renner, CPA" is TR.
+  const words = name
+    .trim()
+    .replace(/^(\S+\s[^,]+),.*/, '$1')
+    .split(/\s+/);
   const first = words[0]?.[0] ?? '?';
   const last = words.length > 1 ? (words.at(-1)?.[0] ?? '') : '';
   return (first + last).toUpperCase();
