@@ -1,6 +1,7 @@
 /** What each kind of mail says, made of the facts that were written down with the event when the mail is delivered. */
 
 import type { MailFacts, MailKind, SecurityChange } from '../domain/outbox/mails.ts';
+import { dayInWords } from '../http/days.ts';
 import { addressChangeUrl, brokeragePath, invitationUrl, resetUrl, securityPath, webhooksPath } from '../http/links.ts';
 import type { Letter } from './template.ts';
 
@@ -27,10 +28,6 @@ const changes: Readonly<Record<SecurityChange, string>> = {
 };
 
 const account = 'You get this mail because it concerns the security of your account. It cannot be turned off.';
-
-/** A day as it is written in a mail, in UTC: 22 December 2026. */
-const dayOf = (time: string): string =>
-  new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(time));
 
 type Contents = { readonly [Kind in MailKind]: (facts: MailFacts[Kind], sending: Sending) => Letter };
 
@@ -100,12 +97,12 @@ const contents: Contents = {
   }),
   brokerage_deletion: ({ name, brokerage, by, due_at, cancelled }, { baseUrl }) => ({
     brand: brokerage,
-    subject: cancelled ? `${brokerage} is not deleted` : `${brokerage} will be deleted on ${dayOf(due_at)}`,
+    subject: cancelled ? `${brokerage} is not deleted` : `${brokerage} will be deleted on ${dayInWords(due_at)}`,
     name,
     paragraphs: cancelled
       ? [`${by ?? 'The operator of this service'} cancelled the deletion: ${brokerage} stays on ${product} as it is.`]
       : [
-          `${by ?? 'The operator of this service'} asked for ${brokerage} to be deleted from ${product}. On ${dayOf(due_at)} its deals, documents, contacts and members are deleted for good.`,
+          `${by ?? 'The operator of this service'} asked for ${brokerage} to be deleted from ${product}. On ${dayInWords(due_at)} its deals, documents, contacts and members are deleted for good.`,
           'Until then everything stays as it is, and any admin can cancel the deletion.',
         ],
     action: { label: cancelled ? 'Open the settings' : 'Cancel the deletion', url: `${baseUrl}${brokeragePath}` },

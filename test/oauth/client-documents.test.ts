@@ -164,7 +164,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       });
       expect(shown.connected_at).not.toBeNull();
       const again = await markupOf(look(url));
-      expect(again).toMatch(/You connected it first on \d{4}-\d\d-\d\d/);
+      expect(again).toMatch(/You connected it first on \d{1,2} \p{L}+ \d{4}\./u);
       expect(again).not.toContain('<strong>New</strong>');
     });
 

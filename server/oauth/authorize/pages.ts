@@ -5,6 +5,7 @@ import type { AuthorizingClient, KnownDocumentClient } from '../../domain/client
 import type { ConnectedClient, Scope } from '../../domain/clients/connected-clients.ts';
 import { anyPort, isLoopback, redirectUriFault, redirectUriLimits } from '../../domain/clients/redirect-uris.ts';
 import { csrfField } from '../../http/csrf.ts';
+import { dayInWords } from '../../http/days.ts';
 import { html, type Html } from '../../http/html.ts';
 import { clientsPath, signInPath, signOutPath } from '../../http/links.ts';
 import { mark, page } from '../../http/pages.ts';
@@ -132,8 +133,7 @@ function scopeChoice(scope: Scope, recently: boolean): Html {
 
 function registeredBy({ registered_by, registered_by_caller, shared_with, registered_at }: AuthorizingClient): Html {
   const who = registered_by_caller ? 'you' : registered_by;
-  return html`${who}, on
-  ${registered_at.slice(0, 10)}${shared_with === null ? null : html`; shared with ${shared_with}`}`;
+  return html`${who}, on ${dayInWords(registered_at)}${shared_with === null ? null : html`; shared with ${shared_with}`}`;
 }
 
 /** Who asks and who is asked, side by side. */
@@ -191,7 +191,7 @@ function ofDocument({ document, known }: DocumentAsking, redirectUri: string): H
         ${
           known === null
             ? html`<strong>New</strong>: you have not connected it before.`
-            : html`You connected it first on ${known.created_at.slice(0, 10)}.`
+            : html`You connected it first on ${dayInWords(known.created_at)}.`
         }
       </dd>
     </dl>
