@@ -31,7 +31,7 @@ export function ActivityList({ items, withDeal = false }: ActivityListProps) {
               )}
               {withDeal && one.deal_id && (
                 <>
-                  {' in '}
+                  {' · '}
                   <Link
                     to="/deals/$dealId"
                     params={{ dealId: one.deal_id }}
