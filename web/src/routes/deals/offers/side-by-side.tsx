@@ -206,7 +206,7 @@ function Lines({ two }: { two: TwoOffers }) {
       {lines.length > 0 && <Shown two={two} lines={lines} heads={heads} />}
       {same.length > 0 && (
         <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
-          {lines.length === 0 ? 'Nothing differs. ' : ''}The same in both: {same.join(', ')}.
+          {lines.length === 0 ? 'Nothing differs. ' : ''}The same in both: {same.join('; ')}.
         </p>
       )}
     </>
