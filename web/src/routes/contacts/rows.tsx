@@ -79,8 +79,10 @@ export const archiveColumn = (toggle: (contact: Contact) => void): Column<Contac
 export const contactCard = (contact: Contact) => (
   <>
     <Name contact={contact} />
-    <span className="mt-1 block truncate pl-6.5 text-sm text-soft">
-      {[contact.email, contact.phone].filter(Boolean).join(' · ') || 'No e-mail or phone'}
+    <span className="mt-1 flex flex-wrap gap-x-3 pl-6.5 text-sm text-soft">
+      {contact.email !== null && <span className="min-w-0 truncate">{contact.email}</span>}
+      {contact.phone !== null && <span className="min-w-0 truncate tabular">{contact.phone}</span>}
+      {contact.email === null && contact.phone === null && 'No e-mail or phone'}
     </span>
   </>
 );
