@@ -39,7 +39,7 @@ export function QueueList({ entries, withDeal = false }: QueueListProps) {
               </span>
               <span className="min-w-0 flex-1 sm:flex sm:items-center sm:justify-between sm:gap-4">
                 <span className="block min-w-0">
-                  <span className="block truncate font-medium text-ink">{say(entry.count)}</span>
+                  <span className="block font-medium text-ink">{say(entry.count)}</span>
                   {withDeal && <span className="block truncate text-sm text-faint">{entry.deal_title}</span>}
                 </span>
                 <span className={cx('block text-sm', overdue ? 'font-medium text-bad' : 'text-faint')}>
