@@ -13,7 +13,7 @@ export function ScrollRegion({ label, className, children }: ScrollRegionProps) 
   return (
     // What scrolls must be reachable by keyboard.
     // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-    <div role="region" aria-label={label} tabIndex={0} className={cx('relative overflow-x-auto', className)}>
+    <div role="region" aria-label={label} tabIndex={0} className={cx('edge-shade relative overflow-x-auto', className)}>
       {children}
     </div>
   );
