@@ -6,6 +6,7 @@ import { Fact, Facts } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Drawer } from '../../../components/dialog.tsx';
 import { Time } from '../../../components/time.tsx';
+import { cx } from '../../../lib/cx.ts';
 import { ndaStates } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
 import { Terms } from './terms.tsx';
@@ -13,7 +14,7 @@ import { Terms } from './terms.tsx';
 /** Who sent, signed or revoked an NDA, when and from where. */
 export function NdaFacts({ nda, className }: { nda: Nda; className?: string }) {
   return (
-    <Facts {...(className && { className })}>
+    <Facts className={cx('max-sm:grid-cols-1', className)}>
       <Fact label="State">
         <StatePill look={ndaStates[nda.status]} />
       </Fact>
