@@ -12,8 +12,10 @@ function symbolOf(currency: string): string {
   return parts.formatToParts(0).find((part) => part.type === 'currency')?.value ?? currency;
 }
 
+/** With all its places, or none where they are nothing but zeros. */
 function grouped(amount: Decimal): string {
-  const places = amount.split('.')[1]?.length ?? 0;
+  const fraction = amount.split('.')[1] ?? '';
+  const places = /[1-9]/.test(fraction) ? fraction.length : 0;
   return new Intl.NumberFormat(undefined, { minimumFractionDigits: places, maximumFractionDigits: places }).format(
     amount as Intl.StringNumericLiteral,
   );
