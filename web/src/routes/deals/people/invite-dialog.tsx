@@ -6,13 +6,15 @@ import { toastError } from '../../../components/toast.tsx';
 import { participantRoles } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
 
-const hints: Record<ParticipantRole, string> = {
+const hintsOf = (needsNda: boolean): Record<ParticipantRole, string> => ({
   broker: 'Runs the sale: sees and changes everything on this deal.',
   seller: 'Sees every buyer, offer and document, and answers questions.',
-  buyer: 'Sees the sellers and brokers but no other buyer. Most documents need an NDA first.',
+  buyer: needsNda
+    ? 'Sees the brokers, and once their NDA is active the sellers and most documents; never another buyer.'
+    : 'Sees the sellers and brokers but no other buyer. Most documents need an NDA first.',
   advisor: 'Sees what the person they advise sees.',
   viewer: 'Can view, but change nothing.',
-};
+});
 
 interface InviteToDealDialogProps {
   onClose: () => void;
@@ -29,7 +31,7 @@ export function InviteToDealDialog({ onClose, onInvited }: InviteToDealDialogPro
       title="Invite to this deal"
       draft={`invitation/${deal.id}`}
       roles={participantRoles}
-      hints={hints}
+      hints={hintsOf(deal.needs_nda)}
       initialRole="buyer"
       advisor={{
         role: 'advisor',
