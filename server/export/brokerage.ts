@@ -183,12 +183,18 @@ async function* asJson(portions: Portions): AsyncGenerator<string> {
   yield before === '[\n' ? '[]\n' : '\n]\n';
 }
 
+/** How much of a name is kept, in bytes: with the id before it and its ending, systems of files take 255. */
+const mostOfName = 120;
+
 /** A name that every system of files takes. */
 function fileName(name: string): string {
   // oxlint-disable-next-line no-control-regex
   const plain = name.replaceAll(/[\u0000-\u001f\u007f"*/:<>?\\|]/g, '_').replace(/[. ]+$/, '');
   const ending = /\.[^.]{1,10}$/.exec(plain)?.[0] ?? '';
-  return `${plain.slice(0, plain.length - ending.length).slice(0, 100)}${ending}`;
+  const stem = plain.slice(0, plain.length - ending.length);
+  // Of whole characters: half of one would have another name in the archive than in the manifest.
+  const { read } = new TextEncoder().encodeInto(stem, new Uint8Array(mostOfName));
+  return `${stem.slice(0, read)}${ending}`;
 }
 
 interface DocumentRow {
