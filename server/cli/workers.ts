@@ -162,7 +162,16 @@ async function openWorkers(
     // What it said last may be heard after its end. Node.js says nothing of a channel that closes with a connection on its way.
     place.worker.once('exit', () => setTimeout(() => sharing.dismiss(worker), lastWordsMillis));
     place.worker.once('exit', (code, by) => void ended(place, by === null ? `code ${code}` : by));
-    place.worker.on('error', () => {});
+    // One that cannot be started has no exit.
+    worker.on('error', (error) => {
+      if (worker.process.pid === undefined) notStarted(place, error);
+    });
+  }
+
+  function notStarted(place: Place, { message }: Error): void {
+    place.began = performance.now();
+    place.complaint = `A worker cannot be started: ${message}.`;
+    void ended(place, message);
   }
 
   async function ended(place: Place, how: string): Promise<void> {
@@ -182,7 +191,11 @@ async function openWorkers(
     log.error({ worker: worker.id, pid: worker.process.pid, how, again: millis }, 'a worker ended: another is started');
     await pause(millis, undefined, { ref: false });
     if (isStopping) return;
-    place.worker = cluster.fork();
+    try {
+      place.worker = cluster.fork();
+    } catch (error) {
+      return notStarted(place, error as Error);
+    }
     begin(place);
   }
 

@@ -92,11 +92,15 @@ const NODE_COMPILE_CACHE = path.join(import.meta.dirname, '../../node_modules/.c
 export const dealkeep = (args: readonly string[], env: Readonly<Record<string, string>>): Program =>
   started([launcher, ...args], env);
 
+/** The same on a Node.js of the test's own, without bin/dealkeep.js before it. */
+export const dealkeepOn = (node: string, args: readonly string[], env: Readonly<Record<string, string>>): Program =>
+  started([...program, ...args], env, node);
+
 /** Nothing of our own environment but where things are reaches it. */
-function started(args: readonly string[], env: Readonly<Record<string, string>>): Program {
+function started(args: readonly string[], env: Readonly<Record<string, string>>, node = process.execPath): Program {
   const { PATH = '', HOME = '' } = process.env;
   const TMPDIR = os.tmpdir();
-  const child = spawn(process.execPath, args, {
+  const child = spawn(node, args, {
     env: { PATH, HOME, TMPDIR, NODE_COMPILE_CACHE, PORT: '0', WEB_BUILD: 'off', DRAIN_SECONDS: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,7 +1,9 @@
 /** WORKERS: a service of several processes, from its start to its end. */
 
 import { once } from 'node:events';
+import { copyFile, mkdir, rename, symlink, unlink } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
+import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { family } from '../../drill/postgres.ts';
@@ -9,7 +11,7 @@ import { newKey, startWriters, tally } from '../../drill/writers.ts';
 import { urlOf } from '../../bench/cluster.ts';
 import { freePort } from '../../bench/free-port.ts';
 import { openService, type TestService } from '../harness.ts';
-import { cleanUp, dealkeep, newDataDir, run, type Addresses, type Program } from './program.ts';
+import { cleanUp, dealkeep, dealkeepOn, newDataDir, run, type Addresses, type Program } from './program.ts';
 
 // The program is started several times, on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -224,6 +226,44 @@ test('each worker may fail to start some times, also when all do', async () => {
   await expect.poll(() => told().filter(({ msg }) => msg === 'a worker answers').length, patience).toBe(4);
   other.child.kill('SIGTERM');
   expect((await other.ended).code).toBe(0);
+});
+
+/** A service on a Node.js that can be taken away, as while another is installed. */
+async function openOnOwnNode() {
+  const directory = await newDataDir();
+  const node = path.join(directory, 'node');
+  const away = path.join(directory, 'away');
+  await mkdir(directory);
+  await copyFile(process.execPath, node);
+  const own = dealkeepOn(node, ['serve', '--json'], env);
+  const told = logOf(own);
+  await own.ready;
+  const killFirst = () => process.kill(told().find(({ msg }) => msg === 'a worker answers')?.pid ?? 0, 'SIGKILL');
+  return { node, away, own, told, killFirst };
+}
+
+test.each([
+  ['is not there', async () => {}],
+  ['cannot be opened', async (node: string) => symlink(node, node)],
+])('a worker is replaced also where Node.js %s at first', async (_, instead) => {
+  const { node, away, own, told, killFirst } = await openOnOwnNode();
+  await rename(node, away);
+  await instead(node);
+  killFirst();
+  await expect.poll(() => told().filter(({ msg }) => msg?.startsWith('a worker ended')).length, patience).toBe(2);
+  await rename(away, node);
+  await expect.poll(() => told().filter(({ msg }) => msg === 'a worker answers').length, patience).toBe(3);
+  own.child.kill('SIGTERM');
+  expect((await own.ended).code).toBe(0);
+});
+
+test('a worker that can never be started ends the service with a sentence', async () => {
+  const { node, own, killFirst } = await openOnOwnNode();
+  await unlink(node);
+  killFirst();
+  const { code, stdout } = await own.ended;
+  expect(code).toBe(1);
+  expect(stdout).toMatch(/"reason":"A worker cannot be started: spawn \S+ ENOENT."/);
 });
 
 test.for(['1', '2'])('beside other nodes the port of WORKERS=%s is opened when it can be answered', async (WORKERS) => {
