@@ -22,7 +22,8 @@ const simple = /^GET (\/[!-~]*) HTTP\/1\.1\r\n((?:[\w!#$%&'*+.^`|~-]+:[\t -~]*\r
 const extraordinary =
   /^(?:(?:content-length|transfer-encoding|trailer|te|upgrade|expect|http2-settings|proxy-connection):|connection:(?![\t ]*keep-alive[\t ]*$))/im;
 
-const hosts = /^host:[\t ]*(.*?)[\t ]*$/gim;
+// The spaces around a value are left in: looking for the last of them takes the square of a value that is full of spaces.
+const hosts = /^host:(.*)$/gim;
 
 /**
  * The request that these bytes are, to the last of them: a GET of HTTP/1.1 without a body, well formed, on a connection
@@ -33,7 +34,7 @@ export function simpleRequest(bytes: Buffer): SimpleRequest | null {
   const [, target = '', lines = ''] = simple.exec(bytes.toString('latin1')) ?? [];
   if (lines === '' || extraordinary.test(lines) || !isWellFormedTarget(target)) return null;
   const [host, another] = lines.matchAll(hosts);
-  if (host === undefined || another !== undefined || !isWellFormedHost(host[1] ?? '')) return null;
+  if (host === undefined || another !== undefined || !isWellFormedHost(host[1]?.trim() ?? '')) return null;
   // A line begins with its name: the one before it ends with a line feed, and the first has none before it.
   const text = `\n${lines}`;
   let small: string | undefined;

@@ -4,7 +4,7 @@ import http from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { csrfToken } from '../../server/http/csrf.ts';
 import { mintToken } from '../../server/domain/accounts/secret-tokens.ts';
-import { processorTime } from '../processor-time.ts';
+import { answersSoon } from '../processor-time.ts';
 import { brokerage } from '../rest/scene.ts';
 import { upload } from '../web/uploads.ts';
 import type { SignedIn } from '../web/person.ts';
@@ -60,27 +60,6 @@ test('nothing of a body is read before the session, key or token is known to be 
     expect([path, await announce('POST', path, { ...type, authorization })]).toEqual([path, 401]);
   }
 });
-
-const pairs = JSON.stringify(Array.from({ length: 100_000 }, (_, at) => [at, String(at)]));
-
-/** Work that takes the longer the slower the machine is: about an eighth of a second. */
-function readPairs(): void {
-  for (let times = 0; times < 5; times += 1) JSON.parse(pairs);
-}
-
-/**
- * Sends something three times at most, until it is answered after a fifth of a second of the processor's time, or within what this machine
- * needs to do something known eight times, which is about a second. What takes the square of its length takes several; what does not, some tens
- * of milliseconds.
- */
-async function answersSoon(send: () => Promise<{ status: number }>): Promise<number> {
-  let status = 0;
-  for (let tried = 0; tried < 3; tried += 1) {
-    const took = await processorTime(async () => ({ status } = await send()));
-    if (took < 200_000 || took < 8 * (await processorTime(readPairs))) return status;
-  }
-  throw new Error(`Answered ${status}, but after more than about a second each time.`);
-}
 
 const send = (path: string, body: string, headers: Record<string, string>) =>
   fetch(walk.service.origin + path, { method: 'POST', redirect: 'manual', headers, body }).then(async (response) => {

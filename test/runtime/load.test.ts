@@ -14,6 +14,7 @@ import { openLoadShedding, type LoadLimits, type LoadShedding } from '../../serv
 import { delayRefusals } from '../../server/http/delayed-refusals.ts';
 import { createLog } from '../../server/log.ts';
 import { openService, type TestService } from '../harness.ts';
+import { answersSoon } from '../processor-time.ts';
 import { brokerage, type Brokerage } from '../rest/scene.ts';
 import { signInAs } from '../web/person.ts';
 
@@ -464,6 +465,17 @@ describe('when as many requests are being answered as there is room for', () => 
       expect.soft(statusesOf(answer), name).toEqual(statuses);
     }
     expect(load.state()).toMatchObject({ answering: 1 });
+  });
+
+  test('while too much is asked for, a Host full of spaces is refused as soon as others', async () => {
+    const node = await openNode(service, { atOnce: 1, waitMillis: 60_000 });
+    const request = `GET / HTTP/1.1\r\nHost: a${' '.repeat(8_000)}b\r\n\r\n`;
+    const refusals = async () => {
+      await overload(node);
+      const answers = await Promise.all(Array.from({ length: 20 }, () => sayTo(node.origin, [request])));
+      return { status: Number(answers[0]?.slice(9, 12)) };
+    };
+    expect(await answersSoon(refusals)).toBe(503);
   });
 
   test('a body that does not come takes no turn', async () => {
