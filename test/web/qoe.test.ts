@@ -335,6 +335,22 @@ describe('a file', () => {
     ]);
   });
 
+  test('whose texts are cut within a character is stored as it was looked at', async () => {
+    const heading = ['period', 'period_start_date', 'period_end_date', 'revenue', 'note'];
+    const rows = [`${'x'.repeat(63)}😀`, '1990-01-01', '1990-12-31', '1', `${'x'.repeat(999)}😀`];
+    const csv = [heading, rows].map((cells) => cells.join(',')).join('\n');
+    for (const file of [csv, archive(workbook({ Books: [heading, rows] }))]) {
+      const { body } = await send('seller', '/preview', file);
+      expect(body.faults).toEqual([]);
+      expect(await send('seller', '', file)).toMatchObject({
+        status: 201,
+        body: { status: 'completed', failure: null },
+      });
+      const periods = await get('buyer', '/periods?end_date=1990-12-31');
+      expect(periods.body.items).toMatchObject([{ period_label: body.rows[0].values.period_label }]);
+    }
+  });
+
   test('that the database refuses in the middle leaves nothing but the reason', async () => {
     const before = await stored();
     await service.sql(`alter table pl_periods add constraint no_such_month check (period_label <> '1992-02')`);

@@ -131,7 +131,8 @@ function delimiterOf(csv: string): string {
   return counts.reduce((best, one) => (one.count > best.count ? one : best)).mark;
 }
 
-const shortened = (text: string): string => (text.length > longestCell ? text.slice(0, longestCell) : text);
+const shortened = (text: string): string =>
+  text.length > longestCell ? text.slice(0, longestCell).toWellFormed() : text;
 
 /** So many bytes are taken apart between two turns of other requests. */
 const portion = 32_768;

@@ -138,7 +138,7 @@ function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Co
     if (last === undefined) return { column: 'period_end_date', message: 'Write a day, like 2025-01-31.' };
     if (last < first) return { column: 'period_end_date', message: 'The period ends before it begins.' };
     const between = periodBetween(first, last);
-    return period === '' ? between : { ...between, label: period.slice(0, 64) };
+    return period === '' ? between : { ...between, label: period.slice(0, 64).toWellFormed() };
   }
   return (
     readPeriod(period) ?? {

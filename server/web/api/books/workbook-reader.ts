@@ -53,8 +53,9 @@ function isModest(archive: Uint8Array): boolean {
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString().slice(0, 10);
+  const text = String(value);
   // Many cells may share one long text, which would be sent on once for each.
-  return String(value).slice(0, longestText);
+  return text.length > longestText ? text.slice(0, longestText).toWellFormed() : text;
 }
 
 /**
