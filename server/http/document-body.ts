@@ -83,7 +83,8 @@ export async function sendBody(
   }
   if (!headOnly) await takeDownloadPlace(whose, closed(responseOf(c)));
   // A record that was brought in by hand may name a place where no body can be: nothing is there.
-  const body = isStorageKey(storage_key) ? await services.storage.read(storage_key, span ?? undefined) : null;
+  const body =
+    !headOnly && isStorageKey(storage_key) ? await services.storage.read(storage_key, span ?? undefined) : null;
   if (body === null && !headOnly) {
     services.log.error({ requestId: requestIdOf(c), document: id }, 'the body of a document is missing from the store');
     const message =

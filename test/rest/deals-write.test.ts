@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import { dealScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import type { Scene } from '../policies/scene.ts';
@@ -585,8 +585,13 @@ describe('documents', () => {
       'PDF',
       `bytes 1-3/${pdf.length}`,
     ]);
+    const { storage } = web.service.nodes[0]!.services;
+    const reads = vi.spyOn(storage, 'read');
+    onTestFinished(() => reads.mockRestore());
     const head = await content(reader.token, added!.id, {}, 'HEAD');
     expect([head.status, head.headers.get('content-length')]).toEqual([200, String(pdf.length)]);
+    // What is opened for nobody stays open: a file, or a connection to the bucket.
+    expect(reads).not.toHaveBeenCalled();
     // To go on reading is no new opening, nor is it to ask for the head.
     expect(await openings(added!.id)).toHaveLength(1);
     const none = await content(reader.token, added!.id, { Range: `bytes=${pdf.length}-` });
