@@ -181,8 +181,8 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
   state.done = true;
   await reading;
   const { stalls, errors, ...figures } = await server.measured();
-  if (compared) {
-    const other = await compared.measured();
+  const other = await compared?.measured();
+  if (other) {
     const took = Math.round((performance.now() - began) / 1_000);
     const got = Object.values(answered).reduce((sum, some) => sum + some, 0);
     const lines = [
@@ -204,7 +204,7 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
   await report.arrayBuffer();
   expect(report.status).not.toBe(503);
   // How late the loop was depends on what else the machine does, so that the bound is far off; what its own thread worked
-  // without a turn hardly does.
+  // without a turn hardly does: no more than with plain requests, twice at most.
   expect(figures.longest).toBeLessThan(2_000);
-  expect(figures.busiest).toBeLessThan(count > usual ? 100 : 1_000);
+  expect(figures.busiest).toBeLessThan(other ? Math.max(100, 2 * other.busiest) : 1_000);
 }, 3_600_000);
