@@ -10,6 +10,7 @@ import { writingTools } from '../../server/tools/catalog/index.ts';
 import { openService, type TestService } from '../harness.ts';
 import { resetOf } from '../auth/scene.ts';
 import { whileChanging } from '../locks.ts';
+import { connect as connectTo } from '../policies/scene.ts';
 import { signedInWith } from '../web/person.ts';
 import { addBrokerage, addClient, addPerson, connect, type Grant, type Person } from './scene.ts';
 
@@ -286,6 +287,17 @@ test('an opt-in of an admin at the moment at which they are no admin any more is
   const change = [`update members set role = 'staff' where user_id = $1`, [admin.id]] as const;
   expect((await whileChanging(service, [change], optIn)).status).toBe(403);
   expect(await service.sql('select from deal_opt_ins where user_id = $1', [admin.id])).toEqual([]);
+});
+
+test('nobody waits with a switch for a change of another person’s account', async () => {
+  const owner = await connectTo(service.connections.owner);
+  try {
+    await owner.query('begin');
+    await owner.query(`update users set name = 'Stanley' where id = $1`, [stranger.id]);
+    expect((await ask(`/deals/${deal}/tools/opt-in`, {}, buyer, 'PUT')).status).toBe(200);
+  } finally {
+    await owner.end();
+  }
 });
 
 test('every switch leaves an audit record of who turned it, where and from where', async () => {
