@@ -57,6 +57,27 @@ function bodyHeaders(c: Context, how: 'attachment' | 'inline', filename: string,
 const closed = (response: ServerResponse): Promise<void> =>
   new Promise((resolve) => (response.closed ? resolve() : void response.once('close', () => resolve())));
 
+/** The body, or a part of it, at a place for a download. */
+async function openBody(
+  { storage, log }: Services,
+  c: Context,
+  id: string,
+  { storage_key }: OpenedDocument,
+  whose: TransferredFor,
+  span: Span | undefined,
+): Promise<ReadableStream<Uint8Array>> {
+  await takeDownloadPlace(whose, closed(responseOf(c)));
+  // A record that was brought in by hand may name a place where no body can be: nothing is there.
+  const body = isStorageKey(storage_key) ? await storage.read(storage_key, span) : null;
+  if (body === null) {
+    log.error({ requestId: requestIdOf(c), document: id }, 'the body of a document is missing from the store');
+    const message =
+      'The file itself is missing from the store. Ask the brokerage to have it brought back, or uploaded again.';
+    throw new Problem(500, 'body_missing', message);
+  }
+  return body;
+}
+
 /**
  * Sends the body of a document that was opened, or the part that is asked for, as a file to keep or for the application to
  * show. Throws 416 with `noSuchPart` when there is no such part, and NoRoom of server/fair-queue.ts when too many are being sent.
@@ -72,7 +93,7 @@ export async function sendBody(
 ): Promise<Response> {
   // Of a request for the head alone nobody would read the body to its end, and so close it.
   const headOnly = c.req.method === 'HEAD';
-  const { filename, media_type, sha256, storage_key } = opened;
+  const { filename, media_type, sha256 } = opened;
   const size = Number(opened.size_bytes);
   const etag = sha256 && `"${sha256}"`;
   const sameBody = [undefined, etag].includes(c.req.header('if-range'));
@@ -81,16 +102,7 @@ export async function sendBody(
     c.header('Content-Range', `bytes */${size}`);
     throw noSuchPart();
   }
-  if (!headOnly) await takeDownloadPlace(whose, closed(responseOf(c)));
-  // A record that was brought in by hand may name a place where no body can be: nothing is there.
-  const body =
-    !headOnly && isStorageKey(storage_key) ? await services.storage.read(storage_key, span ?? undefined) : null;
-  if (body === null && !headOnly) {
-    services.log.error({ requestId: requestIdOf(c), document: id }, 'the body of a document is missing from the store');
-    const message =
-      'The file itself is missing from the store. Ask the brokerage to have it brought back, or uploaded again.';
-    throw new Problem(500, 'body_missing', message);
-  }
+  const body = headOnly ? null : await openBody(services, c, id, opened, whose, span ?? undefined);
   bodyHeaders(c, how, filename, etag);
   c.header('Content-Type', media_type);
   c.header('Content-Length', String(span ? span.last - span.first + 1 : size));
