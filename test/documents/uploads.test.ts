@@ -28,7 +28,10 @@ async function stopAll(): Promise<void> {
   sending.clear();
   await Promise.all(closed);
 }
-afterEach(stopAll);
+afterEach(async () => {
+  s3.stallOn(null);
+  await stopAll();
+});
 
 const aboutRest = '?filename=Lease.pdf&category=legal&confidentiality=nda_gated';
 const restPath = (deal: string) => `/api/v1/deals/${deal}/documents${aboutRest}`;
@@ -146,6 +149,8 @@ test(
         Array.from({ length: count }, () => fetch(url, { headers, signal: stop.signal })),
       );
       return {
+        // What nobody holds on to is ended when memory is collected.
+        held: answers,
         answers: [...new Set(answers.map(({ status, headers: said }) => `${status} ${said.get('retry-after')}`))],
         text: answers[0]!.status === 200 ? '' : await answers[0]!.text(),
         stop: () => stop.abort(),

@@ -83,33 +83,6 @@ function checkManifest(files: Files): ExportManifest {
   return manifest;
 }
 
-test('a document with a long name in any script is a file that every system takes, named as in the manifest', async () => {
-  const names = [`${'案'.repeat(150)}.pdf`, `${'a'.repeat(99)}${'🙂'.repeat(40)}.pdf`];
-  const documents = await service.sql<{ id: string; filename: string }>(
-    `select d.id, d.filename from documents d join deals l on l.id = d.deal_id
-     where organization_id = $1 and removed_at is null limit 2`,
-    [brokerage.id],
-  );
-  const rename = (id: string, name: string) =>
-    service.sql('update documents set filename = $2 where id = $1', [id, name]);
-  onTestFinished(async () => {
-    for (const { id, filename } of documents) await rename(id, filename);
-  });
-  for (const [at, { id }] of documents.entries()) await rename(id, names[at]!);
-  const file = path.join(directory, 'long.zip');
-  expect((await run(['brokerages', 'export', brokerage.slug, '--to', file], env)).code).toBe(0);
-  const files = unzipSync(await readFile(file));
-  checkManifest(files);
-  const found = documents.map(({ id }) =>
-    Object.keys(files)
-      .find((name) => name.includes(id))!
-      .split('/')
-      .at(-1)!,
-  );
-  for (const name of found) expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
-  expect(found).toEqual([expect.stringMatching(/ 案{40}\.pdf$/), expect.stringMatching(/ a{99}🙂{5}\.pdf$/u)]);
-});
-
 test('the operator exports every row and document of a brokerage, as of one moment, without secrets and without anybody else’s', async () => {
   await service.sql(
     `insert into contacts (brokerage_id, type, display_name, phone) values ($1, 'person', '=HYPERLINK("http://evil.example")', '+1 555 0100')`,
@@ -399,4 +372,31 @@ test('an archive whose number of files takes 64 bits says so as readers expect i
   expect(Object.entries(read).map(([name, content]) => [name, Buffer.from(content).toString()])).toEqual(
     ['0', '1', '2', '3', '4'].map((name) => [name, name]),
   );
+});
+
+test('a document with a long name in any script is a file that every system takes, named as in the manifest', async () => {
+  const names = [`${'案'.repeat(150)}.pdf`, `${'a'.repeat(99)}${'🙂'.repeat(40)}.pdf`];
+  const documents = await service.sql<{ id: string; filename: string }>(
+    `select d.id, d.filename from documents d join deals l on l.id = d.deal_id
+     where organization_id = $1 and removed_at is null limit 2`,
+    [brokerage.id],
+  );
+  const rename = (id: string, name: string) =>
+    service.sql('update documents set filename = $2 where id = $1', [id, name]);
+  onTestFinished(async () => {
+    for (const { id, filename } of documents) await rename(id, filename);
+  });
+  for (const [at, { id }] of documents.entries()) await rename(id, names[at]!);
+  const file = path.join(directory, 'long.zip');
+  expect((await run(['brokerages', 'export', brokerage.slug, '--to', file], env)).code).toBe(0);
+  const files = unzipSync(await readFile(file));
+  checkManifest(files);
+  const found = documents.map(({ id }) =>
+    Object.keys(files)
+      .find((name) => name.includes(id))!
+      .split('/')
+      .at(-1)!,
+  );
+  for (const name of found) expect(Buffer.byteLength(name)).toBeLessThanOrEqual(255);
+  expect(found).toEqual([expect.stringMatching(/ 案{40}\.pdf$/), expect.stringMatching(/ a{99}🙂{5}\.pdf$/u)]);
 });
