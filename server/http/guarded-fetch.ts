@@ -3,19 +3,16 @@
  * the name is resolved once and which are then connected to, without redirects, in bounded time and size.
  */
 
-import { lookup } from 'node:dns/promises';
 import http from 'node:http';
 import https from 'node:https';
 import { BlockList, isIP } from 'node:net';
 import { performance } from 'node:perf_hooks';
+import { resolveBy, type Resolve } from './resolve-name.ts';
 
 /** Why nothing was sent, or no whole answer came; the message is for the person who named the address. */
 export class NotFetched extends Error {
   override readonly name = 'NotFetched';
 }
-
-/** Resolves a name to all of its addresses. */
-export type Resolve = (name: string) => Promise<readonly string[]>;
 
 export interface Guard {
   /** For development and tests alone: lets addresses of this machine be reached, also by http. */
@@ -133,8 +130,6 @@ export function isPublicAddress(address: string): boolean {
 
 const isLoopback = (address: string): boolean => loopback.check(address, isIP(address) === 6 ? 'ipv6' : 'ipv4');
 
-const resolveAll: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address);
-
 /** The host of a URL without the brackets of an IPv6 address. */
 const hostOf = ({ hostname }: URL): string => hostname.replace(/^\[(.*)\]$/, '$1');
 
@@ -161,7 +156,7 @@ export function faultOfUrl(text: string, { allowLoopback }: Pick<Guard, 'allowLo
 }
 
 /** The address to connect to. Every address of the name must be allowed, so that it does not depend on which comes first. */
-async function addressOf(host: string, { allowLoopback, resolve = resolveAll }: Guard): Promise<string> {
+async function addressOf(host: string, { allowLoopback, resolve = resolveBy() }: Guard): Promise<string> {
   const isAllowed = (address: string) => isPublicAddress(address) || (allowLoopback && isLoopback(address));
   let found: readonly string[];
   try {
