@@ -16,7 +16,9 @@ export async function nextWithHeaders(
   headers: readonly (readonly [string, string])[],
   next: Next,
 ): Promise<void> {
-  const { outgoing } = c.env as Partial<HttpBindings>;
+  // What stays open would keep its headers there for as long, two kilobytes of them.
+  const staysOpen = c.req.header('accept') === 'text/event-stream';
+  const outgoing = staysOpen ? undefined : (c.env as Partial<HttpBindings>).outgoing;
   for (const [name, value] of headers) (outgoing as ServerResponse | undefined)?.setHeader(name, value);
   await next();
   // An answer that is made to be kept, and sent without the app, has no response of its own.
