@@ -10955,7 +10955,9 @@ AS $function$
       from vault.outbox o where o.recipient_id = person and (whole or (o.brokerage_id is null and o.deal_id is null))),
     'questions', (select coalesce(jsonb_agg(jsonb_build_object('id', q.id, 'deal_id', q.deal_id, 'category', q.category,
         'question_text', q.question_text, 'asked_at', q.asked_at)
-          || case when whole or app.could_open('questions', q.id, q.deal_id) then jsonb_build_object('status', q.status) else '{}' end
+          || case when whole or q.participant_id in (select unnest(seen.principals)) or q.deal_id in (select unnest(seen.brokered))
+              or (q.status in ('with_seller', 'answered', 'distributed') and q.deal_id in (select unnest(seen.run)))
+            then jsonb_build_object('status', q.status) else '{}' end
         order by q.id), '[]')
       from public.questions q where q.asked_by = person),
     'answers', (select coalesce(jsonb_agg(case when whole or a.deal_id = any (seen.run) then to_jsonb(a) - 'answered_by'
@@ -11012,7 +11014,7 @@ AS $function$
       from (select * from public.audit_records l where l.user_id = person order by l.at desc, l.id desc limit 100000) a)
   )
   -- What others may have changed since is told of what the person sees now.
-  from (select app.deals_as('broker', 'seller') as run, app.principals() as principals, app.brokerages_as('admin') as administered,
+  from (select app.deals_as('broker', 'seller') as run, app.deals_as('broker') as brokered, app.principals() as principals, app.brokerages_as('admin') as administered,
     app.brokerages_as('admin', 'broker', 'staff') as joined offset 0) seen
   where exists (select from public.users u where u.id = person)
 $function$;
@@ -14682,5 +14684,5 @@ $function$;
 -- 92974ad898b5ded7206bb3304c6994c32dd2f345bda4d241f52a6b9d6e863e31  334_nothing_outlives_an_erasure.sql
 -- 24ca6c09b6e07b3b22f60fa5bb4b5110afa6bec5bb1d6f1efd2ae0e04223e392  335_opened_of_brokerage.sql
 -- 111ec81e61f8ec3a60502350a266df689f25a32aca2c162273556bdc06a71604  340_let_in_while_on_deal.sql
--- f5ffcbb1aea1a69cbe2952bfcd872486ab7f37ff153d34da2d1ef490149500fb  341_own_data_as_seen_now.sql
+-- 10e00e57d9ef83812878cd9877b880b8521b44440eec01002ee1ba0aa5cf7fba  341_own_data_as_seen_now.sql
 -- 7544d70da5888f1147003e1e9f6c607edc9857996b7c81eefb2d37e6cc1650fc  342_given_while_a_member.sql

@@ -63,7 +63,9 @@ language sql stable security definer set search_path = '' as $$
       from vault.outbox o where o.recipient_id = person and (whole or (o.brokerage_id is null and o.deal_id is null))),
     'questions', (select coalesce(jsonb_agg(jsonb_build_object('id', q.id, 'deal_id', q.deal_id, 'category', q.category,
         'question_text', q.question_text, 'asked_at', q.asked_at)
-          || case when whole or app.could_open('questions', q.id, q.deal_id) then jsonb_build_object('status', q.status) else '{}' end
+          || case when whole or q.participant_id in (select unnest(seen.principals)) or q.deal_id in (select unnest(seen.brokered))
+              or (q.status in ('with_seller', 'answered', 'distributed') and q.deal_id in (select unnest(seen.run)))
+            then jsonb_build_object('status', q.status) else '{}' end
         order by q.id), '[]')
       from public.questions q where q.asked_by = person),
     'answers', (select coalesce(jsonb_agg(case when whole or a.deal_id = any (seen.run) then to_jsonb(a) - 'answered_by'
@@ -120,7 +122,7 @@ language sql stable security definer set search_path = '' as $$
       from (select * from public.audit_records l where l.user_id = person order by l.at desc, l.id desc limit 100000) a)
   )
   -- What others may have changed since is told of what the person sees now.
-  from (select app.deals_as('broker', 'seller') as run, app.principals() as principals, app.brokerages_as('admin') as administered,
+  from (select app.deals_as('broker', 'seller') as run, app.deals_as('broker') as brokered, app.principals() as principals, app.brokerages_as('admin') as administered,
     app.brokerages_as('admin', 'broker', 'staff') as joined offset 0) seen
   where exists (select from public.users u where u.id = person)
 $$;
