@@ -193,7 +193,8 @@ function faults(
   const found: string[] = [];
   for (const [who, calls] of Object.entries(measures)) {
     const bound = (sizes.get(who) ?? 0) > 1_000 ? bounds.many : bounds.few;
-    for (const [name, { p50, postgres }] of Object.entries(calls)) {
+    for (const [name, { status, p50, postgres }] of Object.entries(calls)) {
+      if (status.startsWith('5')) found.push(`${who}: ${name} is answered with ${status}`);
       if (p50 > bound && !/export|service/.test(name + who))
         found.push(
           `${who}: ${name} takes ${numbers(p50)} ms at p50 (PostgreSQL ${numbers(postgres)}), more than ${bound}`,
