@@ -10,6 +10,7 @@ import { parse } from 'csv-parse';
 import type { Context } from 'hono';
 import { csvHeading, csvLines, type Cells } from '../../csv.ts';
 import type { Page, Place } from '../../database/paging.ts';
+import { cellText } from './cell-text.ts';
 import { invalid } from './problems.ts';
 
 /** Rows of cells as CSV, with a byte order mark so that spreadsheets read it as UTF-8. */
@@ -102,8 +103,6 @@ export interface RowError {
  * a row and of all rows.
  */
 const limits = { lines: 20_000, length: 100_000, columns: 200, cells: 500_000, titles: 30 };
-/** Longer than any text that is taken: what is cut off here is refused later all the same. */
-const longestCell = 1_000;
 
 /** 400: the file as a whole cannot be read. */
 export const unreadable = (message: string): Problem => invalid([{ path: '', message }]);
@@ -131,9 +130,6 @@ function delimiterOf(csv: string): string {
   return counts.reduce((best, one) => (one.count > best.count ? one : best)).mark;
 }
 
-const shortened = (text: string): string =>
-  text.length > longestCell ? text.slice(0, longestCell).toWellFormed() : text;
-
 /** So many bytes are taken apart between two turns of other requests. */
 const portion = 32_768;
 
@@ -150,7 +146,7 @@ export async function parseCsv(csv: string): Promise<string[][]> {
     if (row.length > limits.columns)
       throw unreadable(`At most ${limits.columns} columns: leave out what is not needed.`);
     if (cells > limits.cells) throw unreadable(`At most ${limits.cells} cells at once: split the file.`);
-    rows.push(row.map(shortened));
+    rows.push(row.map(cellText));
     return null;
   };
   const options = { bom: true, relax_column_count: true, max_record_size: limits.length, on_record: keep };

@@ -4,6 +4,7 @@ import { flushCompileCache } from 'node:module';
 import { unzipSync } from 'fflate';
 import readWorkbook from 'read-excel-file/universal';
 import { endWithParent } from '../../../http/end-with-parent.ts';
+import { cellText } from '../cell-text.ts';
 import { plainNumber } from './values.ts';
 
 /** A sheet: its name, and the text of its cells. */
@@ -30,8 +31,6 @@ const limits = {
   cells: 200_000,
   characters: 4_194_304,
 };
-/** Longer than any text that is taken: what is cut off here is refused later all the same. */
-const longestText = 1_000;
 
 /**
  * Whether what the archive's directory declares is within the limits. Nothing is unpacked here; the reader unpacks with
@@ -53,9 +52,8 @@ function isModest(archive: Uint8Array): boolean {
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? '' : value.toISOString().slice(0, 10);
-  const text = String(value);
   // Many cells may share one long text, which would be sent on once for each.
-  return text.length > longestText ? text.slice(0, longestText).toWellFormed() : text;
+  return cellText(String(value));
 }
 
 /**
@@ -79,7 +77,7 @@ function tablesOf(sheets: readonly { sheet: string; data: readonly (readonly unk
       if (characters > limits.characters) return tooLarge;
       rows.push(texts);
     }
-    tables.push({ name: sheet.slice(0, longestText), rows });
+    tables.push({ name: cellText(sheet), rows });
   }
   return { sheets: tables };
 }
