@@ -5,7 +5,11 @@ import type { TestService } from './harness.ts';
 import { connect } from './policies/scene.ts';
 
 /** How many locks are waited for. */
-export const locksWaited = async ({ sql }: TestService): Promise<number> =>
+export const locksWaited = async ({
+  sql,
+}: {
+  readonly sql: (text: string) => Promise<readonly unknown[]>;
+}): Promise<number> =>
   (
     await sql(
       'select from pg_locks l join pg_stat_activity a on a.pid = l.pid where a.datname = current_database() and not l.granted',

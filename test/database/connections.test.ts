@@ -6,6 +6,7 @@ import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { Busy, Invalid, NotWritable, Unavailable } from '../../server/database/errors.ts';
 import { entering, row } from '../../server/database/statement.ts';
+import { locksWaited } from '../locks.ts';
 import { startNetwork, startPooler } from './network.ts';
 import {
   backend,
@@ -71,7 +72,7 @@ test('one credential holds half of the connections at most, the same statements 
   const owner = new pg.Client(ownerConnection());
   await owner.connect();
   onTestFinished(() => owner.end());
-  const held = async () => (await sql('select count(*)::int as n from pg_locks where not granted'))[0]?.['n'];
+  const held = () => locksWaited({ sql });
   const [greedy, modest] = [Buffer.from('greedy'), Buffer.from('modest')];
   const kinds: Record<string, [number, (nth: number) => Promise<unknown>]> = {
     'one credential': [5, (nth) => database.run(entering(greedy, lock(nth)))],
