@@ -16,7 +16,7 @@ export async function nextWithHeaders(
   headers: readonly (readonly [string, string])[],
   next: Next,
 ): Promise<void> {
-  // What stays open would keep its headers there for as long, two kilobytes of them.
+  // What stays open would keep its headers there for as long, about a kilobyte of them.
   const staysOpen = c.req.header('accept') === 'text/event-stream';
   const outgoing = staysOpen ? undefined : (c.env as Partial<HttpBindings>).outgoing;
   for (const [name, value] of headers) (outgoing as ServerResponse | undefined)?.setHeader(name, value);

@@ -97,6 +97,8 @@ const services = [
       ...['GET', 'HEAD', 'OPTIONS', ...changing].map((method) => ({ method })),
       { method: 'GET', headers: browser },
       { method: 'GET', headers: plain },
+      { method: 'GET', headers: { accept: 'text/event-stream' } },
+      { method: 'POST', headers: { accept: 'text/event-stream' } },
       { method: 'POST', headers: { ...plain, origin: 'https://elsewhere.example' } },
     ],
     readings: [{}, browser, plain],
