@@ -86,7 +86,7 @@ async function tenantWithCeiling({ cluster }: Bench, tenant: number, ceiling: nu
 }
 
 /** Waits for the next minute where this one ends within so many seconds: with it limits begin anew. */
-async function haveOfMinute(seconds: number): Promise<void> {
+async function waitForTimeInMinute(seconds: number): Promise<void> {
   const left = 60_000 - (Date.now() % 60_000);
   if (left < seconds * 1_000) await setTimeout(left);
 }
@@ -123,7 +123,7 @@ async function flood(bench: Bench): Promise<void> {
     for (let round = 0; round < rounds; round += 1)
       for (const [label, connections] of Object.entries(kinds)) {
         // As long as it takes to bring the others over their limit, and to measure.
-        await haveOfMinute(5 + seconds / rounds);
+        await waitForTimeInMinute(5 + seconds / rounds);
         // Another minute may have begun, in which the others are not over their limit.
         for (let sent = 0; (await statusOf()) !== 429; sent += 50) {
           if (sent > 2_000) throw new Error('The others never got to their limit.');
