@@ -114,13 +114,14 @@ export function openDatabase(options: DatabaseOptions): Database {
     connectionTimeoutMillis: Math.max(waitMillis, 2_000),
     idleTimeoutMillis: 60_000,
     keepAlive: true,
-    // A pooler refuses what it does not know at connection: there, set these on the login (alter role … set …).
+    // A pooler refuses what it does not know at connection: there they are set on the login, which the doctor checks.
     ...(prepare
       ? {
           statement_timeout: statementMillis,
           lock_timeout: Math.min(statementMillis, lockMillis),
           idle_in_transaction_session_timeout: statementMillis,
-          options: '-c TimeZone=UTC -c DateStyle=ISO',
+          // No statement lives long enough for what compiling its expressions would take, where PostgreSQL does that.
+          options: '-c TimeZone=UTC -c DateStyle=ISO -c jit=off',
         }
       : {}),
   });

@@ -66,6 +66,15 @@ describe('under load', () => {
   });
 });
 
+test('nothing is compiled for a statement, whatever the database has set', async () => {
+  const [{ name } = {}] = await sql('select quote_ident(current_database()) as name');
+  await sql(`alter database ${String(name)} set jit = on`);
+  onTestFinished(async () => void (await sql(`alter database ${String(name)} reset jit`)));
+  const compiles = row<{ jit: string }>('t_jit', `select current_setting('jit') as jit`)();
+  expect(await open({ prepare: false }).run(compiles)).toEqual({ jit: 'on' });
+  expect(await open().run(compiles)).toEqual({ jit: 'off' });
+});
+
 test('one credential holds half of the connections at most, the same statements four fifths, whoever sends them', async () => {
   const database = open({ poolSize: 10 });
   const lock = (nth: number) => row(`t_wait_${nth}`, 'select pg_advisory_xact_lock(9)')();

@@ -136,6 +136,26 @@ test.skipIf(spawnSync('openssl', ['version']).status !== 0)(
   },
 );
 
+test('behind a pooler finds what the login does not set, and nothing once its commands were run', async () => {
+  const server = (await runningConnections(DATA_DIR))?.server ?? {};
+  const pooled = { DATABASE_URL: urlOf(server), DATABASE_PREPARE: 'off' };
+  // The one of tests has it off for everybody, as the one that comes with the product has.
+  await owner.query(`alter database ${pg.escapeIdentifier(server.database ?? '')} set jit = on`);
+  const { findings } = await doctor(pooled);
+  const found = findings.find(({ message }) => message.startsWith('Its login does not set'));
+  expect(found).toMatchObject({ level: 'warning', check: 'database' });
+  expect(found?.message).toContain('statement_timeout, lock_timeout, idle_in_transaction_session_timeout, jit,');
+  const client = new pg.Client(server);
+  await client.connect();
+  await client.query(found?.remedy?.replace(/^[^:]*: /, '') ?? '').finally(() => client.end());
+  const after = await doctor(pooled);
+  await owner.query(`alter database ${pg.escapeIdentifier(server.database ?? '')} reset jit`);
+  expect(wrong(after.findings).filter((line) => line.startsWith('database: Its login'))).toEqual([]);
+  expect(after.findings.map(({ message }) => message)).toContain(
+    'Its login has the settings that connections through a pooler need.',
+  );
+});
+
 test('finds a schema that is behind, a table that its owner is past, clocks that differ, and a login that is the owner', async () => {
   const { rows } = await owner.query<{ name: string }>(
     'delete from app.migrations where name = (select max(name) from app.migrations) returning name, digest',

@@ -1,4 +1,4 @@
-/** The database: version, login, schema, row security, clock, the way there. */
+/** The database: version, login and its settings, schema, row security, clock, the way there. */
 
 import type { TLSSocket } from 'node:tls';
 import type pg from 'pg';
@@ -102,6 +102,30 @@ function checkWayThere(client: pg.Client, findings: Findings): void {
   certificateFinding('The certificate of the database', stream.getPeerCertificate?.(), findings);
 }
 
+/** What connections set for themselves, and cannot behind a pooler, where the login has to have it. */
+const loginSettings = {
+  statement_timeout: '9s',
+  lock_timeout: '3s',
+  idle_in_transaction_session_timeout: '9s',
+  jit: 'off',
+};
+
+/** Behind a pooler: whether the login bounds what waits and what takes long, and has nothing compiled. */
+async function checkLoginSettings(client: pg.Client, findings: Findings): Promise<void> {
+  const { rows } = await client.query<{ name: keyof typeof loginSettings; login: string }>(
+    `select s.name, quote_ident(session_user) as login from unnest($1::text[]) s (name)
+     where current_setting(s.name) in ('0', 'on')`,
+    [Object.keys(loginSettings)],
+  );
+  if (rows.length === 0) return findings.ok('Its login has the settings that connections through a pooler need.');
+  const names = rows.map(({ name }) => name);
+  const remedies = rows.map(({ name, login }) => `alter role ${login} set ${name} = '${loginSettings[name]}';`);
+  findings.warning(
+    `Its login does not set ${names.join(', ')}, which the server cannot do through a pooler.`,
+    `As that login, or a superuser: ${remedies.join(' ')}`,
+  );
+}
+
 /** Everything that can be checked with the login of the server. True when the schema can be relied on. */
 export async function checkDatabase(
   client: pg.Client,
@@ -120,6 +144,7 @@ export async function checkDatabase(
   await checkRowSecurity(client, findings);
   await checkClock(client, findings);
   checkWayThere(client, findings);
+  if (!prepare) await checkLoginSettings(client, findings);
   if (databaseUrl !== undefined && prepare)
     await checkNotPooled(databaseUrl).catch((error: unknown) => {
       if (!(error instanceof UnusableDatabase)) throw error;
