@@ -5892,38 +5892,38 @@ begin
       left join (select s.* from public.deal_stages s where s.brokerage_id = any (administered)) g on g.deal_id = d.id
       left join (select e.* from public.exclusivities e where e.deal_id = any (array(select o.id from others o)) and e.ended_at is null) x on x.deal_id = d.id)
     select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price,
-      case when k.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when k.knows_stage then coalesce(d.stage, d.state) else d.state end,
+      case when d.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when d.knows_stage then coalesce(d.stage, d.state) else d.state end,
       d.role,
       case
         when d.role = 'broker' then 'broker_assigned'
-        when k.shows_exclusivity and d.buyer_user_id = me and k.runs then 'exclusive_buyer'
+        when d.shows_exclusivity and d.buyer_user_id = me and d.runs then 'exclusive_buyer'
         when d.role in ('seller', 'buyer', 'advisor') then 'participant'
         else 'viewer'
       end,
       case when d.side in ('broker', 'seller', 'buyer') then d.side else 'viewer' end,
-      case when k.shows_exclusivity then d.buyer_user_id end, case when k.shows_exclusivity then d.granted_at end,
-      case when k.shows_exclusivity then d.expires_at end, d.closed_at, d.created_at,
-      greatest(d.updated_at, case when k.knows_stage then d.stage_updated_at end),
-      case when dated then greatest(d.updated_at, case when k.knows_stage then d.stage_updated_at end, 
-        case when d.role = 'broker' or d.organization_id = any (administered) then of_all.at else of_own.at end) end
-    from known d
-    -- Who runs a deal is told when something was last done on it, everybody else when they did; nothing is read where nobody asks.
-    left join (select a.deal_id, a.at from vault.deal_activity a
-      where a.deal_id = any (case when dated then array(
-        select s.deal_id from seen s where s.role = 'broker' or s.organization_id = any (administered) union all select o.id from others o) end)) of_all
-      on of_all.deal_id = d.id
-    left join (select a.deal_id, a.at from vault.own_activity a where a.user_id = case when dated then me end) of_own
-      on of_own.deal_id = d.id
-    cross join lateral (select
-      d.side in ('broker', 'seller', 'viewer') or d.organization_id = any (administered) as of_the_deal,
-      coalesce(d.holder_id = d.principal_id, false) as of_the_exclusive_buyer,
-      coalesce(d.expires_at > now, false) as runs) w
-    cross join lateral (select coalesce(w.of_the_deal, false)
-        or (d.side = 'buyer' and w.of_the_exclusive_buyer and (w.runs or d.stage is distinct from 'exclusivity')) as knows_stage,
-      d.stage is not null and d.stage = 'exclusivity' and not w.runs as lapsed) s
-    cross join lateral (select s.knows_stage, s.lapsed, w.runs,
-      (coalesce(w.of_the_deal, false) or w.of_the_exclusive_buyer)
-        and (w.runs or (s.knows_stage and d.stage is not null and d.stage <> 'exclusivity') or d.state = 'closed') as shows_exclusivity) k;
+      case when d.shows_exclusivity then d.buyer_user_id end, case when d.shows_exclusivity then d.granted_at end,
+      case when d.shows_exclusivity then d.expires_at end, d.closed_at, d.created_at,
+      greatest(d.updated_at, case when d.knows_stage then d.stage_updated_at end),
+      case when dated then greatest(d.updated_at, case when d.knows_stage then d.stage_updated_at end, d.at) end
+    from (
+      select d.*, (d.of_the_deal or d.of_the_exclusive_buyer)
+          and (d.runs or (d.knows_stage and d.stage <> 'exclusivity') or d.state = 'closed') as shows_exclusivity
+      from (
+        select d.*, d.of_the_deal or (d.side = 'buyer' and d.of_the_exclusive_buyer and (d.runs or d.stage is distinct from 'exclusivity')) as knows_stage,
+          d.stage = 'exclusivity' and not d.runs as lapsed
+        from (
+          select d.*, coalesce(d.side in ('broker', 'seller', 'viewer') or d.organization_id = any (administered), false) as of_the_deal,
+            coalesce(d.holder_id = d.principal_id, false) as of_the_exclusive_buyer,
+            coalesce(d.expires_at > now, false) as runs,
+            case when d.role = 'broker' or d.organization_id = any (administered) then of_all.at else of_own.at end as at
+          from known d
+          left join (select a.deal_id, a.at from vault.deal_activity a
+            where a.deal_id = any (case when dated then array(
+              select s.deal_id from seen s where s.role = 'broker' or s.organization_id = any (administered) union all select o.id from others o) end)) of_all
+            on of_all.deal_id = d.id
+          left join (select a.deal_id, a.at from vault.own_activity a where a.user_id = case when dated then me end) of_own
+            on of_own.deal_id = d.id
+          offset 0) d offset 0) d offset 0) d;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deals_in_sight(text[],boolean) TO dealkeep_server;
@@ -14686,3 +14686,4 @@ $function$;
 -- 111ec81e61f8ec3a60502350a266df689f25a32aca2c162273556bdc06a71604  340_let_in_while_on_deal.sql
 -- 10e00e57d9ef83812878cd9877b880b8521b44440eec01002ee1ba0aa5cf7fba  341_own_data_as_seen_now.sql
 -- 7544d70da5888f1147003e1e9f6c607edc9857996b7c81eefb2d37e6cc1650fc  342_given_while_a_member.sql
+-- 6275193ae2e33aeeb053081c423e9b84dfe89628f8fec4bd9bd12bb934b8626c  343_list_of_deals_in_steps.sql

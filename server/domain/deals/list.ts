@@ -49,7 +49,7 @@ function listing(sort: DealSort) {
   const byActivity = key === 'updated_at';
   return rows<Placed<Found>>(
     `deal_list_${sort.replace('-', 'down_')}`,
-    `with seen as materialized (
+    `with seen as (
        select s.* from app.deals_in_sight($1, ${byActivity}) s
        where ($2::text[] is null or s.state = any ($2)) and ($3::text[] is null or s.caller_role = any ($3))),
      found as materialized (

@@ -1,0 +1,78 @@
+-- compatible: the function answers as before
+
+-- Who may know what of a deal is found out in steps, each once for a deal. In one expression PostgreSQL repeats each step wherever the next
+-- one uses it, for every deal of who sees ten thousand.
+
+CREATE OR REPLACE FUNCTION app.deals_in_sight(patterns text[] default null, dated boolean default false)
+ RETURNS TABLE(id uuid, organization_id uuid, title text, industry text, location text, asking_price numeric, state text, acts_as text, caller_role text, side text, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, active_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+ SET enable_nestloop TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $$
+#variable_conflict use_column
+declare
+  me constant uuid := app.user_id();
+  barred constant uuid[] := app.barred_in(app.identity());
+  narrowed constant uuid := app.narrowed_to();
+  administered constant uuid[] := app.brokerages_as('admin');
+  now constant timestamptz := app.now();
+begin
+  return query
+    -- Read anew where it is needed again, by admins and for when something was done: to keep it costs everybody more.
+    with seen as not materialized (
+      select o.* from vault.deals_of_people o
+      where o.user_id = me and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed)
+        and (patterns is null or lower(concat_ws(' ', o.title, o.industry, o.location)) like all (patterns))),
+    -- The others of the brokerages that the caller administers.
+    others as materialized (
+      select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at from public.deals d
+      where d.organization_id = any (administered) and (patterns is null or lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))
+        and not exists (select from seen where seen.deal_id = d.id)),
+    known as (
+      select s.deal_id as id, s.organization_id, s.title, s.industry, s.location, s.asking_price, s.state, s.closed_at, s.created_at, s.updated_at, s.role, s.principal_id,
+        s.side, s.stage, s.stage_updated_at, s.holder_id, s.buyer_user_id, s.granted_at, s.expires_at
+      from seen s
+      union all
+      select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at, null, null,
+        null, g.state, g.updated_at, x.participant_id, x.buyer_user_id, x.granted_at, x.expires_at
+      from others d
+      left join (select s.* from public.deal_stages s where s.brokerage_id = any (administered)) g on g.deal_id = d.id
+      left join (select e.* from public.exclusivities e where e.deal_id = any (array(select o.id from others o)) and e.ended_at is null) x on x.deal_id = d.id)
+    select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price,
+      case when d.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when d.knows_stage then coalesce(d.stage, d.state) else d.state end,
+      d.role,
+      case
+        when d.role = 'broker' then 'broker_assigned'
+        when d.shows_exclusivity and d.buyer_user_id = me and d.runs then 'exclusive_buyer'
+        when d.role in ('seller', 'buyer', 'advisor') then 'participant'
+        else 'viewer'
+      end,
+      case when d.side in ('broker', 'seller', 'buyer') then d.side else 'viewer' end,
+      case when d.shows_exclusivity then d.buyer_user_id end, case when d.shows_exclusivity then d.granted_at end,
+      case when d.shows_exclusivity then d.expires_at end, d.closed_at, d.created_at,
+      greatest(d.updated_at, case when d.knows_stage then d.stage_updated_at end),
+      case when dated then greatest(d.updated_at, case when d.knows_stage then d.stage_updated_at end, d.at) end
+    from (
+      select d.*, (d.of_the_deal or d.of_the_exclusive_buyer)
+          and (d.runs or (d.knows_stage and d.stage <> 'exclusivity') or d.state = 'closed') as shows_exclusivity
+      from (
+        select d.*, d.of_the_deal or (d.side = 'buyer' and d.of_the_exclusive_buyer and (d.runs or d.stage is distinct from 'exclusivity')) as knows_stage,
+          d.stage = 'exclusivity' and not d.runs as lapsed
+        from (
+          select d.*, coalesce(d.side in ('broker', 'seller', 'viewer') or d.organization_id = any (administered), false) as of_the_deal,
+            coalesce(d.holder_id = d.principal_id, false) as of_the_exclusive_buyer,
+            coalesce(d.expires_at > now, false) as runs,
+            case when d.role = 'broker' or d.organization_id = any (administered) then of_all.at else of_own.at end as at
+          from known d
+          left join (select a.deal_id, a.at from vault.deal_activity a
+            where a.deal_id = any (case when dated then array(
+              select s.deal_id from seen s where s.role = 'broker' or s.organization_id = any (administered) union all select o.id from others o) end)) of_all
+            on of_all.deal_id = d.id
+          left join (select a.deal_id, a.at from vault.own_activity a where a.user_id = case when dated then me end) of_own
+            on of_own.deal_id = d.id
+          offset 0) d offset 0) d offset 0) d;
+end
+$$;
