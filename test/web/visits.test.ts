@@ -108,3 +108,30 @@ test(
     }
   },
 );
+
+test('a visit is not begun again by a connection that was lost, after which everything on the page is asked anew', async () => {
+  const { service, scene } = web;
+  const testPage = await openTestPage(browser, service.origin, { cookie: (await web.as('viewer')).cookie });
+  const { page } = testPage;
+  const isEvents = ({ pathname }: URL) => pathname === '/api/web/events';
+  await page.route(isEvents, (route) => route.abort());
+  const noted = page.waitForResponse((answer) => answer.url().endsWith('/visits'));
+  await come(testPage, 'documents');
+  await noted;
+  service.clock.advance(40 * minute);
+  const asked: string[] = [];
+  page.on('request', (request) =>
+    asked.push(`${request.method()} ${new URL(request.url()).pathname.split('/').at(-1)}`),
+  );
+  await page.unroute(isEvents);
+  await expect.poll(() => asked).toContain('GET documents');
+  // What else is asked anew was asked with it.
+  await page.evaluate(`fetch('/api/web/me').then((answer) => answer.text())`);
+  expect(asked).not.toContain('POST visits');
+  const visits = await service.sql('select began_at from vault.visits where user_id = $1 and tab = $2', [
+    scene.people['viewer'],
+    'documents',
+  ]);
+  expect(visits).toHaveLength(1);
+  await testPage.close();
+});

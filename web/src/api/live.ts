@@ -6,6 +6,7 @@
 import type { QueryClient } from '@tanstack/react-query';
 import { shownSince } from './client.ts';
 import { refreshActivity } from './deals.ts';
+import { refreshAll } from './query-client.ts';
 import { keys } from './query-keys.ts';
 import { refreshList } from './paged.ts';
 import type { LiveEvent } from './shapes.ts';
@@ -33,7 +34,7 @@ channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
 
 function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
   if (topic === 'deal' && deal === null) {
-    setTimeout(() => void client.invalidateQueries(), Math.random() * spread);
+    setTimeout(() => void refreshAll(client), Math.random() * spread);
     return;
   }
   if (topic === 'contacts') {
@@ -113,7 +114,7 @@ export function followChanges(client: QueryClient): () => void {
 
   const note = (yes: boolean) => {
     // What happened while there was no connection was not received.
-    if (yes && wasLost) void client.invalidateQueries({ refetchType: 'active' });
+    if (yes && wasLost) void refreshAll(client);
     wasLost = !yes;
     connected = yes;
   };
@@ -151,7 +152,7 @@ export function followChanges(client: QueryClient): () => void {
   });
 
   const poll = setInterval(() => {
-    if (!connected && !document.hidden) void client.invalidateQueries({ refetchType: 'active' });
+    if (!connected && !document.hidden) void refreshAll(client);
   }, pollEvery);
 
   return () => {

@@ -1,6 +1,7 @@
 /** How queries behave: kept for a while, retried when that can help, shown from the cache while they are asked again. */
 import { QueryClient } from '@tanstack/react-query';
 import { ApiError } from './client.ts';
+import { keys } from './query-keys.ts';
 import { noteWait } from './retry-state.ts';
 
 /** A failure that may pass by itself: no connection, a fault on the server's side, or too much at once. Only reads are ever retried. */
@@ -34,3 +35,9 @@ export const queryClient = new QueryClient({
     },
   },
 });
+
+const [visits] = keys.visits();
+
+/** Asks again for everything that is shown. A visit is nothing of that: it begins when the person comes, not when something has changed. */
+export const refreshAll = (client: QueryClient): Promise<void> =>
+  client.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== visits });

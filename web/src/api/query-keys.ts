@@ -14,4 +14,6 @@ export const keys = {
   /** The person's notifications, and how many are new. */
   notifications: (...rest: unknown[]) => ['notifications', ...rest] as const,
   settings: (...rest: unknown[]) => ['settings', ...rest] as const,
+  /** That the person looks at a tab of a deal. */
+  visits: (...rest: unknown[]) => ['visits', ...rest] as const,
 };

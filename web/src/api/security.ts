@@ -2,6 +2,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Answer } from '../../../server/contract.ts';
 import { api, keepCsrf } from './client.ts';
+import { refreshAll } from './query-client.ts';
 import { keys } from './query-keys.ts';
 import type { Id } from './shapes.ts';
 
@@ -47,7 +48,7 @@ export function useSecurityActions() {
   return {
     rename: useMutation({
       mutationFn: (name: string) => api.patch('/web/me', { json: { name } }),
-      onSuccess: () => client.invalidateQueries(),
+      onSuccess: () => refreshAll(client),
     }),
     askAddress: useMutation({
       mutationFn: (email: string) => api.post('/auth/address', { json: { email } }),
@@ -69,7 +70,7 @@ export function useSecurityActions() {
       // A brokerage may have waited for it: everything can be different now.
       onSuccess: ({ csrf_token }) => {
         keepCsrf(csrf_token);
-        return client.invalidateQueries();
+        return refreshAll(client);
       },
     }),
     removeFactor: useMutation({
@@ -80,7 +81,7 @@ export function useSecurityActions() {
       mutationFn: () => api.post('/auth/recovery-codes'),
       onSuccess: again,
     }),
-    addPasskey: useMutation({ mutationFn: addPasskey, onSuccess: () => client.invalidateQueries() }),
+    addPasskey: useMutation({ mutationFn: addPasskey, onSuccess: () => refreshAll(client) }),
     renamePasskey: useMutation({
       mutationFn: (input: { id: Id; name: string }) => api.post('/auth/passkey/rename', { json: input }),
       onSuccess: again,

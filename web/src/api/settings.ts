@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
+import { refreshAll } from './query-client.ts';
 import { keys } from './query-keys.ts';
 import { upload } from './upload.ts';
 import type {
@@ -149,7 +150,7 @@ export function useMemberActions(brokerageId: Id) {
     }),
     requireFactor: useMutation({
       mutationFn: (required: boolean) => api.put('/web/brokerages/:id/second-factor', { param, json: { required } }),
-      onSuccess: () => client.invalidateQueries(),
+      onSuccess: () => refreshAll(client),
     }),
     uploadLogo: useChange('brokerage', (file: File) => upload('/web/brokerages/:id/logo', file, { param })),
     removeLogo: useChange('brokerage', () => api.delete('/web/brokerages/:id/logo', { param })),

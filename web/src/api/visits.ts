@@ -1,11 +1,12 @@
 import { queryOptions, useQuery } from '@tanstack/react-query';
 import { api } from './client.ts';
+import { keys } from './query-keys.ts';
 import type { Id, Instant, VisitedTab } from './shapes.ts';
 
 // What the server notes begins a visit at most once in half an hour, however often it is sent.
 const visitQuery = (id: Id, tab: VisitedTab) =>
   queryOptions({
-    queryKey: ['visits', id, tab] as const,
+    queryKey: keys.visits(id, tab),
     queryFn: ({ signal }) => api.post('/web/deals/:id/visits', { param: { id }, json: { tab }, signal }),
     staleTime: 60_000,
     refetchOnWindowFocus: false,

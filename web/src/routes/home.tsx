@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { CircleCheckBig, Handshake } from 'lucide-react';
 import { acceptInvitation, declineInvitation, homeQuery, pipelineQuery } from '../api/home.ts';
+import { refreshAll } from '../api/query-client.ts';
 import { keys } from '../api/query-keys.ts';
 import { useBrokerage, useMe } from '../api/me.ts';
 import type { DealInvitation, Home, Pipeline as PipelineFigures } from '../api/shapes.ts';
@@ -27,7 +28,7 @@ function Invitation({ invitation }: { invitation: DealInvitation }) {
   const accept = useMutation({
     mutationFn: () => acceptInvitation(invitation.participant_id),
     onSuccess: async ({ deal_id: dealId }) => {
-      void client.invalidateQueries();
+      void refreshAll(client);
       await navigate({ to: '/deals/$dealId', params: { dealId } });
     },
     onError: toastError,

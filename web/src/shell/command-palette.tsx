@@ -27,6 +27,7 @@ import { chooseTheme } from '../lib/theme.ts';
 import { useReturnFocus } from '../lib/use-return-focus.ts';
 import { placesFor, settingsFor } from './navigation.ts';
 import { useLeave } from './use-leave.ts';
+import { refreshAll } from '../api/query-client.ts';
 
 const row =
   'group flex cursor-pointer items-center gap-3 rounded-md px-3 py-2 text-ink select-none data-[selected=true]:bg-accent-wash ' +
@@ -216,7 +217,7 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
                 <Entry
                   value="action load everything again refresh"
                   icon={<RotateCw />}
-                  onSelect={() => (void client.invalidateQueries(), close())}
+                  onSelect={() => (void refreshAll(client), close())}
                 >
                   Reload everything
                 </Entry>
