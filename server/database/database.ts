@@ -120,7 +120,7 @@ export function openDatabase(options: DatabaseOptions): Database {
           statement_timeout: statementMillis,
           lock_timeout: Math.min(statementMillis, lockMillis),
           idle_in_transaction_session_timeout: statementMillis,
-          // No statement lives long enough for what compiling its expressions would take, where PostgreSQL does that.
+          // As in the embedded one: compiling the expressions of a statement pays where it runs for seconds.
           options: '-c TimeZone=UTC -c DateStyle=ISO -c jit=off',
         }
       : {}),
