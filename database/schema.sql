@@ -5917,6 +5917,7 @@ begin
             coalesce(d.expires_at > now, false) as runs,
             case when d.role = 'broker' or d.organization_id = any (administered) then of_all.at else of_own.at end as at
           from known d
+          -- Who runs a deal is told when something was last done on it, everybody else when they did; nothing is read where nobody asks.
           left join (select a.deal_id, a.at from vault.deal_activity a
             where a.deal_id = any (case when dated then array(
               select s.deal_id from seen s where s.role = 'broker' or s.organization_id = any (administered) union all select o.id from others o) end)) of_all
@@ -14686,4 +14687,4 @@ $function$;
 -- 111ec81e61f8ec3a60502350a266df689f25a32aca2c162273556bdc06a71604  340_let_in_while_on_deal.sql
 -- 10e00e57d9ef83812878cd9877b880b8521b44440eec01002ee1ba0aa5cf7fba  341_own_data_as_seen_now.sql
 -- 7544d70da5888f1147003e1e9f6c607edc9857996b7c81eefb2d37e6cc1650fc  342_given_while_a_member.sql
--- 6275193ae2e33aeeb053081c423e9b84dfe89628f8fec4bd9bd12bb934b8626c  343_list_of_deals_in_steps.sql
+-- 1eaec067eeba1bf53031daec5e7da5e62e41382109db54bac05808840a1b69c5  343_list_of_deals_in_steps.sql

@@ -1,17 +1,11 @@
--- compatible: the function answers as before
-
+-- compatible: answers the same.
+--
 -- Who may know what of a deal is found out in steps, each once for a deal. In one expression PostgreSQL repeats each step wherever the next
 -- one uses it, for every deal of who sees ten thousand.
 
-CREATE OR REPLACE FUNCTION app.deals_in_sight(patterns text[] default null, dated boolean default false)
- RETURNS TABLE(id uuid, organization_id uuid, title text, industry text, location text, asking_price numeric, state text, acts_as text, caller_role text, side text, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamp with time zone, exclusivity_expires_at timestamp with time zone, closed_at timestamp with time zone, created_at timestamp with time zone, updated_at timestamp with time zone, active_at timestamp with time zone)
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
- SET enable_nestloop TO 'off'
- SET enable_mergejoin TO 'off'
- SET plan_cache_mode TO 'force_generic_plan'
-AS $$
+create or replace function app.deals_in_sight(patterns text[] default null, dated boolean default false)
+returns table(id uuid, organization_id uuid, title text, industry text, location text, asking_price numeric, state text, acts_as text, caller_role text, side text, exclusive_buyer_user_id uuid, exclusivity_granted_at timestamptz, exclusivity_expires_at timestamptz, closed_at timestamptz, created_at timestamptz, updated_at timestamptz, active_at timestamptz)
+language plpgsql stable security definer set search_path = '' set enable_nestloop = off set enable_mergejoin = off set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
   me constant uuid := app.user_id();
@@ -67,6 +61,7 @@ begin
             coalesce(d.expires_at > now, false) as runs,
             case when d.role = 'broker' or d.organization_id = any (administered) then of_all.at else of_own.at end as at
           from known d
+          -- Who runs a deal is told when something was last done on it, everybody else when they did; nothing is read where nobody asks.
           left join (select a.deal_id, a.at from vault.deal_activity a
             where a.deal_id = any (case when dated then array(
               select s.deal_id from seen s where s.role = 'broker' or s.organization_id = any (administered) union all select o.id from others o) end)) of_all
