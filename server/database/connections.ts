@@ -3,6 +3,7 @@
 import pg from 'pg';
 import type { Config } from '../config.ts';
 import { DirectoryInUse } from './data-directory.ts';
+import { longest } from './database.ts';
 import { runningOwner, startEmbedded } from './embedded.ts';
 import { appliedMigrations, migrate, migrationFiles, pending } from './migrate.ts';
 
@@ -112,7 +113,8 @@ const looks = 4;
  * process of PostgreSQL.
  */
 export async function checkNotPooled(url: string): Promise<void> {
-  const settings = { connectionString: url, statement_timeout: 9_000, lock_timeout: 3_000 };
+  const { statementMillis, lockMillis } = longest;
+  const settings = { connectionString: url, statement_timeout: statementMillis, lock_timeout: lockMillis };
   const pid = async (client: pg.Client) =>
     (await client.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid;
   try {

@@ -95,14 +95,14 @@ class PoolClient extends pg.Client {
 
 /** The most runs that wait for a connection. */
 const mostWaiting = 500;
-/** How long a statement waits for a lock, in milliseconds: meanwhile it holds a connection. */
-const lockMillis = 3_000;
+/** How long a statement may take, and wait for a lock, in milliseconds: meanwhile it holds a connection. */
+export const longest = { statementMillis: 9_000, lockMillis: 3_000 } as const;
 
 const setClock = row('set_clock', `select set_config('dealkeep.now', $1, true)`);
 
 /** Opens a pool; the first connection is made by the first run. */
 export function openDatabase(options: DatabaseOptions): Database {
-  const { prepare = true, statementMillis = 9_000, silenceMillis = 10_000, clock } = options;
+  const { prepare = true, statementMillis = longest.statementMillis, silenceMillis = 10_000, clock } = options;
   const { poolSize = 10, waitMillis = 3_000 } = options;
   const queue = openConnectionQueue({ size: poolSize, waitMillis, most: mostWaiting });
   const pool = new pg.Pool({
@@ -118,7 +118,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...(prepare
       ? {
           statement_timeout: statementMillis,
-          lock_timeout: Math.min(statementMillis, lockMillis),
+          lock_timeout: Math.min(statementMillis, longest.lockMillis),
           idle_in_transaction_session_timeout: statementMillis,
           // As in the embedded one: compiling the expressions of a statement pays where it runs for seconds.
           options: '-c TimeZone=UTC -c DateStyle=ISO -c jit=off',

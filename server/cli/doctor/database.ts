@@ -4,6 +4,7 @@ import type { TLSSocket } from 'node:tls';
 import type pg from 'pg';
 import type { Config } from '../../config.ts';
 import { checkNotPooled, loginObjection, UnusableDatabase } from '../../database/connections.ts';
+import { longest } from '../../database/database.ts';
 import { appliedMigrations, migrationFiles, pending } from '../../database/migrate.ts';
 import { certificateFinding } from './certificates.ts';
 import { isHere, reasonOf, type Findings } from './finding.ts';
@@ -104,9 +105,9 @@ function checkWayThere(client: pg.Client, findings: Findings): void {
 
 /** What connections set for themselves, and cannot behind a pooler, where the login has to have it. */
 const loginSettings = {
-  statement_timeout: '9s',
-  lock_timeout: '3s',
-  idle_in_transaction_session_timeout: '9s',
+  statement_timeout: `${longest.statementMillis}ms`,
+  lock_timeout: `${longest.lockMillis}ms`,
+  idle_in_transaction_session_timeout: `${longest.statementMillis}ms`,
   jit: 'off',
 };
 
