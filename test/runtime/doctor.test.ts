@@ -140,7 +140,9 @@ test('behind a pooler finds what the login does not set, and nothing once its co
   const server = (await runningConnections(DATA_DIR))?.server ?? {};
   const pooled = { DATABASE_URL: urlOf(server), DATABASE_PREPARE: 'off' };
   // The one of tests has it off for everybody, as the one that comes with the product has.
-  await owner.query(`alter database ${pg.escapeIdentifier(server.database ?? '')} set jit = on`);
+  const database = pg.escapeIdentifier(server.database ?? '');
+  await owner.query(`alter database ${database} set jit = on`);
+  onTestFinished(async () => void (await owner.query(`alter database ${database} reset jit`)));
   const { findings } = await doctor(pooled);
   const found = findings.find(({ message }) => message.startsWith('Its login does not set'));
   expect(found).toMatchObject({ level: 'warning', check: 'database' });
@@ -149,7 +151,6 @@ test('behind a pooler finds what the login does not set, and nothing once its co
   await client.connect();
   await client.query(found?.remedy?.replace(/^[^:]*: /, '') ?? '').finally(() => client.end());
   const after = await doctor(pooled);
-  await owner.query(`alter database ${pg.escapeIdentifier(server.database ?? '')} reset jit`);
   expect(wrong(after.findings).filter((line) => line.startsWith('database: Its login'))).toEqual([]);
   expect(after.findings.map(({ message }) => message)).toContain(
     'Its login has the settings that connections through a pooler need.',
