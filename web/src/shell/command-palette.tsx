@@ -21,13 +21,13 @@ import { useDeferredValue, useState, type ReactNode } from 'react';
 import { contactsQuery } from '../api/contacts.ts';
 import { dealsQuery } from '../api/deals.ts';
 import { useBrokerage, useMe } from '../api/me.ts';
+import { refreshAll } from '../api/query-client.ts';
 import { StatePill } from '../components/badge.tsx';
 import { dealStates } from '../lib/states.ts';
 import { chooseTheme } from '../lib/theme.ts';
 import { useReturnFocus } from '../lib/use-return-focus.ts';
 import { placesFor, settingsFor } from './navigation.ts';
 import { useLeave } from './use-leave.ts';
-import { refreshAll } from '../api/query-client.ts';
 
 const row =
   'group flex cursor-pointer items-center gap-3 rounded-md px-3 py-2 text-ink select-none data-[selected=true]:bg-accent-wash ' +
