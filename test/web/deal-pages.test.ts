@@ -444,6 +444,8 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   await button(theirs, 'Propose a change').click();
   const dialog = theirs.getByRole('dialog', { name: 'Propose a change' });
   await dialog.getByText('Your accepted terms stay as accepted.').waitFor();
+  await button(dialog, 'Propose change').click();
+  await dialog.getByText('Nothing is changed yet').waitFor();
   await dialog.getByLabel('Price', { exact: true }).fill('3000000');
   await dialog.getByLabel('Target closing').fill('2020-02-01');
   await button(dialog, 'Propose change').click();

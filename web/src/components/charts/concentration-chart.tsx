@@ -40,7 +40,7 @@ function Bars({ customers }: { customers: readonly Customer[] }) {
       {customers.map((customer, place) => (
         <div key={place} className="flex min-h-0 flex-1 items-center gap-2 text-sm sm:gap-3">
           <span
-            className="w-20 shrink-0 truncate text-right text-faint sm:w-[max(10rem,28%)]"
+            className="line-clamp-2 w-24 shrink-0 text-right text-xs leading-tight wrap-anywhere text-faint sm:block sm:w-[max(10rem,28%)] sm:truncate sm:text-sm"
             title={customer.customer_name}
           >
             {customer.customer_name}

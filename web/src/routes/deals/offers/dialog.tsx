@@ -56,6 +56,11 @@ function payloadOf(values: Values, currency: string, before: OfferPayload | unde
   };
 }
 
+/** Whether it says what the revision before it says. */
+const isSame = (payload: OfferInput, before: OfferPayload | undefined): boolean =>
+  before !== undefined &&
+  Object.entries(payload).every(([name, value]) => value === (before[name as keyof OfferPayload] ?? null));
+
 /** The fields of the form stand in the body's `payload`. */
 function atFields(error: unknown): never {
   if (!(error instanceof ApiError)) throw error;
@@ -89,7 +94,10 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
   const form = useForm<Values, Offer>({
     initial: valuesOf(before?.payload),
     draft: `offer/${deal.id}`,
-    check: (values) => required(values, { purchase_price: 'Enter what you offer.' }),
+    check: (values) =>
+      isSame(payloadOf(values, currency, before?.payload), before?.payload)
+        ? { purchase_price: 'Nothing is changed yet: change the price or another term.' }
+        : required(values, { purchase_price: 'Enter what you offer.' }),
     submit: (values) => submit.mutateAsync(payloadOf(values, currency, before?.payload)).catch(atFields),
     onDone: () => {
       toast(agreed ? 'Your change waits for the broker' : before ? 'Your offer is revised' : 'Your offer is submitted');
