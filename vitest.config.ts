@@ -8,9 +8,12 @@ const all = ['test/**/*.test.ts'];
 const slow =
   /from '[^']*\/(?:browser|generators|program|processes|templates|embedded)\.ts'|'node:child_process'|\bsetTimeout\b/;
 
-/** These ask the database for everybody and every record, or every door for everybody, over and over, open hundreds of streams, or empty a sandbox again and again. */
+/**
+ * These ask the database for everybody and every record, or every door for everybody, over and over, open hundreds of streams, empty a sandbox
+ * or compare books again and again, do much at once, or try each way in which a message or a subscription can be wrong.
+ */
 const long =
-  /\/(?:policies\/(?:lists|narrowing|notified)|books\/(?:kept|who-sees)|web\/events|rest\/sandbox)\.test\.ts$/;
+  /\/(?:policies\/(?:keys|lists|narrowing|notified)|books\/(?:caches|contradictions|kept|who-sees)|tools\/messages|web\/(?:events|exclusivity-at-once)|rest\/(?:contact-list|sandbox|webhooks-managed))\.test\.ts$/;
 
 /** What `npm run test:fast` runs: what each may see and do through every interface and what is computed of books, without the slow files. */
 function fastFiles(): string[] {
