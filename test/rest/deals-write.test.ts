@@ -412,16 +412,17 @@ describe('invitations', () => {
 describe('closing conditions', () => {
   test('are added and changed as a broker does', async () => {
     const path = `/deals/${scene.deal}/conditions`;
+    const deadline = new Date(web.service.clock.now().getTime() + 60 * 86_400_000).toISOString().slice(0, 10);
     const { body } = await ask('POST', path, {
       name: 'Licence',
-      deadline: '2027-01-31',
+      deadline,
       ownerUserId: scene.people['exclusive buyer'],
     });
     expect(body).toMatchObject({
       dealId: scene.deal,
       name: 'Licence',
       status: 'open',
-      deadline: '2027-01-31',
+      deadline,
       ownerUserId: scene.people['exclusive buyer'],
       overdue: false,
       completedAt: null,

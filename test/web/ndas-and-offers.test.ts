@@ -221,7 +221,7 @@ describe('an offer', () => {
     purchase_price: '1200000.25',
     cash_at_close: '900000',
     financing_contingency: true,
-    target_close_date: '2030-02-01',
+    target_close_date: new Date(Date.now() + 60 * 86_400_000).toISOString().slice(0, 10),
     terms: 'Subject to lease.',
     escrow_agent: { name: 'First Title' },
   };
