@@ -475,6 +475,10 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   await button(brokers, 'Decline').click();
   await confirm(brokers, 'Decline change');
   for (const page of [brokers, theirs, sellers]) await page.getByText(/proposed in revision 2 was declined/).waitFor();
+  // What was declined may be proposed once more as it is.
+  await button(theirs, 'Propose a change').click();
+  await button(dialog, 'Propose change').click();
+  await dialog.waitFor({ state: 'detached' });
   // What is past by now is not taken over.
   service.clock.advance(1000);
   await service.sql(

@@ -56,10 +56,10 @@ function payloadOf(values: Values, currency: string, before: OfferPayload | unde
   };
 }
 
-/** Whether it says what the revision before it says. */
-const isSame = (payload: OfferInput, before: OfferPayload | undefined): boolean =>
-  before !== undefined &&
-  Object.entries(payload).every(([name, value]) => value === (before[name as keyof OfferPayload] ?? null));
+/** Whether it says what the revision before it says. What was declined may be submitted once more as it is. */
+const isSame = (payload: OfferInput, before: Offer | undefined): boolean =>
+  before?.declined_at === null &&
+  Object.entries(payload).every(([name, value]) => value === (before.payload[name as keyof OfferPayload] ?? null));
 
 /** The fields of the form stand in the body's `payload`. */
 function atFields(error: unknown): never {
@@ -95,7 +95,7 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
     initial: valuesOf(before?.payload),
     draft: `offer/${deal.id}`,
     check: (values) =>
-      isSame(payloadOf(values, currency, before?.payload), before?.payload)
+      isSame(payloadOf(values, currency, before?.payload), before)
         ? { purchase_price: 'Nothing is changed yet: change the price or another term.' }
         : required(values, { purchase_price: 'Enter what you offer.' }),
     submit: (values) => submit.mutateAsync(payloadOf(values, currency, before?.payload)).catch(atFields),
