@@ -830,6 +830,7 @@ CREATE INDEX exclusivities_by_buyer ON public.exclusivities USING btree (buyer_u
 CREATE INDEX exclusivities_by_granter ON public.exclusivities USING btree (granted_by) WHERE granted_by IS NOT NULL;
 CREATE INDEX exclusivities_by_offer ON public.exclusivities USING btree (offer_id) WHERE offer_id IS NOT NULL;
 CREATE INDEX exclusivities_by_participant ON public.exclusivities USING btree (participant_id);
+CREATE INDEX exclusivities_in_force ON public.exclusivities USING btree (brokerage_id) WHERE ended_at IS NULL;
 CREATE INDEX exclusivities_of_deal ON public.exclusivities USING btree (deal_id);
 CREATE UNIQUE INDEX one_exclusivity_a_deal ON public.exclusivities USING btree (deal_id) WHERE ended_at IS NULL;
 ALTER TABLE public.exclusivities ENABLE ROW LEVEL SECURITY;
@@ -5876,21 +5877,22 @@ begin
       select o.* from vault.deals_of_people o
       where o.user_id = me and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed)
         and (patterns is null or lower(concat_ws(' ', o.title, o.industry, o.location)) like all (patterns))),
-    -- The others of the brokerages that the caller administers.
-    others as materialized (
-      select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at from public.deals d
-      where d.organization_id = any (administered) and (patterns is null or lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns))
-        and not exists (select from seen where seen.deal_id = d.id)),
     known as (
       select s.deal_id as id, s.organization_id, s.title, s.industry, s.location, s.asking_price, s.state, s.closed_at, s.created_at, s.updated_at, s.role, s.principal_id,
-        s.side, s.stage, s.stage_updated_at, s.holder_id, s.buyer_user_id, s.granted_at, s.expires_at
+        s.side, s.stage, s.stage_updated_at, s.holder_id, s.buyer_user_id, s.granted_at, s.expires_at, null::timestamptz as done_at
       from seen s
       union all
+      -- The others of the brokerages that the caller administers. All that hangs on them is found by brokerage: there may be thousands.
       select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, d.state, d.closed_at, d.created_at, d.updated_at, null, null,
-        null, g.state, g.updated_at, x.participant_id, x.buyer_user_id, x.granted_at, x.expires_at
-      from others d
+        null, g.state, g.updated_at, x.participant_id, x.buyer_user_id, x.granted_at, x.expires_at, a.at
+      from public.deals d
       left join (select s.* from public.deal_stages s where s.brokerage_id = any (administered)) g on g.deal_id = d.id
-      left join (select e.* from public.exclusivities e where e.deal_id = any (array(select o.id from others o)) and e.ended_at is null) x on x.deal_id = d.id)
+      left join (select e.* from public.exclusivities e where e.brokerage_id = any (administered) and e.ended_at is null) x on x.deal_id = d.id
+      left join (select a.deal_id, a.at from vault.deal_activity a where a.brokerage_id = any (case when dated then administered end)) a on a.deal_id = d.id
+      where d.organization_id = any (administered)
+        -- As a case, of which half are expected to hold: else PostgreSQL expects hardly any and builds its hash tables of the deals.
+        and case when patterns is null then true else lower(concat_ws(' ', d.title, d.industry, d.location)) like all (patterns) end
+        and not exists (select from seen where seen.deal_id = d.id))
     select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price,
       case when d.lapsed and d.state in ('under_offer', 'exclusivity') then 'listed' when d.knows_stage then coalesce(d.stage, d.state) else d.state end,
       d.role,
@@ -5904,7 +5906,7 @@ begin
       case when d.shows_exclusivity then d.buyer_user_id end, case when d.shows_exclusivity then d.granted_at end,
       case when d.shows_exclusivity then d.expires_at end, d.closed_at, d.created_at,
       greatest(d.updated_at, case when d.knows_stage then d.stage_updated_at end),
-      case when dated then greatest(d.updated_at, case when d.knows_stage then d.stage_updated_at end, d.at) end
+      case when dated then greatest(d.updated_at, case when d.knows_stage then d.stage_updated_at end, d.last_done_at) end
     from (
       select d.*, (d.of_the_deal or d.of_the_exclusive_buyer)
           and (d.runs or (d.knows_stage and d.stage <> 'exclusivity') or d.state = 'closed') as shows_exclusivity
@@ -5915,12 +5917,12 @@ begin
           select d.*, coalesce(d.side in ('broker', 'seller', 'viewer') or d.organization_id = any (administered), false) as of_the_deal,
             coalesce(d.holder_id = d.principal_id, false) as of_the_exclusive_buyer,
             coalesce(d.expires_at > now, false) as runs,
-            case when d.role = 'broker' or d.organization_id = any (administered) then of_all.at else of_own.at end as at
+            case when d.role = 'broker' or d.organization_id = any (administered) then coalesce(d.done_at, of_all.at) else of_own.at end as last_done_at
           from known d
           -- Who runs a deal is told when something was last done on it, everybody else when they did; nothing is read where nobody asks.
           left join (select a.deal_id, a.at from vault.deal_activity a
             where a.deal_id = any (case when dated then array(
-              select s.deal_id from seen s where s.role = 'broker' or s.organization_id = any (administered) union all select o.id from others o) end)) of_all
+              select s.deal_id from seen s where s.role = 'broker' or s.organization_id = any (administered)) end)) of_all
             on of_all.deal_id = d.id
           left join (select a.deal_id, a.at from vault.own_activity a where a.user_id = case when dated then me end) of_own
             on of_own.deal_id = d.id
@@ -14688,3 +14690,5 @@ $function$;
 -- 10e00e57d9ef83812878cd9877b880b8521b44440eec01002ee1ba0aa5cf7fba  341_own_data_as_seen_now.sql
 -- 7544d70da5888f1147003e1e9f6c607edc9857996b7c81eefb2d37e6cc1650fc  342_given_while_a_member.sql
 -- 1eaec067eeba1bf53031daec5e7da5e62e41382109db54bac05808840a1b69c5  343_list_of_deals_in_steps.sql
+-- 899c1ad1188b7428da7fc2d5adc75db7226a57a629527c69efc2b7036d3ddb31  344_exclusivities_by_brokerage.sql
+-- 60fa0d67403838c4d72d7f8ae72416ca53d59b876aa74af2780d6b692107cd90  345_list_of_deals_by_brokerage.sql
