@@ -169,8 +169,10 @@ const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
   '/api/web/audit': ({ brokerage_id }) => [
     '',
     '?action=deal.',
+    '?outcome=refused',
     `?brokerage_id=${brokerage_id}`,
     `?brokerage_id=${brokerage_id}&action=offer.`,
+    `?brokerage_id=${brokerage_id}&action=webhook.`,
     `?brokerage_id=${brokerage_id}&outcome=refused`,
   ],
   '/api/web/audit/export': ({ brokerage_id }) => ['', `?brokerage_id=${brokerage_id}`],

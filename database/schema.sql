@@ -242,10 +242,13 @@ CREATE TABLE public.audit_records (
     noted boolean DEFAULT true NOT NULL,
     CONSTRAINT audit_records_pkey PRIMARY KEY (id, at)
 ) PARTITION BY RANGE (at);
+CREATE INDEX acts_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, action COLLATE "C", at DESC, id DESC) WHERE action !~~ 'tool:%'::text;
 CREATE INDEX noted_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
 CREATE INDEX records_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC);
 CREATE INDEX records_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC);
 CREATE INDEX records_by_user ON ONLY public.audit_records USING btree (user_id, at DESC, id DESC);
+CREATE INDEX refused_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC) WHERE outcome <> ALL (ARRAY['done'::text, 'ok'::text]);
+CREATE INDEX refused_by_user ON ONLY public.audit_records USING btree (user_id, at DESC, id DESC) WHERE outcome <> ALL (ARRAY['done'::text, 'ok'::text]);
 ALTER TABLE public.audit_records ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.audit_records FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.audit_records TO CURRENT_USER
@@ -3592,25 +3595,41 @@ declare
   brokered uuid[];
   seen uuid[];
   fivefold int;
+  -- What was refused has an index of its own, and so has each kind of act but calls of tools. Who asks for one person's has theirs.
+  refused constant boolean := done is false;
+  by_kind constant boolean := by_user is null and not refused and coalesce(not starts_with(beginning, 'tool:') and not starts_with('tool:', beginning), false);
+  kind constant text := case when by_kind then 'r.action not like ''tool:%'' and r.action collate "C" = k.action' end;
   within constant text := concat_ws(' and ', 'r.brokerage_id = $1',
     case when since is not null then 'r.at >= $5' end,
     case when before is not null then 'r.at < $6' end,
-    case when after_at is not null then '(r.at, r.id) < ($7, $8)' end);
+    case when after_at is not null then '(r.at, r.id) < ($7, $8)' end,
+    case when refused then 'r.outcome not in (''done'', ''ok'')' end);
   asked constant text := concat_ws(' and ', 'true',
     case when by_user is not null then 'r.user_id = $2' end,
     case when beginning is not null then 'starts_with(r.action, $3)' end,
-    case when done is not null then '(r.outcome in (''done'', ''ok'')) = $4' end);
+    case when done then 'r.outcome in (''done'', ''ok'')' end);
   fits constant text := concat_ws(' and ', within, asked);
   -- Looked up in a table that is made once: of an array the planner would estimate each element.
   theirs constant text := '(r.deal_id in (select b.id from unnest($10) b (id))
     or r.user_id = $11 and (r.deal_id is null or r.deal_id in (select s.id from unnest($12) s (id))))';
   latest constant text := 'order by r.at desc, r.id desc limit ';
+  -- One kind after the other by the index: of kinds there are a few, of acts perhaps millions.
+  of_each_kind constant text := 'with recursive kinds (action) as (
+      (select r.action collate "C" from public.audit_records r
+        where r.brokerage_id = $1 and r.action not like ''tool:%%'' and r.action collate "C" >= $3 order by r.action collate "C" limit 1)
+      union all
+      select (select r.action collate "C" from public.audit_records r
+        where r.brokerage_id = $1 and r.action not like ''tool:%%'' and r.action collate "C" > k.action order by r.action collate "C" limit 1)
+      from kinds k where starts_with(k.action, $3))
+    select r.id from kinds k cross join lateral (%s) r where starts_with(k.action, $3) %s $9';
+  found text;
 begin
   if me is null then
     return;
   end if;
   if brokerage = any (app.brokerages_as('admin')) then
-    return query execute format('select r.id from public.audit_records r where %s %s $9', fits, latest)
+    found := format('select r.id, r.at from public.audit_records r where %s %s $9', concat_ws(' and ', fits, kind), latest);
+    return query execute case when by_kind then format(of_each_kind, found, latest) else format('select f.id from (%s) f', found) end
       using brokerage, by_user, beginning, done, since, before, after_at, after_id, most;
     return;
   end if;
@@ -3619,9 +3638,10 @@ begin
     from vault.deals_of_people o
     where o.user_id = me and o.organization_id = brokerage and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed);
   fivefold := 5 * cardinality(brokered);
-  if (select count(*) from (select from public.deals d where d.organization_id = brokerage limit fivefold) d) < fivefold then
-    return query execute format('select r.id from (select r.* from public.audit_records r where %s order by r.at desc, r.id desc offset 0) r
-        where %s and %s %s $9', within, asked, theirs, latest)
+  if refused or (select count(*) from (select from public.deals d where d.organization_id = brokerage limit fivefold) d) < fivefold then
+    found := format('select r.id, r.at from (select r.* from public.audit_records r where %s order by r.at desc, r.id desc offset 0) r
+        where %s and %s %s $9', concat_ws(' and ', within, kind), asked, theirs, latest);
+    return query execute case when by_kind then format(of_each_kind, found, latest) else format('select f.id from (%s) f', found) end
       using brokerage, by_user, beginning, done, since, before, after_at, after_id, most, brokered, me, seen;
     return;
   end if;
@@ -14692,3 +14712,5 @@ $function$;
 -- 1eaec067eeba1bf53031daec5e7da5e62e41382109db54bac05808840a1b69c5  343_list_of_deals_in_steps.sql
 -- 899c1ad1188b7428da7fc2d5adc75db7226a57a629527c69efc2b7036d3ddb31  344_exclusivities_by_brokerage.sql
 -- 60fa0d67403838c4d72d7f8ae72416ca53d59b876aa74af2780d6b692107cd90  345_list_of_deals_by_brokerage.sql
+-- 34c4c3c601ba813813fcca4351ba7a68550f0445e49557bc18058d6afc8903e7  346_audit_indexes_for_filters.sql
+-- e41a84de59e083f48fdea727faed28b14a3aa7da306a71bc4eebad21b2771064  347_audit_by_kind_of_act.sql

@@ -283,18 +283,41 @@ check(
   `select a.deal_id, max(a.at) as at from audit_records a join deals d on d.id = a.deal_id where ${isActivity} group by a.deal_id order by a.deal_id`,
 );
 
+/** What row-level security shows of the records of a brokerage, and of deals that are not hidden. */
+const shownOfBrokerage = `r.brokerage_id = $1 and (r.deal_id is null or r.brokerage_id = any ((select app.brokerages_as('admin'))::uuid[])
+  or exists (select from deals seen where seen.id = r.deal_id))`;
+const manyDealsOfOthers: Moments = {
+  'in a brokerage with many deals of others': [
+    `insert into deals (organization_id, title) select d.organization_id, 'Of others ' || n
+       from (select distinct organization_id from deals) d, generate_series(1, 40) n`,
+  ],
+};
+
 check(
   'app.audit_of_brokerage lists the records that row-level security shows, and none of hidden deals',
   `select l.id from app.audit_of_brokerage($1, null, null, null, null, null, null, null, 500) l (id)`,
-  `select r.id from audit_records r
-   where r.brokerage_id = $1 and (r.deal_id is null or r.brokerage_id = any ((select app.brokerages_as('admin'))::uuid[])
-     or exists (select from deals seen where seen.id = r.deal_id))
-   order by r.at desc, r.id desc limit 500`,
+  `select r.id from audit_records r where ${shownOfBrokerage} order by r.at desc, r.id desc limit 500`,
+  ({ scene }) => [scene.brokerage],
+  manyDealsOfOthers,
+);
+
+/** How an action begins, and whether it was done: of one kind, of several, of calls of tools, and of what is both. */
+const auditFilters = `(values (1, 'question.', null::boolean), (2, 'd', true), (3, 'd', null), (4, 'tool:', true), (5, 't', null), (6, '', true),
+  (7, null, true), (8, null, false), (9, 'd', false), (10, 'nothing.', null)) f (n, beginning, done)`;
+check(
+  'app.audit_of_brokerage finds the latest of each kind, and what was refused, among these',
+  `select f.n, l.id from ${auditFilters} cross join lateral app.audit_of_brokerage($1, null, f.beginning, f.done, null, null, null, null, 7)
+     with ordinality l (id, place) order by f.n, l.place`,
+  `select f.n, l.id from ${auditFilters} cross join lateral (
+     select r.at, r.id from audit_records r where ${shownOfBrokerage} and (f.beginning is null or starts_with(r.action, f.beginning))
+       and (f.done is null or (r.outcome in ('done', 'ok')) = f.done)
+     order by r.at desc, r.id desc limit 7) l order by f.n, l.at desc, l.id desc`,
   ({ scene }) => [scene.brokerage],
   {
-    'in a brokerage with many deals of others': [
-      `insert into deals (organization_id, title) select d.organization_id, 'Of others ' || n
-         from (select distinct organization_id from deals) d, generate_series(1, 40) n`,
+    ...manyDealsOfOthers,
+    'when much was tried that was refused': [
+      `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome)
+         select r.brokerage_id, r.deal_id, r.user_id, r.action, 'refused' from audit_records r`,
     ],
   },
 );
