@@ -1327,6 +1327,7 @@ CREATE TRIGGER note_changed AFTER UPDATE ON public.participants REFERENCING NEW 
 CREATE TRIGGER note_joining BEFORE INSERT OR UPDATE OF status ON public.participants FOR EACH ROW EXECUTE FUNCTION app.note_joining();
 CREATE TRIGGER note_new AFTER INSERT ON public.participants REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('participant');
 CREATE TRIGGER note_removed AFTER DELETE ON public.participants REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('participant');
+CREATE TRIGGER note_role AFTER UPDATE OF role, status, advises ON public.participants FOR EACH ROW WHEN (old.role <> new.role OR old.advises IS DISTINCT FROM new.advises OR old.status = 'removed'::text AND new.status <> 'removed'::text) EXECUTE FUNCTION app.note_role();
 CREATE TRIGGER opt_out AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.opt_out_with_part();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.touch();
@@ -2459,6 +2460,22 @@ CREATE POLICY as_owner ON vault.reminders TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE TABLE vault.role_changes (
+    participant_id uuid NOT NULL,
+    deal_id uuid NOT NULL,
+    brokerage_id uuid NOT NULL,
+    at timestamp with time zone NOT NULL,
+    CONSTRAINT role_changes_pkey PRIMARY KEY (participant_id),
+    CONSTRAINT role_changes_participant_id_fkey FOREIGN KEY (participant_id) REFERENCES public.participants(id) ON DELETE CASCADE
+);
+CREATE INDEX role_changes_by_deal ON vault.role_changes USING btree (deal_id);
+ALTER TABLE vault.role_changes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.role_changes FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.role_changes TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON vault.role_changes FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
+
 CREATE TABLE vault.seal (
     only_row boolean DEFAULT true NOT NULL,
     secret bytea DEFAULT uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()) NOT NULL,
@@ -3107,9 +3124,11 @@ begin
         when 'findings' then (select true from public.findings f
           where f.id = a.subject_id::uuid and f.deal_id = own.deal_id and (own.sells or f.participant_id = own.principal_id))
         when 'participants' then (select true from public.participants p
-          where p.id = a.subject_id::uuid and p.deal_id = own.deal_id and (own.sees_all or coalesce(p.advises, p.id) = own.principal_id
-            or (own.side = 'buyer' and p.status = 'active'
-              and (p.role = 'broker' or (p.role = 'seller' and (own.signed or not own.needs_nda))))))
+          where p.id = a.subject_id::uuid and p.deal_id = own.deal_id and (own.sees_all or (
+            not exists (select from vault.role_changes c where c.participant_id = p.id and c.at > a.at)
+            and (coalesce(p.advises, p.id) = own.principal_id
+              or (own.side = 'buyer' and p.status = 'active'
+                and (p.role = 'broker' or (p.role = 'seller' and (own.signed or not own.needs_nda))))))))
         else false end
       order by a.at desc, a.id desc limit 8) s;
 end
@@ -5505,6 +5524,7 @@ declare
   me constant uuid := app.user_id();
   one public.audit_records;
   shown int := 0;
+  sees_all constant boolean := deal = any (app.deals_as('broker', 'seller', 'viewer'));
 begin
   if me is null or app.narrowed_to() is distinct from deal or deal = any (app.deals_acting_as('broker'))
     or (select d.organization_id from public.deals d where d.id = deal) = any (app.brokerages_as('admin'))
@@ -5519,7 +5539,10 @@ begin
       and a.subject_id ~ '^[0-9a-f-]{36}$'
     order by a.at desc, a.id desc limit 2000
   loop
-    if app.could_open(app.subject_of(one.action, one.details), one.subject_id::uuid, deal) then
+    if app.could_open(app.subject_of(one.action, one.details), one.subject_id::uuid, deal)
+      and (sees_all or app.subject_of(one.action, one.details) <> 'participants'
+        or not exists (select from vault.role_changes c where c.participant_id = one.subject_id::uuid and c.at > one.at))
+    then
       id := one.id; at := one.at; user_id := one.user_id; client_id := one.client_id; deal_id := one.deal_id;
       action := one.action; subject_id := one.subject_id; outcome := one.outcome; details := one.details;
       return next;
@@ -10102,6 +10125,19 @@ begin
       perform app.check_room_of_sandbox(brokerage::uuid, 'contacts', tg_argv[0]::int, 'contacts', null);
     end if;
   end if;
+  return null;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.note_role()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into vault.role_changes (participant_id, deal_id, at) values (new.id, new.deal_id, app.now())
+  on conflict (participant_id) do update set at = excluded.at;
   return null;
 end
 $function$;
@@ -14714,3 +14750,4 @@ $function$;
 -- 60fa0d67403838c4d72d7f8ae72416ca53d59b876aa74af2780d6b692107cd90  345_list_of_deals_by_brokerage.sql
 -- 34c4c3c601ba813813fcca4351ba7a68550f0445e49557bc18058d6afc8903e7  346_audit_indexes_for_filters.sql
 -- e41a84de59e083f48fdea727faed28b14a3aa7da306a71bc4eebad21b2771064  347_audit_by_kind_of_act.sql
+-- 229fe7a84cbeb1900914b2e39752d8dc57d1d504fa35f6c9329fdcdfa266cccf  348_told_since_their_role.sql

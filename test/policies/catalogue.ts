@@ -209,7 +209,7 @@ check(
     const hanging = await found(
       `select t.tgrelid::regclass from pg_trigger t where t.tgname = 'set_tenant' order by 1`,
     );
-    assert.equal(hanging.length, 32);
+    assert.equal(hanging.length, 33);
     await owner.query('begin');
     const [elsewhere] = await found(
       `insert into brokerages (slug, name) values ('elsewhere-tenant', 'Elsewhere') returning id`,

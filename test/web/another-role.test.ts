@@ -1,0 +1,74 @@
+/** Who was removed from a deal and is invited again in another role: what others on it are told of them begins with that role. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Answer } from './person.ts';
+import { openScene, type WebScene } from './scene.ts';
+
+let web: WebScene;
+let path: string;
+
+beforeAll(async () => {
+  web = await openScene();
+  path = `/deals/${web.scene.deal}/participants`;
+});
+afterAll(() => web?.close());
+
+const acts = new Set(['participant.invite', 'participant.remove', 'invitation.accept']);
+/** What a caller is told of how this person came and went, on the tab of the deal and on the first page, the latest first. */
+const told = async (caller: string) => {
+  const visitor = await web.as(caller);
+  const shown = async (page: string, of: (body: Answer['body']) => Record<string, unknown>[]) =>
+    of((await visitor.ask(page)).body)
+      .filter(({ action }) => acts.has(action as string))
+      .map(({ summary }) => summary);
+  return {
+    tab: await shown(`/deals/${web.scene.deal}/activity`, ({ items }) => items),
+    home: await shown('/home', ({ activity }) => activity),
+  };
+};
+
+/** Invites, lets them accept, and answers with the id of their part in the deal. */
+const letIn = async (caller: string, role: string, advises: string | null = null): Promise<string> => {
+  const [user] = await web.service.sql<{ email: string }>('select email from users where id = $1', [
+    web.scene.people[caller],
+  ]);
+  const invited = await (
+    await web.as('broker')
+  ).ask(path, {
+    email: user!.email,
+    name: 'Once More',
+    role,
+    advises,
+  });
+  expect(invited.status).toBe(201);
+  const { id } = invited.body.participant;
+  expect((await (await web.as(caller)).ask(`/invitations/${id}/accept`, {})).status).toBe(200);
+  return id;
+};
+const remove = async (id: string) =>
+  expect((await (await web.as('broker')).ask(`${path}/${id}`, undefined, 'DELETE')).status).toBeLessThan(300);
+
+test('is to a buyer who sees them now no buyer of before', async () => {
+  const id = await letIn('removed', 'buyer');
+  const none = { tab: [], home: [] };
+  expect(await told('exclusive buyer')).toEqual(none);
+  await remove(id);
+  expect(await letIn('removed', 'seller')).toBe(id);
+  const now = ['joined', 'invited a seller'];
+  expect(await told('exclusive buyer')).toEqual({ tab: now, home: now });
+  const seller = await told('seller');
+  expect(seller.tab.slice(0, 5)).toEqual([...now, 'removed someone', 'joined', 'invited a buyer']);
+  expect(seller.home).toEqual(expect.arrayContaining(['removed someone', 'invited a buyer']));
+  await remove(id);
+});
+
+test('is to the buyer whom they advise now no advisor of another', async () => {
+  const { participants } = web.scene;
+  const id = await letIn('removed', 'advisor', participants['other buyer']);
+  await remove(id);
+  expect((await told('exclusive buyer')).tab).toEqual([]);
+  expect(await letIn('removed', 'advisor', participants['exclusive buyer'])).toBe(id);
+  const now = ['joined', 'invited an advisor'];
+  expect(await told('exclusive buyer')).toEqual({ tab: now, home: now });
+  expect((await told('other buyer')).tab).toEqual([]);
+});
