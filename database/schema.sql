@@ -10138,6 +10138,9 @@ AS $function$
 begin
   insert into vault.role_changes (participant_id, deal_id, at) values (new.id, new.deal_id, app.now())
   on conflict (participant_id) do update set at = excluded.at;
+  if coalesce(new.advises, new.id) <> coalesce(old.advises, old.id) then
+    delete from public.answer_readings r where r.user_id = new.user_id and r.deal_id = new.deal_id;
+  end if;
   return null;
 end
 $function$;
@@ -14751,3 +14754,4 @@ $function$;
 -- 34c4c3c601ba813813fcca4351ba7a68550f0445e49557bc18058d6afc8903e7  346_audit_indexes_for_filters.sql
 -- e41a84de59e083f48fdea727faed28b14a3aa7da306a71bc4eebad21b2771064  347_audit_by_kind_of_act.sql
 -- 229fe7a84cbeb1900914b2e39752d8dc57d1d504fa35f6c9329fdcdfa266cccf  348_told_since_their_role.sql
+-- 66419a8e59f6f22d5191981fa0615348d5891384414f8216896d02ae8f0e1a8e  349_answers_to_read_of_another_side.sql

@@ -72,3 +72,28 @@ test('is to the buyer whom they advise now no advisor of another', async () => {
   expect(await told('exclusive buyer')).toEqual({ tab: now, home: now });
   expect((await told('other buyer')).tab).toEqual([]);
 });
+
+test('has not read as an advisor what was answered to the buyer whom they advise now', async () => {
+  const { deal, participants, people } = web.scene;
+  await web.service.sql(
+    `insert into questions (deal_id, participant_id, asked_by, category, question_text, status, distributed_response, distributed_at)
+       values ($1, $2, $3, 'tax', 'Why sell?', 'distributed', 'To retire.', app.now())`,
+    [deal, participants['exclusive buyer'], people['exclusive buyer']],
+  );
+  const waiting = async () =>
+    (await (await web.as('removed')).ask('/home')).body.queue.filter(
+      ({ kind, deal_id }: Record<string, string>) => kind === 'answers_to_read' && deal_id === deal,
+    );
+  const before = await web.service.sql('select id from participants where user_id = $1 and deal_id = $2', [
+    people['removed'],
+    deal,
+  ]);
+  await remove((before[0] as { id: string }).id);
+  const id = await letIn('removed', 'advisor', participants['other buyer']);
+  expect(await waiting()).toHaveLength(1);
+  await (await web.as('removed')).ask(`/deals/${deal}/questions/read`, {});
+  expect(await waiting()).toEqual([]);
+  await remove(id);
+  await letIn('removed', 'advisor', participants['exclusive buyer']);
+  expect(await waiting()).toMatchObject([{ count: 1 }]);
+});
