@@ -3614,7 +3614,7 @@ declare
   brokered uuid[];
   seen uuid[];
   fivefold int;
-  -- What was refused has an index of its own, and so has each kind of act but calls of tools. Who asks for one person's has theirs.
+  -- What was refused has an index of its own, and so has each kind of act but calls of tools. One person's records are read by their own index.
   refused constant boolean := done is false;
   by_kind constant boolean := by_user is null and not refused and coalesce(not starts_with(beginning, 'tool:') and not starts_with('tool:', beginning), false);
   kind constant text := case when by_kind then 'r.action not like ''tool:%'' and r.action collate "C" = k.action' end;
@@ -3633,14 +3633,14 @@ declare
     or r.user_id = $11 and (r.deal_id is null or r.deal_id in (select s.id from unnest($12) s (id))))';
   latest constant text := 'order by r.at desc, r.id desc limit ';
   -- One kind after the other by the index: of kinds there are a few, of acts perhaps millions.
-  of_each_kind constant text := 'with recursive kinds (action) as (
+  answer constant text := case when by_kind then 'with recursive kinds (action) as (
       (select r.action collate "C" from public.audit_records r
         where r.brokerage_id = $1 and r.action not like ''tool:%%'' and r.action collate "C" >= $3 order by r.action collate "C" limit 1)
       union all
       select (select r.action collate "C" from public.audit_records r
         where r.brokerage_id = $1 and r.action not like ''tool:%%'' and r.action collate "C" > k.action order by r.action collate "C" limit 1)
       from kinds k where starts_with(k.action, $3))
-    select r.id from kinds k cross join lateral (%s) r where starts_with(k.action, $3) %s $9';
+    select r.id from kinds k cross join lateral (%s) r where starts_with(k.action, $3) %s $9' else 'select r.id from (%s) r' end;
   found text;
 begin
   if me is null then
@@ -3648,7 +3648,7 @@ begin
   end if;
   if brokerage = any (app.brokerages_as('admin')) then
     found := format('select r.id, r.at from public.audit_records r where %s %s $9', concat_ws(' and ', fits, kind), latest);
-    return query execute case when by_kind then format(of_each_kind, found, latest) else format('select f.id from (%s) f', found) end
+    return query execute format(answer, found, latest)
       using brokerage, by_user, beginning, done, since, before, after_at, after_id, most;
     return;
   end if;
@@ -3660,7 +3660,7 @@ begin
   if refused or (select count(*) from (select from public.deals d where d.organization_id = brokerage limit fivefold) d) < fivefold then
     found := format('select r.id, r.at from (select r.* from public.audit_records r where %s order by r.at desc, r.id desc offset 0) r
         where %s and %s %s $9', concat_ws(' and ', within, kind), asked, theirs, latest);
-    return query execute case when by_kind then format(of_each_kind, found, latest) else format('select f.id from (%s) f', found) end
+    return query execute format(answer, found, latest)
       using brokerage, by_user, beginning, done, since, before, after_at, after_id, most, brokered, me, seen;
     return;
   end if;
@@ -5524,13 +5524,14 @@ declare
   me constant uuid := app.user_id();
   one public.audit_records;
   shown int := 0;
-  sees_all constant boolean := deal = any (app.deals_as('broker', 'seller', 'viewer'));
+  sees_all boolean;
 begin
   if me is null or app.narrowed_to() is distinct from deal or deal = any (app.deals_acting_as('broker'))
     or (select d.organization_id from public.deals d where d.id = deal) = any (app.brokerages_as('admin'))
   then
     return;
   end if;
+  sees_all := deal = any (app.deals_as('broker', 'seller', 'viewer'));
   for one in
     select a.* from public.audit_records a
     where a.deal_id = deal and a.noted
@@ -10138,6 +10139,7 @@ AS $function$
 begin
   insert into vault.role_changes (participant_id, deal_id, at) values (new.id, new.deal_id, app.now())
   on conflict (participant_id) do update set at = excluded.at;
+  -- What was given to another side by then is unread.
   if coalesce(new.advises, new.id) <> coalesce(old.advises, old.id) then
     delete from public.answer_readings r where r.user_id = new.user_id and r.deal_id = new.deal_id;
   end if;
@@ -14752,6 +14754,5 @@ $function$;
 -- 899c1ad1188b7428da7fc2d5adc75db7226a57a629527c69efc2b7036d3ddb31  344_exclusivities_by_brokerage.sql
 -- 60fa0d67403838c4d72d7f8ae72416ca53d59b876aa74af2780d6b692107cd90  345_list_of_deals_by_brokerage.sql
 -- 34c4c3c601ba813813fcca4351ba7a68550f0445e49557bc18058d6afc8903e7  346_audit_indexes_for_filters.sql
--- e41a84de59e083f48fdea727faed28b14a3aa7da306a71bc4eebad21b2771064  347_audit_by_kind_of_act.sql
--- 229fe7a84cbeb1900914b2e39752d8dc57d1d504fa35f6c9329fdcdfa266cccf  348_told_since_their_role.sql
--- 66419a8e59f6f22d5191981fa0615348d5891384414f8216896d02ae8f0e1a8e  349_answers_to_read_of_another_side.sql
+-- 2881e882d4c149dee9de36c06fe4e7af76a4105f9f3ddfa8e93a53b9a05c8a07  347_audit_by_kind_of_act.sql
+-- a1f0b2b401333d4d979f1b9e07930630bb0fd243e0bffcc900ae6f60e2a02ee6  348_told_since_their_role.sql

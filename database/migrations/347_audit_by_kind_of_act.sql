@@ -13,7 +13,7 @@ declare
   brokered uuid[];
   seen uuid[];
   fivefold int;
-  -- What was refused has an index of its own, and so has each kind of act but calls of tools. Who asks for one person's has theirs.
+  -- What was refused has an index of its own, and so has each kind of act but calls of tools. One person's records are read by their own index.
   refused constant boolean := done is false;
   by_kind constant boolean := by_user is null and not refused and coalesce(not starts_with(beginning, 'tool:') and not starts_with('tool:', beginning), false);
   kind constant text := case when by_kind then 'r.action not like ''tool:%'' and r.action collate "C" = k.action' end;
@@ -32,14 +32,14 @@ declare
     or r.user_id = $11 and (r.deal_id is null or r.deal_id in (select s.id from unnest($12) s (id))))';
   latest constant text := 'order by r.at desc, r.id desc limit ';
   -- One kind after the other by the index: of kinds there are a few, of acts perhaps millions.
-  of_each_kind constant text := 'with recursive kinds (action) as (
+  answer constant text := case when by_kind then 'with recursive kinds (action) as (
       (select r.action collate "C" from public.audit_records r
         where r.brokerage_id = $1 and r.action not like ''tool:%%'' and r.action collate "C" >= $3 order by r.action collate "C" limit 1)
       union all
       select (select r.action collate "C" from public.audit_records r
         where r.brokerage_id = $1 and r.action not like ''tool:%%'' and r.action collate "C" > k.action order by r.action collate "C" limit 1)
       from kinds k where starts_with(k.action, $3))
-    select r.id from kinds k cross join lateral (%s) r where starts_with(k.action, $3) %s $9';
+    select r.id from kinds k cross join lateral (%s) r where starts_with(k.action, $3) %s $9' else 'select r.id from (%s) r' end;
   found text;
 begin
   if me is null then
@@ -47,7 +47,7 @@ begin
   end if;
   if brokerage = any (app.brokerages_as('admin')) then
     found := format('select r.id, r.at from public.audit_records r where %s %s $9', concat_ws(' and ', fits, kind), latest);
-    return query execute case when by_kind then format(of_each_kind, found, latest) else format('select f.id from (%s) f', found) end
+    return query execute format(answer, found, latest)
       using brokerage, by_user, beginning, done, since, before, after_at, after_id, most;
     return;
   end if;
@@ -59,7 +59,7 @@ begin
   if refused or (select count(*) from (select from public.deals d where d.organization_id = brokerage limit fivefold) d) < fivefold then
     found := format('select r.id, r.at from (select r.* from public.audit_records r where %s order by r.at desc, r.id desc offset 0) r
         where %s and %s %s $9', concat_ws(' and ', within, kind), asked, theirs, latest);
-    return query execute case when by_kind then format(of_each_kind, found, latest) else format('select f.id from (%s) f', found) end
+    return query execute format(answer, found, latest)
       using brokerage, by_user, beginning, done, since, before, after_at, after_id, most, brokered, me, seen;
     return;
   end if;

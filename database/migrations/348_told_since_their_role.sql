@@ -3,6 +3,9 @@
 -- Somebody may be on a deal as a buyer, be removed, and be invited again as its seller, by the same row. Who sees them as the seller was told from the
 -- audit trail that they had been invited as a buyer and been removed, and a buyer what became of their advisor while they advised another buyer. What people
 -- see of others on a deal begins with the role that these have now. Who sees everybody on the deal sees what was before, too.
+--
+-- And until when somebody has read answers is kept by person and deal: an advisor who was invited again to advise another buyer was told of none of the answers that
+-- this one had been given by then.
 
 create table vault.role_changes (
   participant_id uuid primary key references public.participants (id) on delete cascade,
@@ -32,6 +35,10 @@ language plpgsql security definer set search_path = '' as $$
 begin
   insert into vault.role_changes (participant_id, deal_id, at) values (new.id, new.deal_id, app.now())
   on conflict (participant_id) do update set at = excluded.at;
+  -- What was given to another side by then is unread.
+  if coalesce(new.advises, new.id) <> coalesce(old.advises, old.id) then
+    delete from public.answer_readings r where r.user_id = new.user_id and r.deal_id = new.deal_id;
+  end if;
   return null;
 end
 $$;
@@ -125,13 +132,14 @@ declare
   me constant uuid := app.user_id();
   one public.audit_records;
   shown int := 0;
-  sees_all constant boolean := deal = any (app.deals_as('broker', 'seller', 'viewer'));
+  sees_all boolean;
 begin
   if me is null or app.narrowed_to() is distinct from deal or deal = any (app.deals_acting_as('broker'))
     or (select d.organization_id from public.deals d where d.id = deal) = any (app.brokerages_as('admin'))
   then
     return;
   end if;
+  sees_all := deal = any (app.deals_as('broker', 'seller', 'viewer'));
   for one in
     select a.* from public.audit_records a
     where a.deal_id = deal and a.noted

@@ -68,7 +68,7 @@ const ofCaller = (name: string, outcome: string) =>
      order by r.at desc, r.id desc limit $9) a`,
   );
 const allOfCaller = ofCaller('audit_of_caller', `($4::text is null or r.outcome in ('done', 'ok'))`);
-// A statement of its own, which an index has nothing else for.
+// A statement of its own: PostgreSQL uses the index of what was refused only where no parameter decides.
 const refusedOfCaller = ofCaller('audit_of_caller_refused', `$4::text = 'refused' and r.outcome not in ('done', 'ok')`);
 
 /** The records that fit, the latest first, as far as the caller may see them, in pages. */
