@@ -3614,6 +3614,7 @@ declare
   brokered uuid[];
   seen uuid[];
   fivefold int;
+  is_rare boolean;
   -- What was refused has an index of its own, and so has each kind of act but calls of tools. One person's records are read by their own index.
   refused constant boolean := done is false;
   by_kind constant boolean := by_user is null and not refused and coalesce(not starts_with(beginning, 'tool:') and not starts_with('tool:', beginning), false);
@@ -3657,7 +3658,10 @@ begin
     from vault.deals_of_people o
     where o.user_id = me and o.organization_id = brokerage and o.organization_id <> all (barred) and (narrowed is null or o.deal_id = narrowed);
   fivefold := 5 * cardinality(brokered);
-  if refused or (select count(*) from (select from public.deals d where d.organization_id = brokerage limit fivefold) d) < fivefold then
+  is_rare := by_kind and (select count(*) from (
+    select from public.audit_records r
+    where r.brokerage_id = brokerage and r.action not like 'tool:%' and r.action collate "C" >= beginning and r.action collate "C" < beginning || chr(1114111) limit 2000) r) < 2000;
+  if refused or is_rare or (select count(*) from (select from public.deals d where d.organization_id = brokerage limit fivefold) d) < fivefold then
     found := format('select r.id, r.at from (select r.* from public.audit_records r where %s order by r.at desc, r.id desc offset 0) r
         where %s and %s %s $9', concat_ws(' and ', within, kind), asked, theirs, latest);
     return query execute format(answer, found, latest)
@@ -14756,3 +14760,4 @@ $function$;
 -- 34c4c3c601ba813813fcca4351ba7a68550f0445e49557bc18058d6afc8903e7  346_audit_indexes_for_filters.sql
 -- 2881e882d4c149dee9de36c06fe4e7af76a4105f9f3ddfa8e93a53b9a05c8a07  347_audit_by_kind_of_act.sql
 -- a1f0b2b401333d4d979f1b9e07930630bb0fd243e0bffcc900ae6f60e2a02ee6  348_told_since_their_role.sql
+-- b028e8a9355810ed1c181ec189d4201c0967f85d2741aeab53c15523a0acbb1d  349_audit_by_rare_kind.sql

@@ -315,6 +315,11 @@ check(
   ({ scene }) => [scene.brokerage],
   {
     ...manyDealsOfOthers,
+    'in a brokerage with many deals of others, on which one thing was done often': [
+      ...Object.values(manyDealsOfOthers).flat(),
+      `insert into audit_records (brokerage_id, deal_id, action, outcome)
+         select d.organization_id, d.id, 'question.ask', 'done' from deals d, generate_series(1, 2000) where d.title = 'Of others 1'`,
+    ],
     'when much was tried that was refused': [
       `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome)
          select r.brokerage_id, r.deal_id, r.user_id, r.action, 'refused' from audit_records r`,
