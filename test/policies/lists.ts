@@ -153,13 +153,10 @@ function checkNarrowed(title: string, listed: string, selected: string, more: Mo
 const isActivity = `a.outcome = 'done' and a.action not like 'tool:%'`;
 
 check(
-  'app.deals_in_sight lists the deals that row-level security shows, as far as it shows how they stand',
-  `select s.id, s.organization_id, s.title, s.industry, s.location, s.asking_price, s.state, s.caller_role, s.side,
-     s.exclusive_buyer_user_id, s.exclusivity_granted_at, s.exclusivity_expires_at, s.closed_at, s.created_at, s.updated_at
-   from app.deals_in_sight() s order by s.id`,
-  `select d.id, d.organization_id, d.title, d.industry, d.location, d.asking_price, ${dealState} as state, ${callerRole} as caller_role,
-     ${callerSide} as side, x.buyer_user_id as exclusive_buyer_user_id, x.granted_at as exclusivity_granted_at,
-     x.expires_at as exclusivity_expires_at, d.closed_at, d.created_at, ${dealUpdatedAt} as updated_at
+  'app.deal_keys lists the deals that row-level security shows, with what the list is filtered and sorted by',
+  `select k.id, k.title, k.asking_price, k.state, k.caller_role, k.created_at, k.active_at from app.deal_keys(null, true) k order by k.id`,
+  `select d.id, d.title, d.asking_price, ${dealState} as state, ${callerRole} as caller_role, d.created_at, greatest(${dealUpdatedAt}, (
+     select max(a.at) from audit_records a where a.deal_id = d.id and ${isActivity})) as active_at
    from ${dealTables} order by d.id`,
 );
 
@@ -268,13 +265,23 @@ check(
 );
 
 check(
-  'app.listed_deals says of each deal what row-level security shows of it',
-  `select l.* from app.listed_deals($1) l order by l.id`,
-  `select d.id, b.name as organization_name, d.summary, d.currency, d.needs_nda,${listedCounts('d.id')}
-   from deals d join brokerages b on b.id = d.organization_id where d.id = any ($1) order by d.id`,
+  'app.deal_rows says of each deal what row-level security shows of it, and how it stands as far as that shows it',
+  `select r.* from app.deal_rows($1) r order by r.id`,
+  `select d.id, d.organization_id, b.name as organization_name, d.title, d.industry, d.location, d.summary, d.asking_price, d.currency, d.needs_nda,
+     ${dealState} as state, ${callerRole} as caller_role, ${callerSide} as side, x.buyer_user_id as exclusive_buyer_user_id,
+     x.granted_at as exclusivity_granted_at, x.expires_at as exclusivity_expires_at, d.closed_at, d.created_at, ${dealUpdatedAt} as updated_at,${listedCounts('d.id')}
+   from ${dealTables} join brokerages b on b.id = d.organization_id where d.id = any ($1) order by d.id`,
   ({ scene }) => [
     [scene.deal, ...Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith('deals/') ? id : []))],
   ],
+);
+
+check(
+  'nodes of the release before are told the same of the list of deals, by app.deals_in_sight and app.listed_deals',
+  `select s.id, s.industry, s.state, s.side, s.exclusive_buyer_user_id, s.active_at, l.organization_name, l.questions_waiting, l.offers
+   from app.deals_in_sight(null, true) s join app.listed_deals(array(select d.id from deals d)) l on l.id = s.id order by s.id`,
+  `select r.id, r.industry, r.state, r.side, r.exclusive_buyer_user_id, k.active_at, r.organization_name, r.questions_waiting, r.offers
+   from app.deal_keys(null, true) k join app.deal_rows(array(select d.id from deals d)) r on r.id = k.id order by r.id`,
 );
 
 check(

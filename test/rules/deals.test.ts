@@ -519,7 +519,7 @@ describe('people', () => {
         await owner.query('rollback');
       }
       expect(await as('outsider', 'select d.id from deals d where d.id = $1', [deal])).toEqual([]);
-      expect(await as('outsider', 'select s.id from app.deals_in_sight() s where s.id = $1', [deal])).toEqual([]);
+      expect(await as('outsider', 'select k.id from app.deal_keys(null, false) k where k.id = $1', [deal])).toEqual([]);
     },
   );
 
@@ -544,7 +544,7 @@ describe('people', () => {
       } finally {
         await owner.query('rollback');
       }
-      expect(await as('outsider', 'select s.id from app.deals_in_sight() s where s.id = $1', [deal])).toEqual([]);
+      expect(await as('outsider', 'select k.id from app.deal_keys(null, false) k where k.id = $1', [deal])).toEqual([]);
       expect(await as('outsider', 'select d.id from deals d where d.id = $1', [deal])).toEqual([]);
     },
   );

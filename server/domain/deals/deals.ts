@@ -90,7 +90,7 @@ export const dealsCaller = row<{ caller_person: readonly [userId: string, name: 
        order by array_position('{admin,broker,staff}', m.role) limit 1), 'participant')] as caller_person`,
 );
 
-/** The columns of {@link Deal} but `updated_at`, of a row of app.deals_in_sight() or app.latest_deals(). */
+/** The columns of {@link Deal} but `updated_at`, of a row of app.deal_rows() or app.latest_deals(). */
 export const sightColumns = (
   seen: string,
 ): string => `${seen}.id, ${seen}.title, ${seen}.state, ${seen}.organization_id,

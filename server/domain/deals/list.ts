@@ -12,7 +12,7 @@ export interface DealRow extends FullDeal, ListedCounts {
 
 const path = `array[${dealStates.map((state) => `'${state}'`).join(', ')}]`;
 
-/** What the list can be sorted by: SQL over a row `s` of app.deals_in_sight(), and its type. A deal without a price comes last both ways. */
+/** What the list can be sorted by: SQL over a row `s` of app.deal_keys(), and its type. A deal without a price comes last both ways. */
 const keys = {
   updated_at: { sql: () => 's.active_at', type: 'timestamptz' },
   created_at: { sql: () => 's.created_at', type: 'timestamptz' },
@@ -50,22 +50,22 @@ function listing(sort: DealSort) {
   return rows<Placed<Found>>(
     `deal_list_${sort.replace('-', 'down_')}`,
     `with seen as (
-       select s.* from app.deals_in_sight($1, ${byActivity}) s
+       select s.* from app.deal_keys($1, ${byActivity}) s
        where ($2::text[] is null or s.state = any ($2)) and ($3::text[] is null or s.caller_role = any ($3))),
      found as materialized (
-       select s.*, ${sql(descending)} as sort_key from seen s
+       select s.id, s.active_at, ${sql(descending)} as sort_key from seen s
        where $4::text is null or (${sql(descending)}, s.id) ${descending ? '<' : '>'} ($4::${type}, $5::uuid)
        order by ${sql(descending)} ${direction}, s.id ${direction}
        limit $6),
      activity as materialized (
        ${byActivity ? 'select f.id as deal_id, f.active_at as at from found f' : 'select a.* from app.last_activity(array(select f.id from found f)) a'})
-     select ${sightColumns('p')}, greatest(p.updated_at, a.at) as updated_at, l.organization_name, p.industry, p.location, l.summary,
-       trim_scale(p.asking_price) as asking_price, l.currency, l.needs_nda, p.caller_role, p.side, p.sort_key,
-       p.sort_key::text as place, l.questions_waiting, l.offers
-     from found p
-     join app.listed_deals(array(select f.id from found f)) l on l.id = p.id
-     left join activity a on a.deal_id = p.id
-     order by p.sort_key ${direction}, p.id ${direction}`,
+     select ${sightColumns('l')}, greatest(l.updated_at, a.at) as updated_at, l.organization_name, l.industry, l.location, l.summary,
+       trim_scale(l.asking_price) as asking_price, l.currency, l.needs_nda, l.caller_role, l.side, f.sort_key,
+       f.sort_key::text as place, l.questions_waiting, l.offers
+     from found f
+     join app.deal_rows(array(select f.id from found f)) l on l.id = f.id
+     left join activity a on a.deal_id = f.id
+     order by f.sort_key ${direction}, f.id ${direction}`,
   );
 }
 
