@@ -10295,18 +10295,36 @@ declare
   seal constant text := current_setting('dealkeep.seal', true);
   entered uuid;
   one record;
-  part uuid;
   told int := 0;
 begin
   if me is null or app.client_id() is not null or app.narrowed_to() is not null then
     return;
   end if;
+  -- Read for all at once; what they may not open, and whom they may not see, is left out below.
   for one in
-    select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at from vault.notifications n
-    where n.user_id = me and (after_at is null or (n.at, n.id) < (after_at, after_id)) and (n.deal_id is null or (
-      select d.organization_id <> all (barred) from vault.parts p join public.deals d on d.id = p.deal_id
-      where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer') limit 1))
-    order by n.at desc, n.id desc limit 200
+    select n.*, (select d.title from public.deals d where d.id = n.deal_id) as title,
+      case n.subject
+        when 'documents' then (select d.filename from public.documents d where d.id = n.subject_id)
+        when 'production_documents' then (select d.filename from public.production_documents d where d.id = n.subject_id)
+        when 'closing_conditions' then (select c.name from public.closing_conditions c where c.id = n.subject_id)
+        when 'findings' then (select f.title from public.findings f where f.id = n.subject_id)
+        when 'api_keys' then (select k.name from public.api_keys k where k.id = n.subject_id) end as name,
+      person.part, person.name as person_name, actor.part as actor_part, actor.name as actor
+    from (
+      select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at from vault.notifications n
+      where n.user_id = me and (after_at is null or (n.at, n.id) < (after_at, after_id)) and (n.deal_id is null or (
+        select d.organization_id <> all (barred) from vault.parts p join public.deals d on d.id = p.deal_id
+        where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer') limit 1))
+      order by n.at desc, n.id desc limit 200) n
+    left join lateral (
+      select p.id as part, case when p.joined_at is null then p.invited_name else u.name end as name
+      from public.participants p left join public.users u on u.id = p.user_id
+      where p.id = case n.subject when 'participants' then n.subject_id
+        when 'ndas' then (select a.participant_id from public.ndas a where a.id = n.subject_id) end) person on true
+    left join lateral (
+      select p.id as part, u.name from public.participants p join public.users u on u.id = p.user_id
+      where p.deal_id = n.deal_id and p.user_id = n.actor_id and p.joined_at is not null) actor on true
+    order by n.at desc, n.id desc
   loop
     exit when told >= most;
     if one.deal_id is not null and one.deal_id is distinct from entered then
@@ -10317,24 +10335,12 @@ begin
     id := one.id;
     kind := one.kind;
     deal_id := one.deal_id;
-    deal_title := (select d.title from public.deals d where d.id = one.deal_id);
+    deal_title := one.title;
     subject_id := one.subject_id;
     at := one.at;
     read_at := one.read_at;
-    part := case one.subject when 'participants' then one.subject_id
-      when 'ndas' then (select n.participant_id from public.ndas n where n.id = one.subject_id) end;
-    subject_name := case one.subject
-      when 'documents' then (select d.filename from public.documents d where d.id = one.subject_id)
-      when 'production_documents' then (select d.filename from public.production_documents d where d.id = one.subject_id)
-      when 'closing_conditions' then (select c.name from public.closing_conditions c where c.id = one.subject_id)
-      when 'findings' then (select f.title from public.findings f where f.id = one.subject_id)
-      when 'api_keys' then (select k.name from public.api_keys k where k.id = one.subject_id) end;
-    if part is not null and app.could_open('participants', part, one.deal_id) then
-      subject_name := (select case when p.joined_at is null then p.invited_name else u.name end
-        from public.participants p left join public.users u on u.id = p.user_id where p.id = part);
-    end if;
-    actor_name := (select u.name from public.participants p join public.users u on u.id = p.user_id
-      where p.deal_id = one.deal_id and p.user_id = one.actor_id and p.joined_at is not null and app.could_open('participants', p.id, one.deal_id));
+    subject_name := case when one.part is null then one.name when app.could_open('participants', one.part, one.deal_id) then one.person_name end;
+    actor_name := case when one.actor_part is not null and app.could_open('participants', one.actor_part, one.deal_id) then one.actor end;
     told := told + 1;
     return next;
   end loop;
@@ -14773,3 +14779,4 @@ $function$;
 -- a1f0b2b401333d4d979f1b9e07930630bb0fd243e0bffcc900ae6f60e2a02ee6  348_told_since_their_role.sql
 -- b028e8a9355810ed1c181ec189d4201c0967f85d2741aeab53c15523a0acbb1d  349_audit_by_rare_kind.sql
 -- eeb9fc3f6c5a72a8c0d9d76bbe5f1d3bac4b4915db9f961876c27d3d8e7e1935  350_deals_listed_by_their_keys.sql
+-- e7270a98ac74fcdcc9c18d428387829a0c8b5fd6f5b48c10cda9be3f421a7ff9  351_notifications_read_at_once.sql
