@@ -39,6 +39,8 @@ export interface ServiceOptions {
 /** A clock that can be moved, and made to stand still; otherwise it runs. */
 export interface TestClock {
   now(): Date;
+  /** The time so many days from now, in RFC 3339. */
+  inDays(days: number): string;
   advance(millis: number): void;
   /** Goes on to where the next minute begins: what is counted for a minute then does not go over into another by chance. */
   startMinute(): void;
@@ -87,6 +89,7 @@ function createClock(): TestClock {
   let real = () => Date.now();
   return {
     now: () => new Date(real() + offset),
+    inDays: (days) => new Date(real() + offset + days * 86_400_000).toISOString(),
     advance: (millis) => void (offset += millis),
     startMinute: () => void (offset += 60_000 - ((real() + offset) % 60_000)),
     set: (date) => void (offset = date.getTime() - real()),

@@ -90,8 +90,6 @@ const isDealOptedIn = async () => !(await isMissing('missing_deal_opt_in'));
 const ask = (path: string, body?: unknown, person = buyer, method?: string) =>
   signedInWith(service, person.session).ask(path, body, method);
 
-const inDays = (days: number) => new Date(service.clock.now().getTime() + days * 86_400_000).toISOString();
-
 describe('tool grants', () => {
   const turnOn = (name: string, expires_at: string | null = null, person = buyer) =>
     ask('/tools/grants', { client_id: clientId, tool: name, expires_at }, person, 'PUT');
@@ -114,7 +112,7 @@ describe('tool grants', () => {
 
   test('at its end the tool is off', async () => {
     // While the session goes on, at whatever time of the day.
-    const end = inDays(1 / 24);
+    const end = service.clock.inDays(1 / 24);
     expect((await turnOn(tool, end)).status).toBe(200);
     const [kept] = await as(buyer, liveToolGrants());
     expect(kept?.expires_at).toBe(end);
@@ -178,11 +176,13 @@ describe('deal opt-ins', () => {
   });
 
   test('until a time', async () => {
-    await as(buyer, optInDeal(deal, inDays(0.01), from));
+    await as(buyer, optInDeal(deal, service.clock.inDays(0.01), from));
     expect(await isDealOptedIn()).toBe(true);
     service.clock.advance(15 * 60_000);
     expect(await isDealOptedIn()).toBe(false);
-    await expect(as(buyer, optInDeal(deal, inDays(-1), from))).rejects.toMatchObject({ reason: 'ends_in_the_past' });
+    await expect(as(buyer, optInDeal(deal, service.clock.inDays(-1), from))).rejects.toMatchObject({
+      reason: 'ends_in_the_past',
+    });
   });
 
   test('nobody opens a deal that they do not see, and one that one no longer sees is closed', async () => {

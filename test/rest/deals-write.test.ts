@@ -412,7 +412,7 @@ describe('invitations', () => {
 describe('closing conditions', () => {
   test('are added and changed as a broker does', async () => {
     const path = `/deals/${scene.deal}/conditions`;
-    const deadline = new Date(web.service.clock.now().getTime() + 60 * 86_400_000).toISOString().slice(0, 10);
+    const deadline = web.service.clock.inDays(60).slice(0, 10);
     const { body } = await ask('POST', path, {
       name: 'Licence',
       deadline,

@@ -9,9 +9,7 @@ import { openScene, trail, type WebScene } from './scene.ts';
 
 let web: WebScene;
 let deal: string;
-const day = 86_400_000;
-const dateIn = (days: number) => new Date(web.service.clock.now().getTime() + days * day).toISOString().slice(0, 10);
-const inDays = (days: number) => new Date(web.service.clock.now().getTime() + days * day).toISOString();
+const dateIn = (days: number) => web.service.clock.inDays(days).slice(0, 10);
 
 beforeAll(async () => {
   web = await openScene();
@@ -293,14 +291,14 @@ describe('assistants on a deal', () => {
   test('are allowed by each for themself, until a time or until turned off', async () => {
     const buyer = await web.as('other buyer');
     expect((await buyer.ask(path())).body).toMatchObject({ opt_in: null, shut_off: { by_name: 'broker' } });
-    const until = inDays(1);
+    const until = web.service.clock.inDays(1);
     expect((await buyer.ask(`${path()}/opt-in`, { expires_at: until }, 'PUT')).body.opt_in).toMatchObject({
       expires_at: until,
     });
     expect((await (await web.as('seller')).ask(path())).body.opt_in).toBeNull();
-    expect((await buyer.ask(`${path()}/opt-in`, { expires_at: inDays(-1) }, 'PUT')).body.error.code).toBe(
-      'ends_in_the_past',
-    );
+    expect(
+      (await buyer.ask(`${path()}/opt-in`, { expires_at: web.service.clock.inDays(-1) }, 'PUT')).body.error.code,
+    ).toBe('ends_in_the_past');
     await web.service.sql(`update deal_opt_ins set expires_at = app.now() where user_id = $1`, [
       web.scene.people['other buyer'],
     ]);

@@ -436,9 +436,8 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   const terms = { currency: 'USD', purchase_price: '4725000', cash_at_close: '4000000', seller_note: '725000' };
   const path = `/deals/${deal}/offers`;
   const [broker, buyer] = await Promise.all(['broker', 'new buyer'].map(web.as));
-  const inDays = (days: number) => new Date(service.clock.now().getTime() + days * 86_400_000).toISOString();
-  const { body: offer } = await buyer!.ask(path, { payload: { ...terms, expires_at: inDays(60) } });
-  const until = inDays(30);
+  const { body: offer } = await buyer!.ask(path, { payload: { ...terms, expires_at: service.clock.inDays(60) } });
+  const until = service.clock.inDays(30);
   expect((await broker!.ask(`/offers/${offer.id}/accept`, { expires_at: until })).status).toBe(200);
 
   const theirs = await at('new buyer', path);

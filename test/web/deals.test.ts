@@ -8,7 +8,6 @@ import { openScene, trail, type WebScene } from './scene.ts';
 
 let web: WebScene;
 const day = 86_400_000;
-const inDays = (days: number) => new Date(web.service.clock.now().getTime() + days * day).toISOString();
 
 beforeAll(async () => {
   web = await openScene();
@@ -115,10 +114,10 @@ describe('a deal', () => {
         [`/deals/${deal}/moves`, { to: 'closing' }, 'POST'],
         [
           `/deals/${deal}/exclusivity`,
-          { participant_id: web.scene.participants['other buyer'], expires_at: inDays(3) },
+          { participant_id: web.scene.participants['other buyer'], expires_at: web.service.clock.inDays(3) },
           'POST',
         ],
-        [`/deals/${deal}/exclusivity`, { expires_at: inDays(3) }, 'PATCH'],
+        [`/deals/${deal}/exclusivity`, { expires_at: web.service.clock.inDays(3) }, 'PATCH'],
         [`/deals/${deal}/exclusivity`, undefined, 'DELETE'],
       ] as const) {
         const { status, body: answer } = await person.ask(path, body, method);
@@ -159,7 +158,10 @@ describe('closing', () => {
       broker.ask(`/deals/${deal}/moves`, { to: 'closed', ...(confirm === undefined ? {} : { confirm }) });
 
     const bare = await closing();
-    await broker.ask(`/deals/${bare.deal}/exclusivity`, { participant_id: bare.buyer, expires_at: inDays(9) });
+    await broker.ask(`/deals/${bare.deal}/exclusivity`, {
+      participant_id: bare.buyer,
+      expires_at: web.service.clock.inDays(9),
+    });
     for (const to of ['diligence', 'closing']) await broker.ask(`/deals/${bare.deal}/moves`, { to });
     await broker.ask(`/deals/${bare.deal}/conditions`, { name: 'Lease assigned' });
     const expected = [
@@ -197,7 +199,9 @@ describe('closing', () => {
     await buyer.ask(`/ndas/${nda.id}/sign`, { signed_name: 'Nora New' });
     const payload = { currency: 'USD', purchase_price: '10' };
     const { body: offer } = await buyer.ask(`/deals/${full.deal}/offers`, { payload });
-    expect((await broker.ask(`/offers/${offer.id}/accept`, { expires_at: inDays(9) })).status).toBe(200);
+    expect((await broker.ask(`/offers/${offer.id}/accept`, { expires_at: web.service.clock.inDays(9) })).status).toBe(
+      200,
+    );
     for (const to of ['diligence', 'closing']) await broker.ask(`/deals/${full.deal}/moves`, { to });
     expect(await missing(full.deal)).toEqual([]);
     await buyer.ask(`/deals/${full.deal}/offers`, { payload });
@@ -213,7 +217,7 @@ describe('closing', () => {
     const deal = await newDeal('listed', 'Sold');
     const participant_id = await joins(deal, 'new buyer', 'buyer');
     await joins(deal, 'seller', 'seller');
-    await broker.ask(`/deals/${deal}/exclusivity`, { participant_id, expires_at: inDays(9) });
+    await broker.ask(`/deals/${deal}/exclusivity`, { participant_id, expires_at: web.service.clock.inDays(9) });
     const { body: condition } = await broker.ask(`/deals/${deal}/conditions`, { name: 'Keys handed over' });
     const { body: nda } = await broker.ask(`/deals/${deal}/ndas`, {
       participant_id,
@@ -225,7 +229,7 @@ describe('closing', () => {
     const tries: [person: typeof broker, path: string, body: unknown, method: string][] = [
       [broker, `/deals/${deal}`, { title: 'Sold twice' }, 'PATCH'],
       [broker, `/deals/${deal}/moves`, { to: 'withdrawn' }, 'POST'],
-      [broker, `/deals/${deal}/exclusivity`, { expires_at: inDays(20) }, 'PATCH'],
+      [broker, `/deals/${deal}/exclusivity`, { expires_at: web.service.clock.inDays(20) }, 'PATCH'],
       [broker, `/deals/${deal}/exclusivity`, undefined, 'DELETE'],
       [broker, `/deals/${deal}/conditions`, { name: 'Late' }, 'POST'],
       [broker, `/conditions/${condition.id}`, { status: 'satisfied' }, 'PATCH'],
@@ -275,23 +279,27 @@ describe('exclusivity', () => {
     const seller = await joins(deal, 'seller', 'seller');
     const path = `/deals/${deal}/exclusivity`;
 
-    expect((await broker.ask(path, { expires_at: inDays(9) }, 'PATCH')).body.error.code).toBe('no_exclusivity');
+    expect((await broker.ask(path, { expires_at: web.service.clock.inDays(9) }, 'PATCH')).body.error.code).toBe(
+      'no_exclusivity',
+    );
     expect((await broker.ask(path, undefined, 'DELETE')).body.error.code).toBe('no_exclusivity');
-    expect((await broker.ask(path, { participant_id: seller, expires_at: inDays(9) })).body.error.code).toBe(
-      'not_an_active_buyer',
-    );
-    expect((await broker.ask(path, { participant_id: buyer, expires_at: inDays(-1) })).body.error.code).toBe(
-      'expires_in_the_past',
-    );
-    const granted = await broker.ask(path, { participant_id: buyer, expires_at: inDays(9) });
+    expect(
+      (await broker.ask(path, { participant_id: seller, expires_at: web.service.clock.inDays(9) })).body.error.code,
+    ).toBe('not_an_active_buyer');
+    expect(
+      (await broker.ask(path, { participant_id: buyer, expires_at: web.service.clock.inDays(-1) })).body.error.code,
+    ).toBe('expires_in_the_past');
+    const granted = await broker.ask(path, { participant_id: buyer, expires_at: web.service.clock.inDays(9) });
     expect(granted.body).toMatchObject({
       deal: { state: 'exclusivity', exclusive_buyer_user_id: web.scene.people['new buyer'] },
       moves: ['diligence', 'withdrawn'],
     });
     expect((await (await web.as('new buyer')).ask(`/deals/${deal}`)).body.caller_role).toBe('exclusive_buyer');
 
-    expect((await broker.ask(path, { expires_at: inDays(-1) }, 'PATCH')).body.error.code).toBe('expires_in_the_past');
-    const until = inDays(20);
+    expect((await broker.ask(path, { expires_at: web.service.clock.inDays(-1) }, 'PATCH')).body.error.code).toBe(
+      'expires_in_the_past',
+    );
+    const until = web.service.clock.inDays(20);
     const extended = await broker.ask(path, { expires_at: until }, 'PATCH');
     expect(extended.body.deal.exclusivity_expires_at).toBe(until);
 
@@ -324,7 +332,7 @@ describe('exclusivity', () => {
       return Promise.all(paths.map(async (path) => [path, await other.ask(path)]));
     };
     const before = await pages();
-    await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: inDays(9) });
+    await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: web.service.clock.inDays(9) });
     expect(await pages()).toEqual(before);
     for (const to of ['diligence', 'closing']) {
       await broker.ask(`/deals/${deal}/conditions`, { name: `Before ${to}`, status: 'open' });
@@ -339,7 +347,10 @@ describe('exclusivity', () => {
     const broker = await web.as('broker');
     const deal = await newDeal('listed');
     const buyer = await joins(deal, 'new buyer', 'buyer');
-    await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: inDays(0.04) });
+    await broker.ask(`/deals/${deal}/exclusivity`, {
+      participant_id: buyer,
+      expires_at: web.service.clock.inDays(0.04),
+    });
     web.service.clock.advance(0.05 * day);
     try {
       const page = await broker.ask(`/deals/${deal}`);
@@ -347,11 +358,18 @@ describe('exclusivity', () => {
         deal: { state: 'listed', exclusive_buyer_user_id: null, exclusivity_expires_at: null },
         moves: ['under_offer', 'withdrawn'],
       });
-      const extended = await broker.ask(`/deals/${deal}/exclusivity`, { expires_at: inDays(9) }, 'PATCH');
+      const extended = await broker.ask(
+        `/deals/${deal}/exclusivity`,
+        { expires_at: web.service.clock.inDays(9) },
+        'PATCH',
+      );
       expect(extended.body.error.code).toBe('exclusivity_over');
       const listed = await broker.ask('/deals?state=listed&limit=200');
       expect(listed.body.items.map(({ id }: { id: string }) => id)).toContain(deal);
-      const again = await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: inDays(2) });
+      const again = await broker.ask(`/deals/${deal}/exclusivity`, {
+        participant_id: buyer,
+        expires_at: web.service.clock.inDays(2),
+      });
       expect(again.body.deal.state).toBe('exclusivity');
     } finally {
       web.service.clock.advance(-0.05 * day);
@@ -362,7 +380,7 @@ describe('exclusivity', () => {
     const broker = await web.as('broker');
     const deal = await newDeal('listed');
     const buyer = await joins(deal, 'new buyer', 'buyer');
-    await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: inDays(2) });
+    await broker.ask(`/deals/${deal}/exclusivity`, { participant_id: buyer, expires_at: web.service.clock.inDays(2) });
     for (const to of ['diligence', 'closing', 'closed'])
       await broker.ask(`/deals/${deal}/moves`, { to, confirm: true });
     const page = await broker.ask(`/deals/${deal}`);

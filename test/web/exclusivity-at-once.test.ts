@@ -16,8 +16,6 @@ beforeAll(async () => {
 });
 afterAll(() => service?.close());
 
-const inDays = (days: number) => new Date(service.clock.now().getTime() + days * 86_400_000).toISOString();
-
 async function erase(person: string) {
   const eraser = await connect(service.connections.owner);
   return erasePerson(eraser, person, async () => {}).finally(() => eraser.end());
@@ -62,10 +60,10 @@ async function addSale() {
     advisor,
     invited,
     grant: (to = buyer, by = broker) =>
-      by.ask(`/deals/${deal}/exclusivity`, { participant_id: to.part, expires_at: inDays(30) }),
-    accept: () => broker.ask(`/offers/${offer}/accept`, { expires_at: inDays(30) }),
+      by.ask(`/deals/${deal}/exclusivity`, { participant_id: to.part, expires_at: service.clock.inDays(30) }),
+    accept: () => broker.ask(`/offers/${offer}/accept`, { expires_at: service.clock.inDays(30) }),
     revise: (by = buyer) => by.ask(`/deals/${deal}/offers`, { payload: { currency: 'USD', purchase_price: '110' } }),
-    extend: () => broker.ask(`/deals/${deal}/exclusivity`, { expires_at: inDays(60) }, 'PATCH'),
+    extend: () => broker.ask(`/deals/${deal}/exclusivity`, { expires_at: service.clock.inDays(60) }, 'PATCH'),
     release: () => colleague.ask(`/deals/${deal}/exclusivity`, undefined, 'DELETE'),
     move: (to: string) => colleague.ask(`/deals/${deal}/moves`, { to, confirm: true }),
     edit: () => colleague.ask(`/deals/${deal}`, { title: 'The bakery' }, 'PATCH'),

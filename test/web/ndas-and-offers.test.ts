@@ -6,7 +6,6 @@ import { openScene, trail, type WebScene } from './scene.ts';
 
 let web: WebScene;
 let deal: string;
-const inDays = (days: number) => new Date(web.service.clock.now().getTime() + days * 86_400_000).toISOString();
 
 beforeAll(async () => {
   web = await openScene();
@@ -41,7 +40,7 @@ describe('an NDA', () => {
     const nda = {
       participant_id: participants['new buyer'],
       terms: 'Say nothing.\n\nTo nobody.',
-      expires_at: inDays(700),
+      expires_at: web.service.clock.inDays(700),
     };
     const path = `/deals/${deal}/ndas`;
     for (const caller of ['seller', 'new buyer', 'admin', "broker's advisor"])
@@ -50,7 +49,7 @@ describe('an NDA', () => {
     const reason = async (changes: object) => (await broker.ask(path, { ...nda, ...changes })).body.error.code;
     expect(await reason({ participant_id: participants['seller'] })).toBe('not_a_buyer');
     expect(await reason({ participant_id: web.scene.idleBuyer })).toBe('not_a_buyer');
-    expect(await reason({ expires_at: inDays(-1) })).toBe('expires_in_the_past');
+    expect(await reason({ expires_at: web.service.clock.inDays(-1) })).toBe('expires_in_the_past');
     expect(await reason({ terms: ' ' })).toBe('validation_error');
     const sent = await broker.ask(path, nda);
     expect(sent).toMatchObject({
@@ -121,7 +120,7 @@ describe('an NDA', () => {
     const sent = await broker.ask(`/deals/${deal}/ndas`, {
       participant_id,
       terms: 'Briefly.',
-      expires_at: inDays(0.04),
+      expires_at: web.service.clock.inDays(0.04),
     });
     web.service.clock.advance(0.05 * 86_400_000);
     try {
@@ -190,10 +189,10 @@ describe('until their NDA is active', () => {
         ['expired', 1],
         ['active', -1],
       ] as const) {
-        await insert(web.service, 'ndas', { ...nda, status, expires_at: inDays(days) });
+        await insert(web.service, 'ndas', { ...nda, status, expires_at: web.service.clock.inDays(days) });
         expect([state, status, await sees('new buyer', deal_id)]).toEqual([state, status, false]);
       }
-      await insert(web.service, 'ndas', { ...nda, status: 'active', expires_at: inDays(1) });
+      await insert(web.service, 'ndas', { ...nda, status: 'active', expires_at: web.service.clock.inDays(1) });
       expect([state, await sees('new buyer', deal_id)]).toEqual([state, true]);
     }
   });
@@ -319,7 +318,7 @@ describe('an offer', () => {
     for (const more of [nines(1000), nines(10_000)])
       expect(await send(more)).toEqual([400, 'validation_error', ['payload']]);
     for (const [more, field] of [
-      [`"expires_at":"${inDays(-0.01)}"`, 'payload.expires_at'],
+      [`"expires_at":"${web.service.clock.inDays(-0.01)}"`, 'payload.expires_at'],
       [`"target_close_date":"2020-01-01"`, 'payload.target_close_date'],
     ] as const)
       expect(await send(more)).toEqual([400, 'validation_error', [field]]);
@@ -388,14 +387,16 @@ describe('an offer', () => {
         (one: { buyer_name: string; revision_number: number }) =>
           one.buyer_name === name && one.revision_number === revision,
       ).id;
-    const accept = (caller: Awaited<ReturnType<typeof web.as>>, offer: string, until = inDays(30)) =>
+    const accept = (caller: Awaited<ReturnType<typeof web.as>>, offer: string, until = web.service.clock.inDays(30)) =>
       caller.ask(`/offers/${offer}/accept`, { expires_at: until });
 
     expect((await accept(await web.as('seller'), of('new buyer', 3))).status).toBe(403);
     expect((await accept(await web.as('new buyer'), of('new buyer', 3))).status).toBe(403);
     expect((await accept(await web.as('new buyer'), of('other buyer', 1))).status).toBe(404);
     expect((await accept(broker, of('new buyer', 1))).body.error.code).toBe('offer_superseded');
-    expect((await accept(broker, of('new buyer', 3), inDays(-1))).body.error.code).toBe('expires_in_the_past');
+    expect((await accept(broker, of('new buyer', 3), web.service.clock.inDays(-1))).body.error.code).toBe(
+      'expires_in_the_past',
+    );
     const accepted = await accept(broker, of('new buyer', 3));
     expect(accepted).toMatchObject({
       status: 200,

@@ -17,8 +17,6 @@ let scene: Scene;
 let foreign: string;
 const people: Record<string, SignedIn> = {};
 const as = (name: string): SignedIn => people[name]!;
-const day = 86_400_000;
-const inDays = (days: number) => new Date(Date.now() + days * day).toISOString();
 
 beforeAll(async () => {
   service = await openService({ scene: true, config: { features: { findings: true, financing: false } } });
@@ -416,7 +414,7 @@ describe('API keys', () => {
     const bad = { name: '', environment: 'prod', scopes: [], ceiling: 0, expires_at: 'soon' };
     const { body } = await as('admin').ask(ours('/keys'), bad);
     expect(body.error.details.map(({ path }: { path: string }) => path)).toEqual(Object.keys(bad));
-    expect(await as('admin').ask(ours('/keys'), { ...input, expires_at: inDays(-1) })).toMatchObject({
+    expect(await as('admin').ask(ours('/keys'), { ...input, expires_at: service.clock.inDays(-1) })).toMatchObject({
       status: 409,
       body: { error: { code: 'expires_in_the_past' } },
     });
@@ -535,7 +533,7 @@ test('a client is shared, and a shared one pointed elsewhere, by who has signed 
 describe('tools', () => {
   test('are granted by client and tool, until a time, for oneself', async () => {
     const client = await register('colleague');
-    const grant = { client_id: client, tool: 'svc_questions_create', expires_at: inDays(2) };
+    const grant = { client_id: client, tool: 'svc_questions_create', expires_at: service.clock.inDays(2) };
     const { status, body } = await as('colleague').ask('/tools/grants', grant, 'PUT');
     expect(status).toBe(200);
     expect(body.grants).toEqual([{ ...grant, granted_at: expect.any(String) }]);
@@ -554,7 +552,9 @@ describe('tools', () => {
     expect(await as('seller').ask('/tools/grants', grant, 'PUT')).toEqual(
       await as('seller').ask('/tools/grants', { ...grant, client_id: nowhere }, 'PUT'),
     );
-    expect(await as('colleague').ask('/tools/grants', { ...grant, expires_at: inDays(-1) }, 'PUT')).toMatchObject({
+    expect(
+      await as('colleague').ask('/tools/grants', { ...grant, expires_at: service.clock.inDays(-1) }, 'PUT'),
+    ).toMatchObject({
       status: 409,
       body: { error: { code: 'ends_in_the_past' } },
     });
@@ -649,7 +649,7 @@ describe('the audit trail', () => {
     );
     const { at } = all[3]!;
     expect(await read('admin', { ...of, from: at })).toEqual(all.filter((record) => record.at >= at));
-    expect(await read('admin', { ...of, to: inDays(-1) })).toEqual([]);
+    expect(await read('admin', { ...of, to: service.clock.inDays(-1) })).toEqual([]);
     expect((await as('admin').ask('/audit?outcome=maybe')).body.error.details[0].path).toBe('outcome');
   });
 
