@@ -75,6 +75,8 @@ interface Asked {
 interface Place {
   readonly enters: (caller: string) => Promise<unknown>;
   readonly values: readonly unknown[];
+  /** The one moment for which it is; otherwise for all. */
+  readonly at?: string;
 }
 
 const rowsOf = (statement: string): string => `array(select to_jsonb(t)::text from (${statement}) t)`;
@@ -99,7 +101,8 @@ function compare(title: string, asked: readonly Asked[], places: (stage: Stage) 
         for (const caller of callers) {
           // Each finds what the moment made, and nothing that was left by the callers before.
           await server.query('savepoint caller');
-          for (const { enters, values } of everywhere) {
+          for (const { enters, values, at: only = moment } of everywhere) {
+            if (only !== moment) continue;
             await enters(caller);
             const { rows } = await server.query<string[][]>({ name, text, values: [...values], rowMode: 'array' });
             for (const [at, { title: what }] of its.entries()) {
@@ -132,14 +135,25 @@ function check(
   values: (stage: Stage) => unknown[] = () => [],
   more: Moments = {},
 ): void {
-  const enters = (stage: Stage) => async (caller: string) => {
-    await stage.server.query(`select ${leaves}`);
-    // Of the lists only that of contacts is for keys.
-    await (caller === 'API key' ? enterAsKey(stage, ['contacts:read']) : enter(stage, caller));
-  };
-  compare(title, [{ title, listed, selected, more }], async (stage) => [
-    { enters: enters(stage), values: values(stage) },
-  ]);
+  compare(title, [{ title, listed, selected, more }], async (stage) => {
+    const { server, scene } = stage;
+    const enters = async (caller: string) => {
+      await server.query(`select ${leaves}`);
+      // Of the lists only that of contacts is for keys.
+      await (caller === 'API key' ? enterAsKey(stage, ['contacts:read']) : enter(stage, caller));
+    };
+    /** The same while the brokerage waits for a second factor of theirs. */
+    const entersKeptOut = async (caller: string) => {
+      await enters(caller);
+      const person = scene.people[caller];
+      if (person !== undefined)
+        await server.query('select app.enter_through($1, null, null, $2)', [person, [scene.brokerage]]);
+    };
+    return [
+      { enters, values: values(stage) },
+      { enters: entersKeptOut, values: values(stage), at: 'as it is' },
+    ];
+  });
 }
 
 /** What functions that are given a deal answer of it, once they are narrowed to it. */
