@@ -10302,7 +10302,7 @@ begin
   end if;
   -- Read for all at once; what they may not open, and whom they may not see, is left out below.
   for one in
-    select n.*, (select d.title from public.deals d where d.id = n.deal_id) as title,
+    select n.*,
       case n.subject
         when 'documents' then (select d.filename from public.documents d where d.id = n.subject_id)
         when 'production_documents' then (select d.filename from public.production_documents d where d.id = n.subject_id)
@@ -10311,10 +10311,13 @@ begin
         when 'api_keys' then (select k.name from public.api_keys k where k.id = n.subject_id) end as name,
       person.part, person.name as person_name, actor.part as actor_part, actor.name as actor
     from (
-      select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at from vault.notifications n
-      where n.user_id = me and (after_at is null or (n.at, n.id) < (after_at, after_id)) and (n.deal_id is null or (
-        select d.organization_id <> all (barred) from vault.parts p join public.deals d on d.id = p.deal_id
-        where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer') limit 1))
+      select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at, s.title, s.standing from vault.notifications n
+      left join lateral (
+        select d.title, app.standing_of(p.deal_id, d.organization_id, barred, administered, p.participant_id, p.role, p.principal_id, p.principal_role) as standing
+        from vault.parts p join public.deals d on d.id = p.deal_id
+        where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer')
+          and d.organization_id <> all (barred) limit 1) s on true
+      where n.user_id = me and (after_at is null or (n.at, n.id) < (after_at, after_id)) and (n.deal_id is null or s.standing is not null)
       order by n.at desc, n.id desc limit 200) n
     left join lateral (
       select p.id as part, case when p.joined_at is null then p.invited_name else u.name end as name
@@ -10329,7 +10332,7 @@ begin
     exit when told >= most;
     if one.deal_id is not null and one.deal_id is distinct from entered then
       entered := one.deal_id;
-      perform app.seal(whole || ',' || app.standing(me, barred, administered, entered));
+      perform app.seal(whole || ',' || one.standing);
     end if;
     continue when not (one.subject is null or one.subject = 'deals' or app.could_open(one.subject, one.subject_id, one.deal_id));
     id := one.id;
@@ -13977,16 +13980,19 @@ begin
   end if;
   for one in
     select l.* from (
-      select n.deal_id, n.subject, n.subject_id from vault.notifications n
-      where n.user_id = me and n.read_at is null and (n.deal_id is null or (
-        select d.organization_id <> all (barred) from vault.parts p join public.deals d on d.id = p.deal_id
-        where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer') limit 1))
+      select n.deal_id, n.subject, n.subject_id, s.standing from vault.notifications n
+      left join lateral (
+        select app.standing_of(p.deal_id, d.organization_id, barred, administered, p.participant_id, p.role, p.principal_id, p.principal_role) as standing
+        from vault.parts p join public.deals d on d.id = p.deal_id
+        where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer')
+          and d.organization_id <> all (barred) limit 1) s on true
+      where n.user_id = me and n.read_at is null and (n.deal_id is null or s.standing is not null)
       order by n.at desc, n.id desc limit 100) l
     order by l.deal_id nulls first
   loop
     if one.deal_id is not null and one.deal_id is distinct from entered then
       entered := one.deal_id;
-      perform app.seal(whole || ',' || app.standing(me, barred, administered, entered));
+      perform app.seal(whole || ',' || one.standing);
     end if;
     if one.subject is null or one.subject = 'deals' or app.could_open(one.subject, one.subject_id, one.deal_id) then
       unread := unread + 1;
@@ -14780,3 +14786,4 @@ $function$;
 -- b028e8a9355810ed1c181ec189d4201c0967f85d2741aeab53c15523a0acbb1d  349_audit_by_rare_kind.sql
 -- eeb9fc3f6c5a72a8c0d9d76bbe5f1d3bac4b4915db9f961876c27d3d8e7e1935  350_deals_listed_by_their_keys.sql
 -- e7270a98ac74fcdcc9c18d428387829a0c8b5fd6f5b48c10cda9be3f421a7ff9  351_notifications_read_at_once.sql
+-- 0a2626de582fe26ac2f5281c40f99e1cd87841d8a56c5fc0c93c0f70d08a885f  352_notifications_standing_read_once.sql
