@@ -19,6 +19,9 @@ export const listChecks: Check[] = [];
 /** Moments of a sale, and the changes that make them. */
 type Moments = Readonly<Record<string, readonly string[]>>;
 
+/** A moment at which a deal's participants are also administrators of a brokerage that has nothing to do with it. */
+const withAdministrators = 'when everything has an end, and participants administer another brokerage';
+
 /** The scene as it is, and moments of the sale that it does not show: changes made as the owner, in the same transaction. */
 const moments: Moments = {
   'as it is': [],
@@ -44,7 +47,9 @@ const moments: Moments = {
     `update participants set role = 'seller' where role = 'buyer'`,
   ],
   'when sellers were removed and take part as buyers': [`update participants set role = 'buyer' where role = 'seller'`],
-  'when everything has an end': [
+  [withAdministrators]: [
+    `insert into members (brokerage_id, user_id, role)
+       select b.id, u.id, 'admin' from brokerages b, users u where b.slug = 'elsewhere' and u.name in ('broker', 'exclusive buyer', 'viewer')`,
     `update ndas set expires_at = app.now() + interval '3 days' where status = 'active'`,
     `update offers set payload = payload || jsonb_build_object('expires_at', to_char(app.now() at time zone 'UTC' + interval '4 days', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'))`,
     `update closing_conditions set deadline = (app.now() - interval '2 days')::date where status in ('open', 'in_progress')`,
@@ -151,7 +156,7 @@ function check(
     };
     return [
       { enters, values: values(stage) },
-      { enters: entersKeptOut, values: values(stage), at: 'as it is' },
+      { enters: entersKeptOut, values: values(stage), at: withAdministrators },
     ];
   });
 }
