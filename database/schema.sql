@@ -1295,6 +1295,7 @@ END) STORED,
 CREATE INDEX participants_by_advised ON public.participants USING btree (advises) WHERE advises IS NOT NULL;
 CREATE INDEX participants_by_user ON public.participants USING btree (user_id, deal_id) INCLUDE (id, role, status, advises);
 CREATE INDEX participants_invited ON public.participants USING btree (user_id) WHERE status = 'invited'::text;
+CREATE INDEX participants_latest ON public.participants USING btree (user_id, id DESC) INCLUDE (deal_id, role, advises) WHERE status = 'active'::text AND role <> 'broker'::text;
 ALTER TABLE public.participants ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.participants FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.participants TO CURRENT_USER
@@ -14787,3 +14788,4 @@ $function$;
 -- eeb9fc3f6c5a72a8c0d9d76bbe5f1d3bac4b4915db9f961876c27d3d8e7e1935  350_deals_listed_by_their_keys.sql
 -- e7270a98ac74fcdcc9c18d428387829a0c8b5fd6f5b48c10cda9be3f421a7ff9  351_notifications_read_at_once.sql
 -- 0a2626de582fe26ac2f5281c40f99e1cd87841d8a56c5fc0c93c0f70d08a885f  352_notifications_standing_read_once.sql
+-- 1df5ccd3289dcba3963c4d76ec7bb13864980438a120c331b227167518b5e408  353_parts_by_when_they_began.sql
