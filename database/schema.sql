@@ -8016,13 +8016,13 @@ begin
     held as materialized (select array(
       select s.id from sold s where s.mine and (s.role in ('broker', 'seller') or s.holder = s.principal_id) and s.holder is not null) as deals),
     -- What somebody has read, and where there may be more.
-    readings as materialized (select r.deal_id, r.read_until from public.answer_readings r where r.user_id = me),
     unread as materialized (
-      select array(
-        select m.principal_id from mine m
-        join (select a.deal_id, a.at from vault.answers_of_people a where a.user_id = me) a on a.deal_id = m.id
-        left join readings r on r.deal_id = m.id
-        where m.side = 'buyer' and m.goes_on and (r.read_until is null or r.read_until < a.at)) as principals),
+      select m.id, m.principal_id, a.read_until
+      from (select a.deal_id, r.read_until from (select a.deal_id, a.at from vault.answers_of_people a where a.user_id = me) a
+        left join (select r.deal_id, r.read_until from public.answer_readings r where r.user_id = me) r on r.deal_id = a.deal_id
+        where r.read_until is null or r.read_until < a.at offset 0) a
+      join mine m on m.id = a.deal_id
+      where m.side = 'buyer' and m.goes_on),
     waiting (kind, deal_id, count, due_at, since) as (
       select case t.status when 'pending_broker_review' then 'questions_to_review' else 'answers_to_distribute' end, t.deal_id, count(*),
           null::timestamptz, min(case t.status when 'answered' then t.updated_at else t.asked_at end)
@@ -8035,10 +8035,10 @@ begin
         where t.deal_id = any ((select l.sells from lists l)::uuid[]) and t.status = 'with_seller' group by t.deal_id
       union all
       select 'answers_to_read', t.deal_id, count(*), null, min(t.distributed_at)
-        from public.questions t
-        left join readings r on r.deal_id = t.deal_id
-        where t.status = 'distributed' and t.participant_id = any ((select u.principals from unread u)::uuid[])
-          and (r.read_until is null or r.read_until < coalesce(t.distributed_at, '-infinity'))
+        from unread u
+        join (select q.deal_id, q.distributed_at from public.questions q
+          where q.status = 'distributed' and q.participant_id = any (array(select u.principal_id from unread u))) t on t.deal_id = u.id
+        where u.read_until is null or u.read_until < coalesce(t.distributed_at, '-infinity')
         group by t.deal_id
       union all
       select 'ndas_to_sign', t.deal_id, count(*), null, min(t.sent_at)
@@ -8093,10 +8093,10 @@ begin
         group by t.deal_id
       union all
       select 'findings_open', t.deal_id, count(*), null, min(t.created_at)
-        from public.findings t
-        join mine d on d.id = t.deal_id and d.goes_on
-        where with_findings and t.status = 'open' and t.owner_user_id = me
-          and (d.side in ('broker', 'seller') or t.participant_id = d.principal_id)
+        from (select f.deal_id, f.participant_id, f.created_at from public.findings f where with_findings and f.status = 'open' and f.owner_user_id = me) t
+        join (select m.id, m.side, m.principal_id from mine m
+          where m.goes_on and exists (select from public.findings f where with_findings and f.status = 'open' and f.owner_user_id = me)) d on d.id = t.deal_id
+        where d.side in ('broker', 'seller') or t.participant_id = d.principal_id
         group by t.deal_id),
     first as materialized (select w.* from waiting w order by coalesce(w.due_at, w.since), w.deal_id, w.kind limit 200),
     -- Of a deal without a stage everybody sees the same state.
@@ -10285,6 +10285,7 @@ CREATE OR REPLACE FUNCTION app.notifications_in_sight(after_at timestamp with ti
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET enable_sort TO 'off'
 AS $function$
 #variable_conflict use_column
 declare
@@ -13964,6 +13965,7 @@ CREATE OR REPLACE FUNCTION app.unread_notifications()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET enable_sort TO 'off'
 AS $function$
 declare
   me constant uuid := app.user_id();
@@ -14789,3 +14791,5 @@ $function$;
 -- e7270a98ac74fcdcc9c18d428387829a0c8b5fd6f5b48c10cda9be3f421a7ff9  351_notifications_read_at_once.sql
 -- 0a2626de582fe26ac2f5281c40f99e1cd87841d8a56c5fc0c93c0f70d08a885f  352_notifications_standing_read_once.sql
 -- 1df5ccd3289dcba3963c4d76ec7bb13864980438a120c331b227167518b5e408  353_parts_by_when_they_began.sql
+-- 193164b0941af1eaa8556bcd57f42e913e6b6e5d103a44955e5123cf6835af21  354_notifications_in_their_order.sql
+-- ddbb4236594b1fb4ffe80b25d4e79c50ebdff07ac68e44268d4a7535523ce66b  355_first_page_by_what_is_unread.sql
