@@ -91,18 +91,21 @@ async function run(): Promise<number> {
     const results: Result[] = [];
     const left: Mutant[] = [];
     const quick = await openQuickChecks(templates);
-    for (const [index, mutant] of mutants.entries()) {
-      const { name, kind } = mutant;
-      const tried = await quick.try(mutant);
-      if (tried.outcome === 'refused') results.push({ name, kind, outcome: 'refused', by: tried.why });
-      else if (tried.outcome === 'killed')
-        results.push({ name, kind, outcome: 'killed by the policy checks', by: tried.by });
-      else left.push(mutant);
-      if (values.result) await writeFile(values.result, JSON.stringify([results, left.map((m) => m.name)]));
-      if ((index + 1) % 100 === 0)
-        say(`  ${index + 1} tried against the checks of the policies, ${left.length} left (${minutes()})`);
+    try {
+      for (const [index, mutant] of mutants.entries()) {
+        const { name, kind } = mutant;
+        const tried = await quick.try(mutant);
+        if (tried.outcome === 'refused') results.push({ name, kind, outcome: 'refused', by: tried.why });
+        else if (tried.outcome === 'killed')
+          results.push({ name, kind, outcome: 'killed by the policy checks', by: tried.by });
+        else left.push(mutant);
+        if (values.result) await writeFile(values.result, JSON.stringify([results, left.map((m) => m.name)]));
+        if ((index + 1) % 100 === 0)
+          say(`  ${index + 1} tried against the checks of the policies, ${left.length} left (${minutes()})`);
+      }
+    } finally {
+      await quick.close();
     }
-    await quick.close();
 
     const known = (mutant: Mutant) => explained.find(({ mutants: which }) => which.test(mutant.name));
     const suite = values.quick || left.every(known) ? null : await openSuite(templates, values.suite.split(','), say);

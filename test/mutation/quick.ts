@@ -161,9 +161,12 @@ export async function openQuickChecks({ owner, server, scene }: Templates): Prom
       return by === null ? { outcome: 'survived' } : { outcome: 'killed', by: by.said };
     },
     async close() {
-      await expectWhole();
-      await leaveStage(stage);
-      await administration.end();
+      try {
+        await expectWhole();
+      } finally {
+        await leaveStage(stage);
+        await administration.end();
+      }
     },
   };
 }
