@@ -32,6 +32,10 @@ export const explained: readonly Explanation[] = [
     why: 'The reference of an answer to its question is by question and deal.',
   },
   {
+    mutants: /^function deals_as_known: without "and \(o\.organization_id <> ALL \(deals_as_known\.barred\)\)"/,
+    why: 'Its callers name deals that they looked up by the same condition, or hold what it answers against it again.',
+  },
+  {
     mutants: /^function seal_of: without int4send\(pg_backend_pid\(\)\)/,
     why: 'It tells apart two transactions that begin in the same microsecond, and takes one who can read the settings of both.',
   },

@@ -86,12 +86,23 @@ const cellsOf = ({ tables }: Mutant): Expectation[] => page.records.filter(({ ta
 
 const firstLine = (error: unknown): string => (error instanceof Error ? error.message.split('\n')[0]! : String(error));
 
+/**
+ * Makes each function with a parsed body again from its definition, as a mutant is taken back: PostgreSQL may name tables otherwise in a body that
+ * it has written and read again.
+ */
+const readAgain = `do $$ declare definition text; begin
+  for definition in select pg_get_functiondef(oid) from pg_proc where pronamespace in ('app'::regnamespace, 'vault'::regnamespace) and prosqlbody is not null loop
+    execute definition;
+  end loop;
+end $$`;
+
 /** Makes the database from the template with the scene, and holds it to every check before anything is broken. */
 export async function openQuickChecks({ owner, server, scene }: Templates): Promise<QuickChecks> {
   const administration = await connect({ ...owner, database: 'dealkeep' });
   await administration.query('create database staged template scene');
   const preparing = await connect({ ...owner, database: 'staged' });
   const prepared = await prepareStage(preparing, scene);
+  await preparing.query(readAgain);
   const whole = await fingerprint(preparing);
   await preparing.end();
 
