@@ -7383,13 +7383,21 @@ AS $function$
         string_agg(format('t.%I::text', p.attname), ', ' order by p.place) as place,
         string_agg(format('$3[%s]::%s', p.place, format_type(p.atttypid, p.atttypmod)), ', ' order by p.place) as beyond
       from (
-        select a.attname, a.atttypid, a.atttypmod, p.place
-        from pg_catalog.pg_index i cross join lateral unnest(i.indkey) with ordinality p (attnum, place)
-          join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = p.attnum
-        where i.indrelid = t.id and i.indisprimary and o.key is null
-        union all
-        select a.attname, a.atttypid, a.atttypmod, p.place
-        from unnest(o.key) with ordinality p (name, place) join pg_catalog.pg_attribute a on a.attrelid = t.id and a.attname = p.name) p) k
+        select p.attname, p.atttypid, p.atttypmod, row_number() over (order by p.place) as place
+        from (
+          select a.attname, a.atttypid, a.atttypmod, p.place
+          from pg_catalog.pg_index i cross join lateral unnest(i.indkey) with ordinality p (attnum, place)
+            join pg_catalog.pg_attribute a on a.attrelid = i.indrelid and a.attnum = p.attnum
+          where i.indrelid = t.id and i.indisprimary and o.key is null
+          union all
+          -- Deal by deal: by the primary key alone the rows of other brokerages would be read for it, too.
+          select a.attname, a.atttypid, a.atttypmod, 0
+          from pg_catalog.pg_attribute a
+          where r.condition = 't.deal_id = any ($2)' and a.attrelid = t.id and a.attname = 'deal_id' and not exists (select from pg_catalog.pg_index i
+            where i.indrelid = t.id and i.indisprimary and a.attnum = any (i.indkey))
+          union all
+          select a.attname, a.atttypid, a.atttypmod, p.place
+          from unnest(o.key) with ordinality p (name, place) join pg_catalog.pg_attribute a on a.attrelid = t.id and a.attname = p.name) p) p) k
   where t.id is not null and c.columns is not null
   order by 1
 $function$;
@@ -8015,7 +8023,7 @@ begin
     -- Of these the caller may know who holds the exclusivity, and what was offered and decided.
     held as materialized (select array(
       select s.id from sold s where s.mine and (s.role in ('broker', 'seller') or s.holder = s.principal_id) and s.holder is not null) as deals),
-    -- What somebody has read, and where there may be more.
+    -- Answers to the caller that they have not read. They are looked for before the deals are: there are few.
     unread as materialized (
       select m.id, m.principal_id, a.read_until
       from (select a.deal_id, r.read_until from (select a.deal_id, a.at from vault.answers_of_people a where a.user_id = me) a
@@ -8023,6 +8031,8 @@ begin
         where r.read_until is null or r.read_until < a.at offset 0) a
       join mine m on m.id = a.deal_id
       where m.side = 'buyer' and m.goes_on),
+    findings as materialized (
+      select f.deal_id, f.participant_id, f.created_at from public.findings f where with_findings and f.status = 'open' and f.owner_user_id = me),
     waiting (kind, deal_id, count, due_at, since) as (
       select case t.status when 'pending_broker_review' then 'questions_to_review' else 'answers_to_distribute' end, t.deal_id, count(*),
           null::timestamptz, min(case t.status when 'answered' then t.updated_at else t.asked_at end)
@@ -8093,9 +8103,9 @@ begin
         group by t.deal_id
       union all
       select 'findings_open', t.deal_id, count(*), null, min(t.created_at)
-        from (select f.deal_id, f.participant_id, f.created_at from public.findings f where with_findings and f.status = 'open' and f.owner_user_id = me) t
-        join (select m.id, m.side, m.principal_id from mine m
-          where m.goes_on and exists (select from public.findings f where with_findings and f.status = 'open' and f.owner_user_id = me)) d on d.id = t.deal_id
+        from findings t
+        -- Without findings no table is made of all deals to look for theirs in.
+        join (select m.id, m.side, m.principal_id from mine m where m.goes_on and exists (select from findings)) d on d.id = t.deal_id
         where d.side in ('broker', 'seller') or t.participant_id = d.principal_id
         group by t.deal_id),
     first as materialized (select w.* from waiting w order by coalesce(w.due_at, w.since), w.deal_id, w.kind limit 200),
@@ -14793,3 +14803,5 @@ $function$;
 -- 1df5ccd3289dcba3963c4d76ec7bb13864980438a120c331b227167518b5e408  353_parts_by_when_they_began.sql
 -- 193164b0941af1eaa8556bcd57f42e913e6b6e5d103a44955e5123cf6835af21  354_notifications_in_their_order.sql
 -- ddbb4236594b1fb4ffe80b25d4e79c50ebdff07ac68e44268d4a7535523ce66b  355_first_page_by_what_is_unread.sql
+-- fc9b4fe8eefdfacd3b7dccbd72b4db43ea3c448cc881b975e297493d5dd54ae5  356_open_findings_said_once.sql
+-- 2f1b1c09473cd87ee41964b8307bbf98fd338684896b10b6aff7fa881adcb606  357_exported_deal_by_deal.sql
