@@ -7,7 +7,7 @@ import { openDatabase, type Database } from './database/database.ts';
 import { postgresStore, redisStore, type LimitStore } from './http/limit-stores.ts';
 import { keepSeconds, openLimits, type RateLimits } from './http/limits.ts';
 import { openLoadShedding, type LoadShedding } from './http/load-shedding.ts';
-import { mostUnread } from './http/unread-answers.ts';
+import { openUnreadAnswers, usualUnreadLimits, type LookAfterAnswers } from './http/unread-answers.ts';
 import type { Logger } from './log.ts';
 import { openServiceMetrics, type ServiceMetrics } from './metrics.ts';
 import { createMailer, type Mailer } from './mail/transport.ts';
@@ -41,8 +41,8 @@ export interface Services extends CoreServices {
   readonly mail: Mailer;
   readonly limits: RateLimits;
   readonly load: LoadShedding;
-  /** For how long nothing of an answer that is read as it is taken may be taken, in milliseconds. */
-  readonly unreadMillis: number;
+  /** Ends answers that are not taken. */
+  readonly lookAfterAnswers: LookAfterAnswers;
   /** What changes in the database, as it happens. */
   readonly changes: Changes;
   /** Aborted when the node begins to leave: it is not ready any more, but still answers for a while. */
@@ -184,7 +184,7 @@ export async function openServices(
       mail: mailer,
       limits,
       load: openLoadShedding(config.load, log),
-      unreadMillis: mostUnread,
+      lookAfterAnswers: openUnreadAnswers(usualUnreadLimits, log),
       changes,
       leaving: leaving.signal,
       stopping: stopping.signal,

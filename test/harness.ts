@@ -191,7 +191,7 @@ export async function openService({
       tracing: tracing ?? null,
     });
     const services = demo ? { ...opened.services, storage: withDemoBodies(opened.services.storage) } : opened.services;
-    listener.answerWith(createApp(services), services.load);
+    listener.answerWith(createApp(services), services);
     closers.push(() => opened.close(() => listener.close(1)));
     return { origin, restUrl: `${config.baseUrl}/api/v1`, mcpUrl: config.baseUrl, services };
   }

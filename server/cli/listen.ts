@@ -10,6 +10,8 @@ import { malformation, markRefused, onWire, pathNear, refusedWith, type RefusalS
 import type { LoadShedding } from '../http/load-shedding.ts';
 import { simpleRequest } from '../http/simple-request.ts';
 import type { Problem } from '../http/problem.ts';
+import { unreadLookMillis, type LookAfterAnswers } from '../http/unread-answers.ts';
+import type { Services } from '../services.ts';
 import { openPrebuiltResponses, type PrebuiltResponses } from './prebuilt-responses.ts';
 import { watchConnections } from './connections.ts';
 import { openPort, type Port } from './port.ts';
@@ -18,7 +20,7 @@ export interface Listener {
   /** The port, also when a free one was asked for. */
   readonly port: number;
   /** From now on `app` answers, as much at once as `load` lets it; before, everything gets 503 with Retry-After. */
-  answerWith(app: Hono, load?: LoadShedding): void;
+  answerWith(app: Hono, services?: Pick<Services, 'load' | 'lookAfterAnswers'>): void;
   /** From now on every answer is the last on its connection, so that clients go elsewhere; requests are still taken. */
   leave(): void;
   /** Leaves, takes no new connections, waits for the requests in flight, at most `seconds`, then drops what is left. May be called again. */
@@ -75,6 +77,7 @@ export async function listenBy(open: (server: Server) => Promise<Port>, rate = l
   let isLeaving = false;
   let refuser: PrebuiltResponses | undefined;
   let load: LoadShedding | undefined;
+  let lookAfterAnswers: LookAfterAnswers | undefined;
 
   /** Answers, past Node.js, what has no response of its own or whose handler waits for the body; then closes the connection. */
   async function refuse(socket: Duplex, url: string, refused: Problem): Promise<void> {
@@ -135,15 +138,17 @@ export async function listenBy(open: (server: Server) => Promise<Port>, rate = l
     else void refuse(socket, addressIn(error.rawPacket), refusedWith(statuses[error.code ?? ''] ?? 400));
   });
   const opened = await open(server);
+  const looking = setInterval(() => lookAfterAnswers?.(unfinished), unreadLookMillis).unref();
   function leave(): void {
     isLeaving = true;
     for (const response of unfinished) response.shouldKeepAlive = false;
   }
   return {
     port: opened.port,
-    answerWith(app, shedding) {
+    answerWith(app, services) {
       known = app;
-      load = shedding;
+      load = services?.load;
+      lookAfterAnswers = services?.lookAfterAnswers;
       // Its own Request and Response stand in for the global ones: an answer of text goes out without a stream, which
       // saves a good part of the time that we add.
       const answerByApp = getRequestListener(app.fetch, { hostname: ourName, overrideGlobalObjects: true });
@@ -183,6 +188,7 @@ export async function listenBy(open: (server: Server) => Promise<Port>, rate = l
       }, 50);
       await closed;
       clearInterval(closing);
+      clearInterval(looking);
     },
   };
 }

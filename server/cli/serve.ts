@@ -24,7 +24,7 @@ export const start: Start = (config, { log, tracing }, prepare, signal) =>
     await makeReady(services, connections, prepare, config, signal);
     const app = createApp(services);
     const open = (listener ??= await listen(config.host, config.port));
-    open.answerWith(app, services.load);
+    open.answerWith(app, services);
     closers.push(startBackground(services));
     const drain = async (seconds: number, hurry: AbortSignal) => {
       leave();

@@ -84,7 +84,7 @@ export async function runWorker(id: number): Promise<never> {
       }
       case 'answer': {
         opened = await openServices(settled(config, listener?.port ?? config.port), connection, { log, tracing });
-        listener?.answerWith(createApp(opened.services, metricsOfAll), opened.services.load);
+        listener?.answerWith(createApp(opened.services, metricsOfAll), opened.services);
         stopBackground = startBackground(opened.services);
         return say({ is: 'answering' });
       }

@@ -9,7 +9,6 @@ import { isStorageKey, type Span } from '../storage/storage.ts';
 import { responseOf } from './open-response.ts';
 import { Problem } from './problem.ts';
 import { requestIdOf } from './request-id.ts';
-import { endUnread } from './unread-answers.ts';
 
 /** `filename` for a Content-Disposition: in ASCII for old clients, and exactly (RFC 6266, RFC 8187). */
 export function disposition(how: 'attachment' | 'inline', filename: string): string {
@@ -109,6 +108,5 @@ export async function sendBody(
   if (span) c.header('Content-Range', `bytes ${span.first}-${span.last}/${size}`);
   const status = span ? 206 : 200;
   if (body === null) return c.body(null, status);
-  endUnread(services, c);
   return c.body(body, status);
 }

@@ -90,31 +90,43 @@ const once = <T>(make: () => T): (() => T) => {
   return () => (made ??= { value: make() }).value;
 };
 
+/** Bytes that all answers share: nobody who takes none of an answer keeps a copy of it here. */
+type Shared = Uint8Array<ArrayBuffer>;
+
+const encoded = (text: string): Shared => new TextEncoder().encode(text);
+
 const readerFile = (): string =>
   existsSync(compiledIn) ? compiledIn : join(require.resolve('@scalar/api-reference'), '../browser/standalone.js');
 
 /** The reader as it is and compressed, read when it is first asked for: some 4.4 MB, and a third of that. */
-const reader = once(async () => {
+async function readReader(): Promise<{ plain: Shared; gzip: Shared }> {
   const plain = await readFile(readerFile());
-  return { plain, gzip: await promisify<Buffer, Buffer>(gzip)(plain) };
-});
+  return { plain, gzip: await promisify<Buffer, Shared>(gzip)(plain) };
+}
+let reader: ReturnType<typeof readReader> | undefined;
 
 async function sendReader(c: Context): Promise<Response> {
-  const { plain, gzip: compressed } = await reader();
+  reader ??= readReader().catch((error: unknown) => {
+    // The next request tries again.
+    reader = undefined;
+    throw error;
+  });
+  const { plain, gzip: compressed } = await reader;
   c.header('Content-Type', 'text/javascript; charset=utf-8');
   c.header('Cache-Control', 'public, max-age=3600');
   c.header('Vary', 'Accept-Encoding');
-  if (!/\bgzip\b(?!;q=0(\.0*)?(,|$))/.test(c.req.header('accept-encoding') ?? '')) return c.body(new Uint8Array(plain));
+  if (!/\bgzip\b(?!;q=0(\.0*)?(,|$))/.test(c.req.header('accept-encoding') ?? '')) return c.body(plain);
   c.header('Content-Encoding', 'gzip');
-  return c.body(new Uint8Array(compressed));
+  return c.body(compressed);
 }
 
 /** Adds /openapi.json and /docs of the operations to the routes; `baseUrl` is our public origin. */
 export function serveDocs(routes: Hono, baseUrl: string, operations: readonly Operation[]): void {
-  const document = once(() => JSON.stringify(openApiDocument(baseUrl, operations)));
-  const text = once(guide);
+  const document = once(() => encoded(JSON.stringify(openApiDocument(baseUrl, operations))));
+  const text = once(() => encoded(guide()));
+  const begin = encoded(start);
   const serve = (path: string, handler: Handler) => routes.get(path, handler).all(path, only('GET', 'HEAD'));
-  const send = (type: string, body: () => string): Handler => {
+  const send = (type: string, body: () => Shared): Handler => {
     return (c) => c.body(body(), 200, { 'Content-Type': type, 'Cache-Control': 'no-cache' });
   };
   serve('/openapi.json', send('application/json', document));
@@ -125,7 +137,7 @@ export function serveDocs(routes: Hono, baseUrl: string, operations: readonly Op
   serve('/docs/reader.js', sendReader);
   serve(
     '/docs/start.js',
-    send('text/javascript; charset=utf-8', () => start),
+    send('text/javascript; charset=utf-8', () => begin),
   );
   serve('/docs/guide.md', send('text/markdown; charset=utf-8', text));
 }

@@ -573,7 +573,7 @@ describe.runIf(canCertify)('clients by their document', () => {
         const { services } = service;
         const clientMetadata = { ...services.config.clientMetadata, mode };
         const listener = await listen('127.0.0.1', 0);
-        listener.answerWith(createApp({ ...services, config: { ...services.config, clientMetadata } }), services.load);
+        listener.answerWith(createApp({ ...services, config: { ...services.config, clientMetadata } }), services);
         onTestFinished(() => listener.close(1));
         const node = { origin: `http://127.0.0.1:${listener.port}` };
         const calls = async (at: { readonly origin: string }, { access }: Grant) =>

@@ -15,6 +15,7 @@ import { keepDemoBodies } from '../../server/cli/demo.ts';
 import { listen } from '../../server/cli/listen.ts';
 import type { ExportManifest } from '../../server/export/brokerage.ts';
 import { zipped, type FileToArchive } from '../../server/export/zip.ts';
+import { openUnreadAnswers, usualUnreadLimits } from '../../server/http/unread-answers.ts';
 import { newStorageKey } from '../../server/storage/storage.ts';
 import { openService, type TestService } from '../harness.ts';
 import { aPng } from '../pictures.ts';
@@ -307,7 +308,8 @@ test('who takes nothing of an archive or a document is disconnected: an archive 
   );
   const listener = await listen('127.0.0.1', 0);
   onTestFinished(() => listener.close(1));
-  listener.answerWith(createApp({ ...services, unreadMillis: 300 }), services.load);
+  const lookAfterAnswers = openUnreadAnswers({ ...usualUnreadLimits, patienceMillis: 300 }, services.log);
+  listener.answerWith(createApp(services), { ...services, lookAfterAnswers });
   const ask = (what: string) => fetch(`http://127.0.0.1:${listener.port}/api/web${what}`, { headers: admin.headers });
   const ended = () => service.log.filter((line) => line.includes('nothing of it was taken')).length;
   const before = ended();

@@ -82,7 +82,7 @@ async function openNode(service: TestService, limits: LoadLimits): Promise<Node>
   });
   app.post('/read', async (c) => c.text(await c.req.text().catch(() => 'gone')));
   const listener = await listen('127.0.0.1', 0);
-  listener.answerWith(app, load);
+  listener.answerWith(app, { load, lookAfterAnswers: () => {} });
   onTestFinished(async () => {
     for (const go of held) go();
     await listener.close(1);
@@ -505,7 +505,7 @@ test('of many answers of 429 some wait, and hold no turn meanwhile', async () =>
   });
   app.get('/', (c) => c.text('hello'));
   const listener = await listen('127.0.0.1', 0);
-  listener.answerWith(app, load);
+  listener.answerWith(app, { load, lookAfterAnswers: () => {} });
   const origin = `http://127.0.0.1:${listener.port}`;
   onTestFinished(() => listener.close(1));
   expect((await ask(origin, '/over')).status).toBe(429);

@@ -28,7 +28,7 @@ export async function startNode(
     mail,
     ...options,
   });
-  listener.answerWith(createApp(services), services.load);
+  listener.answerWith(createApp(services), services);
   const origin = `http://127.0.0.1:${listener.port}`;
   return {
     origin,

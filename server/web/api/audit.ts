@@ -109,6 +109,6 @@ export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
         else if (role !== began) throw nothingThere();
         return found;
       };
-      return csvExport(services, c, { name: 'audit-trail', heading, cells: cellsOf, read });
+      return csvExport(c, { name: 'audit-trail', heading, cells: cellsOf, read });
     });
 }

@@ -14,7 +14,6 @@ import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem, retryAfter } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
-import { endUnread } from '../../http/unread-answers.ts';
 import { pathId } from './input.ts';
 
 /** How many are written at once by a node, of each brokerage one: each reads all that a brokerage has. */
@@ -86,7 +85,6 @@ export function brokerageExportRoutes(services: Services) {
       // Who asks for the head alone gets no archive: nothing is written, and nothing noted.
       if (c.req.method === 'HEAD') return c.body(null);
       const leave = takePlace(c, brokerageId);
-      endUnread(services, c);
       const [begun] = await asPerson(services, c, beginExport(brokerageId, originOf(c)));
       if (!begun) throw notAllowed();
       const task = {

@@ -150,6 +150,6 @@ export function contactRoutes(services: Services) {
         if (!memberships.some((membership) => membership.brokerage_id === brokerage_id)) throw nothingThere();
         return found;
       };
-      return csvExport(services, c, { name: 'contacts', heading: contactHeading, cells: contactCells, read: portion });
+      return csvExport(c, { name: 'contacts', heading: contactHeading, cells: contactCells, read: portion });
     });
 }

@@ -1,9 +1,7 @@
 /** CSV files for people who open them in a spreadsheet: written so that nothing in them is run, and read again. */
 
-import type { Services } from '../../services.ts';
 import { responseOf } from '../../http/open-response.ts';
 import { Problem } from '../../http/problem.ts';
-import { endUnread } from '../../http/unread-answers.ts';
 import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { parse } from 'csv-parse';
@@ -65,7 +63,6 @@ export const exportPortion = 1_000;
  * session or their rights. Throws what the first portion throws.
  */
 export async function csvExport<Item>(
-  services: Services,
   c: Context,
   file: {
     readonly name: string;
@@ -82,7 +79,6 @@ export async function csvExport<Item>(
     after = portion.next;
     return portion.items.map(file.cells);
   };
-  endUnread(services, c);
   const response = responseOf(c);
   const sent = async () => {
     await setImmediate();
