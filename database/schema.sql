@@ -8492,6 +8492,19 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.is_refreshable(client_id uuid, presented bytea)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return exists (select from vault.refresh_tokens t join vault.token_families f on f.id = t.family_id
+    where t.digest = presented and f.client_id = is_refreshable.client_id and f.revoked_at is null);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.is_refreshable(uuid,bytea) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.is_sandbox(brokerage uuid)
  RETURNS boolean
  LANGUAGE sql
@@ -14805,3 +14818,4 @@ $function$;
 -- ddbb4236594b1fb4ffe80b25d4e79c50ebdff07ac68e44268d4a7535523ce66b  355_first_page_by_what_is_unread.sql
 -- fc9b4fe8eefdfacd3b7dccbd72b4db43ea3c448cc881b975e297493d5dd54ae5  356_open_findings_said_once.sql
 -- 2f1b1c09473cd87ee41964b8307bbf98fd338684896b10b6aff7fa881adcb606  357_exported_deal_by_deal.sql
+-- 24a5e1258933d568901c98a3f7ed2bd497aba19a41395c45fd6cb0c39224e3e7  358_refreshes_of_living_tokens.sql

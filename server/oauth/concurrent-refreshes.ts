@@ -1,9 +1,9 @@
 /** Requests that present the same refresh token at the same time: distinguishes them from later ones, and keeps their answer for a moment. */
 
 import type { Services } from '../services.ts';
-import { forgetAnswers } from '../domain/clients/tokens.ts';
+import { forgetAnswers, isRefreshable } from '../domain/clients/tokens.ts';
 import { DatabaseClock } from './database-clock.ts';
-import { RefreshWindow } from './refresh-window.ts';
+import { RefreshWindow, type Time } from './refresh-window.ts';
 
 // So that what was kept just now is old enough when it is looked at.
 const slackMillis = 100;
@@ -12,23 +12,33 @@ const slackMillis = 100;
 export class ConcurrentRefreshes {
   readonly #services: Services;
   readonly #clock: DatabaseClock;
-  readonly #window = new RefreshWindow();
+  readonly #window: RefreshWindow;
   #forgetting: NodeJS.Timeout | undefined;
 
-  constructor(services: Services) {
+  /** `time`: that of the window, for tests. */
+  constructor(services: Services, time?: Time) {
     this.#services = services;
+    this.#window = new RefreshWindow(time);
     this.#clock = new DatabaseClock(services.database);
   }
 
   /**
    * Waits for those that came together with this one; when it began, in Unix milliseconds of the database's clock.
-   * `arrived` is when all of it had come, by performance.now(). Null where overlapping requests count as replays.
+   * `arrived` is when all of it had come, by performance.now(). Calls `waits` before it waits, which it does not for a token that
+   * is not this client's: whoever makes tokens up would have requests held. Null where overlapping requests count as replays.
    */
-  async began(digest: Buffer, arrived: number): Promise<number | null> {
-    if (this.#services.config.refreshOverlapMillis === 0) return null;
+  async began(clientId: string, digest: Buffer, arrived: number, waits: () => void): Promise<number | null> {
+    const { config, database } = this.#services;
+    if (config.refreshOverlapMillis === 0) return null;
+    // At once, since those that come meanwhile are counted.
+    const gathered = this.#window.gathered(digest.toString('hex'), arrived);
     const [began] = await Promise.all([
       this.#clock.at(arrived),
-      this.#window.gathered(digest.toString('hex'), arrived),
+      database.run(isRefreshable(clientId, digest)).then((isKnown) => {
+        if (!isKnown) return;
+        waits();
+        return gathered;
+      }),
     ]);
     return began;
   }

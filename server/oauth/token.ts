@@ -4,6 +4,7 @@ import type { Context, Handler } from 'hono';
 import type { Services } from '../services.ts';
 import { challengeOf, redeemCode } from '../domain/clients/authorization.ts';
 import { accessTokenSeconds, digestOf, mintTokens, refreshTokens, type Refreshed } from '../domain/clients/tokens.ts';
+import { responseOf } from '../http/open-response.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem } from '../http/problem.ts';
 import { resourceOf } from '../http/resource-metadata.ts';
@@ -74,7 +75,12 @@ async function exchangeRefreshToken({
 }: TokenRequest): Promise<Refreshed> {
   const token = required(parameters, 'refresh_token');
   const digest = digestOf(token);
-  const [began] = await Promise.all([refreshes.began(digest, arrived), checkClient(services, client.id)]);
+  // Others are answered while it waits.
+  const waits = () => services.load.releaseSlot(responseOf(c));
+  const [began] = await Promise.all([
+    refreshes.began(client.id, digest, arrived, waits),
+    checkClient(services, client.id),
+  ]);
   const presented = {
     clientId: client.id,
     token,

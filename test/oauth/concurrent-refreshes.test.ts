@@ -5,11 +5,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Database } from '../../server/database/database.ts';
 import { row } from '../../server/database/statement.ts';
 import { digestOf, mintTokens, refreshTokens } from '../../server/domain/clients/tokens.ts';
+import { ConcurrentRefreshes } from '../../server/oauth/concurrent-refreshes.ts';
 import { DatabaseClock } from '../../server/oauth/database-clock.ts';
 import { RefreshWindow, type Time } from '../../server/oauth/refresh-window.ts';
 import { openService, type TestService } from '../harness.ts';
 import { scopesOf } from './bearer.ts';
-import { addClient, addPerson, connect, refresh, type Grant, type Person } from './scene.ts';
+import { addClient, addPerson, connect, post, refresh, type Grant, type Person } from './scene.ts';
 
 let service: TestService;
 let ada: Person;
@@ -232,5 +233,42 @@ describe('the window', () => {
     expect(gone.slice(0, 4)).toEqual([1_000, 1_040, 1_080, 1_120]);
     gone.forEach((moment, index) => expect(moment - (arrivals[index] ?? 5_000)).toBeLessThanOrEqual(1_000));
     expect(gone.at(-1)).toBe(5_100);
+  });
+});
+
+describe('a request that waits for others', () => {
+  test('has a token that is its client’s and not revoked: with another it goes on at once', async () => {
+    const time = new StandingTime();
+    const refreshes = new ConcurrentRefreshes(service.services, time);
+    let waiting = 0;
+    const began = (clientId: string, token: string) =>
+      refreshes.began(clientId, digestOf(token), performance.now(), () => (waiting += 1));
+    const grant = await connect(service, ada, await addClient(service, ada));
+    const other = await connect(service, ada, await addClient(service, ada));
+
+    expect(await began(grant.clientId, mintTokens().refresh.token)).not.toBeNull();
+    expect(await began(other.clientId, grant.refresh)).not.toBeNull();
+    expect(waiting).toBe(0);
+
+    const held = began(grant.clientId, grant.refresh).then(() => 'went on');
+    await expect.poll(() => waiting).toBe(1);
+    expect(await Promise.race([held, setTimeout(100, 'waits')])).toBe('waits');
+    await time.goTo(performance.now() + 10_000);
+    expect(await held).toBe('went on');
+
+    await post(service, '/api/mcp/revoke', { client_id: grant.clientId, token: grant.refresh });
+    expect(await began(grant.clientId, grant.refresh)).not.toBeNull();
+    expect(waiting).toBe(1);
+  });
+
+  test('leaves its place among those that are answered at once to others', async () => {
+    const grant = await connect(service, ada, await addClient(service, ada));
+    const looks: number[] = [];
+    const looking = setInterval(() => looks.push(service.services.load.state().answering), 5);
+    const asked = [1, 2, 3].map(() => refresh(service, grant.clientId, grant.refresh));
+    await Promise.race(asked).finally(() => clearInterval(looking));
+    expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    // They are held for a quarter of a second; in most of that time none has a place.
+    expect(looks.filter((answering) => answering === 0).length).toBeGreaterThan(looks.length / 2);
   });
 });

@@ -114,6 +114,15 @@ const refresh = row<RefreshAnswer>(
   'select outcome, scopes, answer, expires_in from app.refresh_tokens($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)',
 );
 
+const refreshable = row<{ is: boolean }, [clientId: string, digest: Buffer]>(
+  'is_refreshable',
+  'select app.is_refreshable($1, $2) as is',
+);
+
+/** Whether this is the digest of a refresh token of the client, consumed or not, whose family has not been revoked. */
+export const isRefreshable = (clientId: string, digest: Buffer): Statement<boolean> =>
+  mapped(refreshable(clientId, digest), (found) => found?.is ?? false);
+
 /**
  * Consumes a refresh token for `tokens`. A request that overlaps with the one that consumed it is answered with that
  * one's tokens; one that came later is a replay and revokes the family.
