@@ -7119,6 +7119,10 @@ begin
   if not found then
     return null;
   end if;
+  -- Contacts and mails of others go by the address, which an account has that was opened by a link from hand to hand, whosever mailbox it is.
+  if exists (select from vault.passwords p where p.user_id = this.user_id and p.address_proven_at is null) then
+    perform app.refuse('address_unproven', 'Show first that the mailbox is yours: request a new password on the sign-in page and open the link in that e-mail. Then erase your account.');
+  end if;
   return app.erase_person(this.user_id, 'oneself', erase_oneself.request_id);
 end
 $function$;
@@ -7144,6 +7148,7 @@ declare
   known_to uuid[];
   own_clients uuid[];
   fictive uuid[];
+  contacts uuid[];
 begin
   -- Not yet as for another address: who has a deal and names the account of whoever wrote there would wait for this, and this for the deal.
   select u.* into erased from public.users u where u.id = person for no key update;
@@ -7200,9 +7205,11 @@ begin
   -- What follows happens to them, and is not their doing.
   perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
 
+  contacts := array(select k.id from app.contacts_with_address(erased.email) k);
   select array_agg(distinct k.id) into known_to from (
     select m.brokerage_id as id from public.members m where m.user_id = person
-    union select d.organization_id from public.participants p join public.deals d on d.id = p.deal_id where p.user_id = person) k;
+    union select d.organization_id from public.participants p join public.deals d on d.id = p.deal_id where p.user_id = person
+    union select c.brokerage_id from public.contacts c where c.id = any (contacts)) k;
 
   -- Out of everything, by the same way as if they had been removed.
   update public.members m set status = 'removed' where m.user_id = person and m.status <> 'removed';
@@ -7230,10 +7237,12 @@ begin
       phone = case when c.type = 'company' then c.phone end, email = null,
       archived_at = case when c.type = 'person' then coalesce(c.archived_at, now) else c.archived_at end,
       external_id = case when c.type = 'company' then c.external_id end
-    where c.id = any (array(select k.id from app.contacts_with_address(erased.email) k));
-  -- First answers that name them are given to nobody any more; their keys stay taken for their 24 hours, so that nothing is done twice.
+    where c.id = any (contacts);
+  -- First answers that name them are given to nobody any more; their keys stay taken for their 24 hours, so that nothing is done twice. Their name counts beside their id alone:
+  -- anybody may choose one that stands in every answer.
   update vault.idempotency_keys k set answer = null
-    where k.answer is not null and (strpos(lower(k.answer), erased.email) > 0 or strpos(k.answer, to_json(erased.name)::text) > 0);
+    where k.answer is not null and (strpos(lower(k.answer), to_json(erased.email)::text) > 0
+      or strpos(k.answer, person::text) > 0 and strpos(k.answer, to_json(erased.name)::text) > 0);
 
   -- What they sign in with, and what lets others in as them.
   delete from vault.passwords p where p.user_id = person;
@@ -14819,3 +14828,4 @@ $function$;
 -- fc9b4fe8eefdfacd3b7dccbd72b4db43ea3c448cc881b975e297493d5dd54ae5  356_open_findings_said_once.sql
 -- 2f1b1c09473cd87ee41964b8307bbf98fd338684896b10b6aff7fa881adcb606  357_exported_deal_by_deal.sql
 -- 24a5e1258933d568901c98a3f7ed2bd497aba19a41395c45fd6cb0c39224e3e7  358_refreshes_of_living_tokens.sql
+-- 3a602496ff8fe1d36a1d6eb7841eee76ac4b3520e4d9a890b857ffd9fecd33a9  359_erased_by_a_proven_address.sql

@@ -1,5 +1,6 @@
 /** `dealkeep people` and `dealkeep hold`: what a person takes along, what is left of them, and what stops it. */
 
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
@@ -95,7 +96,7 @@ async function aBuyerInFullUse() {
     lastFour,
   ]);
   // What a request with an Idempotency-Key was answered.
-  for (const answer of [{ displayName: name }, { email }, { displayName: 'Somebody' }])
+  for (const answer of [{ userId: id, name }, { email }, { displayName: 'Somebody' }])
     await service.sql(
       `insert into vault.idempotency_keys (key_id, idempotency_key, body_digest, made_at, answer)
        select id, gen_random_uuid(), sha256(''), app.now(), $1 from api_keys where created_by = $2 order by id desc limit 1`,
@@ -346,6 +347,65 @@ test('people take their data along and erase themselves after a recent sign-in, 
       [brokerage],
     ),
   ).toEqual([{ user_id: account.id, address: null, details: { by: 'oneself' } }]);
+});
+
+test('who has not shown that the mailbox is theirs erases nothing, and what others know of it least of all', async () => {
+  const account = await openAccount(service, { email: 'passed.on@people.example', name: 'Somebody Else' });
+  const brokerage = await addBrokerage(service, 'Knows the address');
+  const [contact] = await service.sql<{ id: string }>(
+    `insert into contacts (brokerage_id, type, display_name, email) values ($1, 'person', 'Paul Passed-On', $2) returning id`,
+    [brokerage, account.email],
+  );
+  const kept = () => service.sql('select display_name, email, archived_at from contacts where id = $1', [contact?.id]);
+  const browser = await signedInVisitor(service, account);
+  const erase = () => browser.change('/api/auth/erase', { confirmation: account.email });
+
+  // As it is after an invitation whose link was passed on by hand.
+  await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
+  await service.sql(`insert into vault.legal_holds (kind, subject_id) values ('brokerage', $1)`, [brokerage]);
+  // Nor do they learn that a brokerage under a hold knows the address.
+  expect(await erase()).toMatchObject({
+    status: 409,
+    body: { error: { code: 'address_unproven', message: expect.stringContaining('request a new password') } },
+  });
+  await service.sql(`delete from vault.legal_holds where subject_id = $1`, [brokerage]);
+  expect(await kept()).toEqual([{ display_name: 'Paul Passed-On', email: account.email, archived_at: null }]);
+  expect((await browser.send('/api/web/me')).status).toBe(200);
+
+  await service.sql('update vault.passwords set address_proven_at = app.now() where user_id = $1', [account.id]);
+  expect((await erase()).status).toBe(200);
+  expect(await kept()).toEqual([
+    { display_name: expect.stringMatching(/^Former/), email: null, archived_at: expect.anything() },
+  ]);
+  expect(
+    await service.sql(`select action from audit_records where brokerage_id = $1 and subject_id = $2`, [
+      brokerage,
+      account.id,
+    ]),
+  ).toEqual([{ action: 'person.erase' }]);
+});
+
+test('a name that stands in every answer takes none from others', async () => {
+  const brokerage = await addBrokerage(service, 'Works by key');
+  const admin = await addPerson(service, 'Ida Admin', { brokerage, role: 'admin' });
+  const { digest, lastFour } = mintApiKey('live');
+  const values = [brokerage, admin.id, digest, lastFour];
+  await service.sql(`select app.issue_api_key($1, $2, 'a key', 'live', '{contacts:read}', null, null, $3, $4)`, values);
+  const answer = JSON.stringify({ status: 201, body: { id: randomUUID(), displayName: 'Somebody' } });
+  await service.sql(
+    `insert into vault.idempotency_keys (key_id, idempotency_key, body_digest, made_at, answer)
+     select id, gen_random_uuid(), sha256(''), app.now(), $1 from api_keys where created_by = $2`,
+    [answer, admin.id],
+  );
+  const account = await openAccount(service, { email: 'id@people.example', name: 'id' });
+  const browser = await signedInVisitor(service, account);
+  expect((await browser.change('/api/auth/erase', { confirmation: account.email })).status).toBe(200);
+  expect(
+    await service.sql(
+      'select i.answer from vault.idempotency_keys i join api_keys k on k.id = i.key_id where k.created_by = $1',
+      [admin.id],
+    ),
+  ).toEqual([{ answer }]);
 });
 
 test('the body of a removed document stays in the store while its deal is under a legal hold', async () => {
