@@ -11068,11 +11068,14 @@ AS $function$
     'decisions_on_offers', (select coalesce(jsonb_agg(jsonb_build_object('offer_id', o.offer_id, 'deal_id', o.deal_id, 'decision', o.decision,
         'decided_at', o.decided_at) order by o.decided_at), '[]')
       from public.offer_decisions o where o.decided_by = person),
-    'ndas', (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'deal_id', n.deal_id, 'status', n.status, 'terms', n.terms,
-        'sent_at', n.sent_at, 'signed_at', n.signed_at, 'signed_name', n.signed_name, 'signed_address', host(n.signed_address),
-        'expires_at', n.expires_at, 'revoked_at', n.revoked_at) order by n.id), '[]')
-      from public.ndas n join public.participants p on p.id = n.participant_id
-      where p.user_id = person and (whole or n.signed_at is not null or p.status = 'active')),
+    'ndas', (select coalesce(jsonb_agg(jsonb_build_object('id', n.id, 'deal_id', n.deal_id, 'terms', n.terms, 'sent_at', n.sent_at,
+        'signed_at', n.signed_at, 'signed_name', n.signed_name, 'signed_address', host(n.signed_address), 'expires_at', n.expires_at)
+          || case when n.shown then jsonb_build_object('status', n.status, 'revoked_at', n.revoked_at) else '{}' end
+        order by n.id), '[]')
+      from (select l.*, whole or l.participant_id in (select unnest(seen.principals)) or l.deal_id in (select unnest(seen.run)) as shown
+        from public.ndas l join public.participants p on p.id = l.participant_id
+        where p.user_id = person) n
+      where n.shown or n.signed_at is not null),
     'documents', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'deal_id', d.deal_id, 'size_bytes', d.size_bytes, 'media_type', d.media_type,
         'uploaded_at', d.uploaded_at) || case when whole or d.deal_id = any (seen.run)
           then jsonb_build_object('filename', d.filename, 'category', d.category, 'removed_at', d.removed_at) else '{}' end order by d.id), '[]')
@@ -11094,7 +11097,9 @@ AS $function$
       from public.finding_changes c where c.changed_by = person),
     'normalizations', (select coalesce(jsonb_agg(to_jsonb(n) - 'created_by' order by n.id), '[]')
       from public.normalizations n where n.created_by = person),
-    'accounting_snapshots', (select coalesce(jsonb_agg(to_jsonb(s) - 'requested_by' order by s.id), '[]')
+    'accounting_snapshots', (select coalesce(jsonb_agg(case when whole or s.deal_id in (select unnest(seen.worked)) then to_jsonb(s) - 'requested_by'
+        else jsonb_build_object('id', s.id, 'deal_id', s.deal_id, 'snapshot_type', s.snapshot_type, 'source_name', s.source_name,
+          'account_lines', s.account_lines, 'requested_at', s.requested_at) end order by s.id), '[]')
       from public.accounting_snapshots s where s.requested_by = person),
     'contradiction_answers', (select coalesce(jsonb_agg(case when whole or a.deal_id = any (seen.run) then to_jsonb(a) - 'answered_by' - 'released_by'
         else jsonb_build_object('id', a.id, 'deal_id', a.deal_id, 'answered_at', a.answered_at) end order by a.id), '[]')
@@ -11115,7 +11120,7 @@ AS $function$
   )
   -- What others may have changed since is told of what the person sees now.
   from (select app.deals_as('broker', 'seller') as run, app.deals_as('broker') as brokered, app.principals() as principals, app.brokerages_as('admin') as administered,
-    app.brokerages_as('admin', 'broker', 'staff') as joined offset 0) seen
+    app.brokerages_as('admin', 'broker', 'staff') as joined, app.qoe_deals(false) as worked offset 0) seen
   where exists (select from public.users u where u.id = person)
 $function$;
 
@@ -14805,3 +14810,4 @@ $function$;
 -- ddbb4236594b1fb4ffe80b25d4e79c50ebdff07ac68e44268d4a7535523ce66b  355_first_page_by_what_is_unread.sql
 -- fc9b4fe8eefdfacd3b7dccbd72b4db43ea3c448cc881b975e297493d5dd54ae5  356_open_findings_said_once.sql
 -- 2f1b1c09473cd87ee41964b8307bbf98fd338684896b10b6aff7fa881adcb606  357_exported_deal_by_deal.sql
+-- 8a36038426c3c87cf09ab566fe3ebdef2683bf9e5a9492de87beb45e2777e715  370_own_data_of_ndas_and_uploads.sql
