@@ -1,6 +1,7 @@
 /**
  * A request about one deal reads as many rows for a person on a few deals as for a person on hundreds: what the service
- * sends for it is run again, and PostgreSQL says how many rows it read, also within functions.
+ * sends for it is run again, and PostgreSQL says how many rows it read, also within functions. Nor does the audit trail of a
+ * brokerage take whoever runs no deal of it more for what others did there.
  */
 
 import pg from 'pg';
@@ -32,36 +33,40 @@ afterAll(async () => {
   await statements?.close();
 });
 
+/** Tables of which a deal, or a person on deals, has more than a few rows; and the parts of the audit trail. */
+const ofDeals = '^(deals|participants|ndas|exclusivities|deal_stages|users|qoe_workspace_members)$';
+const ofAudit = '^audit_records';
+
 /** How many rows of some tables this connection has read; what is not yet handed on counts. */
-async function readSoFar(): Promise<Map<string, number>> {
+async function readSoFar(tables: string): Promise<Map<string, number>> {
   const { rows: found } = await statements.server.query<{ name: string; n: number }>(
     `select relname as name, (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n from pg_stat_xact_user_tables
-     where relname in ('deals', 'participants', 'ndas', 'exclusivities', 'deal_stages', 'users', 'qoe_workspace_members')
-     order by 1`,
+     where relname ~ $1 order by 1`,
+    [tables],
   );
   return new Map(found.map(({ name, n }) => [name, n]));
 }
 
-/** The rows that a transaction reads in tables of which a deal, or a person on deals, has more than a few. */
-async function rowsRead(transaction: readonly Statement<unknown>[]): Promise<Record<string, number>> {
+/** The rows that a transaction reads in these tables. */
+async function rowsRead(transaction: readonly Statement<unknown>[], tables = ofDeals): Promise<Record<string, number>> {
   const { server } = statements;
   await server.query('begin');
   try {
-    const before = await readSoFar();
+    const before = await readSoFar(tables);
     for (const { text, values } of transaction) {
       await server.query('savepoint this');
       await server.query(text, [...values]).catch(() => server.query('rollback to this'));
     }
-    const after = await readSoFar();
+    const after = await readSoFar(tables);
     return Object.fromEntries([...after].map(([name, n]) => [name, n - (before.get(name) ?? 0)]));
   } finally {
     await server.query('rollback');
   }
 }
 
-async function costOf(ask: () => Promise<unknown>): Promise<Record<string, number>[]> {
+async function costOf(ask: () => Promise<unknown>, tables = ofDeals): Promise<Record<string, number>[]> {
   const read: Record<string, number>[] = [];
-  for (const transaction of await statements.sentBy(ask)) read.push(await rowsRead(transaction));
+  for (const transaction of await statements.sentBy(ask)) read.push(await rowsRead(transaction, tables));
   return read;
 }
 
@@ -176,3 +181,42 @@ test('a request of an API key about one deal reads no more when hundreds are ope
   for (const [table, read] of Object.entries(few))
     expect(many[table], `rows of ${table}, where they were ${read}`).toBeLessThan(read + 20);
 });
+
+test.each(['outsider', 'new buyer', 'viewer'])(
+  'the audit trail of a brokerage reads no more for what others did there: %s',
+  async (who) => {
+    const person = await signInAs(service, scene.people[who]!);
+    const day = `from=${service.clock.inDays(-1)}&to=${service.clock.inDays(1)}`;
+    const costs = async () => {
+      const read: Record<string, number> = {};
+      for (const asked of [
+        '',
+        'outcome=done',
+        'outcome=refused',
+        'action=nda.',
+        `outcome=refused&action=nda.&${day}`,
+      ]) {
+        const ask = () => person.ask(`/audit?brokerage_id=${scene.brokerage}&${asked}`);
+        read[asked] = (await costOf(ask, ofAudit)).flatMap(Object.values<number>).reduce((sum, n) => sum + n, 0);
+      }
+      return read;
+    };
+    const few = await costs();
+    await owner.query(
+      `insert into audit_records (brokerage_id, user_id, action, outcome, noted)
+       select $1, $2, 'nda.send', o.outcome, o.outcome = 'done' from unnest('{done,refused}'::text[]) o (outcome), generate_series(1, 300)`,
+      [scene.brokerage, scene.people['admin']],
+    );
+    const many = await costs();
+    for (const [asked, read] of Object.entries(few))
+      expect(many[asked], `${asked}: records, where they were ${read}`).toBeLessThan(read + 20);
+    // What they did themselves is read, and counted.
+    await owner.query(
+      `insert into audit_records (brokerage_id, user_id, action, outcome, noted)
+       select $1, $2, 'nda.send', 'refused', false from generate_series(1, 30)`,
+      [scene.brokerage, scene.people[who]],
+    );
+    for (const [asked, read] of Object.entries(await costs()))
+      if (asked !== 'outcome=done') expect(read, asked).toBeGreaterThanOrEqual(many[asked]! + 30);
+  },
+);

@@ -28,6 +28,14 @@ async function author(caller: string, columns: Readonly<Record<string, string>>)
     await web.service.sql(`update ${table} set ${column} = $1 where deal_id = $2`, [people[caller], deal]);
 }
 
+/** Lets somebody who was removed from the scene's deal accept an invitation to it, to advise somebody else. */
+async function returnToAdvise(caller: string, advised: string): Promise<void> {
+  const { participants } = web.scene;
+  const again = `update participants set status = 'invited', role = 'advisor', advises = $2 where id = $1`;
+  await web.service.sql(again, [participants[caller], participants[advised]]);
+  await web.service.sql(`update participants set status = 'active' where id = $1`, [participants[caller]]);
+}
+
 test('not the terms of an NDA for which somebody is invited, until they have joined', async () => {
   const { deal, participants } = web.scene;
   await web.service.sql(
@@ -117,6 +125,76 @@ test('not what became of questions that somebody asked on a deal that they have 
       category: 'legal',
       question_text: 'Why?',
       asked_at: expect.any(String),
+    },
+  ]);
+});
+
+test('of an NDA that somebody signed on a deal that they have left what they signed, not what became of it', async () => {
+  const { service, scene } = web;
+  const { deal, participants } = scene;
+  const part = participants['other buyer'];
+  const broker = await web.as('broker');
+  const before = await ownData('other buyer');
+  expect(before['ndas']).toMatchObject([{ status: 'active', revoked_at: null, terms: 'Keep it to yourself.' }]);
+  const id = before['ndas']?.[0]?.['id'];
+  await service.sql(`update participants set status = 'removed' where id = $1`, [part]);
+  expect((await broker.ask(`/ndas/${String(id)}/revoke`, {})).status).toBe(200);
+  const signed = {
+    id,
+    deal_id: deal,
+    terms: 'Keep it to yourself.',
+    sent_at: expect.any(String),
+    signed_at: expect.any(String),
+    signed_name: 'other buyer',
+    signed_address: null,
+    expires_at: null,
+  };
+  expect((await ownData('other buyer'))['ndas']).toEqual([signed]);
+  // Nor once they are back on another side, which does not see it either.
+  await returnToAdvise('other buyer', 'exclusive buyer');
+  expect((await (await web.as('other buyer')).ask(`/deals/${deal}/ndas`)).body.items).toMatchObject([
+    { participant_name: 'exclusive buyer' },
+  ]);
+  expect((await ownData('other buyer'))['ndas']).toEqual([signed]);
+});
+
+test('nothing of an NDA that somebody did not sign, once they are on another side', async () => {
+  const { service, scene } = web;
+  const { deal, participants } = scene;
+  const part = participants['new buyer'];
+  await service.sql(
+    `insert into ndas (deal_id, participant_id, terms, status) values ($1, $2, 'About both.', 'sent')`,
+    [deal, part],
+  );
+  expect((await ownData('new buyer'))['ndas']).toMatchObject([{ status: 'sent', terms: 'About both.' }]);
+  await service.sql(`update participants set status = 'removed' where id = $1`, [part]);
+  await returnToAdvise('new buyer', 'exclusive buyer');
+  expect((await ownData('new buyer'))['ndas']).toEqual([]);
+});
+
+test('of financials that somebody uploaded on a deal that they have left what they uploaded, not what became of it', async () => {
+  const { service, scene } = web;
+  const uploads = async () => (await ownData('exclusive buyer'))['accounting_snapshots'];
+  const [upload] = await service.sql<{ id: string }>(
+    `insert into accounting_snapshots (deal_id, snapshot_type, source_name, account_lines, requested_by, status)
+     values ($1, 'full', 'books.xlsx', '{"Rent": null}', $2, 'processing') returning id`,
+    [scene.deal, scene.people['exclusive buyer']],
+  );
+  expect(await uploads()).toMatchObject([{ id: upload?.id, status: 'processing', failure: null }]);
+  await service.sql(`update participants set status = 'removed' where id = $1`, [
+    scene.participants['exclusive buyer'],
+  ]);
+  await service.sql(`update accounting_snapshots set status = 'failed', failure = 'No month.' where id = $1`, [
+    upload?.id,
+  ]);
+  expect(await uploads()).toEqual([
+    {
+      id: upload?.id,
+      deal_id: scene.deal,
+      snapshot_type: 'full',
+      source_name: 'books.xlsx',
+      account_lines: { Rent: null },
+      requested_at: expect.any(String),
     },
   ]);
 });

@@ -676,6 +676,47 @@ describe('the audit trail', () => {
     expect((await foreignFile.text()).trim().split('\r\n')).toHaveLength(1);
   });
 
+  test('shows whoever runs no deal of a brokerage what they did there themselves, filtered alike', async () => {
+    const of = { brokerage_id: scene.brokerage };
+    const shownTo = async (name: string, condition: string) =>
+      (
+        await service.sql<{ id: string }>(
+          `select r.id from audit_records r where r.brokerage_id = $1 and r.user_id = $2 and (${condition})
+             and (r.deal_id is null or r.deal_id in (select p.deal_id from participants p where p.user_id = $2 and p.status = 'active'))
+           order by r.at desc, r.id desc`,
+          [scene.brokerage, scene.people[name]],
+        )
+      ).map(({ id }) => id);
+    for (const name of ['outsider', 'exclusive buyer', 'viewer', 'admin'])
+      await service.sql(
+        `insert into audit_records (at, brokerage_id, deal_id, user_id, action, outcome, noted)
+         select app.now() - n * interval '1 minute', $1, case when n % 3 = 0 then $2::uuid end, $3, (array['nda.send', 'nda.sign'])[1 + n % 2],
+           case when n % 4 = 0 then 'done' else 'refused' end, n % 4 = 0 from generate_series(1, 30) n`,
+        [scene.brokerage, scene.deal, scene.people[name]],
+      );
+    for (const name of ['outsider', 'exclusive buyer', 'viewer']) {
+      const ids = async (query: Record<string, string>) => (await read(name, { ...of, ...query })).map(({ id }) => id);
+      const refused = await ids({ outcome: 'refused' });
+      expect(refused).toEqual(await shownTo(name, `r.outcome not in ('done', 'ok')`));
+      expect(refused.length).toBeGreaterThan(14);
+      const tried = await ids({ action: 'nda.' });
+      expect(tried).toEqual(await shownTo(name, `starts_with(r.action, 'nda.')`));
+      expect(tried).toHaveLength(name === 'outsider' ? 20 : 30);
+      expect(await ids({ action: 'nda.sign', outcome: 'refused' })).toEqual(
+        await shownTo(name, `r.action = 'nda.sign' and r.outcome = 'refused'`),
+      );
+      expect(await ids({ action: 'n', outcome: 'done' })).toEqual(
+        await shownTo(name, `starts_with(r.action, 'n') and r.outcome in ('done', 'ok')`),
+      );
+      expect(await ids({ user_id: scene.people[name]! })).toEqual(await shownTo(name, 'true'));
+      expect(await ids({ user_id: scene.people['admin']!, outcome: 'refused' })).toEqual([]);
+      const { at } = (await read(name, { ...of, outcome: 'refused' }))[9]!;
+      expect(await ids({ outcome: 'refused', from: at })).toEqual(refused.slice(0, 10));
+      expect(await ids({ outcome: 'refused', to: at })).toEqual(refused.slice(10));
+      expect(await read(name, { brokerage_id: foreign, outcome: 'refused' })).toEqual([]);
+    }
+  });
+
   describe('when it is long', () => {
     // Five portions: while nobody reads, the first four are read ahead and held by the service and the connection.
     const many = 4_500;
