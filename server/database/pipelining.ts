@@ -5,6 +5,7 @@
 
 import pg from 'pg';
 import { ConnectionLost } from './errors.ts';
+import { ResultMemory, TooMuchAtOnce } from './result-memory.ts';
 import type { Row, Statement } from './statement.ts';
 import { decoderOf, encode, type Decoder } from './types.ts';
 
@@ -75,7 +76,8 @@ class OneSync {
   #known = new Map<string, RowDescription>();
   #rows: Row[] = [];
   #description: RowDescription = null;
-  #undecodable: Error | null = null;
+  #unreadable: Error | null = null;
+  readonly #memory = new ResultMemory();
   readonly #answered: number[] | undefined;
 
   constructor(
@@ -90,8 +92,14 @@ class OneSync {
     this.#next = next;
     this.#prepare = prepare;
     this.#answered = answered;
-    this.#resolve = resolve;
-    this.#reject = reject;
+    this.#resolve = (answers) => {
+      this.#memory.release();
+      resolve(answers);
+    };
+    this.#reject = (error) => {
+      this.#memory.release();
+      reject(error);
+    };
   }
 
   submit(connection: unknown): void {
@@ -137,7 +145,7 @@ class OneSync {
     if (!next || this.#answers.length < this.#statements.length) return;
     this.#next = undefined;
     try {
-      if (this.#undecodable) throw this.#undecodable;
+      if (this.#unreadable) throw this.#unreadable;
       const more = next(this.#answers);
       this.#statements = [...this.#statements, ...more];
       this.#send(wire, more);
@@ -164,12 +172,19 @@ class OneSync {
     };
   }
 
-  handleDataRow({ fields }: { fields: (string | null)[] }): void {
+  handleDataRow({ fields, length }: { fields: (string | null)[]; length: number }): void {
+    // What comes after it cannot be used, and is not kept.
+    if (this.#unreadable) return;
     try {
+      if (!this.#memory.keeps(length, this.#rows.length === 0))
+        throw new TooMuchAtOnce('This is too much at once: ask for less, or try again in a moment.');
       this.#rows.push(decoded(fields, this.#description));
     } catch (error) {
       // Thrown from here it would end the process: this is called by the socket.
-      this.#undecodable ??= error as Error;
+      this.#unreadable = error as Error;
+      this.#rows = [];
+      this.#answers.fill([]);
+      this.#memory.release();
     }
   }
 
@@ -198,7 +213,7 @@ class OneSync {
 
   handleReadyForQuery(): void {
     if (this.#takenBack) this.#reject(this.#takenBack);
-    else if (this.#undecodable) this.#reject(this.#undecodable);
+    else if (this.#unreadable) this.#reject(this.#unreadable);
     else this.#resolve(this.#answers);
   }
 

@@ -3,6 +3,7 @@
  * Who asks is a matter of the source: the owner of the database reads every row, a person what the policies let them read.
  */
 
+import { inSmallerPortions } from '../database/result-memory.ts';
 import type { Statement } from '../database/statement.ts';
 import {
   exportDeals,
@@ -68,7 +69,7 @@ export function storedBodies(
   };
 }
 
-/** How many rows are read at once, and held. */
+/** How many rows are read at once, and held, unless these are too much. */
 const portion = 1_000;
 /** A table with as many characters of JSON is held from its first file to its second. */
 const mostHeld = 2_000_000;
@@ -103,11 +104,13 @@ async function* portionsOf(
 ): AsyncGenerator<readonly ExportedRow[]> {
   async function* within(of: string | null, deals: readonly string[]): AsyncGenerator<readonly ExportedRow[]> {
     for (let after: readonly string[] | null = null; ;) {
-      const rows: readonly ExportedRow[] = await source.run(
-        exportRows(table.query, of, [...deals], after && [...after], portion),
-      );
+      let asked = portion;
+      const rows: readonly ExportedRow[] = await inSmallerPortions(portion, (most) => {
+        asked = most;
+        return source.run(exportRows(table.query, of, [...deals], after && [...after], most));
+      });
       if (rows.length > 0) yield rows;
-      if (rows.length < portion) return;
+      if (rows.length < asked) return;
       after = rows.at(-1)?.place ?? null;
     }
   }

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { Busy, Conflict, Denied, Invalid, Refusal, Unavailable } from '../../server/database/errors.ts';
+import { inSmallerPortions, TooMuchAtOnce } from '../../server/database/result-memory.ts';
 import { mapped, row, rows, type Statement } from '../../server/database/statement.ts';
 import {
   backend,
@@ -310,5 +311,40 @@ describe('errors', () => {
     const pid = await database.run(backend);
     await expect(database.together(write(1, 'a'), sleep(5))).rejects.toBeInstanceOf(Busy);
     expect([await database.run(backend), await countNotes()]).toEqual([pid, 0]);
+  });
+});
+
+describe('what is held of results', () => {
+  const wide = rows<{ text: string }, [characters: number, count: number]>(
+    'wide_rows',
+    `select repeat('x', $1) as text from generate_series(1, $2)`,
+  );
+  const long = 100_000;
+
+  test('has a bound: a list that is larger is refused, and read in smaller portions', async () => {
+    const database = open();
+    await expect(database.run(wide(long, 400))).rejects.toBeInstanceOf(TooMuchAtOnce);
+    const asked: number[] = [];
+    const read = (count: number) => {
+      asked.push(count);
+      return database.run(wide(long, count));
+    };
+    expect(await inSmallerPortions(1_000, read)).toHaveLength(100);
+    expect(asked).toEqual([1_000, 100]);
+    // Nothing of them is counted any more, and what was refused leaves its connection usable.
+    expect(await database.run(wide(long, 300))).toHaveLength(300);
+  });
+
+  test('is for all together: beside large ones that are being read small ones are, and one row always is', async () => {
+    const database = open();
+    const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => database.run(wide(long, 250))));
+    const refused = outcomes.filter(({ status }) => status === 'rejected');
+    expect(refused.length).toBeLessThan(4);
+    const [small, single] = await Promise.all([
+      database.run(wide(1_000, 3_000)),
+      database.run(wide(40_000_000, 1)),
+      database.run(wide(long, 250)).catch(() => null),
+    ]);
+    expect([small.length, single[0]?.text.length]).toEqual([3_000, 40_000_000]);
   });
 });

@@ -363,4 +363,16 @@ describe('exporting', () => {
     expect(names).toEqual(names.toSorted());
     await service.sql(`delete from contacts where brokerage_id = '${scene.brokerage}' and display_name like 'Name %'`);
   });
+
+  test('gives them also when they are so long that a portion of them would take too much memory', async () => {
+    await service.sql(
+      `insert into contacts (brokerage_id, type, display_name) select '${scene.brokerage}', 'person', 'Long ' || lpad(n::text, 3, '0') || repeat(' x', 30000)
+       from generate_series(1, 700) n`,
+    );
+    const csv = await (await exported('colleague')).text();
+    const names = csv.split('\r\n').flatMap((line) => /^person,(Long \d{3})( x){30000},/.exec(line)?.[1] ?? []);
+    expect(names.length).toBe(700);
+    expect(names).toEqual(names.toSorted());
+    await service.sql(`delete from contacts where brokerage_id = '${scene.brokerage}' and display_name like 'Long %'`);
+  });
 });

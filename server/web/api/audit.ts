@@ -10,7 +10,7 @@ import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
 import { listMemberships } from '../../domain/people/people.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { nothingThere } from '../../http/problem.ts';
-import { csvExport, exportPortion } from './csv.ts';
+import { csvExport } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
 import { id, instant, optional, pageSize, query } from './input.ts';
 
@@ -97,12 +97,12 @@ export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
       const filter = filterOf(c.req.valid('query'));
       // Each portion asks anew who reads it: a file goes on only with what the caller was when it began.
       let began: string | null = null;
-      const read = async (after: Place | null) => {
+      const read = async (after: Place | null, limit: number) => {
         const [memberships, found] = await asPerson(
           services,
           c,
           listMemberships(),
-          auditRecords({ ...filter, after, limit: exportPortion }),
+          auditRecords({ ...filter, after, limit }),
         );
         const role = memberships.find(({ brokerage_id }) => brokerage_id === filter.brokerageId)?.role ?? null;
         if (after === null) began = role;

@@ -20,7 +20,7 @@ import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { nothingThere, Problem } from '../../http/problem.ts';
 import { contactCells, contactHeading, contactInput, readContactCsv } from './contact-csv.ts';
-import { csvExport, exportPortion } from './csv.ts';
+import { csvExport } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
 import { body, id, pageSize, pathId, query } from './input.ts';
 import { orNotFound } from './problems.ts';
@@ -134,7 +134,7 @@ export function contactRoutes(services: Services) {
     .get('/contacts/export', query(Brokerage), async (c) => {
       const { brokerage_id } = c.req.valid('query');
       // Each portion asks anew who reads it, so that it ends with a session or a membership.
-      const portion = async (after: Place | null) => {
+      const portion = async (after: Place | null, limit: number) => {
         const [memberships, found] = await asPerson(
           services,
           c,
@@ -144,7 +144,7 @@ export function contactRoutes(services: Services) {
             words: [],
             archived: false,
             after,
-            limit: exportPortion,
+            limit,
           }),
         );
         if (!memberships.some((membership) => membership.brokerage_id === brokerage_id)) throw nothingThere();

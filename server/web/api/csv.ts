@@ -8,6 +8,7 @@ import { parse } from 'csv-parse';
 import type { Context } from 'hono';
 import { csvHeading, csvLines, type Cells } from '../../csv.ts';
 import type { Page, Place } from '../../database/paging.ts';
+import { inSmallerPortions } from '../../database/result-memory.ts';
 import { cellText } from './cell-text.ts';
 import { invalid } from './problems.ts';
 
@@ -54,11 +55,11 @@ function streamCsv(
   });
 }
 
-/** How many rows of an export are read at once, and held. */
-export const exportPortion = 1_000;
+/** How many rows of an export are read at once, and held, unless these are too much. */
+const exportPortion = 1_000;
 
 /**
- * Answers with a list as a file, all of it: `read` gives the portion behind a place, {@link exportPortion} rows each, and is asked for the
+ * Answers with a list as a file, all of it: `read` gives the portion behind a place, of as many rows as it is asked for, and is asked for the
  * next when the one before has been taken. Each portion is read in the name of the caller, so that a file ends with their
  * session or their rights. Throws what the first portion throws.
  */
@@ -68,14 +69,15 @@ export async function csvExport<Item>(
     readonly name: string;
     readonly heading: readonly string[];
     readonly cells: (item: Item) => Cells;
-    readonly read: (after: Place | null) => Promise<Page<Item>>;
+    readonly read: (after: Place | null, limit: number) => Promise<Page<Item>>;
   },
 ): Promise<Response> {
-  const { items, next } = await file.read(null);
+  const read = (from: Place | null) => inSmallerPortions(exportPortion, (limit) => file.read(from, limit));
+  const { items, next } = await read(null);
   let after = next;
   const more = async () => {
     if (after === null) return null;
-    const portion = await file.read(after);
+    const portion = await read(after);
     after = portion.next;
     return portion.items.map(file.cells);
   };
