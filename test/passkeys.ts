@@ -1,7 +1,10 @@
 /** What a test of passkeys needs: a host name, and a device that holds them. */
 
+import { createHash, generateKeyPairSync, sign } from 'node:crypto';
 import { createServer, connect, type AddressInfo } from 'node:net';
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { mintToken } from '../server/domain/accounts/secret-tokens.ts';
+import type { TestService } from './harness.ts';
 
 export interface LocalhostProxy {
   readonly origin: string;
@@ -38,4 +41,40 @@ export async function addDevice(
     },
   });
   return { devtools, authenticatorId };
+}
+
+/**
+ * Gives a person a passkey that a program holds: its counter stays at 0, and it signs whatever challenge it is given. A browser would refuse one for an
+ * address, such as the service's; the server does not.
+ */
+export async function addProgramsPasskey({ sql, origin }: TestService, userId: string) {
+  const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+  const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
+  const coordinate = (name: number, value: string) => [Buffer.from([name, 0x58, 32]), Buffer.from(value, 'base64url')];
+  // A key of COSE (RFC 9053, 7.1): {1: 2, 3: -7, -1: 1, -2: x, -3: y}.
+  const cose = Buffer.concat([
+    Buffer.from([0xa5, 0x01, 0x02, 0x03, 0x26, 0x20, 0x01]),
+    ...coordinate(0x21, x),
+    ...coordinate(0x22, y),
+  ]);
+  const id = mintToken();
+  await sql(
+    `insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name) values ($1, $2, $3, 0, '{}', 'Program')`,
+    [userId, id, cose],
+  );
+  const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
+  return {
+    answerTo(challenge: string) {
+      const clientData = Buffer.from(JSON.stringify({ type: 'webauthn.get', challenge, origin }));
+      // The person was present and verified; the counter is 0.
+      const authenticatorData = Buffer.concat([sha256(new URL(origin).hostname), Buffer.from([0x05, 0, 0, 0, 0])]);
+      const signature = sign('sha256', Buffer.concat([authenticatorData, sha256(clientData)]), privateKey);
+      const response = {
+        clientDataJSON: clientData.toString('base64url'),
+        authenticatorData: authenticatorData.toString('base64url'),
+        signature: signature.toString('base64url'),
+      };
+      return { response: { id, rawId: id, type: 'public-key', response, clientExtensionResults: {} } };
+    },
+  };
 }

@@ -17,7 +17,7 @@ import { mintLink } from '../mail/secrets.ts';
 import { originOf } from '../http/origin.ts';
 import { clearTokenCookie, notSignedIn, sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
 import { Problem } from '../http/problem.ts';
-import { action, fields, smallBody } from './action.ts';
+import { action, fields, smallBody, textAction } from './action.ts';
 import { attemptsOn, countExport } from './attempts.ts';
 import { asCaller, knowDevice } from './signed-in.ts';
 
@@ -98,13 +98,13 @@ export function accountRoutes(services: Services) {
     return { email: changed.new_email };
   });
 
-  const exportOwnData = action(z.object({}), async (c) => {
+  const exportOwnData = textAction(z.object({}), async (c) => {
     const digest = sessionDigest(c);
     const [{ user_id }] = await asCaller(services, c, requireRecentSignIn(digest));
     await countExport(services, user_id);
     const [, data] = await asCaller(services, c, ownData(digest, originOf(c)));
     if (data === null) throw notSignedIn();
-    return JSON.parse(data) as Record<string, unknown>;
+    return data;
   });
 
   const eraseSelf = action(z.object({ confirmation: fields.email }), (c, { confirmation }) =>

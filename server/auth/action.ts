@@ -1,6 +1,6 @@
 /** Shared by the changing routes of signing in: reading the body, and reporting what is wrong with it. */
 
-import type { Context, Env } from 'hono';
+import type { Context, Env, TypedResponse } from 'hono';
 import { z } from 'zod';
 import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
 import { keepsDirection, oneLine } from '../domain/people/names.ts';
@@ -30,6 +30,15 @@ async function readBody(c: Context): Promise<unknown> {
   throw new Problem(400, 'validation_error', 'The body must be a JSON object.');
 }
 
+/** A request whose body is as the schema takes it, and as which it is handled. */
+type Sent<S extends z.ZodType> = Context<Env, string, { in: { json: z.input<S> }; out: { json: z.output<S> } }>;
+
+async function inputOf<S extends z.ZodType>(c: Context, schema: S): Promise<z.output<S>> {
+  const parsed = schema.safeParse(await readBody(c));
+  if (!parsed.success) throw invalid(parsed.error);
+  return parsed.data;
+}
+
 /**
  * Handles a change: `handle` is given what was sent, as the schema reads it, and its result is the answer. The type of the
  * route says what is to be sent.
@@ -38,10 +47,22 @@ export function action<S extends z.ZodType, R extends object>(
   schema: S,
   handle: (c: Context, input: z.output<S>) => Promise<R>,
 ) {
-  return async (c: Context<Env, string, { in: { json: z.input<S> }; out: { json: z.output<S> } }>) => {
-    const parsed = schema.safeParse(await readBody(c));
-    if (!parsed.success) throw invalid(parsed.error);
-    return c.json(await handle(c, parsed.data));
+  return async (c: Sent<S>) => c.json(await handle(c, await inputOf(c, schema)));
+}
+
+/**
+ * The same where the result is an object in JSON already. It is sent as it is: to read and write one of many megabytes would hold up
+ * everybody on the node, and round its numbers.
+ */
+export function textAction<S extends z.ZodType>(
+  schema: S,
+  handle: (c: Context, input: z.output<S>) => Promise<string>,
+) {
+  return async (c: Sent<S>) => {
+    const answer: Response = c.body(await handle(c, await inputOf(c, schema)), 200, {
+      'Content-Type': 'application/json',
+    });
+    return answer as Response & TypedResponse<Record<string, unknown>, 200, 'json'>;
   };
 }
 

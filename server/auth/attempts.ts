@@ -9,6 +9,7 @@ import type { Services } from '../services.ts';
 import { knowsDevice } from '../domain/accounts/devices.ts';
 import type { HashedFor } from '../domain/accounts/password-hashes.ts';
 import { addressGroup, clientAddress } from '../http/client-address.ts';
+import { Problem } from '../http/problem.ts';
 import { refuseOver } from '../http/request-limits.ts';
 import { deviceDigest } from '../http/session.ts';
 
@@ -62,6 +63,19 @@ export async function countExport({ limits }: Services, userId: string): Promise
 /** Counts something that costs us and can be asked for by anybody; throws 429 when it was too often. */
 export async function countRequest({ limits }: Services, c: Context): Promise<void> {
   refuseOver('attempts', await limits.take('sign_in_ip', clientAddress(c)));
+}
+
+/**
+ * Does what names no account before it has succeeded, as a passkey does: each refusal (401) counts as a failure of the
+ * address. Throws 429, and does nothing, when there were too many of them within the minute.
+ */
+export async function countingRefusals<T>({ limits }: Services, c: Context, enter: () => Promise<T>): Promise<T> {
+  const address = clientAddress(c);
+  refuseOver('attempts', await limits.peek('sign_in_ip', address));
+  return enter().catch(async (error: unknown) => {
+    if (error instanceof Problem && error.status === 401) await limits.take('sign_in_ip', address);
+    throw error;
+  });
 }
 
 /** Counts that a link to a new password was asked for, apart from failures; throws 429 when it was too often. */

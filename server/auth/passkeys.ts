@@ -25,7 +25,7 @@ import { originOf } from '../http/origin.ts';
 import { ourOrigin, sessionDigest } from '../http/session.ts';
 import { Problem } from '../http/problem.ts';
 import { action, fields, smallBody } from './action.ts';
-import { countRequest } from './attempts.ts';
+import { countingRefusals, countRequest } from './attempts.ts';
 import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 
 // Loaded with the first passkey: it brings a quarter of all the modules that a start would load.
@@ -123,14 +123,18 @@ export function passkeyRoutes(services: Services) {
     return { ...options, extensions: undefined };
   });
 
-  const signIn = action(z.object({ response: credential<AuthenticationResponseJSON>() }), async (c, { response }) => {
+  const enter = async (c: Context, response: AuthenticationResponseJSON) => {
     const checked = await checkSignature(services, c, response);
     const { token, session } = freshSession(c);
     const statement = signInWithPasskey(response.id, checked.challenge, checked.counter, session, signInOriginOf(c));
     const person = personOf(await database.run(statement));
     if (person === null) throw refused();
     return signedIn(services, c, token, person);
-  });
+  };
+
+  const signIn = action(z.object({ response: credential<AuthenticationResponseJSON>() }), (c, { response }) =>
+    countingRefusals(services, c, () => enter(c, response)),
+  );
 
   const registration = action(z.object({}), async (c) => {
     const token = mintToken();

@@ -183,7 +183,7 @@ class OneSync {
       // Thrown from here it would end the process: this is called by the socket.
       this.#unreadable = error as Error;
       this.#rows = [];
-      this.#answers.fill([]);
+      for (const rows of this.#answers) rows.length = 0;
       this.#memory.release();
     }
   }

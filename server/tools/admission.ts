@@ -48,18 +48,16 @@ export async function checkDocument(
   if (url !== null && !isTaken(url)) throw unauthorized(services, path, 'invalid_token');
 }
 
-/**
- * Counts a request that holds this many tool calls, for the person and client together; what calls no tool is counted
- * apart. The headers with what is left to the client. Throws a problem of 429.
- */
-export async function countCalls(
-  { limits }: Services,
-  { userId, clientId }: Holder,
-  calls: number,
-): Promise<Record<string, string>> {
-  const key = `${userId} ${clientId}${calls === 0 ? ' other' : ''}`;
+/** How many messages of a request are calls, and how many are not. */
+export interface Asked {
+  readonly calls: number;
+  readonly others: number;
+}
+
+/** Counts as many as `times`, at least one, under this key. The headers with what is left. Throws a problem of 429. */
+async function countTimes({ limits }: Services, key: string, times: number): Promise<Record<string, string>> {
   let count = await limits.take('tools', key);
-  for (let more = 1; more < calls && count.allowed; more += 1) count = await limits.take('tools', key);
+  for (let more = 1; more < times && count.allowed; more += 1) count = await limits.take('tools', key);
   const headers = {
     'X-RateLimit-Limit': String(count.limit),
     'X-RateLimit-Remaining': String(count.remaining),
@@ -69,4 +67,21 @@ export async function countCalls(
   throw new Problem(429, 'rate_limited', `At most ${count.limit} calls a minute: try again in ${count.retryAfter} s.`, {
     headers: { ...headers, 'Retry-After': String(count.retryAfter) },
   });
+}
+
+/**
+ * Counts what a request asks for, for the person and client together: its calls, and apart from them its other messages. The
+ * headers with what is left to the client, of calls where there are any. Throws a problem of 429.
+ */
+export async function countAsked(
+  services: Services,
+  { userId, clientId }: Holder,
+  { calls, others }: Asked,
+): Promise<Record<string, string>> {
+  const key = `${userId} ${clientId}`;
+  const countOthers = () => countTimes(services, `${key} other`, others);
+  if (calls === 0) return countOthers();
+  const left = await countTimes(services, key, calls);
+  if (others > 0) await countOthers();
+  return left;
 }

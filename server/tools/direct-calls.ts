@@ -8,7 +8,7 @@ import { textOf } from '../http/bounded-body.ts';
 import { bodyOf, type DirectAnswers } from '../http/direct-answers.ts';
 import { resourcePaths } from '../http/resource-metadata.ts';
 import type { TokenHolders } from '../http/token-holder-cache.ts';
-import { countCalls } from './admission.ts';
+import { countAsked } from './admission.ts';
 import { callTool } from './call.ts';
 import { openRequestContext, type RequestContext, type Holder } from './request-context.ts';
 import { largestBody, takesJson, valueOf } from './message.ts';
@@ -70,7 +70,7 @@ export function openDirectCalls(
       if (plain === null) return null;
       const context = openRequestContext(services, digest, from, headers['mcp-protocol-version']?.toString());
       context.holder = holder;
-      const call: BegunCall = { context, message, limits: countCalls(services, holder, 1) };
+      const call: BegunCall = { context, message, limits: countAsked(services, holder, { calls: 1, others: 0 }) };
       begun.set(request, call);
       const limits = await call.limits.catch(() => null);
       if (limits === null) return null;

@@ -8,7 +8,7 @@ import type { DirectAnswers } from '../http/direct-answers.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem, reported } from '../http/problem.ts';
 import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
-import { admit, checkDocument, countCalls, presentedDigest } from './admission.ts';
+import { admit, checkDocument, countAsked, presentedDigest, type Asked } from './admission.ts';
 import { deploymentSealer } from '../http/sealed-cursor.ts';
 import { openTokenHolders } from '../http/token-holder-cache.ts';
 import { openDirectCalls } from './direct-calls.ts';
@@ -52,9 +52,11 @@ const forbidden = (): Problem =>
 /** What asks the database for more than whose token it is. */
 const calls = new Set(['tools/call', 'resources/list', 'resources/read', 'completion/complete']);
 
-function callsIn(message: unknown): number {
+/** How much a request asks for: an array asks for as much as its messages do one by one. */
+function askedIn(message: unknown): Asked {
   const messages: unknown[] = Array.isArray(message) ? message : [message];
-  return messages.filter((one) => calls.has(methodOf(one) ?? '')).length;
+  const asked = messages.filter((one) => calls.has(methodOf(one) ?? '')).length;
+  return { calls: asked, others: messages.length - asked };
 }
 
 const isOrigin = (path: ResourcePath): boolean => path === '';
@@ -120,7 +122,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     checkRequest(c, c.req.header('origin'));
     const begun = begunBefore(c);
     progress.message = begun?.message ?? (await readMessage(c));
-    const limits = await (begun?.limits ?? countCalls(services, holder, callsIn(progress.message)));
+    const limits = await (begun?.limits ?? countAsked(services, holder, askedIn(progress.message)));
     const response = await (begun?.response ?? protocol(c.req.raw, progress.message, context));
     // A tool presents the token itself. What is answered without any tool holds no secret, and is not given out without asking.
     await admit(context, path).catch(async (fault: unknown) => {

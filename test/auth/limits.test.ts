@@ -7,6 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { readConfig } from '../../server/config.ts';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
+import { mintToken } from '../../server/domain/accounts/secret-tokens.ts';
+import { addProgramsPasskey } from '../passkeys.ts';
 import { newPassword, openAccount, Visitor, type Account } from './scene.ts';
 
 let service: TestService;
@@ -23,7 +25,9 @@ let addresses = 0;
 /** A visitor from an address of their own, as a trusted proxy reports it. */
 function fromElsewhere(): Visitor {
   addresses += 1;
-  return new Visitor(service.origin, { 'x-forwarded-for': `198.51.100.${addresses}` });
+  return new Visitor(service.origin, {
+    'x-forwarded-for': `198.51.${100 + Math.floor(addresses / 256)}.${addresses % 256}`,
+  });
 }
 
 /** To the beginning of the next window, so that no test runs across the end of one. */
@@ -217,6 +221,47 @@ describe('guessing passwords', () => {
     expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
     expect(answer.body.error?.message).toMatch(/Too many attempts: try again in \d+ seconds/);
   });
+});
+
+describe('passkeys that are refused', () => {
+  const send = (visitor: Visitor, answer: object) => visitor.json('/api/auth/passkey/sign-in', answer);
+  const challengeFor = async (visitor: Visitor) =>
+    (await visitor.json<{ challenge: string }>('/api/auth/passkey/options')).body.challenge;
+
+  it.each(['over a challenge that was made up', 'with another signature', 'that nobody has'])(
+    'count as failures of the address: %s',
+    async (kind) => {
+      const account = await openAccount(service);
+      const passkey = await addProgramsPasskey(service, account.id);
+      const forged = () => {
+        const answer = passkey.answerTo(mintToken());
+        if (kind === 'with another signature') answer.response.response.signature = 'AAAA';
+        if (kind === 'that nobody has') answer.response.id = answer.response.rawId = mintToken();
+        return answer;
+      };
+      nextMinute();
+      const visitor = fromElsewhere();
+      const statuses: number[] = [];
+      for (let round = 0; round < 65; round += 1) statuses.push((await send(visitor, forged())).status);
+      expect(statuses).toEqual([...Array.from({ length: 60 }, () => 401), ...Array.from({ length: 5 }, () => 429)]);
+      const { status, headers, body } = await send(visitor, forged());
+      expect([status, Number(headers.get('retry-after'))]).toEqual([429, expect.any(Number)]);
+      expect(body).toMatchObject({ error: { code: 'rate_limited' } });
+      // What is not looked at leaves no record.
+      const records = await service.sql(
+        `select from audit_records where action = 'session.sign_in' and outcome = 'refused' and user_id = $1`,
+        [account.id],
+      );
+      expect(records).toHaveLength(kind === 'over a challenge that was made up' ? 60 : 0);
+      expect((await visitor.signIn(account)).status).toBe(429);
+
+      // Nobody else is kept out, and neither is this address after the minute.
+      const other = fromElsewhere();
+      expect((await send(other, passkey.answerTo(await challengeFor(other)))).status).toBe(200);
+      nextMinute();
+      expect((await send(visitor, passkey.answerTo(await challengeFor(visitor)))).status).toBe(200);
+    },
+  );
 });
 
 it('asks for reset links are limited for an account, known or not, without touching its sign-in', async () => {

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readFile, stat } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import path from 'node:path';
 import pg from 'pg';
@@ -7,7 +7,16 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { newKey } from '../../drill/writers.ts';
 import { runningOwner } from '../../server/database/embedded.ts';
 import { isAlive } from '../../server/database/processes.ts';
-import { cleanUp, dealkeep, migratedDataDir, newDataDir, run, type Addresses, type Program } from './program.ts';
+import {
+  cleanUp,
+  dealkeep,
+  dealkeepOn,
+  migratedDataDir,
+  newDataDir,
+  run,
+  type Addresses,
+  type Program,
+} from './program.ts';
 
 // Each test starts the program several times, on a machine that may be busy.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
@@ -64,6 +73,40 @@ test('from nothing: a set-up link, readiness, secrets that only we can read, and
   expect(code).toBe(0);
   expect(stdout).toContain('"msg":"stopped"');
   expect(isAlive(database)).toBe(false);
+});
+
+test('what checks passwords is loaded again where it could not be loaded at first, as while no more files can be opened', async () => {
+  const directory = await newDataDir();
+  const [node, preloaded] = ['node', 'preloaded.mjs'].map((file) => path.join(directory, file)) as [string, string];
+  await mkdir(directory);
+  await writeFile(
+    preloaded,
+    `import { registerHooks } from 'node:module';
+let failures = 0;
+registerHooks({
+  load(url, context, next) {
+    const loaded = next(url, context);
+    if (failures > 0 || !/class ZxcvbnFactory|ZxcvbnFactory = class/.test(String(loaded.source))) return loaded;
+    failures += 1;
+    throw Object.assign(new Error('EMFILE: too many open files, open'), { code: 'EMFILE' });
+  },
+});
+`,
+  );
+  await writeFile(node, `#!/bin/sh\nexec '${process.execPath}' --import '${preloaded}' "$@"\n`, { mode: 0o755 });
+  const program = dealkeepOn(node, ['serve', '--json'], { DATA_DIR: await migratedDataDir() });
+  const { url, set_up_url } = await program.ready;
+  const setUp = async (password: string) => {
+    const [, token] = (set_up_url ?? '').split('#token=');
+    const first = { token, brokerage_name: 'Harbor Brokers', name: 'Ada Admin', email: 'ada@example.com', password };
+    const headers = { 'Content-Type': 'application/json' };
+    return (await fetch(`${url}api/auth/set-up`, { method: 'POST', headers, body: JSON.stringify(first) })).status;
+  };
+  expect(await setUp('a long enough passphrase')).toBe(500);
+  expect(await setUp('password')).toBe(400);
+  expect(await setUp('a long enough passphrase')).toBe(200);
+  program.child.kill('SIGTERM');
+  expect((await program.ended).code).toBe(0);
 });
 
 test('after kill -9 the next start recovers by itself, and every contact that was answered with 201 is there', async () => {

@@ -362,4 +362,28 @@ describe('the limit of calls', () => {
     const seven = Array.from({ length: 7 }, (_, id) => ({ ...deals, id }));
     expect((await send(service, token, seven)).headers.get('x-ratelimit-remaining')).toBe('293');
   });
+
+  test('counts every other message of an array too, apart from calls', async () => {
+    service.clock.stand(new Date('2030-01-01T12:02:10Z'));
+    const { token } = await addToken(service, access.userId);
+    const left = async (body: unknown) => {
+      const { status, headers } = await send(service, token, body);
+      return [status, headers.get('x-ratelimit-remaining')];
+    };
+    const arrayOf = (length: number) => Array.from({ length }, (_, id) => ({ ...list, id }));
+    expect(await left(arrayOf(100))).toEqual([200, '200']);
+    expect(await left([{ jsonrpc: '2.0', method: 'notifications/initialized' }, ...arrayOf(98)])).toEqual([200, '101']);
+    // With a call among them they count all the same; what is told is how many calls are left.
+    expect(await left([deals, ...arrayOf(99)])).toEqual([200, '299']);
+    expect(await left(list)).toEqual([200, '1']);
+    // Nothing of what is one too many is answered, and calls go on.
+    expect(await left(arrayOf(2))).toEqual([429, '0']);
+    expect(await left(list)).toEqual([429, '0']);
+    expect(await left([deals, list])).toEqual([429, '0']);
+    expect(await left(deals)).toEqual([200, '297']);
+    // An array of nothing counts as one.
+    const { token: another } = await addToken(service, access.userId);
+    expect((await send(service, another, [])).status).toBe(400);
+    expect((await send(service, another, list)).headers.get('x-ratelimit-remaining')).toBe('298');
+  });
 });

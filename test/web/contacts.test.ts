@@ -166,6 +166,22 @@ describe('everybody else', () => {
     },
   );
 
+  // What is wrong with a file is found by reading it.
+  test.each([
+    ['too large', `name\n${'x'.repeat(2_200_000)}`],
+    ['not in UTF-8', new Uint8Array([0x6e, 0xff, 0xfe])],
+    ['without a column that is known', 'first,last\na,b'],
+    ['of too many rows', `name\n${'x\n'.repeat(5001)}`],
+  ])('has no file of theirs read: one that is %s', async (_, file) => {
+    for (const path of ['/contacts/import/preview', '/contacts/import'])
+      for (const [name, brokerage] of [
+        ['outsider', scene.brokerage],
+        ['exclusive buyer', nowhere],
+        ['broker', elsewhere.brokerage],
+      ] as const)
+        expect((await send(name, path, file, brokerage)).status, `${name} ${path}`).toBe(404);
+  });
+
   test('of another brokerage has contacts of their own, as if they did not exist', async () => {
     const broker = as('broker');
     expect((await broker.ask(listPath({}, elsewhere.brokerage))).body.items).toEqual([]);

@@ -9,8 +9,8 @@ beforeAll(async () => {
 });
 afterAll(() => web?.close());
 
-/** The data that a caller of the scene is given of themselves. */
-async function ownData(caller: string): Promise<Record<string, Record<string, unknown>[]>> {
+/** The answer to a caller of the scene who asks for the data of themselves. */
+async function exported(caller: string): Promise<Response> {
   const { headers } = await web.as(caller);
   const response = await fetch(`${web.service.origin}/api/auth/export`, {
     method: 'POST',
@@ -18,8 +18,12 @@ async function ownData(caller: string): Promise<Record<string, Record<string, un
     body: '{}',
   });
   expect(response.status).toBe(200);
-  return (await response.json()) as Record<string, Record<string, unknown>[]>;
+  return response;
 }
+
+/** The data that a caller of the scene is given of themselves. */
+const ownData = async (caller: string) =>
+  (await (await exported(caller)).json()) as Record<string, Record<string, unknown>[]>;
 
 /** Makes every row of the scene's deal in these tables that person's. */
 async function author(caller: string, columns: Readonly<Record<string, string>>): Promise<void> {
@@ -219,4 +223,19 @@ test('of API keys that somebody made nothing while the brokerage asks them for a
   expect((await ownData('admin'))['api_keys']).toEqual([
     { id: scene.key, brokerage_id: scene.brokerage, created_at: expect.any(String) },
   ]);
+});
+
+test('the text that PostgreSQL made of them, which is not read again: amounts have every digit', async () => {
+  const { service, scene } = web;
+  const amount = '12345678901234567890.1234567890';
+  await service.sql(
+    `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount, created_by)
+     values ($1, 'FY 2025', 'other', $2, $3)`,
+    [scene.deal, amount, scene.people['broker']],
+  );
+  const answer = await exported('broker');
+  expect(answer.headers.get('content-type')).toBe('application/json');
+  const text = await answer.text();
+  expect(text).toMatch(new RegExp(`"adjustment_amount": *${amount}[,}]`));
+  expect(JSON.parse(text)).toMatchObject({ account: { id: scene.people['broker'] } });
 });

@@ -19,7 +19,11 @@ export async function passwordFault(password: string, about: readonly string[]):
   const { length } = [...password];
   if (length < passwordLength.least) return `Choose a password of at least ${passwordLength.least} characters.`;
   if (length > passwordLength.most) return `Choose a password of at most ${passwordLength.most} characters.`;
-  checker ??= loadChecker();
+  checker ??= loadChecker().catch((error: unknown) => {
+    // Not kept when it failed, as where no more files could be opened: the next password loads it again.
+    checker = undefined;
+    throw error;
+  });
   const words = about.flatMap((text) => [text, ...text.split(/[^\p{L}\p{N}]+/u)]).filter((word) => word.length > 2);
   // Looking at more takes longer and finds little.
   const beginning = [...password.normalize('NFC')].slice(0, 32).join('');

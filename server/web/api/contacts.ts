@@ -39,12 +39,19 @@ const New = z.strictObject({ brokerage_id: id, ...contactInput });
 const Change = z.strictObject(contactInput).partial();
 const Brokerage = z.object({ brokerage_id: id });
 
+/** Throws 404 to who is no member of the brokerage, as if it did not exist. */
+function checkMember(memberships: readonly { readonly brokerage_id: string }[], brokerageId: string): void {
+  if (!memberships.some(({ brokerage_id }) => brokerage_id === brokerageId)) throw nothingThere();
+}
+
 /** Its routes, below /api/web. */
 export function contactRoutes(services: Services) {
   const cursors = deploymentCursors(services);
 
-  /** What the file in the body holds, with what the brokerage has already. */
+  /** What the file in the body holds, with what the brokerage has already. Throws 404 to all but members, before the file is read. */
   const read = async (c: Context, brokerageId: string) => {
+    const [before] = await asPerson(services, c, listMemberships());
+    checkMember(before, brokerageId);
     const file = await boundedText(c, largestFile);
     if (file === 'too_large') throw new Problem(413, 'validation_error', 'The file is larger than 2 MB: split it.');
     if (file === 'not_text') throw new Problem(400, 'validation_error', 'Save the file as CSV in UTF-8 and try again.');
@@ -56,7 +63,7 @@ export function contactRoutes(services: Services) {
       listMemberships(),
       contactsWithEmails(brokerageId, emails),
     );
-    if (!memberships.some(({ brokerage_id }) => brokerage_id === brokerageId)) throw nothingThere();
+    checkMember(memberships, brokerageId);
     const byEmail = new Map(known.map((contact) => [contact.email, contact.id]));
     const marked = rows.map(({ contact, ...rest }) => ({
       ...rest,
@@ -147,7 +154,7 @@ export function contactRoutes(services: Services) {
             limit,
           }),
         );
-        if (!memberships.some((membership) => membership.brokerage_id === brokerage_id)) throw nothingThere();
+        checkMember(memberships, brokerage_id);
         return found;
       };
       return csvExport(c, { name: 'contacts', heading: contactHeading, cells: contactCells, read: portion });
