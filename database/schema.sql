@@ -9497,6 +9497,51 @@ AS $function$
   from vault.outbox o where o.link = mail_trouble.link and o.sent_at is null
 $function$;
 
+CREATE OR REPLACE FUNCTION app.mails_of_deleted_brokerage(of_brokerage uuid, among uuid[])
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Brokerages are deleted by a scheduled job.');
+  end if;
+  if among = '{}' or not exists (select from vault.brokerage_deletions d where d.brokerage_id = of_brokerage and d.due_at <= app.now())
+    or exists (select from app.hold_on_brokerage(of_brokerage))
+  then
+    return;
+  end if;
+  return query
+    select o.id from vault.outbox o
+    where o.id = any (among)
+      and (o.brokerage_id = of_brokerage or exists (select from public.deals l where l.id = o.deal_id and l.organization_id = of_brokerage));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.mails_of_deleted_brokerage(uuid,uuid[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.mails_of_oneself(session bytea)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query select m.id from app.recent_session(session) r cross join lateral app.mails_of_person(r.user_id) m (id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.mails_of_oneself(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.mails_of_person(person uuid)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select o.id from vault.outbox o
+  where o.recipient_id = person or o.caused_by = person or o.recipient = (select u.email from public.users u where u.id = person)
+$function$;
+
 CREATE OR REPLACE FUNCTION app.mails_this_hour(subject text)
  RETURNS integer
  LANGUAGE sql
@@ -14819,3 +14864,4 @@ $function$;
 -- fc9b4fe8eefdfacd3b7dccbd72b4db43ea3c448cc881b975e297493d5dd54ae5  356_open_findings_said_once.sql
 -- 2f1b1c09473cd87ee41964b8307bbf98fd338684896b10b6aff7fa881adcb606  357_exported_deal_by_deal.sql
 -- 24a5e1258933d568901c98a3f7ed2bd497aba19a41395c45fd6cb0c39224e3e7  358_refreshes_of_living_tokens.sql
+-- 506ba141af972097516e8e9ce79110807625b2e0fde66ad22090683622384308  372_mails_of_people_and_brokerages.sql
