@@ -9514,6 +9514,51 @@ AS $function$
   from vault.outbox o where o.link = mail_trouble.link and o.sent_at is null
 $function$;
 
+CREATE OR REPLACE FUNCTION app.mails_of_deleted_brokerage(of_brokerage uuid, among uuid[])
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Brokerages are deleted by a scheduled job.');
+  end if;
+  if among = '{}' or not exists (select from vault.brokerage_deletions d where d.brokerage_id = of_brokerage and d.due_at <= app.now())
+    or exists (select from app.hold_on_brokerage(of_brokerage))
+  then
+    return;
+  end if;
+  return query
+    select o.id from vault.outbox o
+    where o.id = any (among)
+      and (o.brokerage_id = of_brokerage or exists (select from public.deals l where l.id = o.deal_id and l.organization_id = of_brokerage));
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.mails_of_deleted_brokerage(uuid,uuid[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.mails_of_oneself(session bytea)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return query select m.id from app.recent_session(session) r cross join lateral app.mails_of_person(r.user_id) m (id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.mails_of_oneself(bytea) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.mails_of_person(person uuid)
+ RETURNS SETOF uuid
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select o.id from vault.outbox o
+  where o.recipient_id = person or o.caused_by = person or o.recipient = (select u.email from public.users u where u.id = person)
+$function$;
+
 CREATE OR REPLACE FUNCTION app.mails_this_hour(subject text)
  RETURNS integer
  LANGUAGE sql
@@ -14844,3 +14889,4 @@ $function$;
 -- 3a602496ff8fe1d36a1d6eb7841eee76ac4b3520e4d9a890b857ffd9fecd33a9  359_erased_by_a_proven_address.sql
 -- 8a36038426c3c87cf09ab566fe3ebdef2683bf9e5a9492de87beb45e2777e715  370_own_data_of_ndas_and_uploads.sql
 -- 484f26a703e37df39b3667cde4c6c7558355ed5455a9edb51fe0b76290edc420  371_audit_of_other_brokerages.sql
+-- 506ba141af972097516e8e9ce79110807625b2e0fde66ad22090683622384308  372_mails_of_people_and_brokerages.sql

@@ -6,7 +6,7 @@ import { traced } from './tracing.ts';
 import { deleteBrokerages } from './documents/brokerage-deletion.ts';
 import { deleteUnusedBodies } from './documents/deletion.ts';
 import { noteJobRun, type JobName } from './domain/service/status.ts';
-import { mailDirectory, removeMailsNaming } from './mail/files.ts';
+import { mailDirectory, mailsIn, removeMails } from './mail/files.ts';
 import { purgeChanges } from './domain/events/changes.ts';
 import { purgeWebhooks } from './domain/webhooks/deliveries.ts';
 import { purgeNotifications, queueReminders } from './domain/notifications/events.ts';
@@ -39,11 +39,16 @@ export const scheduledJobs: readonly {
   ),
 ];
 
-/** Deletes the brokerages whose time has come, and the mails in files that name them. Rejects when store, database or files fail. */
-export const deleteDueBrokerages = (services: CoreServices): Promise<void> =>
-  deleteBrokerages(services, async (name) => {
-    await removeMailsNaming(mailDirectory(services.config.dataDir), [name]);
+/** Deletes the brokerages whose time has come, and their mails in files. Rejects when store, database or files fail. */
+export function deleteDueBrokerages(services: CoreServices): Promise<void> {
+  const directory = mailDirectory(services.config.dataDir);
+  return deleteBrokerages(services, {
+    inFiles: () => mailsIn(directory),
+    async remove(ids) {
+      if (ids.length > 0) await removeMails(directory, ids);
+    },
   });
+}
 
 /** Starts it; the function returned stops it. Every node does it, once for all of its processes: what one has done, the next finds done. */
 export function startScheduledJobs(services: CoreServices): () => void {

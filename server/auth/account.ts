@@ -6,13 +6,13 @@ import type { Services } from '../services.ts';
 import { askAddressChange, changeAddress } from '../domain/accounts/address-change.ts';
 import { hashPassword, usingHash } from '../domain/accounts/password-hashes.ts';
 import { passwordFault } from '../domain/accounts/password-rules.ts';
-import { eraseOneself, ownData } from '../domain/accounts/own-data.ts';
+import { eraseOneself, mailsOfOneself, ownData } from '../domain/accounts/own-data.ts';
 import { changePassword, ownPasswordRecipe } from '../domain/accounts/passwords.ts';
 import { renameOneself } from '../domain/people/people.ts';
 import { requireRecentSignIn } from '../domain/accounts/sessions.ts';
 import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { csrfGuard, csrfToken } from '../http/csrf.ts';
-import { mailDirectory, removeMailsNaming } from '../mail/files.ts';
+import { mailDirectory, removeMails } from '../mail/files.ts';
 import { mintLink } from '../mail/secrets.ts';
 import { originOf } from '../http/origin.ts';
 import { clearTokenCookie, notSignedIn, sessionDigest, sessionToken, setTokenCookie } from '../http/session.ts';
@@ -58,14 +58,15 @@ async function setNewPassword(services: Services, c: Context, current: string, c
 
 /** Erases who signed in, who typed their address to say that they mean it. */
 async function erase(services: Services, c: Context, confirmation: string) {
-  const [{ email, name }] = await asCaller(services, c);
+  const [{ email }] = await asCaller(services, c);
   if (confirmation !== email) throw new Problem(400, 'validation_error', 'Type your own e-mail address to confirm.');
-  const [, pseudonym] = await asCaller(services, c, eraseOneself(sessionDigest(c), originOf(c)));
+  const digest = sessionDigest(c);
+  const [, mails, pseudonym] = await asCaller(services, c, mailsOfOneself(digest), eraseOneself(digest, originOf(c)));
   if (pseudonym === null) throw notSignedIn();
   clearTokenCookie(c, 'dealkeep');
   clearTokenCookie(c, 'dealkeep-device');
   const { config, log } = services;
-  await removeMailsNaming(mailDirectory(config.dataDir), [email, name]).catch((error: unknown) =>
+  await removeMails(mailDirectory(config.dataDir), mails, email).catch((error: unknown) =>
     log.warn({ err: error }, 'mails in files to an erased person could not be removed'),
   );
   return { pseudonym };

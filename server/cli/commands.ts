@@ -281,12 +281,12 @@ function addPeople(program: Command): void {
     .action((who: string, options: { json?: boolean }) =>
       command(
         async ({ client, config }) => {
-          const [{ erasePerson }, { mailDirectory, removeMailsNaming }] = await Promise.all([
+          const [{ erasePerson }, { mailDirectory, removeMails }] = await Promise.all([
             import('../domain/accounts/erasure.ts'),
             import('../mail/files.ts'),
           ]);
-          return erasePerson(client, who, async ({ email, name }) => {
-            await removeMailsNaming(mailDirectory(config.dataDir), [email, name]);
+          return erasePerson(client, who, async (email, mails) => {
+            await removeMails(mailDirectory(config.dataDir), mails, email);
           });
         },
         ({ id, pseudonym }) =>

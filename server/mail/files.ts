@@ -6,42 +6,84 @@ import path from 'node:path';
 /** Where they lie. */
 export const mailDirectory = (dataDir: string): string => path.join(dataDir, 'mail');
 
+/** Of a mail there are several files, and one that was being written: what their names have in common, its id in the outbox. */
+const mailOf = (file: string): string => file.replace(/\..*$/, '');
+
+async function filesIn(directory: string): Promise<string[]> {
+  return readdir(directory).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return [];
+    throw error;
+  });
+}
+
+/** The ids of the mails that lie there. */
+export async function mailsIn(directory: string): Promise<string[]> {
+  const ids = new Set((await filesIn(directory)).map(mailOf));
+  return [...ids].filter((id) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(id));
+}
+
+/** Empty where it has gone or been given its name meanwhile: others remove mails, and write them. */
+async function contentOf(file: string): Promise<Buffer> {
+  return readFile(file).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return Buffer.alloc(0);
+    throw error;
+  });
+}
+
 const bytesOf = (text: string): string =>
   text
     .replaceAll(/=\r?\n/g, '')
     .replaceAll(/=([0-9A-F]{2})/gi, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 
-/** What a mail says, in lower case: as it is, out of quoted-printable, and out of base64 (RFC 2045, section 6). */
-function wordsOf(mail: Buffer): string[] {
-  const raw = mail.toString('latin1');
+/**
+ * A mail without what we put at its head, but for its reader and subject: the address that mails come from stands in each, and would be that of whoever has an
+ * account with it.
+ */
+function withoutOurHead(mail: string): string {
+  const [head = ''] = /^[^]*?\r?\n\r?\n/.exec(mail) ?? [];
+  const lines = head.replaceAll(/\r?\n[\t ]+/g, ' ').split(/\r?\n/);
+  return [...lines.filter((line) => /^(?:to|subject):/i.test(line)), '', mail.slice(head.length)].join('\n');
+}
+
+/** What a mail says, in lower case: out of quoted-printable, and out of base64 (RFC 2045, section 6); of a text as it is. */
+function textsOf(file: string, content: Buffer): string[] {
+  const raw = content.toString('latin1');
   const encoded = raw.match(/(?:^[A-Za-z0-9+/]+={0,2}\r?\n)+/gm) ?? [];
-  return [mail, Buffer.from(bytesOf(raw), 'latin1'), ...encoded.map((block) => Buffer.from(block, 'base64'))].map(
-    (text) => text.toString('utf8').toLowerCase(),
-  );
+  const texts = file.startsWith('.txt', mailOf(file).length)
+    ? [content]
+    : [Buffer.from(bytesOf(withoutOurHead(raw)), 'latin1'), ...encoded.map((block) => Buffer.from(block, 'base64'))];
+  return texts.map((text) => text.toString('utf8').toLowerCase());
 }
 
 const escaped = (text: string): string => text.replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`);
 
-/** Of a mail there are several files, and one that was being written: what their names have in common. */
-const mailOf = (file: string): string => file.replace(/\..*$/, '');
-
-/** Removes the mails that name one of these; how many there were. Rejects when a file cannot be read or removed. */
-export async function removeMailsNaming(directory: string, names: readonly string[]): Promise<number> {
-  const files = await readdir(directory).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return [];
-    throw error;
-  });
-  // As words of their own: "Ann" is not in "channel".
-  const sought = names.map(
-    (name) => new RegExp(`(?<![\\p{L}\\p{N}])${escaped(name.toLowerCase())}(?![\\p{L}\\p{N}])`, 'u'),
+/** Finds an address that stands as a whole: "ann@people.example" is neither in "jo-ann@people.example" nor in "ann@people.example.org". */
+const addressPattern = (address: string): RegExp =>
+  new RegExp(
+    String.raw`(?<![\p{L}\p{M}\p{N}][!#$%&'*+./=?^_\x60{|}~-]{0,64})${escaped(address.toLowerCase())}(?![\p{L}\p{M}\p{N}]|[.-]+[\p{L}\p{N}])`,
+    'u',
   );
+
+/**
+ * Removes the mails with these ids, and those to an address or in whose text it stands; how many there were. Rejects when a file cannot be read or removed.
+ * Nothing is found by a name: people and brokerages choose theirs freely, and some are words that stand in every mail.
+ */
+export async function removeMails(directory: string, ids: readonly string[], address?: string): Promise<number> {
+  const files = await filesIn(directory);
+  const removed = new Set(ids);
+  const pattern = address === undefined ? null : addressPattern(address);
   const found = new Set<string>();
-  for (const name of files) {
-    const texts = wordsOf(await readFile(path.join(directory, name)));
-    if (texts.some((text) => sought.some((word) => word.test(text)))) found.add(mailOf(name));
+  for (const file of files) {
+    const mail = mailOf(file);
+    if (found.has(mail)) continue;
+    const isFound =
+      removed.has(mail) ||
+      (pattern !== null &&
+        textsOf(file, await contentOf(path.join(directory, file))).some((text) => pattern.test(text)));
+    if (isFound) found.add(mail);
   }
   await Promise.all(
-    files.filter((name) => found.has(mailOf(name))).map((name) => rm(path.join(directory, name), { force: true })),
+    files.filter((file) => found.has(mailOf(file))).map((file) => rm(path.join(directory, file), { force: true })),
   );
   return found.size;
 }

@@ -97,6 +97,10 @@ export const functionQueries: Readonly<Record<string, FunctionQuery>> = {
     text: 'select app.person_data($1, true)',
     values: [people['broker']],
   }),
+  'the ids of mails that the broker got or caused': ({ people }) => ({
+    text: 'select app.mails_of_person($1)',
+    values: [people['broker']],
+  }),
   'an archive of the brokerage': ({ brokerage }) => ({
     text: `${asked} select 1 from asked where may`,
     values: [brokerage],

@@ -1,17 +1,15 @@
 /** The end of a brokerage: who asks for it and takes it back, what stops it, and what is left afterwards. */
 
 import { randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile } from 'node:fs/promises';
-import path from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
-import { createLog } from '../../server/log.ts';
-import { createMailer } from '../../server/mail/transport.ts';
 import { deleteDueBrokerages } from '../../server/scheduled-jobs.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { cleanUp, run } from './program.ts';
+import { deliverToFiles, fileMailer, mailFiles, readers } from './mail-files.ts';
 import { tablesWith } from './tables-with.ts';
 
 // Every command is a process of its own, on a machine that may be busy.
@@ -25,7 +23,7 @@ let admin: SignedIn;
 
 /** A socket has no place in a URL but its query. */
 beforeAll(async () => {
-  service = await openService({ demo: true });
+  service = await openService({ demo: true, config: { smtpUrl: 'smtp://127.0.0.1:1' } });
   const { owner, server } = service.connections;
   env = { DATABASE_URL: urlOf(server), MIGRATE_DATABASE_URL: urlOf(owner), DATA_DIR: service.config.dataDir };
   const [found] = await service.sql<typeof brokerage>(
@@ -190,6 +188,48 @@ test('one that cannot be deleted does not hold up the others, and is tried again
   expect(await left()).toEqual([]);
 });
 
+test('one that is named as a word that stands in every mail takes none of the mails of others along', async () => {
+  const made = await service.sql<{ id: string; admin: string; deal: string }>(
+    `with people as (insert into users (email, name) select 'admin@' || s || '.example', 'Ada Admin' from unnest('{word,neighbour}'::text[]) s returning id, email),
+       houses as (insert into brokerages (slug, name) select s, 'A house' from unnest('{word,neighbour}'::text[]) s returning id, slug),
+       admins as (insert into members (brokerage_id, user_id, role)
+         select h.id, p.id, 'admin' from houses h join people p on p.email = 'admin@' || h.slug || '.example' returning brokerage_id, user_id),
+       sales as (insert into deals (organization_id, title, state) select id, 'The mill', 'closed' from houses returning organization_id, id)
+     select h.id, a.user_id as admin, s.id as deal
+       from houses h join admins a on a.brokerage_id = h.id join sales s on s.organization_id = h.id order by h.slug desc`,
+  );
+  const [word, neighbour] = await Promise.all(
+    made.map(async (house) => ({ ...house, ...(await signInAs(service, house.admin)) })),
+  );
+  if (!word || !neighbour) throw new Error('there are no two brokerages');
+  expect(await word.ask(`/brokerages/${word.id}`, { name: 'the' }, 'PATCH')).toMatchObject({ status: 200 });
+  for (const [house, email] of [
+    [word, 'guest@word.example'],
+    [neighbour, 'guest@neighbour.example'],
+  ] as const)
+    expect(
+      await house.ask(`/brokerages/${house.id}/members`, { email, name: 'Gus Guest', role: 'staff' }),
+    ).toMatchObject({ status: 201 });
+  // A mail about a deal, as notifications are.
+  for (const { deal, id } of [word, neighbour])
+    await service.sql(
+      `insert into vault.outbox (kind, recipient, deal_id, urgent, facts)
+       select 'invitation', 'buyer@' || slug || '.example', $1, false, '{"name":"Buyer","by":"Ada Admin","brokerage":"A house","deal":null}' from brokerages where id = $2`,
+      [deal, id],
+    );
+  expect(await word.ask(`/brokerages/${word.id}/deletion`, { confirmation: 'word' })).toMatchObject({ status: 200 });
+  await deliverToFiles(service);
+  const ofWord = ['admin@word.example', 'buyer@word.example', 'guest@word.example'];
+  const before = await readers(service);
+  expect(before).toEqual(expect.arrayContaining([...ofWord, 'buyer@neighbour.example', 'guest@neighbour.example']));
+
+  service.clock.advance(31 * day);
+  await deleteDueBrokerages(service.services);
+  service.clock.advance(-31 * day);
+  expect(await service.sql('select 1 from brokerages where id = $1', [word.id])).toEqual([]);
+  expect(await readers(service)).toEqual(before.filter((to) => !ofWord.includes(to)));
+});
+
 /** A digest of everything that another brokerage has, and of its people. */
 async function restOfTheWorld(): Promise<unknown> {
   const tables = await service.sql<{ name: string; condition: string }>(
@@ -219,7 +259,7 @@ async function bodies(): Promise<string[]> {
   return entries.filter((entry) => entry.isFile()).map(({ name }) => name);
 }
 
-test('when its time has come nothing of it is found in any table, file or line of the log, and nothing else has changed', async () => {
+test('when its time has come nothing of it is found in any table, line of the log or mail in its name, and nothing else has changed', async () => {
   // What a brokerage in use leaves beside its deals: mails, notifications, keys, a shared client, an invitation, a person with an account of their own.
   const both = await member('broker', 'Bianca Bothhouses');
   await service.sql(
@@ -231,8 +271,8 @@ test('when its time has come nothing of it is found in any table, file or line o
     `select id, title from deals where organization_id = $1 and state = 'closed' limit 1`,
     [brokerage.id],
   );
-  await service.sql(
-    `insert into vault.outbox (kind, recipient, brokerage_id, urgent, facts) values ('invitation', 'invitee@people.example', $1, false, $2)`,
+  const mails = await service.sql<{ id: string }>(
+    `insert into vault.outbox (kind, recipient, brokerage_id, urgent, facts) values ('invitation', 'invitee@people.example', $1, false, $2) returning id`,
     [brokerage.id, { name: 'Invitee', by: 'x', brokerage: brokerage.name, deal: deal!.title }],
   );
   await service.sql(`select app.count_mail_to($1, $2, 'invitee@people.example')`, [only.userId, brokerage.id]);
@@ -244,16 +284,10 @@ test('when its time has come nothing of it is found in any table, file or line o
     `insert into connected_clients (created_by, brokerage_id, name, redirect_uris) values ($1, $2, 'A client for all', '{https://client.example/back}')`,
     [both.userId, brokerage.id],
   );
-  const mailer = createMailer({ ...service.config, smtpUrl: undefined } as never, createLog('silent'));
-  await mkdir(path.join(service.config.dataDir, 'mail'), { recursive: true });
-  for (const text of [`${brokerage.name} writes.`, 'Nothing about anybody.'])
-    await mailer.send({
-      subject: 'Hello',
-      html: '<p>Hello</p>',
-      messageId: `${text.length}@x`,
-      to: 'a@people.example',
-      text,
-    });
+  const mail = { to: 'a@people.example', subject: 'Hello', html: '<p>Hello</p>' };
+  const mailer = fileMailer(service.config);
+  await mailer.send({ ...mail, messageId: `${mails[0]!.id}@x`, text: 'Somebody invites you.' });
+  await mailer.send({ ...mail, messageId: 'other@x', text: `${brokerage.name} is named.` });
   const [document] = await service.sql<{ storage_key: string; kept: string }>(
     `select d.storage_key, (select o.storage_key from documents o join deals l on l.id = o.deal_id where l.organization_id <> $1 and o.storage_key not like 'sandbox-%' limit 1) as kept
      from documents d join deals l on l.id = d.deal_id where l.organization_id = $1 limit 1`,
@@ -359,12 +393,10 @@ test('when its time has come nothing of it is found in any table, file or line o
   expect(service.log.join('\n')).not.toContain(brokerage.name);
   expect(await bodies()).not.toContain(document!.storage_key);
   expect(await bodies()).toContain(document!.kept);
-  const mails = await Promise.all(
-    (await readdir(path.join(service.config.dataDir, 'mail'))).map((file) =>
-      readFile(path.join(service.config.dataDir, 'mail', file), 'utf8'),
-    ),
-  );
-  expect(mails).toEqual([expect.stringContaining('Nothing about'), expect.stringContaining('Nothing about')]);
+  // What somebody else says of it stays.
+  expect((await mailFiles(service)).filter((content) => content.startsWith(`To: ${mail.to}`))).toEqual([
+    expect.stringContaining(`${brokerage.name} is named.`),
+  ]);
   expect(await restOfTheWorld()).toEqual(before);
 
   // A member of another brokerage signs in as before; of a member of this one alone no name is left.

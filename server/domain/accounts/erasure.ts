@@ -49,19 +49,23 @@ export async function exportPerson(client: pg.ClientBase, emailOrId: string): Pr
 }
 
 /**
- * Erases a person and returns the pseudonym under which records of deals stay. `forget` is called with who they were before that is lost;
- * when it rejects, nothing is erased. Throws {@link NotPossible} when there is no such person or something has to be done first.
+ * Erases a person and returns the pseudonym under which records of deals stay. `forget` is called with their address and the ids of the
+ * mails which they got or caused, before these are lost; when it rejects, nothing is erased. Throws {@link NotPossible} when there is no such person or something has to be done first.
  */
 export async function erasePerson(
   client: pg.ClientBase,
   emailOrId: string,
-  forget: (person: KnownPerson) => Promise<void>,
+  forget: (email: string, mails: readonly string[]) => Promise<void>,
 ): Promise<{ id: string; pseudonym: string }> {
   return together(client, async () => {
     const person = await personNamed(client, emailOrId);
+    const mails = await client.query<{ id: string }>('select m.id from app.mails_of_person($1) m (id)', [person.id]);
     const text = `select app.erase_person($1, 'operator', null) as pseudonym`;
     const { rows } = await client.query<{ pseudonym: string }>(text, [person.id]);
-    await forget(person);
+    await forget(
+      person.email,
+      mails.rows.map((mail) => mail.id),
+    );
     return { id: person.id, pseudonym: rows[0]?.pseudonym ?? '' };
   });
 }

@@ -1,6 +1,6 @@
 /** Deleting a brokerage: requested by an admin or the operator, cancelled before its day, or carried out on it. */
 
-import { mapped, row, type Statement } from '../../database/statement.ts';
+import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 
 const ask = row<{ due_at: string | null }>(
@@ -28,8 +28,6 @@ export const cancelBrokerageDeletion = (id: string, { address, requestId }: Orig
   mapped(cancel(id, address, requestId), (answer) => answer?.done ?? null);
 
 export interface DeletedPart {
-  brokerage: string;
-  name: string;
   /** Nothing is left of it. */
   finished: boolean;
 }
@@ -40,8 +38,17 @@ const next = row<{ id: string | null }>('brokerage_to_delete', 'select app.broke
 export const brokerageToDelete = (skipped: readonly string[]): Statement<string | null> =>
   mapped(next(skipped), (found) => found?.id ?? null);
 
+const mails = rows<{ id: string }>(
+  'mails_of_deleted_brokerage',
+  'select m.id from app.mails_of_deleted_brokerage($1, $2) m (id)',
+);
+
+/** Which of these mails were sent in the name of a brokerage whose time has come, or of one of its deals: as long as their rows are there. */
+export const mailsOfDeletedBrokerage = (id: string, among: readonly string[]): Statement<string[]> =>
+  mapped(mails(id, among), (found) => found.map((mail) => mail.id));
+
 /** Deletes about `most` rows of a brokerage whose time has come; null when it is not so any more, or another node is at it. */
 export const deleteBrokeragePart = row<DeletedPart, [id: string, most: number]>(
   'delete_brokerage_part',
-  'select brokerage, name, finished from app.delete_brokerage_part($1, $2)',
+  'select finished from app.delete_brokerage_part($1, $2)',
 );
