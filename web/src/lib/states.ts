@@ -114,7 +114,7 @@ export function documentCategory(category: string): string {
 export const confidentialities: Record<T.Confidentiality, Look> = {
   public: look('All participants'),
   nda_gated: look('Under NDA', 'info'),
-  selected_buyer_only: look('Selected buyer', 'rare'),
+  selected_buyer_only: look('Exclusive buyer', 'rare'),
 };
 
 export const checklistStates: Record<T.ChecklistStatus, Look> = {

@@ -103,7 +103,7 @@ export default function DocumentsTab() {
       title="Documents"
       description={
         mayUpload
-          ? 'You choose who may open each one: everyone, buyers under an NDA, or the selected buyer.'
+          ? 'You choose who may open each one: everyone, buyers under an NDA, or the exclusive buyer.'
           : capacities.can_sign_nda
             ? 'What the brokers and sellers share with you. Sign the NDA to open the documents under NDA.'
             : 'What the brokers and sellers share with you.'
