@@ -264,9 +264,9 @@ describe('a broker', () => {
     await expectAccessible(page);
     expect([await status.textContent(), changes]).toEqual(['Open', []]);
     await page.keyboard.press('Enter');
-    await page.getByText('1 of 1 met').waitFor();
+    await page.getByText('1 of 1 satisfied or waived').waitFor();
     await button(page, 'Undo').click();
-    await page.getByText('0 of 1 met').waitFor();
+    await page.getByText('0 of 1 satisfied or waived').waitFor();
     await expect.poll(() => status.textContent()).toBe('Open');
     await choose(page, 'Actions for Lease assigned', 'Edit');
     const dialog = page.getByRole('dialog');

@@ -171,7 +171,7 @@ const elsewhere = {
   'webhook.update': ({ state }) =>
     state === 'off' ? 'Turn off a webhook' : state === 'on' ? 'Turn on a webhook' : 'Change a webhook',
   'webhook.delete': 'Delete a webhook',
-  'webhook.rotate_secret': 'Renew the secret of a webhook',
+  'webhook.rotate_secret': 'Rotate the secret of a webhook',
   'webhook.test': 'Send a test to a webhook',
   'webhook.redeliver': 'Send to a webhook again',
   'webhook.off': 'Turn off a webhook that accepts nothing',

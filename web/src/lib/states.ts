@@ -230,7 +230,7 @@ export const keyScopes: Record<T.KeyScope, string> = {
   'documents:read': 'List documents',
   'documents:content': 'Open documents',
   'documents:write': 'Upload documents',
-  'qoe:read': 'Read the QoE books',
+  'qoe:read': 'Read quality of earnings',
   'qoe:write': 'Upload financials',
   'conditions:read': 'Read closing conditions',
   'conditions:write': 'Change closing conditions',

@@ -230,7 +230,7 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
   const left = (bridge ?? concentration).left_out;
   return (
     <Card
-      title="Dependence on customers"
+      title="Customer concentration in detail"
       description={`${formatDay(concentration.first)} – ${formatDay(concentration.last)}. ${computedFrom}`}
       flush
     >

@@ -200,9 +200,9 @@ export function RenewSecretDialog({
   const { rotate } = useWebhookActions();
   return (
     <RenewDialog
-      title={`Renew the secret of ${nameOf(webhook)}`}
+      title={`Rotate the secret of ${nameOf(webhook)}`}
       description="While both secrets sign, each delivery has two signatures, and the receiver can check either."
-      action="Renew secret"
+      action="Rotate secret"
       current="The current secret"
       does="Signs"
       draft={null}

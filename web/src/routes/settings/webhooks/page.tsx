@@ -57,7 +57,7 @@ function WebhookMenu({ webhook, onOpen }: RowProps) {
         Edit
       </MenuItem>
       <MenuItem icon={<RefreshCw />} onSelect={() => onOpen({ kind: 'renew', webhook })}>
-        Renew secret
+        Rotate secret
       </MenuItem>
       <TurnOffOrDelete
         name={name}
