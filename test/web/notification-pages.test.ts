@@ -109,7 +109,7 @@ test('the settings keep how loud each kind is, the hour, and what is quieter', {
   await page.getByLabel('At', { exact: true }).selectOption('17');
   expect(
     await page.getByLabel('Someone signs in to your account from a new device').locator('option').allTextContents(),
-  ).toEqual(['Mail at once', 'Daily mail', 'In Dealkeep only']);
+  ).toEqual(['E-mail right away', 'Daily e-mail', 'In Dealkeep only']);
   await expectAccessible(page);
   const seller = await web.as('seller');
   await expect

@@ -155,7 +155,7 @@ const elsewhere = {
   'member.role': withDetail('Change a member’s role', ' to ', 'role'),
   'member.remove': 'Remove a member',
   'member.end_sessions': 'End a member’s sessions',
-  'mail.resend': 'Send a mail again',
+  'mail.resend': 'Send an e-mail again',
   'contact.create': 'Add a contact',
   'contact.update': 'Change a contact',
   'contact.archive': 'Archive a contact',

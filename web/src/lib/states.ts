@@ -61,8 +61,8 @@ export const participantStates: Record<T.ParticipantStatus, Look> = {
 
 /** What is wrong with the mail of an invitation. */
 export const mailTroubles: Record<T.MailTrouble, Look> = {
-  delayed: look('Mail delayed', 'warn'),
-  undelivered: look('Mail could not be delivered', 'bad'),
+  delayed: look('E-mail delayed', 'warn'),
+  undelivered: look('E-mail not delivered', 'bad'),
 };
 
 export const ndaStates: Record<T.NdaStatus, Look> = {
@@ -280,7 +280,7 @@ export const auditSubjects: Record<'any' | T.AuditSubject, string> = {
   'contact.': 'Contacts',
   'brokerage.': 'Brokerage',
   'member.': 'Members',
-  'mail.': 'Mails sent again',
+  'mail.': 'E-mails sent again',
   'hold.': 'Legal holds',
   'person.': 'Exported and erased people',
   'api_key.': 'API keys',

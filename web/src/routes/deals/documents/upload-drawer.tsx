@@ -55,7 +55,7 @@ export function UploadDrawer({ uploads, onClose }: UploadDrawerProps) {
         <FileDrop
           multiple
           onFiles={uploads.add}
-          hint="PDF, Office files, images, text, CSV, mails, video and ZIP, up to 2 GB each"
+          hint="PDF, Office files, images, text, CSV, e-mails, video and ZIP, up to 2 GB each"
         />
         <UploadList uploads={uploads.uploads} onStop={uploads.stop} onRetry={uploads.retry} />
       </div>

@@ -20,7 +20,7 @@ const jobLabels: Readonly<Record<JobName, string>> = {
   purge_webhooks: 'Clear old deliveries of webhooks',
   purge_sign_in: 'Clear ended sessions and used links',
   purge_authorization: 'Clear expired tokens of clients',
-  purge_mails: 'Clear old mails',
+  purge_mails: 'Clear old e-mails',
   fail_abandoned_snapshots: 'Mark interrupted imports as failed',
   keep_audit_months: 'Keep the audit trail by month',
   purge_limits: 'Clear old counts of requests',
@@ -115,10 +115,10 @@ export default function StatusSettings() {
         <Loaded query={query} skeleton={<SkeletonText lines={8} />}>
           {({ versions, mail, notifications, webhooks, backup, jobs, store }) => (
             <>
-              <Card title="Mail of the brokerage">
+              <Card title="The brokerage’s e-mail">
                 <Facts>
                   <QueueFacts queue={mail} />
-                  <Fact label="Given up">
+                  <Fact label="Not delivered">
                     {mail.given_up}
                     {mail.given_up > 0 && (
                       <>
