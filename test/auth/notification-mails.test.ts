@@ -110,7 +110,7 @@ describe('the mail of the day', () => {
         const sent = (await mails())['viewer'] ?? [];
         for (const one of sent) {
           received.push(clock.now().toISOString());
-          expect(one.subject).toBe('Your day on Corner bakery');
+          expect(one.subject).toBe('Daily summary: Corner bakery');
           expect(whole(one)).not.toContain('Secret plan');
         }
       }

@@ -105,7 +105,7 @@ test('the settings keep how loud each kind is, the hour, and what is quieter', {
   await kept;
   await testPage.go('/settings/notifications');
   expect(await page.getByLabel('Time zone').inputValue()).toBe('America/New_York');
-  await page.getByLabel('A document is added for you').selectOption('at_once');
+  await page.getByLabel('A document that you can open is added').selectOption('at_once');
   await page.getByLabel('At', { exact: true }).selectOption('17');
   expect(
     await page.getByLabel('Someone signs in to your account from a new device').locator('option').allTextContents(),
