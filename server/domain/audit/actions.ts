@@ -40,8 +40,8 @@ const onDeals = {
     (details) => (revises(details) ? 'revised an offer' : 'submitted an offer'),
   ],
   'offer.accept': ['Accept an offer', 'accepted an offer'],
-  'offer.accept_change': ['Accept a change of the accepted terms', 'accepted a change of the accepted terms'],
-  'offer.decline_change': ['Decline a change of the accepted terms', 'declined a change of the accepted terms'],
+  'offer.accept_change': ['Accept a change to the accepted terms', 'accepted a change to the accepted terms'],
+  'offer.decline_change': ['Decline a change to the accepted terms', 'declined a change to the accepted terms'],
   'condition.add': ['Add a closing condition', 'added a closing condition'],
   'condition.change': [
     withDetail('Change a closing condition', ' to ', 'status'),

@@ -154,7 +154,7 @@ function PipelineValue() {
               <Money amount={deal.asking_price} currency={deal.currency} className="text-right text-ink" />
               <span className="min-w-0 text-sm break-words text-faint">
                 {deal.adjusted_ebitda === null ? (
-                  'No EBITDA of a whole year yet'
+                  'No full-year EBITDA yet'
                 ) : (
                   <>
                     Adjusted EBITDA <Money amount={deal.adjusted_ebitda} currency={deal.earned_in} /> ({deal.period})
