@@ -220,7 +220,7 @@ describe('a broker', () => {
     const { page: invited, go } = await testPageOf('other buyer');
     // An open page gets no event of an invitation.
     await go('/');
-    await invited.getByText('Scene Brokers invites you as buyer').waitFor();
+    await invited.getByText('Scene Brokers invites you as a buyer').waitFor();
     await expectAccessible(invited);
     await button(invited, 'Decline').click();
     await confirm(invited, 'Decline');

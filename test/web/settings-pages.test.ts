@@ -139,7 +139,7 @@ describe('an admin', { timeout: 180_000 }, () => {
 
     await page.getByRole('button', { name: 'Actions for Una Field' }).click();
     await page.getByRole('menuitemradio', { name: 'Staff' }).click();
-    await page.getByText('Una Field is staff now').first().waitFor();
+    await page.getByText('Una Field is now a staff member').first().waitFor();
     await page.getByRole('menu').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Actions for Una Field' }).click();
     await page.getByRole('menuitem', { name: 'Withdraw invitation' }).click();

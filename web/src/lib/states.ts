@@ -53,6 +53,17 @@ export const memberRoles: Record<T.MemberRole, Look> = {
   staff: look('Staff'),
 };
 
+/** A role in a sentence: somebody is an admin, or invited as a buyer. */
+export const roleInWords: Record<T.MemberRole | T.ParticipantRole, string> = {
+  admin: 'an admin',
+  broker: 'a broker',
+  staff: 'a staff member',
+  seller: 'a seller',
+  buyer: 'a buyer',
+  advisor: 'an advisor',
+  viewer: 'a viewer',
+};
+
 export const participantStates: Record<T.ParticipantStatus, Look> = {
   invited: look('Invited', 'warn'),
   active: look('Active', 'good'),

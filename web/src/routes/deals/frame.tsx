@@ -58,7 +58,7 @@ function Consequence({ to, warnings }: { to: DealState; warnings: readonly strin
     <>
       {warnings.length > 0 && (
         <div className="mb-3">
-          <p className="font-medium text-ink">Something is missing:</p>
+          <p className="font-medium text-ink">Still open before closing:</p>
           <ul className="mt-1 list-disc pl-5">
             {warnings.map((warning) => (
               <li key={warning} className="break-words">

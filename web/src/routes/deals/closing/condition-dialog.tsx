@@ -46,7 +46,7 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
       action={condition ? 'Save' : 'Add condition'}
     >
       <Field label="What must be done" error={form.errors.name}>
-        <Input {...form.text('name')} maxLength={200} placeholder="The landlord agrees to the new tenant" />
+        <Input {...form.text('name')} maxLength={200} placeholder="Landlord consents to the lease assignment" />
       </Field>
       <Field
         label="Owner"

@@ -42,7 +42,7 @@ function Filters({ filter, change, categories }: FiltersProps) {
           value={filter.category === '' ? 'any' : filter.category}
           onChange={(chosen) => change({ category: chosen === 'any' ? '' : chosen })}
           options={[
-            { value: 'any', label: 'Any category' },
+            { value: 'any', label: 'All categories' },
             ...optionsOf<string>(questionCategories),
             ...own.map((category) => ({ value: category, label: documentCategory(category) })),
           ]}
@@ -53,7 +53,7 @@ function Filters({ filter, change, categories }: FiltersProps) {
           aria-label="Who may open it"
           value={filter.confidentiality === '' ? 'any' : filter.confidentiality}
           onChange={(chosen) => change({ confidentiality: chosen === 'any' ? '' : chosen })}
-          options={[{ value: 'any', label: 'Any access' }, ...optionsOf(confidentialities)]}
+          options={[{ value: 'any', label: 'All access levels' }, ...optionsOf(confidentialities)]}
         />
       </div>
     </FilterBar>
@@ -136,7 +136,7 @@ export default function DocumentsTab() {
                 title="No matching documents"
                 action={<Button onClick={() => setFilter(everything)}>Show all</Button>}
               >
-                Try another word, another category, or any access.
+                Try another word, all categories, or all access levels.
               </EmptyState>
             ) : (
               <EmptyState icon={Files} title="No documents yet" action={upload}>

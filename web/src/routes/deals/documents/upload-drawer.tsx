@@ -79,7 +79,7 @@ export function UploadStrip({ uploads, onShow }: { uploads: DocumentUploads; onS
     >
       <div className="min-w-0 flex-1">
         <p className="text-sm text-soft">
-          {busy ? `Uploading: ${Math.round(share * 100)} %` : `${plural(failed, 'file')} could not be uploaded.`}
+          {busy ? `Uploading: ${Math.round(share * 100)}%` : `${plural(failed, 'file')} could not be uploaded.`}
         </p>
         {busy && (
           <div aria-hidden className="mt-1.5 h-1 overflow-hidden rounded-full bg-line">

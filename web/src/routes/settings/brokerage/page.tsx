@@ -131,7 +131,7 @@ function LogoCard({ brokerage }: { brokerage: Brokerage }) {
         <BrokerageLogo brokerageId={brokerage.id} at={brokerage.logo_at} />
         <FileDrop
           accept=".png,.jpg,.jpeg,.webp"
-          hint="PNG or JPEG, which every e-mail program shows, or WebP; up to 200 kB and 2,000 pixels on a side."
+          hint="PNG or JPEG, which every e-mail program shows, or WebP; up to 200 KB and 2,000 pixels on a side."
           disabled={isPending}
           onFiles={([file]) =>
             file && uploadLogo.mutate(file, { onSuccess: () => toast('Logo saved'), onError: toastError })
