@@ -14,7 +14,7 @@ import { formatCount } from '../../../lib/format.ts';
 import { confidentialities, documentCategory, optionsOf, questionCategories } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
 import { DocumentList } from './list.tsx';
-import type { DocumentDeed } from './row.tsx';
+import type { DocumentAction } from './row.tsx';
 import { useDocumentUploads, useFilesOverPage } from './uploads.ts';
 import { EditDialog } from './edit-dialog.tsx';
 import { OpeningsDrawer } from './openings-drawer.tsx';
@@ -60,7 +60,7 @@ function Filters({ filter, change, categories }: FiltersProps) {
   );
 }
 
-type Open = { what: Exclude<DocumentDeed, 'remove'>; document: DealDocument } | null;
+type Open = { what: Exclude<DocumentAction, 'remove'>; document: DealDocument } | null;
 
 /** The tab “Documents” of a deal: what the caller may open, the latest first. */
 export default function DocumentsTab() {
@@ -77,10 +77,10 @@ export default function DocumentsTab() {
 
   const { mutateAsync: remove } = useDocumentActions(deal.id).remove;
   const { mutateAsync: restore } = useDocumentActions(deal.id).restore;
-  const onDeed = useCallback(
-    (deed: DocumentDeed, document: DealDocument) => {
-      if (deed !== 'remove') {
-        setOpen({ what: deed, document });
+  const onAction = useCallback(
+    (action: DocumentAction, document: DealDocument) => {
+      if (action !== 'remove') {
+        setOpen({ what: action, document });
         return;
       }
       remove(document)
@@ -123,7 +123,7 @@ export default function DocumentsTab() {
           {({ items }) =>
             items.length > 0 ? (
               <div className={query.isPlaceholderData ? 'opacity-60' : undefined}>
-                <DocumentList documents={items} onDeed={onDeed} />
+                <DocumentList documents={items} onAction={onAction} />
                 {items.length >= mostDocuments && (
                   <p className="px-5 py-3 text-sm text-faint">
                     These are the latest {formatCount(items.length)}. Search to find others.
