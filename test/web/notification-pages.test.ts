@@ -74,9 +74,9 @@ test('a broker reminds whoever something waits for, once a day', { timeout: 120_
   });
   const { page } = testPage;
   for (const [tab, of] of [
-    ['nda', 'Remind of the NDA of new buyer'],
-    ['closing', 'Remind of Consent of the landlord'],
-    ['questions', 'Remind of this question'],
+    ['nda', 'Remind about the NDA of new buyer'],
+    ['closing', 'Remind about Consent of the landlord'],
+    ['questions', 'Remind about this question'],
   ] as const) {
     await testPage.visit(`/deals/${deal}/${tab}`);
     await page.getByRole('button', { name: of }).first().click();

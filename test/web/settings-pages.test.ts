@@ -173,7 +173,7 @@ describe('an admin', { timeout: 180_000 }, () => {
     await service.sql(`select app.note_job_run('sweep', true), app.note_job_run('purge_mails', false)`);
     await visit('/settings/status');
     await page.getByRole('listitem').filter({ hasText: 'Clear old e-mails' }).getByText('Failed').waitFor();
-    await page.getByRole('listitem').filter({ hasText: 'End what has expired' }).getByText('Succeeded').waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Process expirations' }).getByText('Succeeded').waitFor();
     await page.getByText('Not made by this service').waitFor();
     await expectAccessible(page);
     await service.sql(`select app.note_job_run('backup', false)`);

@@ -75,7 +75,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
         <Fact label="Permissions" wide>
           {apiKey.scopes.map((scope) => keyScopes[scope]).join(', ')}
         </Fact>
-        <Fact label="Requests a minute">{ceiling === null ? 'The default' : formatCount(ceiling)}</Fact>
+        <Fact label="Requests per minute">{ceiling === null ? 'The default' : formatCount(ceiling)}</Fact>
         <Fact label="Last used">{last_used_at === null ? 'Never' : <Time at={last_used_at} />}</Fact>
         <Fact label={state === 'revoked' ? 'Revoked' : state === 'expired' ? 'Expired' : 'Expires'}>
           {state === 'revoked' && apiKey.revoked_at !== null ? (
