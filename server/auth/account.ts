@@ -89,7 +89,7 @@ export function accountRoutes(services: Services) {
       c,
       askAddressChange(sessionDigest(c), email, mintLink(services.secrets, true).link, originOf(c)),
     );
-    return { message: 'A mail to the new address is on its way.' };
+    return { message: 'An e-mail is on its way to the new address.' };
   });
 
   const confirm = action(z.object({ token: fields.token }), async (c, { token }) => {

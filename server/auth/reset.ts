@@ -17,7 +17,7 @@ import { countReset, hashedFor } from './attempts.ts';
 import { mintLink } from '../mail/secrets.ts';
 
 const sent =
-  'If there is an account with this address, a mail with a link is on its way. The link works for 30 minutes.';
+  'If there is an account with this e-mail address, an e-mail with a link is on its way. The link expires in 30 minutes.';
 const linkExpired = () =>
   new Problem(410, 'link_expired', 'This link has been used or has expired: ask for a new one.');
 

@@ -163,7 +163,7 @@ function readerOf(bytes: Buffer): ((bytes: Buffer) => Picture) | null {
 
 /** The picture that these bytes are, by their content alone. Throws {@link NotTaken} for anything else, and for one that is too large. */
 export function readPicture(bytes: Buffer): Picture {
-  if (bytes.length > mostOfPicture.bytes) throw new NotTaken('The file is too large: it may have 200 kB.');
+  if (bytes.length > mostOfPicture.bytes) throw new NotTaken('The file is too large: it may have 200 KB.');
   const read = readerOf(bytes);
   if (read === null) throw new NotTaken('Mail programs cannot show this file. Upload a PNG, JPEG or WebP picture.');
   const picture = read(bytes);

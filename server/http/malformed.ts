@@ -17,7 +17,7 @@ const byStatus = {
   408: refused(408, 'The request did not come in time: send it again.'),
   413: refused(413, 'The parts of the body announce too much beside their length.'),
   417: refused(417, 'The only expectation that can be met is 100-continue.', 'Expect'),
-  431: refused(431, 'The headers are too large: at most 16 kB together with the address.'),
+  431: refused(431, 'The headers are too large: at most 16 KB together with the address.'),
 } as const;
 
 /** The statuses with which requests are refused whatever they ask for. */

@@ -100,7 +100,7 @@ export function page(c: Context, options: Page): Response {
 }
 
 const headings: Readonly<Partial<Record<ContentfulStatusCode, string>>> = {
-  403: 'You may not do this',
+  403: 'You do not have permission to do this',
   404: 'There is nothing here for you',
   410: 'This link no longer works',
   413: 'That was too large',

@@ -60,7 +60,7 @@ export const nothingThere = (): Problem => new Problem(404, 'not_found', 'There 
 
 /** What is there for the person, who may not do this to it. */
 export const notAllowed = (cause?: unknown): Problem =>
-  new Problem(403, 'denied', 'You may not do this here.', { cause });
+  new Problem(403, 'denied', 'You do not have permission to do this.', { cause });
 
 function ofRefusal(error: Refusal): Problem {
   const { reason, message } = error;

@@ -27,7 +27,8 @@ const changes: Readonly<Record<SecurityChange, string>> = {
   recovery_codes_renewed: 'New recovery codes were made for your account.',
 };
 
-const account = 'You get this mail because it concerns the security of your account. It cannot be turned off.';
+const account =
+  'You are receiving this e-mail because it concerns the security of your account. It cannot be turned off.';
 
 type Contents = { readonly [Kind in MailKind]: (facts: MailFacts[Kind], sending: Sending) => Letter };
 
@@ -38,33 +39,33 @@ const contents: Contents = {
     name,
     paragraphs: [`${by} invites you to ${deal === null ? brokerage : `the deal ${deal} of ${brokerage}`}.`],
     action: { label: 'Accept the invitation', url: invitationUrl(baseUrl, token) },
-    notes: ['The link works once, for 14 days.'],
-    footer: [`${by} entered your address at ${product}, with which ${brokerage} runs its deals.`],
+    notes: ['The link works once and expires in 14 days.'],
+    footer: [`${by} entered your e-mail address in ${product}, which ${brokerage} uses to manage its deals.`],
   }),
   password_reset: ({ name }, { baseUrl, token }) => ({
     brand: product,
     subject: 'Choose a new password',
     name,
-    paragraphs: [`Someone, most likely you, asked for a new password at ${product}.`],
+    paragraphs: [`Someone, most likely you, requested a new ${product} password.`],
     action: { label: 'Choose a new password', url: resetUrl(baseUrl, token) },
     notes: [
-      'The link works once, for 30 minutes.',
-      'If you did not ask for it, do nothing: your password stays as it is.',
+      'The link works once and expires in 30 minutes.',
+      'If this was not you, ignore this e-mail: your password stays the same.',
     ],
     footer: [account],
   }),
   address_change: ({ name }, { baseUrl, token }) => ({
     brand: product,
-    subject: 'Confirm your new address',
+    subject: 'Confirm your new e-mail address',
     name,
-    paragraphs: [`Confirm that you want to sign in to ${product} with this address from now on.`],
-    action: { label: 'Confirm the address', url: addressChangeUrl(baseUrl, token) },
-    notes: ['The link works once, for 30 minutes, in the browser in which you are signed in.'],
-    footer: ['You get this mail because someone entered this address as their new one.'],
+    paragraphs: [`Confirm that you want to sign in to ${product} with this e-mail address from now on.`],
+    action: { label: 'Confirm the e-mail address', url: addressChangeUrl(baseUrl, token) },
+    notes: ['The link works once, in the browser in which you are signed in, and expires in 30 minutes.'],
+    footer: ['You are receiving this e-mail because someone entered this address as their new e-mail address.'],
   }),
   address_changed: ({ name, new_email }) => ({
     brand: product,
-    subject: 'Your address has changed',
+    subject: 'Your e-mail address has changed',
     name,
     paragraphs: [
       `You now sign in to ${product} with ${new_email} and no longer with this address.`,
@@ -78,9 +79,9 @@ const contents: Contents = {
     name,
     paragraphs: [
       changes[what] ?? 'Something that protects your account was changed.',
-      'If that was not you, set a new password at once (Forgot password?) and look through what protects your account.',
+      'If that was not you, set a new password at once (Forgot password?) and review what protects your account.',
     ],
-    action: { label: 'Look through it', url: `${baseUrl}${securityPath}` },
+    action: { label: 'Review account security', url: `${baseUrl}${securityPath}` },
     footer: [account],
   }),
   webhook_off: ({ name, brokerage, host, error }, { baseUrl }) => ({
@@ -92,21 +93,21 @@ const contents: Contents = {
       ...(error === null ? [] : [`The last error: ${error}`]),
       'Changes in the meantime are kept for 30 days and sent then.',
     ],
-    action: { label: 'Look at the webhooks', url: `${baseUrl}${webhooksPath}` },
-    footer: [`You get this mail because you are an admin of ${brokerage}. It cannot be turned off.`],
+    action: { label: 'View the webhooks', url: `${baseUrl}${webhooksPath}` },
+    footer: [`You are receiving this e-mail because you are an admin of ${brokerage}. It cannot be turned off.`],
   }),
   brokerage_deletion: ({ name, brokerage, by, due_at, cancelled }, { baseUrl }) => ({
     brand: brokerage,
-    subject: cancelled ? `${brokerage} is not deleted` : `${brokerage} will be deleted on ${dayInWords(due_at)}`,
+    subject: cancelled ? `${brokerage} will not be deleted` : `${brokerage} will be deleted on ${dayInWords(due_at)}`,
     name,
     paragraphs: cancelled
-      ? [`${by ?? 'The operator of this service'} cancelled the deletion: ${brokerage} stays on ${product} as it is.`]
+      ? [`${by ?? 'The operator of this service'} canceled the deletion: ${brokerage} stays on ${product} as it is.`]
       : [
-          `${by ?? 'The operator of this service'} asked for ${brokerage} to be deleted from ${product}. On ${dayInWords(due_at)} its deals, documents, contacts and members are deleted for good.`,
+          `${by ?? 'The operator of this service'} requested the deletion of ${brokerage} from ${product}. On ${dayInWords(due_at)} its deals, documents, contacts and members are deleted for good.`,
           'Until then everything stays as it is, and any admin can cancel the deletion.',
         ],
     action: { label: cancelled ? 'Open the settings' : 'Cancel the deletion', url: `${baseUrl}${brokeragePath}` },
-    footer: [`You get this mail because you are an admin of ${brokerage}. It cannot be turned off.`],
+    footer: [`You are receiving this e-mail because you are an admin of ${brokerage}. It cannot be turned off.`],
   }),
 };
 

@@ -46,18 +46,16 @@ export function notificationLetter(
     name,
     footer: [
       first.deal_id === null && !daily
-        ? 'You get this mail because it concerns your account.'
-        : `You get this mail because you take part in ${deals.length > 1 ? 'these deals' : 'this deal'}.`,
+        ? 'You are receiving this e-mail because it concerns your account.'
+        : `You are receiving this e-mail because you take part in ${deals.length > 1 ? 'these deals' : 'this deal'}.`,
       { label: 'Choose your notifications', url: `${baseUrl}${notificationChoicesPath}` },
-      { label: daily ? 'No more daily mails' : 'No more mails like this', url: unsubscribe },
+      { label: daily ? 'Stop daily e-mails' : 'Stop e-mails like this', url: unsubscribe },
     ],
     headers: { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
   } as const;
   const isSecurity = first.deal_id === null && first.kind !== 'removed';
   const beware = isSecurity
-    ? [
-        'If that was not you, set a new password at once (Forgot password?) and look through what protects your account.',
-      ]
+    ? ['If that was not you, set a new password at once (Forgot password?) and review what protects your account.']
     : [];
   if (items.length === 1 && !daily)
     return {
@@ -79,9 +77,9 @@ export function notificationLetter(
   const on = deals.length > 1 ? `${deals.length} deals` : (first.deal_title ?? 'your account');
   return {
     ...around,
-    subject: daily ? `Your day on ${on}` : `Updates on ${on}`,
-    paragraphs: [daily ? 'This came since your last daily mail:' : 'This happened:', ...beware],
+    subject: daily ? `Daily summary: ${on}` : `Updates on ${on}`,
+    paragraphs: [daily ? 'Since your last daily e-mail:' : 'What happened:', ...beware],
     sections,
-    action: { label: 'See all of it', url: `${baseUrl}/notifications` },
+    action: { label: 'View all notifications', url: `${baseUrl}/notifications` },
   };
 }

@@ -320,7 +320,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       path: '/webhooks/{webhookId}/rotate-secret',
       id: 'rotateWebhookSecret',
       tag: 'Webhooks',
-      summary: 'Renew the secret of a webhook',
+      summary: 'Rotate the secret of a webhook',
       description:
         'The previous secret signs beside the new one for a while, a day by default: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,

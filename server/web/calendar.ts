@@ -19,19 +19,19 @@ export const calendarUrl = (baseUrl: string, token: string): string =>
 
 /** The words for each deadline: one's own, another's, and its page. Never a name, a text or an amount. */
 const words = {
-  offers: { place: 'offers', own: 'Your offer expires', others: 'An offer expires', action: 'Look at the offers' },
+  offers: { place: 'offers', own: 'Your offer expires', others: 'An offer expires', action: 'View the offers' },
   exclusivities: {
     place: 'deal',
     own: 'Your exclusivity ends',
     others: 'The exclusivity ends',
     action: 'Open the deal',
   },
-  ndas: { place: 'nda', own: 'Your NDA ends', others: 'An NDA ends', action: 'Look at the NDA' },
+  ndas: { place: 'nda', own: 'Your NDA ends', others: 'An NDA ends', action: 'View the NDA' },
   closing_conditions: {
     place: 'closing',
-    own: 'A closing condition is yours to meet',
+    own: 'A closing condition assigned to you is due',
     others: 'A closing condition is due',
-    action: 'Look at the conditions',
+    action: 'View the conditions',
   },
 } as const satisfies Record<Deadline['subject'], object>;
 

@@ -14,7 +14,7 @@ const noSuch = (c: Context) =>
 
 /** What is taken out, in words. */
 function named(kinds: readonly string[]) {
-  if (kinds.includes('daily')) return html`<p>the daily mail</p>`;
+  if (kinds.includes('daily')) return html`<p>the daily e-mail</p>`;
   const titles = kinds.flatMap((kind) => (isNotificationKind(kind) ? [notificationKinds[kind].title] : []));
   return html`<ul>
     ${titles.map((title) => html`<li>${title}</li>`)}
@@ -34,13 +34,13 @@ export function unsubscribeRoutes(services: Services) {
       const kinds = await database.run(unsubscribeKinds(token));
       if (kinds === null) return noSuch(c);
       return page(c, {
-        title: 'No more mails like this',
+        title: 'Stop e-mails like this',
         body: html`<div class="card alone">
-          <h1>No more mails like this?</h1>
+          <h1>Stop e-mails like this?</h1>
           <p>You would be notified of this in Dealkeep only:</p>
           ${named(kinds)}
           <form method="post" action="${unsubscribePath}?${new URLSearchParams({ token }).toString()}">
-            <button class="button" type="submit">Stop these mails</button>
+            <button class="button" type="submit">Stop these e-mails</button>
           </form>
         </div>`,
       });
@@ -49,9 +49,9 @@ export function unsubscribeRoutes(services: Services) {
       const kinds = await database.run(unsubscribe(c.req.query('token') ?? ''));
       if (kinds === null) return noSuch(c);
       return page(c, {
-        title: 'Mails are off',
+        title: 'E-mails are off',
         body: html`<div class="card alone">
-          <h1>These mails are off</h1>
+          <h1>These e-mails are off</h1>
           <p>From now on you are notified of this in Dealkeep only. You can change it in the settings at any time.</p>
           <a class="button" href="/settings/notifications">Choose your notifications</a>
         </div>`,

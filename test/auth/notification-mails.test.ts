@@ -110,7 +110,7 @@ describe('the mail of the day', () => {
         const sent = (await mails())['viewer'] ?? [];
         for (const one of sent) {
           received.push(clock.now().toISOString());
-          expect(one.subject).toBe('Your day on Corner bakery');
+          expect(one.subject).toBe('Daily summary: Corner bakery');
           expect(whole(one)).not.toContain('Secret plan');
         }
       }
@@ -234,7 +234,7 @@ describe('taking a kind out of one’s mails', () => {
     };
     const looked = await fetch(link, { headers: { accept: 'text/html' } });
     expect(looked.status).toBe(200);
-    expect(await looked.text()).toContain('Stop these mails');
+    expect(await looked.text()).toContain('Stop these e-mails');
     expect(await chosen()).toBe('at_once');
 
     const clicked = await fetch(link, {

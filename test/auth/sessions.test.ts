@@ -477,7 +477,7 @@ it.each([
 });
 
 describe('changing the address', () => {
-  const confirmMail = 'Confirm your new address';
+  const confirmMail = 'Confirm your new e-mail address';
 
   async function ask(here: Visitor, email: string): Promise<string> {
     const before = (await service.deliver()).length;

@@ -40,8 +40,8 @@ it('113. keeps no token and no password, neither in a table nor in the log', asy
   secrets.push(password, visitor.cookies.get('dealkeep') ?? '');
 
   await visitor.change('/api/auth/address', { email: 'elsewhere@example.com' });
-  await expect.poll(() => mailedToken(service, 'Confirm your new address')).not.toBe('');
-  const address = await mailedToken(service, 'Confirm your new address');
+  await expect.poll(() => mailedToken(service, 'Confirm your new e-mail address')).not.toBe('');
+  const address = await mailedToken(service, 'Confirm your new e-mail address');
   await visitor.json('/api/auth/reset', { email: account.email });
   await expect.poll(() => mailedToken(service, 'Choose a new password')).not.toBe('');
   const reset = await mailedToken(service, 'Choose a new password');

@@ -420,27 +420,27 @@ test('on the page of offers the broker compares them, and computes coverage with
       .poll(() => page.getByRole('region', { name: 'What differs' }).innerText())
       .toMatch(/\+\$300,000 \(\+7\.7%\)/);
     await page.getByLabel('If it were accepted').selectOption({ label: 'exclusive buyer' });
-    await page.getByLabel(/^Loan: rate/).fill('111');
-    await page.getByRole('button', { name: 'Compute coverage by year' }).click();
+    await page.getByLabel(/^Loan interest rate/).fill('111');
+    await page.getByRole('button', { name: 'Calculate coverage by year' }).click();
     await page.getByText('Write a percentage from 0 to 100, like 10.25.').waitFor();
-    await page.getByLabel(/^Loan: rate/).fill('10');
-    await page.getByLabel(/^Loan: years/).fill('10');
-    await page.getByRole('button', { name: 'Compute coverage by year' }).click();
+    await page.getByLabel(/^Loan interest rate/).fill('10');
+    await page.getByLabel(/^Loan term/).fill('10');
+    await page.getByRole('button', { name: 'Calculate coverage by year' }).click();
     const years = page.getByRole('region', { name: 'Coverage by year' });
     await years.waitFor();
     await expect.poll(() => years.getByRole('row').count()).toBe(11);
-    await page.getByText('Rules of the SBA for 7(a) loans').waitFor();
+    await page.getByText('SBA 7(a) loan rules').waitFor();
 
     // A reload shows the same, and so does the link for another person of the deal's side, in the same order of things.
-    await page.getByLabel(/^Buyer’s own money/).fill('1,234,567.89');
-    await page.getByRole('button', { name: 'Compute coverage by year' }).click();
+    await page.getByLabel(/^Buyer’s equity injection/).fill('1,234,567.89');
+    await page.getByRole('button', { name: 'Calculate coverage by year' }).click();
     await expect.poll(() => page.url()).toMatch(/equity=[^&]*1234567\.89/);
     const answered = await years.innerText();
     await page.reload();
     await years.waitFor();
     expect(await years.innerText()).toBe(answered);
-    expect(await page.getByLabel(/^Loan: years/).inputValue()).toBe('10');
-    expect(await page.getByLabel(/^Buyer’s own money/).inputValue()).toBe('1,234,567.89');
+    expect(await page.getByLabel(/^Loan term/).inputValue()).toBe('10');
+    expect(await page.getByLabel(/^Buyer’s equity injection/).inputValue()).toBe('1,234,567.89');
     expect(await page.getByLabel('If it were accepted').locator('option:checked').innerText()).toBe('exclusive buyer');
     const address = page.url();
     // Nothing that is written of a request tells what was typed.

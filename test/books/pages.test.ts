@@ -116,7 +116,7 @@ test('the first page says which deals it names, and of which no whole year of EB
   const { page } = testPage;
   await testPage.go('/');
   await page.getByText(/^The 10 with the highest asking prices of \d\d deals:$/).waitFor();
-  await page.getByRole('link', { name: /^Deal 1\b.*No EBITDA of a whole year yet/ }).waitFor();
+  await page.getByRole('link', { name: /^Deal 1\b.*No full-year EBITDA yet/ }).waitFor();
   expect(testPage.complaints).toEqual([]);
   await testPage.close();
 });

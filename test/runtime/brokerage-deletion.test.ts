@@ -106,7 +106,7 @@ test('an admin who has just signed in and types its short name has it deleted; e
   expect(await take(other)).toMatchObject({ status: 200, body: { deleted_at: null } });
   expect(await take(other)).toMatchObject({ status: 200, body: { deleted_at: null } });
   expect(await deletion()).toEqual([]);
-  const kept = (await service.deliver()).filter(({ subject }) => subject.endsWith('is not deleted'));
+  const kept = (await service.deliver()).filter(({ subject }) => subject.endsWith('will not be deleted'));
   expect(kept.map(({ to }) => to).toSorted()).toEqual(admins.map(({ email }) => email));
   expect(
     await service.sql(

@@ -123,7 +123,7 @@ describe('the calendar', () => {
     const entries = entriesIn(text);
     expect(entries.map(({ SUMMARY }) => SUMMARY)).toEqual(
       expect.arrayContaining([
-        'A closing condition is yours to meet: Corner bakery',
+        'A closing condition assigned to you is due: Corner bakery',
         'Your exclusivity ends: Corner bakery',
         'Your NDA ends: Corner bakery',
       ]),

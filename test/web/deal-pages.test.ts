@@ -220,7 +220,7 @@ describe('a broker', () => {
     const { page: invited, go } = await testPageOf('other buyer');
     // An open page gets no event of an invitation.
     await go('/');
-    await invited.getByText('Scene Brokers invites you as buyer').waitFor();
+    await invited.getByText('Scene Brokers invites you as a buyer').waitFor();
     await expectAccessible(invited);
     await button(invited, 'Decline').click();
     await confirm(invited, 'Decline');
@@ -264,9 +264,9 @@ describe('a broker', () => {
     await expectAccessible(page);
     expect([await status.textContent(), changes]).toEqual(['Open', []]);
     await page.keyboard.press('Enter');
-    await page.getByText('1 of 1 met').waitFor();
+    await page.getByText('1 of 1 satisfied or waived').waitFor();
     await button(page, 'Undo').click();
-    await page.getByText('0 of 1 met').waitFor();
+    await page.getByText('0 of 1 satisfied or waived').waitFor();
     await expect.poll(() => status.textContent()).toBe('Open');
     await choose(page, 'Actions for Lease assigned', 'Edit');
     const dialog = page.getByRole('dialog');
@@ -320,7 +320,7 @@ test('offers stand below each other on a phone, and say when they are no longer 
       [idle, people[buyer], { currency: 'USD', purchase_price, cash_at_close: purchase_price, expires_at }],
     );
   const page = await at('broker', `/deals/${idle}/offers`, 390);
-  const offer = (buyer: string) => page.getByRole('article', { name: `Offer of ${buyer}` });
+  const offer = (buyer: string) => page.getByRole('article', { name: `Offer from ${buyer}` });
   await offer('new buyer').getByText('Highest').waitFor();
   await offer('new buyer').getByText('Expired Jan 31, 2020').waitFor();
   await offer('other buyer').getByText('Jan 31, 2099').waitFor();
@@ -445,7 +445,7 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   const dialog = theirs.getByRole('dialog', { name: 'Propose a change' });
   await dialog.getByText('Your accepted terms stay as accepted.').waitFor();
   await button(dialog, 'Propose change').click();
-  await dialog.getByText('Nothing is changed yet').waitFor();
+  await dialog.getByText('You have not changed anything yet').waitFor();
   await dialog.getByLabel('Price', { exact: true }).fill('3000000');
   await dialog.getByLabel('Target closing').fill('2020-02-01');
   await button(dialog, 'Propose change').click();
@@ -457,9 +457,9 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   const { page: brokers, visit } = await testPageAt('broker', path);
   const sellers = await at('seller', path, 390);
   for (const [page, words] of [
-    [theirs, 'It waits for the broker'],
-    [sellers, 'It waits for the broker'],
-    [brokers, 'Until you decide, the accepted terms hold.'],
+    [theirs, 'It is waiting for the broker'],
+    [sellers, 'It is waiting for the broker'],
+    [brokers, 'Until you decide, the accepted terms stand.'],
   ] as const) {
     await page.getByRole('heading', { name: 'Accepted terms' }).waitFor();
     const change = page.getByRole('region', { name: 'Proposed change' });
@@ -469,7 +469,7 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   }
   expect(await button(sellers, 'Accept change').count()).toBe(0);
   await visit('/');
-  await brokers.getByRole('link', { name: /A change of accepted terms to decide/ }).waitFor();
+  await brokers.getByRole('link', { name: /A change to the accepted terms to decide on/ }).waitFor();
   await visit(path);
   await button(brokers, 'Decline').click();
   await confirm(brokers, 'Decline change');

@@ -122,7 +122,7 @@ describe('a deal', () => {
       ] as const) {
         const { status, body: answer } = await person.ask(path, body, method);
         expect([caller, method, path, status]).toEqual([caller, method, path, 403]);
-        expect(answer.error).toEqual({ code: 'denied', message: 'You may not do this here.' });
+        expect(answer.error).toEqual({ code: 'denied', message: 'You do not have permission to do this.' });
       }
     }
   });

@@ -112,7 +112,7 @@ test('a large file shows how far it is, goes on while the drawer is closed, and 
   await drawer.getByRole('button', { name: 'Stop Scans, part 2.pdf' }).click();
   await drawer.getByText('Stopped').waitFor();
   await drawer.getByRole('button', { name: 'Continue in the background' }).click();
-  await page.getByText(/^Uploading: \d+ %$/).waitFor();
+  await page.getByText(/^Uploading: \d+%$/).waitFor();
   await letThrough(-1);
   await row(page, 'Scans, part 1.pdf').waitFor({ timeout: 30_000 });
   expect(await row(page, 'Scans, part 2.pdf').count()).toBe(0);
@@ -171,8 +171,8 @@ test('a PDF and an image are shown in the page, and the broker reads who looked'
   })()`;
   await expect.poll(() => page.evaluate(drawn), { timeout: 10_000 }).toBe(true);
   await expectAccessible(page);
-  await dialog.getByRole('button', { name: 'Larger' }).click();
-  await dialog.getByText('125 %').waitFor();
+  await dialog.getByRole('button', { name: 'Zoom in' }).click();
+  await dialog.getByText('125%').waitFor();
   await expect.poll(() => page.evaluate(drawn)).toBe(true);
   await dialog.getByRole('button', { name: 'Close', exact: true }).last().click();
 

@@ -144,9 +144,9 @@ test('a page that is told to wait says so, waits, and continues by itself', asyn
   await testPage.go('/');
   await many(60, from(broker, '203.0.113.5'));
   await testPage.page.getByRole('link', { name: 'Contacts' }).first().click();
-  await testPage.page.getByText('This page continues by itself').waitFor();
+  await testPage.page.getByText('This page will continue on its own').waitFor();
   standInNewMinute();
-  await testPage.page.getByText('This page continues by itself').waitFor({ state: 'detached' });
+  await testPage.page.getByText('This page will continue on its own').waitFor({ state: 'detached' });
   await testPage.page.getByRole('heading', { name: 'Contacts' }).waitFor();
   await expect.poll(() => testPage.page.getByText('Too many requests').count(), { timeout: 15_000 }).toBe(0);
   expect(testPage.complaints.filter((text) => !text.includes('429'))).toEqual([]);

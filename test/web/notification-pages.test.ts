@@ -74,9 +74,9 @@ test('a broker reminds whoever something waits for, once a day', { timeout: 120_
   });
   const { page } = testPage;
   for (const [tab, of] of [
-    ['nda', 'Remind of the NDA of new buyer'],
-    ['closing', 'Remind of Consent of the landlord'],
-    ['questions', 'Remind of this question'],
+    ['nda', 'Remind about the NDA of new buyer'],
+    ['closing', 'Remind about Consent of the landlord'],
+    ['questions', 'Remind about this question'],
   ] as const) {
     await testPage.visit(`/deals/${deal}/${tab}`);
     await page.getByRole('button', { name: of }).first().click();
@@ -105,11 +105,11 @@ test('the settings keep how loud each kind is, the hour, and what is quieter', {
   await kept;
   await testPage.go('/settings/notifications');
   expect(await page.getByLabel('Time zone').inputValue()).toBe('America/New_York');
-  await page.getByLabel('A document is added for you').selectOption('at_once');
+  await page.getByLabel('A document that you can open is added').selectOption('at_once');
   await page.getByLabel('At', { exact: true }).selectOption('17');
   expect(
     await page.getByLabel('Someone signs in to your account from a new device').locator('option').allTextContents(),
-  ).toEqual(['Mail at once', 'Daily mail', 'In Dealkeep only']);
+  ).toEqual(['E-mail right away', 'Daily e-mail', 'In Dealkeep only']);
   await expectAccessible(page);
   const seller = await web.as('seller');
   await expect

@@ -167,7 +167,7 @@ const offers = list<Offer>({
     return shown;
   },
   facts: ({ buyer_user_id: buyer, revision_number, is_current, submitted_at, payload }, person) => [
-    buyer === person.id ? 'Your offer' : `Offer of ${person.nameOf(buyer)}`,
+    buyer === person.id ? 'Your offer' : `Offer from ${person.nameOf(buyer)}`,
     `Revision ${revision_number}`,
     is_current ? 'Current' : 'Earlier',
     submitted_at,

@@ -139,7 +139,7 @@ describe('an admin', { timeout: 180_000 }, () => {
 
     await page.getByRole('button', { name: 'Actions for Una Field' }).click();
     await page.getByRole('menuitemradio', { name: 'Staff' }).click();
-    await page.getByText('Una Field is staff now').first().waitFor();
+    await page.getByText('Una Field is now a staff member').first().waitFor();
     await page.getByRole('menu').waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Actions for Una Field' }).click();
     await page.getByRole('menuitem', { name: 'Withdraw invitation' }).click();
@@ -160,10 +160,10 @@ describe('an admin', { timeout: 180_000 }, () => {
     );
     await go('/settings/members');
     const row = page.getByRole('listitem').filter({ hasText: 'lost@example.test' });
-    await row.getByText('Given up').waitFor();
+    await row.getByText('Not delivered').waitFor();
     await row.getByText('550 No such user').waitFor();
     await expectAccessible(page);
-    await row.getByRole('button', { name: 'Send the mail to lost@example.test again' }).click();
+    await row.getByRole('button', { name: 'Send the e-mail to lost@example.test again' }).click();
     await row.getByText('Waiting').waitFor();
     expect((await service.deliver()).map(({ to }) => to)).toContain('lost@example.test');
   });
@@ -172,8 +172,8 @@ describe('an admin', { timeout: 180_000 }, () => {
     const { page, visit, go } = await testPageOf('admin');
     await service.sql(`select app.note_job_run('sweep', true), app.note_job_run('purge_mails', false)`);
     await visit('/settings/status');
-    await page.getByRole('listitem').filter({ hasText: 'Clear old mails' }).getByText('Failed').waitFor();
-    await page.getByRole('listitem').filter({ hasText: 'End what has expired' }).getByText('Succeeded').waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Clear old e-mails' }).getByText('Failed').waitFor();
+    await page.getByRole('listitem').filter({ hasText: 'Process expirations' }).getByText('Succeeded').waitFor();
     await page.getByText('Not made by this service').waitFor();
     await expectAccessible(page);
     await service.sql(`select app.note_job_run('backup', false)`);

@@ -387,7 +387,7 @@ describe('a sale', { timeout: 60_000 }, () => {
       await said(who, /is satisfied/);
       await expectAccessible(page(who));
     }
-    await page('broker').getByText('2 of 2 met').waitFor();
+    await page('broker').getByText('2 of 2 satisfied or waived').waitFor();
     await tab('bob');
     expect(
       await page('bob')

@@ -2324,7 +2324,7 @@ export abstract class Calls {
     return this.call('deleteWebhook', input, options);
   }
 
-  /** Renew the secret of a webhook. The previous secret signs beside the new one for a while, a day by default: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read. */
+  /** Rotate the secret of a webhook. The previous secret signs beside the new one for a while, a day by default: each delivery then has two signatures. Needs the scopes webhooks:write and webhooks:read. */
   rotateWebhookSecret(
     input: Operations['rotateWebhookSecret']['input'],
     options?: CallOptions,

@@ -40,8 +40,8 @@ const onDeals = {
     (details) => (revises(details) ? 'revised an offer' : 'submitted an offer'),
   ],
   'offer.accept': ['Accept an offer', 'accepted an offer'],
-  'offer.accept_change': ['Accept a change of the accepted terms', 'accepted a change of the accepted terms'],
-  'offer.decline_change': ['Decline a change of the accepted terms', 'declined a change of the accepted terms'],
+  'offer.accept_change': ['Accept a change to the accepted terms', 'accepted a change to the accepted terms'],
+  'offer.decline_change': ['Decline a change to the accepted terms', 'declined a change to the accepted terms'],
   'condition.add': ['Add a closing condition', 'added a closing condition'],
   'condition.change': [
     withDetail('Change a closing condition', ' to ', 'status'),
@@ -155,7 +155,7 @@ const elsewhere = {
   'member.role': withDetail('Change a member’s role', ' to ', 'role'),
   'member.remove': 'Remove a member',
   'member.end_sessions': 'End a member’s sessions',
-  'mail.resend': 'Send a mail again',
+  'mail.resend': 'Send an e-mail again',
   'contact.create': 'Add a contact',
   'contact.update': 'Change a contact',
   'contact.archive': 'Archive a contact',
@@ -171,7 +171,7 @@ const elsewhere = {
   'webhook.update': ({ state }) =>
     state === 'off' ? 'Turn off a webhook' : state === 'on' ? 'Turn on a webhook' : 'Change a webhook',
   'webhook.delete': 'Delete a webhook',
-  'webhook.rotate_secret': 'Renew the secret of a webhook',
+  'webhook.rotate_secret': 'Rotate the secret of a webhook',
   'webhook.test': 'Send a test to a webhook',
   'webhook.redeliver': 'Send to a webhook again',
   'webhook.off': 'Turn off a webhook that accepts nothing',

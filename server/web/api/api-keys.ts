@@ -33,7 +33,7 @@ const New = z.strictObject({
     .min(1, 'Choose what the key may do.')
     .transform((scopes) => [...new Set(scopes)]),
   ceiling: z
-    .int('Write a whole number.')
+    .int('Enter a whole number.')
     .min(1, 'Write a number from 1 to 100,000.')
     .max(100_000, 'Write a number from 1 to 100,000.')
     .nullable()
@@ -43,7 +43,7 @@ const New = z.strictObject({
 const longestOverlap = 30 * 86_400;
 const Rotation = z.strictObject({
   overlap_seconds: z
-    .int('Write a whole number of seconds.')
+    .int('Enter a whole number of seconds.')
     .min(0, 'The old token can keep working for 0 to 30 days.')
     .max(longestOverlap, 'The old token can keep working for 0 to 30 days.'),
 });

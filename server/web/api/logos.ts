@@ -15,7 +15,7 @@ import { orNotFound } from './problems.ts';
 
 async function uploaded(c: Context): Promise<Picture> {
   const bytes = await boundedBytes(c, mostOfPicture.bytes);
-  if (bytes === null) throw new Problem(413, 'too_large', 'The file is too large: it may have 200 kB.');
+  if (bytes === null) throw new Problem(413, 'too_large', 'The file is too large: it may have 200 KB.');
   try {
     return readPicture(Buffer.from(bytes));
   } catch (error) {

@@ -49,7 +49,7 @@ const Payload = z
     terms: optional(text(20_000)),
   })
   .refine((payload) => !isVast(payload), 'A number in it is too large or too small.')
-  .refine((payload) => !isTooLarge(payload), 'An offer takes at most 32 kB: put what is longer into a document.');
+  .refine((payload) => !isTooLarge(payload), 'An offer takes at most 32 KB: put what is longer into a document.');
 const Submission = z.strictObject({ payload: Payload });
 const Acceptance = z.strictObject({ expires_at: instant });
 const Decision = z.strictObject({ decision: z.enum(['accepted', 'declined'], 'Choose accepted or declined.') });

@@ -44,7 +44,7 @@ const types = z
 
 const Rotation = z.strictObject({
   overlap_seconds: z
-    .int('Write a whole number of seconds.')
+    .int('Enter a whole number of seconds.')
     .min(0, 'The old secret can keep signing for 0 to 7 days.')
     .max(7 * 86_400, 'The old secret can keep signing for 0 to 7 days.'),
 });

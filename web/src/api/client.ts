@@ -94,7 +94,7 @@ const offline = {
 };
 const broken = {
   code: 'internal_error',
-  message: 'Something went wrong on our side. Try again. If it happens again, tell us the time.',
+  message: 'Something went wrong on our side. Try again. If it happens again, tell us when it happened.',
 };
 
 function isErrorBody(value: unknown): value is ErrorBody {

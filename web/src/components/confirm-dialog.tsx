@@ -104,7 +104,7 @@ export function ConfirmProvider({ children }: { children: ReactNode }) {
   );
 }
 
-/** `confirm(question, deed)` asks, and runs `deed` when the person confirms. */
+/** `confirm(question, onConfirm)` asks, and runs `onConfirm` when the person confirms. */
 export function useConfirm(): Confirm {
   const confirm = useContext(ConfirmContext);
   if (!confirm) throw new Error('useConfirm needs a ConfirmProvider above it');

@@ -23,8 +23,8 @@ export function InvitedDialog({ person: { name, email }, url, onLink, making, on
       title={`${name} is invited`}
       description={
         url === null
-          ? `A mail with the link is on its way to ${email}.`
-          : `Send this link to ${email}: no mail was sent.`
+          ? `An e-mail with the link is on its way to ${email}.`
+          : `Send this link to ${email}: no e-mail was sent.`
       }
       footer={
         <>
@@ -40,9 +40,12 @@ export function InvitedDialog({ person: { name, email }, url, onLink, making, on
       }
     >
       {url === null ? (
-        <p className="text-soft">The link works once, for 14 days, and only for this person.</p>
+        <p className="text-soft">The link works once, only for this person, and expires in 14 days.</p>
       ) : (
-        <Field label="Invitation link" hint="Only for this person. It works once, for 14 days, and is shown only now.">
+        <Field
+          label="Invitation link"
+          hint="Only for this person. It works once, expires in 14 days, and is shown only now."
+        >
           <CopyField value={url} />
         </Field>
       )}

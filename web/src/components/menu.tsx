@@ -16,7 +16,7 @@ interface MenuProps {
   children: ReactNode;
 }
 
-/** A list of deeds that opens from a button: MenuItem, MenuSection and MenuSeparator go inside. */
+/** A list of actions that opens from a button: MenuItem, MenuSection and MenuSeparator go inside. */
 export function Menu({ trigger, align = 'end', side = 'bottom', children }: MenuProps) {
   return (
     <Radix.Root modal={false}>
@@ -40,7 +40,7 @@ interface MenuItemProps {
   children: ReactNode;
 }
 
-/** One deed of a menu. */
+/** One action of a menu. */
 export function MenuItem({ onSelect, icon, danger, disabled, asChild, children }: MenuItemProps) {
   const look = cx(item, danger ? 'text-bad' : 'text-ink [&>svg]:text-faint');
   if (asChild) {

@@ -9,8 +9,8 @@ import { OrDivider } from './or-divider.tsx';
 import { PasskeyButton } from './passkey-button.tsx';
 import { useIdentityCheck } from './identity-check.tsx';
 
-/** Runs `deed`; when that needs a recent sign-in, has the person prove that it is them, and does it again. */
-type WithRecentSignIn = <T>(deed: () => Promise<T>) => Promise<T>;
+/** Runs `action`; when that needs a recent sign-in, has the person prove that it is them, and does it again. */
+type WithRecentSignIn = <T>(action: () => Promise<T>) => Promise<T>;
 
 const RecentSignInContext = createContext<WithRecentSignIn | null>(null);
 
@@ -57,15 +57,15 @@ export function RecentSignInProvider({ children }: { children: ReactNode }) {
     waiting.current?.resolve(proven);
     waiting.current = null;
   };
-  const withRecentSignIn = useCallback<WithRecentSignIn>(async (deed) => {
+  const withRecentSignIn = useCallback<WithRecentSignIn>(async (action) => {
     try {
-      return await deed();
+      return await action();
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'recent_sign_in_required') throw error;
       waiting.current ??= Promise.withResolvers<boolean>();
       setAsking(true);
       if (!(await waiting.current.promise)) throw error;
-      return deed();
+      return action();
     }
   }, []);
   return (

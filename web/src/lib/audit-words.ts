@@ -42,7 +42,7 @@ export const outcomeWords = (outcome: string): string => own(outcomes, outcome) 
 const names: Readonly<Record<string, string>> = {
   to: 'To',
   tool: 'Tool',
-  ceiling: 'Requests a minute',
+  ceiling: 'Requests per minute',
   expires_at: 'Ends',
   previous_valid_until: 'Old token works until',
   grants: 'Connections ended',

@@ -15,7 +15,7 @@ const subjects: Record<Subject, string> = {
   document: 'Documents',
   production_document: 'Documents produced for requests',
   qoe_checklist_item: 'QoE checklist',
-  accounting_snapshot: 'Accounting snapshots',
+  accounting_snapshot: 'Uploaded financials',
   normalization: 'Add-backs',
   closing_condition: 'Closing conditions',
   finding: 'Findings',

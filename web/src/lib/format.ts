@@ -74,12 +74,15 @@ export function formatBytes(bytes: number | string): string {
     unit += 1;
   }
   const digits = unit === 0 || size >= 100 ? 0 : 1;
+  // Intl writes kB, and American software KB.
   return numberFormat({
     style: 'unit',
     unit: units[unit] ?? 'byte',
     unitDisplay: unit === 0 ? 'long' : 'short',
     maximumFractionDigits: digits,
-  }).format(size);
+  })
+    .format(size)
+    .replace('kB', 'KB');
 }
 
 const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' });

@@ -65,12 +65,14 @@ export const queues: Record<QueueKind, Queue> = {
   offer_changes_to_decide: {
     icon: FilePen,
     say: (count) =>
-      count === 1 ? 'A change of accepted terms to decide' : `${plural(count, 'change')} of accepted terms to decide`,
+      count === 1
+        ? 'A change to the accepted terms to decide on'
+        : `${plural(count, 'change')} to the accepted terms to decide on`,
     to: '/deals/$dealId/offers',
   },
   offer_changes_with_broker: {
     icon: FilePen,
-    say: () => 'A change of accepted terms waits for the broker',
+    say: () => 'A change to the accepted terms is waiting for the broker',
     to: '/deals/$dealId/offers',
   },
   conditions_due: {
@@ -80,7 +82,7 @@ export const queues: Record<QueueKind, Queue> = {
   },
   findings_open: {
     icon: Flag,
-    say: (count) => `${plural(count, 'open finding')} of yours`,
+    say: (count) => `${plural(count, 'open finding')} assigned to you`,
     to: '/deals/$dealId/findings',
   },
 };

@@ -53,6 +53,17 @@ export const memberRoles: Record<T.MemberRole, Look> = {
   staff: look('Staff'),
 };
 
+/** A role in a sentence: somebody is an admin, or invited as a buyer. */
+export const roleInWords: Record<T.MemberRole | T.ParticipantRole, string> = {
+  admin: 'an admin',
+  broker: 'a broker',
+  staff: 'a staff member',
+  seller: 'a seller',
+  buyer: 'a buyer',
+  advisor: 'an advisor',
+  viewer: 'a viewer',
+};
+
 export const participantStates: Record<T.ParticipantStatus, Look> = {
   invited: look('Invited', 'warn'),
   active: look('Active', 'good'),
@@ -61,8 +72,8 @@ export const participantStates: Record<T.ParticipantStatus, Look> = {
 
 /** What is wrong with the mail of an invitation. */
 export const mailTroubles: Record<T.MailTrouble, Look> = {
-  delayed: look('Mail delayed', 'warn'),
-  undelivered: look('Mail could not be delivered', 'bad'),
+  delayed: look('E-mail delayed', 'warn'),
+  undelivered: look('E-mail not delivered', 'bad'),
 };
 
 export const ndaStates: Record<T.NdaStatus, Look> = {
@@ -114,7 +125,7 @@ export function documentCategory(category: string): string {
 export const confidentialities: Record<T.Confidentiality, Look> = {
   public: look('All participants'),
   nda_gated: look('Under NDA', 'info'),
-  selected_buyer_only: look('Selected buyer', 'rare'),
+  selected_buyer_only: look('Exclusive buyer', 'rare'),
 };
 
 export const checklistStates: Record<T.ChecklistStatus, Look> = {
@@ -230,7 +241,7 @@ export const keyScopes: Record<T.KeyScope, string> = {
   'documents:read': 'List documents',
   'documents:content': 'Open documents',
   'documents:write': 'Upload documents',
-  'qoe:read': 'Read the QoE books',
+  'qoe:read': 'Read quality of earnings',
   'qoe:write': 'Upload financials',
   'conditions:read': 'Read closing conditions',
   'conditions:write': 'Change closing conditions',
@@ -280,7 +291,7 @@ export const auditSubjects: Record<'any' | T.AuditSubject, string> = {
   'contact.': 'Contacts',
   'brokerage.': 'Brokerage',
   'member.': 'Members',
-  'mail.': 'Mails sent again',
+  'mail.': 'E-mails sent again',
   'hold.': 'Legal holds',
   'person.': 'Exported and erased people',
   'api_key.': 'API keys',

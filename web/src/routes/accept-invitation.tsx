@@ -15,6 +15,7 @@ import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { EmptyState, Loaded, Skeleton } from '../components/states.tsx';
 import { SignedOutTitle } from '../shell/signed-out-title.tsx';
+import { roleInWords } from '../lib/states.ts';
 import { required, useForm } from '../lib/use-form.ts';
 
 /** Goes where the invitation led: to its deal, or to the deals of the brokerage. */
@@ -117,15 +118,8 @@ function AnyForm({ token, invitation }: { token: string; invitation: Invitation 
   );
 }
 
-const roles: Record<string, string> = {
-  admin: 'an admin',
-  broker: 'a broker',
-  staff: 'a member of staff',
-  seller: 'a seller',
-  buyer: 'a buyer',
-  advisor: 'an advisor',
-  viewer: 'a viewer',
-};
+/** A role that this page does not know, of another release, is shown by its name. */
+const roles: Readonly<Record<string, string>> = roleInWords;
 
 function InvitationCard({ token, invitation }: { token: string; invitation: Invitation }) {
   const { brokerage_name: brokerage, deal_title: deal, role } = invitation;

@@ -26,13 +26,13 @@ export default function ConfirmAddressPage() {
   });
   return (
     <>
-      <PageHeader title="Confirm your new address" />
+      <PageHeader title="Confirm your new e-mail address" />
       <Card className="max-w-xl">
         <div className="flex flex-col items-start gap-4">
           {confirm.error && <Notice tone="bad">{confirm.error.message}</Notice>}
           <p className="text-soft">
             You currently sign in as {user.email}. Once you confirm, you sign in with the address that this link was
-            mailed to.
+            sent to.
           </p>
           <Button kind="primary" pending={confirm.isPending} onClick={() => confirm.mutate()}>
             Confirm

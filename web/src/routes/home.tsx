@@ -19,7 +19,7 @@ import { EmptyState, Loaded, Skeleton, SkeletonRows } from '../components/states
 import { Countdown, Time } from '../components/time.tsx';
 import { toast, toastError } from '../components/toast.tsx';
 import { formatCount, formatMultiple, plural } from '../lib/format.ts';
-import { dealPath, dealStates, participantRoles } from '../lib/states.ts';
+import { dealPath, dealStates, roleInWords } from '../lib/states.ts';
 
 function Invitation({ invitation }: { invitation: DealInvitation }) {
   const client = useQueryClient();
@@ -51,7 +51,7 @@ function Invitation({ invitation }: { invitation: DealInvitation }) {
       <div className="min-w-0 flex-1 basis-60">
         <p className="truncate font-medium">{invitation.deal_title}</p>
         <p className="text-sm text-faint">
-          {invitation.brokerage_name} invites you as {participantRoles[invitation.role].label.toLowerCase()} ·{' '}
+          {invitation.brokerage_name} invites you as {roleInWords[invitation.role]} ·{' '}
           <Time at={invitation.invited_at} />
         </p>
       </div>
@@ -154,7 +154,7 @@ function PipelineValue() {
               <Money amount={deal.asking_price} currency={deal.currency} className="text-right text-ink" />
               <span className="min-w-0 text-sm break-words text-faint">
                 {deal.adjusted_ebitda === null ? (
-                  'No EBITDA of a whole year yet'
+                  'No full-year EBITDA yet'
                 ) : (
                   <>
                     Adjusted EBITDA <Money amount={deal.adjusted_ebitda} currency={deal.earned_in} /> ({deal.period})

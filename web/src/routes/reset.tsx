@@ -41,8 +41,8 @@ function AskStep() {
         <SignedOutTitle title="Check your e-mail" />
         <Card>
           <p className="text-soft">
-            If someone signs in here as <strong className="font-medium text-ink">{sentTo}</strong>, a link to choose a
-            new password is on its way to them. It works once, for 30 minutes.
+            If an account uses <strong className="font-medium text-ink">{sentTo}</strong>, we sent it a link to choose a
+            new password. It works once and expires in 30 minutes.
           </p>
         </Card>
         <BackToSignIn />
@@ -76,7 +76,7 @@ function ChooseStep({ token }: { token: string }) {
     about: { password_refused: 'password' },
     submit: ({ password }) => resetPassword(token, password),
     onDone: async () => {
-      toast('Your password is changed. Sign in with it.');
+      toast('Your password was changed. Sign in with the new one.');
       await navigate({ to: '/sign-in', replace: true });
     },
   });

@@ -225,7 +225,7 @@ export function AppShell() {
         href="#main"
         className="sr-only z-50 rounded-md bg-ink px-4 py-2 text-paper focus:not-sr-only focus:fixed focus:top-3 focus:left-3"
       >
-        Skip to the page
+        Skip to main content
       </a>
       <Sidebar onSearch={() => palette.setOpen(true)} />
       <TopBar onSearch={() => palette.setOpen(true)} />

@@ -120,8 +120,8 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
           aria-describedby={undefined}
           className="appear-pop fixed inset-x-3 top-[max(0.75rem,10dvh)] z-50 mx-auto max-w-xl overflow-hidden rounded-xl bg-surface shadow-3"
         >
-          <Dialog.Title className="sr-only">Go to or do</Dialog.Title>
-          <Command loop label="Go to or do">
+          <Dialog.Title className="sr-only">Go to a page or run an action</Dialog.Title>
+          <Command loop label="Go to a page or run an action">
             <div className="flex items-center gap-3 border-b border-line px-4">
               <Search className="size-4.5 shrink-0 text-faint" aria-hidden />
               <Command.Input

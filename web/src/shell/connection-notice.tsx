@@ -30,7 +30,7 @@ export function ConnectionNotice() {
       {online && waiting && (
         <p className="flex items-center gap-2.5 rounded-full bg-warn-wash px-4 py-2 font-medium text-warn shadow-2">
           <Hourglass className="size-4 shrink-0" aria-hidden />
-          Too many requests. This page continues by itself within a minute.
+          Too many requests. This page will continue on its own within a minute.
         </p>
       )}
     </div>

@@ -165,7 +165,7 @@ function Offers({ offers }: { offers: readonly OfferIn[] }) {
       {inOrder.map((offer) => (
         <li key={offer.id} className="rounded-xl border border-line">
           <OfferSheet
-            label={`Offer of ${offer.buyer}`}
+            label={`Offer from ${offer.buyer}`}
             name={offer.buyer}
             note={<Note offer={offer} />}
             price={<Price payload={offer.payload} highest={highest} />}

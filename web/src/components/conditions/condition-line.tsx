@@ -21,7 +21,7 @@ function Deadline({ condition }: { condition: Condition }) {
   if (completed) {
     return (
       <span>
-        {status === 'waived' ? 'Waived' : 'Met'} <Time at={completed} as="date" />
+        {status === 'waived' ? 'Waived' : 'Satisfied'} <Time at={completed} as="date" />
       </span>
     );
   }
@@ -74,11 +74,16 @@ export function ConditionsProgress({ conditions }: { conditions: readonly Condit
     <div className="px-4 pt-4 pb-4 sm:px-5">
       <p className="flex items-center gap-2.5">
         <span className="font-medium text-ink">
-          {formatCount(met)} of {formatCount(conditions.length)} met
+          {formatCount(met)} of {formatCount(conditions.length)} satisfied or waived
         </span>
         {overdue > 0 && <Badge tone="bad">{formatCount(overdue)} overdue</Badge>}
       </p>
-      <ProgressBar label="Closing conditions met" done={met} of={conditions.length} className="mt-2.5 h-1.5" />
+      <ProgressBar
+        label="Closing conditions satisfied or waived"
+        done={met}
+        of={conditions.length}
+        className="mt-2.5 h-1.5"
+      />
     </div>
   );
 }

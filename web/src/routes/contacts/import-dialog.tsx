@@ -73,14 +73,14 @@ function Summary({ rows }: Pick<ContactImport, 'rows'>) {
   if (fresh === 0)
     return (
       <Notice title="Nothing new in this file">
-        Every address in it belongs to a contact that your brokerage already has.
+        Every e-mail address in it belongs to a contact that your brokerage already has.
       </Notice>
     );
   return (
     <Notice tone="good" title={`${plural(fresh, 'contact')} can be imported`}>
       {known > 0
-        ? `${plural(known, 'row')} with an address that is already in your contacts will be left out.`
-        : 'None of the addresses is in your contacts yet.'}
+        ? `${plural(known, 'row')} with an e-mail address that is already in your contacts will be left out.`
+        : 'None of these e-mail addresses are in your contacts yet.'}
     </Notice>
   );
 }

@@ -38,7 +38,7 @@ function Filters({ search, change }: { search: DealsSearch; change: (part: Searc
           aria-label="Your role"
           value={search.role ?? 'any'}
           onChange={(role) => change(role === 'any' ? { role: undefined } : { role })}
-          options={[{ value: 'any', label: 'Any role' }, ...optionsOf(callerRoles)]}
+          options={[{ value: 'any', label: 'All roles' }, ...optionsOf(callerRoles)]}
         />
       </div>
     </FilterBar>

@@ -11,6 +11,7 @@ import { Countdown } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { DateTimeField } from '../../components/value-fields.tsx';
 import { formatTime } from '../../lib/format.ts';
+import { dealStates } from '../../lib/states.ts';
 import { required, useForm } from '../../lib/use-form.ts';
 
 /** In so many days, at 17:00 in the viewer's zone: the usual end of a period. */
@@ -86,15 +87,16 @@ export function ExclusivityBanner({ page }: { page: DealPage }) {
   const until = deal.exclusivity_expires_at;
   if (!until || deal.state === 'closed' || deal.state === 'withdrawn') return null;
   const buyer = participants.find((one) => one.user_id === deal.exclusive_buyer_user_id);
-  const holder = role === 'exclusive_buyer' ? 'You hold' : `${buyer?.name ?? 'The selected buyer'} holds`;
+  const holder = role === 'exclusive_buyer' ? 'You hold' : `${buyer?.name ?? 'The exclusive buyer'} holds`;
   const release = () =>
     confirm(
       {
         title: 'Release exclusivity?',
-        body: 'The deal is listed again, and the buyer loses what only the selected buyer sees.',
+        // From diligence on no move leads back to listed, so a release leaves the state as it is.
+        body: `The deal ${deal.state === 'exclusivity' ? 'is listed again' : `stays in ${dealStates[deal.state].label.toLowerCase()}`}, and the buyer loses what only the exclusive buyer sees.`,
         action: 'Release',
         danger: true,
-        done: 'Exclusivity is released; the deal is listed again',
+        done: 'Exclusivity released',
       },
       () => releaseExclusivity.mutateAsync(),
     );

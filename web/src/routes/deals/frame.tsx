@@ -28,7 +28,7 @@ const route = getRouteApi('/app/deals/$dealId');
 const consequences: Partial<Record<DealState, string>> = {
   listed: 'Invited buyers see the deal as listed and can make offers.',
   under_offer: 'Everyone on the deal sees that it is under offer.',
-  diligence: 'The selected buyer begins diligence.',
+  diligence: 'The exclusive buyer begins diligence.',
   closing: 'The parties work through the closing conditions.',
   closed: 'The sale is done. The deal stays readable and takes no more changes. This cannot be undone.',
   withdrawn: 'The sale ends here: exclusivity ends, and nothing more can be offered or asked. This cannot be undone.',
@@ -58,7 +58,7 @@ function Consequence({ to, warnings }: { to: DealState; warnings: readonly strin
     <>
       {warnings.length > 0 && (
         <div className="mb-3">
-          <p className="font-medium text-ink">Something is missing:</p>
+          <p className="font-medium text-ink">Still open before closing:</p>
           <ul className="mt-1 list-disc pl-5">
             {warnings.map((warning) => (
               <li key={warning} className="break-words">

@@ -36,7 +36,7 @@ export function RemindButton({ subject, id, of, className }: RemindButtonProps) 
       pending={remind.isPending}
       onClick={() => remind.mutate({ subject, subject_id: id })}
     >
-      Remind<span className="sr-only"> of {of}</span>
+      Remind<span className="sr-only"> about {of}</span>
     </Button>
   );
 }

@@ -46,13 +46,13 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
       action={condition ? 'Save' : 'Add condition'}
     >
       <Field label="What must be done" error={form.errors.name}>
-        <Input {...form.text('name')} maxLength={200} placeholder="The landlord agrees to the new tenant" />
+        <Input {...form.text('name')} maxLength={200} placeholder="Landlord consents to the lease assignment" />
       </Field>
       <Field
         label="Owner"
         optional
         error={form.errors.owner_user_id}
-        hint="Who is responsible and reports progress. Both sides see the name, so people whom the selected buyer does not know cannot be chosen."
+        hint="Who is responsible and reports progress. Both sides see the name, so people whom the exclusive buyer does not know cannot be chosen."
       >
         <Select
           {...form.field('owner_user_id')}

@@ -2,15 +2,15 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { useLayoutEffect, useRef, useState } from 'react';
 import type { DealDocument } from '../../../api/shapes.ts';
 import { cx } from '../../../lib/cx.ts';
-import { DocumentRow, type DocumentDeed } from './row.tsx';
+import { DocumentRow, type DocumentAction } from './row.tsx';
 
 interface DocumentListProps {
   documents: readonly DealDocument[];
-  onDeed: (deed: DocumentDeed, document: DealDocument) => void;
+  onAction: (action: DocumentAction, document: DealDocument) => void;
 }
 
 /** Documents below each other, however many: only those near the screen exist. */
-export function DocumentList({ documents, onDeed }: DocumentListProps) {
+export function DocumentList({ documents, onAction }: DocumentListProps) {
   const list = useRef<HTMLUListElement>(null);
   const [offset, setOffset] = useState(0);
   // What stands above it comes and goes, such as the state of uploads; it is set only when it has moved.
@@ -38,7 +38,7 @@ export function DocumentList({ documents, onDeed }: DocumentListProps) {
           style={{ transform: `translateY(${start - offset}px)` }}
           className={cx('absolute inset-x-0 top-0', index < documents.length - 1 && 'border-b border-line')}
         >
-          <DocumentRow document={documents[index]!} onDeed={onDeed} />
+          <DocumentRow document={documents[index]!} onAction={onAction} />
         </li>
       ))}
     </ul>

@@ -14,7 +14,7 @@ import { formatCount } from '../../../lib/format.ts';
 import { confidentialities, documentCategory, optionsOf, questionCategories } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
 import { DocumentList } from './list.tsx';
-import type { DocumentDeed } from './row.tsx';
+import type { DocumentAction } from './row.tsx';
 import { useDocumentUploads, useFilesOverPage } from './uploads.ts';
 import { EditDialog } from './edit-dialog.tsx';
 import { OpeningsDrawer } from './openings-drawer.tsx';
@@ -42,7 +42,7 @@ function Filters({ filter, change, categories }: FiltersProps) {
           value={filter.category === '' ? 'any' : filter.category}
           onChange={(chosen) => change({ category: chosen === 'any' ? '' : chosen })}
           options={[
-            { value: 'any', label: 'Any category' },
+            { value: 'any', label: 'All categories' },
             ...optionsOf<string>(questionCategories),
             ...own.map((category) => ({ value: category, label: documentCategory(category) })),
           ]}
@@ -53,14 +53,14 @@ function Filters({ filter, change, categories }: FiltersProps) {
           aria-label="Who may open it"
           value={filter.confidentiality === '' ? 'any' : filter.confidentiality}
           onChange={(chosen) => change({ confidentiality: chosen === 'any' ? '' : chosen })}
-          options={[{ value: 'any', label: 'Any access' }, ...optionsOf(confidentialities)]}
+          options={[{ value: 'any', label: 'All access levels' }, ...optionsOf(confidentialities)]}
         />
       </div>
     </FilterBar>
   );
 }
 
-type Open = { what: Exclude<DocumentDeed, 'remove'>; document: DealDocument } | null;
+type Open = { what: Exclude<DocumentAction, 'remove'>; document: DealDocument } | null;
 
 /** The tab “Documents” of a deal: what the caller may open, the latest first. */
 export default function DocumentsTab() {
@@ -77,10 +77,10 @@ export default function DocumentsTab() {
 
   const { mutateAsync: remove } = useDocumentActions(deal.id).remove;
   const { mutateAsync: restore } = useDocumentActions(deal.id).restore;
-  const onDeed = useCallback(
-    (deed: DocumentDeed, document: DealDocument) => {
-      if (deed !== 'remove') {
-        setOpen({ what: deed, document });
+  const onAction = useCallback(
+    (action: DocumentAction, document: DealDocument) => {
+      if (action !== 'remove') {
+        setOpen({ what: action, document });
         return;
       }
       remove(document)
@@ -103,7 +103,7 @@ export default function DocumentsTab() {
       title="Documents"
       description={
         mayUpload
-          ? 'You choose who may open each one: everyone, buyers under an NDA, or the selected buyer.'
+          ? 'You choose who may open each one: everyone, buyers under an NDA, or the exclusive buyer.'
           : capacities.can_sign_nda
             ? 'What the brokers and sellers share with you. Sign the NDA to open the documents under NDA.'
             : 'What the brokers and sellers share with you.'
@@ -123,7 +123,7 @@ export default function DocumentsTab() {
           {({ items }) =>
             items.length > 0 ? (
               <div className={query.isPlaceholderData ? 'opacity-60' : undefined}>
-                <DocumentList documents={items} onDeed={onDeed} />
+                <DocumentList documents={items} onAction={onAction} />
                 {items.length >= mostDocuments && (
                   <p className="px-5 py-3 text-sm text-faint">
                     These are the latest {formatCount(items.length)}. Search to find others.
@@ -136,7 +136,7 @@ export default function DocumentsTab() {
                 title="No matching documents"
                 action={<Button onClick={() => setFilter(everything)}>Show all</Button>}
               >
-                Try another word, another category, or any access.
+                Try another word, all categories, or all access levels.
               </EmptyState>
             ) : (
               <EmptyState icon={Files} title="No documents yet" action={upload}>

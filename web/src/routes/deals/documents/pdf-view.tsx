@@ -71,17 +71,17 @@ export default function PdfView({ url, label }: PdfViewProps) {
         <span className="flex items-center gap-1">
           <IconButton
             size="sm"
-            label="Smaller"
+            label="Zoom out"
             icon={<Minus className="size-4" />}
             disabled={step(-1) === undefined}
             onClick={() => setZoom(step(-1) ?? zoom)}
           />
           <span className="w-12 text-center tabular" aria-live="polite">
-            {Math.round(zoom * 100)} %
+            {Math.round(zoom * 100)}%
           </span>
           <IconButton
             size="sm"
-            label="Larger"
+            label="Zoom in"
             icon={<Plus className="size-4" />}
             disabled={step(1) === undefined}
             onClick={() => setZoom(step(1) ?? zoom)}

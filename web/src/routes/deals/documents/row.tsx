@@ -12,11 +12,11 @@ import { formatBytes, plural } from '../../../lib/format.ts';
 import { confidentialities, documentCategory } from '../../../lib/states.ts';
 
 /** What can be done with a document from its row. */
-export type DocumentDeed = 'preview' | 'openings' | 'edit' | 'remove';
+export type DocumentAction = 'preview' | 'openings' | 'edit' | 'remove';
 
 interface DocumentRowProps {
   document: DealDocument;
-  onDeed: (deed: DocumentDeed, document: DealDocument) => void;
+  onAction: (action: DocumentAction, document: DealDocument) => void;
 }
 
 const icons = { image: FileImage, video: FileVideo, archive: FileArchive, table: FileSpreadsheet, other: FileText };
@@ -34,7 +34,7 @@ function openedTimes({ openings }: DealDocument): string | null {
   return openings === 0 ? 'Not opened yet' : `Opened ${plural(openings, 'time')}`;
 }
 
-function DocumentRowView({ document, onDeed }: DocumentRowProps) {
+function DocumentRowView({ document, onAction }: DocumentRowProps) {
   const { filename } = document;
   const Icon = icons[kindOf(document)];
   const opened = openedTimes(document);
@@ -58,7 +58,7 @@ function DocumentRowView({ document, onDeed }: DocumentRowProps) {
             <button
               type="button"
               aria-label={`${opened}: ${filename}`}
-              onClick={() => onDeed('openings', document)}
+              onClick={() => onAction('openings', document)}
               className="rounded-sm underline-offset-3 hover:text-ink hover:underline"
             >
               {opened}
@@ -74,7 +74,7 @@ function DocumentRowView({ document, onDeed }: DocumentRowProps) {
           <IconButton
             label={`Preview ${filename}`}
             icon={<Eye className="size-4" />}
-            onClick={() => onDeed('preview', document)}
+            onClick={() => onAction('preview', document)}
           />
         )}
         <a
@@ -87,10 +87,10 @@ function DocumentRowView({ document, onDeed }: DocumentRowProps) {
         </a>
         {(may.edit || may.openings) && (
           <Menu trigger={<IconButton label={`More about ${filename}`} icon={<Ellipsis className="size-4" />} />}>
-            {may.openings && <MenuItem onSelect={() => onDeed('openings', document)}>Who opened it</MenuItem>}
-            {may.edit && <MenuItem onSelect={() => onDeed('edit', document)}>Edit</MenuItem>}
+            {may.openings && <MenuItem onSelect={() => onAction('openings', document)}>Who opened it</MenuItem>}
+            {may.edit && <MenuItem onSelect={() => onAction('edit', document)}>Edit</MenuItem>}
             {may.edit && (
-              <MenuItem danger onSelect={() => onDeed('remove', document)}>
+              <MenuItem danger onSelect={() => onAction('remove', document)}>
                 Remove
               </MenuItem>
             )}

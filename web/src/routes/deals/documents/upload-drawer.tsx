@@ -55,7 +55,7 @@ export function UploadDrawer({ uploads, onClose }: UploadDrawerProps) {
         <FileDrop
           multiple
           onFiles={uploads.add}
-          hint="PDF, Office files, images, text, CSV, mails, video and ZIP, up to 2 GB each"
+          hint="PDF, Office files, images, text, CSV, e-mails, video and ZIP, up to 2 GB each"
         />
         <UploadList uploads={uploads.uploads} onStop={uploads.stop} onRetry={uploads.retry} />
       </div>
@@ -79,7 +79,7 @@ export function UploadStrip({ uploads, onShow }: { uploads: DocumentUploads; onS
     >
       <div className="min-w-0 flex-1">
         <p className="text-sm text-soft">
-          {busy ? `Uploading: ${Math.round(share * 100)} %` : `${plural(failed, 'file')} could not be uploaded.`}
+          {busy ? `Uploading: ${Math.round(share * 100)}%` : `${plural(failed, 'file')} could not be uploaded.`}
         </p>
         {busy && (
           <div aria-hidden className="mt-1.5 h-1 overflow-hidden rounded-full bg-line">

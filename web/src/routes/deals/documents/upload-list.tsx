@@ -25,7 +25,7 @@ export function UploadList({ uploads, onStop, onRetry }: UploadListProps) {
     <ul className="divide-y divide-line" aria-label="Uploads">
       {uploads.map(({ id, file, state, sent, message }) => {
         const share = file.size === 0 ? 1 : Math.min(1, sent / file.size);
-        const percent = `${Math.round(share * 100)} %`;
+        const percent = `${Math.round(share * 100)}%`;
         const underWay = state === 'waiting' || state === 'sending';
         return (
           <li key={id} className="flex items-center gap-3 py-2.5">

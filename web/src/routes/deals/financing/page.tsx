@@ -37,10 +37,10 @@ export default function FinancingTab() {
         {(stack) =>
           stack.items.length === 0 ? (
             <Card>
-              <EmptyState icon={Landmark} title="No sources yet" action={add}>
+              <EmptyState icon={Landmark} title="No sources of funds yet" action={add}>
                 {capacities.can_edit_financing
                   ? 'Add the loan, the seller note, the buyer’s cash: whatever the price is paid from.'
-                  : 'The sources that the price is paid from show here.'}
+                  : 'Sources of funds will show here.'}
               </EmptyState>
             </Card>
           ) : (
@@ -58,7 +58,7 @@ const fellAway = ({ commitment_status: status }: FinancingSource) => status === 
 function Stack({ stack: { items, totals } }: { stack: FinancingStack }) {
   const currencies = [...new Set(items.map(({ currency }) => currency))];
   const groups = [
-    { title: 'Sources', sources: items.filter((one) => !fellAway(one)) },
+    { title: 'Sources of funds', sources: items.filter((one) => !fellAway(one)) },
     { title: 'Expired or withdrawn', sources: items.filter(fellAway) },
   ];
   return (

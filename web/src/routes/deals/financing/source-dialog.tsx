@@ -25,7 +25,7 @@ export function SourceDialog({ onClose }: { onClose: () => void }) {
     draft: `financing-source/${deal.id}`,
     check: (values) =>
       required(values, {
-        source_type: 'Choose what kind of source it is.',
+        source_type: 'Choose the type of source.',
         source_name: 'Enter the lender or investor.',
         commitment_amount: 'Enter the amount.',
       }),
@@ -36,8 +36,8 @@ export function SourceDialog({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <FormDialog form={form} onClose={onClose} title="Add a source" action="Add">
-      <Field label="Kind" error={form.errors.source_type}>
+    <FormDialog form={form} onClose={onClose} title="Add a source of funds" action="Add">
+      <Field label="Type" error={form.errors.source_type}>
         <Select {...form.field('source_type')} placeholder="Choose" options={optionsOf(financingTypes)} />
       </Field>
       <Field label="Lender or investor" error={form.errors.source_name}>

@@ -58,7 +58,7 @@ export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
         body:
           nda.status === 'sent'
             ? `${nda.participant_name} can no longer sign it. You can send another.`
-            : `Documents under NDA close for ${nda.participant_name}’s side at once. What was signed is kept as a record.`,
+            : `${nda.participant_name}’s side loses access to documents under NDA at once. What was signed is kept as a record.`,
         action: nda.status === 'sent' ? 'Withdraw' : 'Revoke NDA',
         danger: true,
         done: nda.status === 'sent' ? 'The NDA is withdrawn' : 'The NDA is revoked',

@@ -70,7 +70,12 @@ export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
             options={buyers.map((one) => ({ value: one.id, label: one.name }))}
           />
         </Field>
-        <Field label="Ends" optional error={form.errors.expires_at} hint="Without a date it lasts until you revoke it.">
+        <Field
+          label="Ends"
+          optional
+          error={form.errors.expires_at}
+          hint="Leave empty to keep it in force until you revoke it."
+        >
           <DateTimeField {...form.field('expires_at')} />
         </Field>
       </div>

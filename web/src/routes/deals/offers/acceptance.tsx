@@ -21,11 +21,11 @@ const fields: readonly {
   hint: string;
   mode: 'decimal' | 'numeric';
 }[] = [
-  { name: 'rate', label: 'Loan: rate', hint: 'Percent a year, like 10.25.', mode: 'decimal' },
-  { name: 'years', label: 'Loan: years', hint: 'At most 40.', mode: 'numeric' },
-  { name: 'note_rate', label: 'Seller note: rate', hint: 'Same as the loan if left empty.', mode: 'decimal' },
-  { name: 'note_years', label: 'Seller note: years', hint: 'Same as the loan if left empty.', mode: 'numeric' },
-  { name: 'note_standby', label: 'Seller note: years on standby', hint: 'Years without a payment.', mode: 'numeric' },
+  { name: 'rate', label: 'Loan interest rate', hint: 'Annual rate in percent, such as 10.25.', mode: 'decimal' },
+  { name: 'years', label: 'Loan term (years)', hint: 'At most 40.', mode: 'numeric' },
+  { name: 'note_rate', label: 'Seller note interest rate', hint: 'Same as the loan if left empty.', mode: 'decimal' },
+  { name: 'note_years', label: 'Seller note term (years)', hint: 'Same as the loan if left empty.', mode: 'numeric' },
+  { name: 'note_standby', label: 'Seller note standby (years)', hint: 'Years without a payment.', mode: 'numeric' },
 ];
 
 interface TermsFormProps {
@@ -67,14 +67,14 @@ function TermsForm({ typed, onTyped, currency }: TermsFormProps) {
             <Input inputMode={mode} autoComplete="off" {...form.text(name)} />
           </Field>
         ))}
-        <Field label="Buyer’s own money" hint="Not borrowed." error={form.errors['equity']} optional>
+        <Field label="Buyer’s equity injection" hint="Not borrowed." error={form.errors['equity']} optional>
           <MoneyField {...form.field('equity')} currency={currency} />
         </Field>
       </div>
       {form.fault && <p className="mt-3 text-sm text-bad">{form.fault}</p>}
       <div className="mt-4 flex flex-wrap items-center gap-x-4 gap-y-2">
         <Button type="submit" pending={form.pending}>
-          Compute coverage by year
+          Calculate coverage by year
         </Button>
         <p className="text-sm text-faint">
           What you enter is kept only in this page’s address, so a link to the page shows the same result.
@@ -103,7 +103,7 @@ export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardPro
   const withoutOf = (year: number) => yearsWithout?.find((one) => one.year === year)?.coverage;
   return (
     <Card
-      title="Is the debt covered?"
+      title="Debt service coverage (DSCR)"
       description={
         <>
           {name}: <Money amount={debt} currency={basis.currency} />{' '}
@@ -174,7 +174,7 @@ export function SbaCard({
   return (
     <Card
       flush
-      title="Rules of the SBA for 7(a) loans"
+      title="SBA 7(a) loan rules"
       description={`${name}, based on what was entered. The lender decides; this is not advice.`}
     >
       <ul className="divide-y divide-line border-t border-line">
@@ -202,7 +202,7 @@ export function SbaCard({
                     {rule?.citation}
                   </a>
                   , since {rule && <DayText day={rule.effective} />}
-                  {rule?.sureness === 'told' && '; as reported by others'}
+                  {rule?.sureness === 'told' && '; not checked against the SBA’s own text'}
                 </p>
               </div>
             </li>

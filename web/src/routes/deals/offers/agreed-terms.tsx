@@ -96,8 +96,8 @@ export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer
             <span className="font-medium text-ink">{whose} to change them</span>, <Time at={proposal.submitted_at} />.{' '}
             <span className="text-soft">
               {capacities.can_decide_offer_changes
-                ? 'Until you decide, the accepted terms hold.'
-                : 'It waits for the broker; until then the accepted terms hold.'}
+                ? 'Until you decide, the accepted terms stand.'
+                : 'It is waiting for the broker; until then the accepted terms stand.'}
             </span>
           </p>
           <Changes agreed={agreed} proposal={proposal} />
@@ -116,7 +116,7 @@ export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer
       {current?.declined_at && current.id !== agreed.id && (
         <p className="mt-3 text-sm text-soft">
           The change proposed in revision {current.revision_number} was declined{' '}
-          <Time at={current.declined_at} as="date" />; the accepted terms hold.
+          <Time at={current.declined_at} as="date" />; the accepted terms stand.
         </p>
       )}
     </Card>

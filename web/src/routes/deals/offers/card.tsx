@@ -43,7 +43,7 @@ export function OfferCard({ offer, highest, onHistory, onAccept }: OfferCardProp
   const isNew = useIsNew(offer.deal_id, 'offers')(offer.submitted_at, offer.mine);
   return (
     <OfferSheet
-      label={offer.mine ? 'Your offer' : `Offer of ${offer.buyer_name}`}
+      label={offer.mine ? 'Your offer' : `Offer from ${offer.buyer_name}`}
       name={offer.mine ? 'Your offer' : offer.buyer_name}
       note={
         <>

@@ -74,7 +74,8 @@ function PartsNotice({ values, currency }: { values: Values; currency: string })
   if (total === null || !isDecimal(values.purchase_price) || compare(total, values.purchase_price) === 0) return null;
   return (
     <Notice tone="warn">
-      The parts add up to {formatMoney(total, currency)}, the price is {formatMoney(values.purchase_price, currency)}.
+      The parts add up to {formatMoney(total, currency)}, but the price is{' '}
+      {formatMoney(values.purchase_price, currency)}.
     </Notice>
   );
 }
@@ -96,11 +97,13 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
     draft: `offer/${deal.id}`,
     check: (values) =>
       isSame(payloadOf(values, currency, before?.payload), before)
-        ? { purchase_price: 'Nothing is changed yet: change the price or another term.' }
+        ? { purchase_price: 'You have not changed anything yet: change the price or another term.' }
         : required(values, { purchase_price: 'Enter what you offer.' }),
     submit: (values) => submit.mutateAsync(payloadOf(values, currency, before?.payload)).catch(atFields),
     onDone: () => {
-      toast(agreed ? 'Your change waits for the broker' : before ? 'Your offer is revised' : 'Your offer is submitted');
+      toast(
+        agreed ? 'Your change is waiting for the broker' : before ? 'Your offer is revised' : 'Your offer is submitted',
+      );
       onClose();
     },
   });

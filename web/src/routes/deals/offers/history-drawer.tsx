@@ -113,7 +113,7 @@ export function HistoryDrawer({ of, onClose }: { of: Offer; onClose: () => void 
   return (
     <Drawer
       onClose={onClose}
-      title={of.mine ? 'Your offer' : `Offer of ${of.buyer_name}`}
+      title={of.mine ? 'Your offer' : `Offer from ${of.buyer_name}`}
       description="What changed from one revision to the next stands out."
     >
       <PagedList query={query} skeleton={<SkeletonText lines={8} />} empty={null}>

@@ -36,7 +36,7 @@ function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void })
       action="Accept offer"
       initial={endOfBusinessIn(45)}
       submit={(expires_at) => accept.mutateAsync({ id: offer.id, expires_at })}
-      done={`The offer of ${offer.buyer_name} is accepted`}
+      done={`The offer from ${offer.buyer_name} is accepted`}
       onClose={onClose}
     />
   );
@@ -123,7 +123,7 @@ export default function OffersTab() {
                 ? capacities.can_submit_offer
                   ? 'Say what you offer and on which terms. You can revise it as long as the sale is open.'
                   : 'Your side’s offer shows here once it is submitted.'
-                : 'Offers of buyers show here side by side as they come, with every revision.'}
+                : 'Buyers’ offers show here side by side as they come, with every revision.'}
             </EmptyState>
           </Card>
         }

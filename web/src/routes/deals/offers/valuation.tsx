@@ -94,7 +94,7 @@ export function OfferValuations({
   return (
     <Card
       flush
-      title={basis ? 'What the offers are worth' : 'How certain the money is'}
+      title={basis ? 'What the offers are worth' : 'Certainty of proceeds'}
       description={
         basis ? (
           <>

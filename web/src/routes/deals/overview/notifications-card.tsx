@@ -7,8 +7,8 @@ import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
 
 const choices: readonly { value: DealDelivery | 'as_chosen'; label: string }[] = [
-  { value: 'as_chosen', label: 'As in your settings' },
-  { value: 'daily', label: 'At most a daily mail' },
+  { value: 'as_chosen', label: 'Use my settings' },
+  { value: 'daily', label: 'At most a daily e-mail' },
   { value: 'app', label: 'In Dealkeep only' },
   { value: 'off', label: 'Off' },
 ];

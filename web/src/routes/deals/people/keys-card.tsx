@@ -49,7 +49,7 @@ function Admission({ of: { admitted, keys: all } }: { of: DealKeys }) {
       {capacities.can_admit_keys ? (
         <Switch
           label="Open to API keys"
-          hint="The brokerage’s programs can then see this deal as its broker does, within each key’s permissions."
+          hint="The brokerage’s other systems can then see this deal as its broker does, within each key’s permissions."
           checked={admitted}
           onChange={(to) => admit.mutate(to)}
         />
@@ -83,7 +83,7 @@ export function KeysCard() {
   const { deal } = useDeal();
   const query = useQuery(dealKeysQuery(deal.id));
   return (
-    <Card id="keys" title="The brokerage’s programs">
+    <Card id="keys" title="API keys">
       <Loaded query={query} skeleton={<SkeletonText lines={3} />}>
         {(found) => <Admission of={found} />}
       </Loaded>

@@ -43,8 +43,8 @@ export function ChecklistCard({
       {rows.length === 0 ? (
         <EmptyState icon={ListChecks} title="No checklist yet">
           {editor
-            ? 'Add what there is to verify: proof of cash, revenue cut-off, payroll.'
-            : 'An editor adds what there is to verify.'}
+            ? 'Add what needs to be verified: proof of cash, revenue cutoff, payroll.'
+            : 'An editor adds what needs to be verified.'}
         </EmptyState>
       ) : (
         <>

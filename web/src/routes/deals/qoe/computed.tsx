@@ -80,7 +80,7 @@ function PartialYears({ earnings }: { earnings: readonly Earnings[] }) {
   if (partial.length === 0) return null;
   return (
     <p className="border-t border-line px-4 py-3 text-sm text-faint sm:px-5">
-      Not whole years:{' '}
+      Partial years:{' '}
       {partial
         .map(({ label, months, first, last }) =>
           months.length > 0 ? `${label} (${inRuns(months)})` : `${label} (${formatDay(first)} – ${formatDay(last)})`,
@@ -97,7 +97,7 @@ function Seasons({ seasonality }: Pick<ComputedBooks, 'seasonality'>) {
   if (!best || !worst || best.share === worst.share) return null;
   return (
     <p className="border-t border-line px-4 py-3 text-sm text-soft sm:px-5">
-      Over whole years, {formatMonthOfYear(best.month)} brings the most revenue ({formatShare(best.share)}) and{' '}
+      Across full years, {formatMonthOfYear(best.month)} brings in the most revenue ({formatShare(best.share)}) and{' '}
       {formatMonthOfYear(worst.month)} the least ({formatShare(worst.share)}).
     </p>
   );
@@ -230,14 +230,14 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
   const left = (bridge ?? concentration).left_out;
   return (
     <Card
-      title="Dependence on customers"
+      title="Customer concentration in detail"
       description={`${formatDay(concentration.first)} – ${formatDay(concentration.last)}. ${computedFrom}`}
       flush
     >
       <Facts className="border-t border-line px-4 py-4 sm:px-5">
         <Fact label="Half of the uploaded revenue comes from">{plural(concentration.half, 'customer')}</Fact>
         {concentration.hhi !== null && (
-          <Fact label="HHI, of 10,000">
+          <Fact label="Herfindahl-Hirschman index (HHI, up to 10,000)">
             {formatCount(wholeNumber(concentration.hhi))} by uploaded customers
             {concentration.hhi_of_revenue !== null &&
               `, ${formatCount(wholeNumber(concentration.hhi_of_revenue))} by all revenue`}

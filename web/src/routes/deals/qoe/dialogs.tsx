@@ -36,7 +36,7 @@ export function RowDialog({ dealId, categories, onClose }: RowDialogProps) {
   return (
     <FormDialog
       title="Add to the checklist"
-      description="What is to be verified."
+      description="What needs to be verified."
       action="Add"
       form={form}
       onClose={onClose}
@@ -101,7 +101,7 @@ export function NormalizationDialog({
   return (
     <FormDialog
       title="Add an add-back or adjustment"
-      description="What a new owner would not earn or pay."
+      description="Income a new owner would not earn, and costs they would not pay."
       action="Add"
       form={form}
       onClose={onClose}
@@ -134,7 +134,7 @@ export function NormalizationDialog({
           options={optionsOf(adjustmentCategories)}
         />
       </Field>
-      <Field label="Amount" hint="With a minus, it lowers the earnings." error={form.errors.adjustment_amount}>
+      <Field label="Amount" hint="Enter a negative amount to lower earnings." error={form.errors.adjustment_amount}>
         <MoneyField {...form.field('adjustment_amount')} currency={currency} />
       </Field>
       <Field label="Rationale" optional error={form.errors.rationale}>

@@ -56,8 +56,8 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
           items.length === 0 ? (
             <EmptyState icon={Scale} title="No add-backs yet">
               {editor
-                ? 'Add what a new owner would not earn or pay: the owner’s salary, a one-time lawsuit.'
-                : 'Editors add what a new owner would not earn or pay.'}
+                ? 'Add income a new owner would not earn, and costs they would not pay: the owner’s salary, a one-time lawsuit.'
+                : 'Editors add income a new owner would not earn, and costs they would not pay.'}
             </EmptyState>
           ) : (
             [...Map.groupBy(items, ({ period_label }) => period_label)].map(([label, its]) => (

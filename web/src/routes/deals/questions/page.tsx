@@ -57,7 +57,7 @@ export default function QuestionsTab() {
                       : 'Buyers who have signed an NDA can ask while the sale is open. A broker of the deal sends the NDA.'
                     : side === 'seller'
                       ? 'Questions show here once a broker has released them to you.'
-                      : 'Questions of buyers under an NDA show here.'}
+                      : 'Questions from buyers under an NDA show here.'}
               </EmptyState>
             </Card>
           ) : (

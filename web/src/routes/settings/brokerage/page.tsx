@@ -125,13 +125,13 @@ function LogoCard({ brokerage }: { brokerage: Brokerage }) {
   return (
     <Card
       title="Logo"
-      description="Shown at the top of mails about your deals, in your invitations, and on the overview of each deal."
+      description="Shown at the top of e-mails about your deals, in your invitations, and on the overview of each deal."
     >
       <div className="flex max-w-md flex-col gap-4">
         <BrokerageLogo brokerageId={brokerage.id} at={brokerage.logo_at} />
         <FileDrop
           accept=".png,.jpg,.jpeg,.webp"
-          hint="PNG or JPEG, which every mail program shows, or WebP; up to 200 kB and 2,000 pixels on a side."
+          hint="PNG or JPEG, which every e-mail program shows, or WebP; up to 200 KB and 2,000 pixels on a side."
           disabled={isPending}
           onFiles={([file]) =>
             file && uploadLogo.mutate(file, { onSuccess: () => toast('Logo saved'), onError: toastError })
@@ -181,12 +181,12 @@ function DeletionCard({ brokerage }: { brokerage: Brokerage }) {
   return (
     <ConfirmationCard
       title="Delete the brokerage"
-      description="Its deals with everything in them, documents, contacts, keys and members are deleted for good, after some weeks in which any admin can cancel it. Every admin is notified by mail. People who are with another brokerage keep their account; the accounts of all others are erased."
+      description="Its deals with everything in them, documents, contacts, keys and members are deleted for good, after some weeks in which any admin can cancel it. Every admin is notified by e-mail. People who are with another brokerage keep their account; the accounts of all others are erased."
       word={brokerage.slug}
       wrong={`Type ${brokerage.slug} to confirm.`}
       action="Delete the brokerage"
       submit={(confirmation) => askDeletion.mutateAsync(confirmation)}
-      onDone={() => toast('The admins are notified by mail')}
+      onDone={() => toast('The admins are notified by e-mail')}
     />
   );
 }

@@ -76,7 +76,7 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
         <Input {...form.text('name')} maxLength={100} autoComplete="off" />
       </Field>
       <Field
-        label="Redirect URIs, one a line"
+        label="Redirect URIs, one per line"
         error={form.errors.redirect_uris}
         hint="https, or http on localhost, 127.0.0.1 or [::1]. Compared character for character; a loopback URI without a port stands for any port."
       >

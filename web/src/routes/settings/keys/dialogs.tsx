@@ -38,7 +38,8 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
     check: (values) => ({
       ...required(values, { name: 'Enter what the key is for.' }),
       ...(values.scopes.length === 0 && { scopes: 'Choose what the key may do.' }),
-      ...(values.ceiling !== '' && !/^\d+$/.test(values.ceiling) && { ceiling: 'Write a whole number, or nothing.' }),
+      ...(values.ceiling !== '' &&
+        !/^\d+$/.test(values.ceiling) && { ceiling: 'Enter a whole number, or leave it empty.' }),
     }),
     about: { expires_in_the_past: 'expires_at' },
     submit: ({ name, environment, scopes, ceiling, expires_at }) =>
@@ -94,11 +95,16 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
         >
           <Select {...form.field('environment')} options={optionsOf(environments)} />
         </Field>
-        <Field label="Requests a minute" optional error={form.errors.ceiling} hint="Empty: the usual limit.">
+        <Field label="Requests per minute" optional error={form.errors.ceiling} hint="Leave empty for the usual limit.">
           <Input {...form.text('ceiling')} inputMode="numeric" maxLength={6} autoComplete="off" />
         </Field>
       </div>
-      <Field label="Expires" optional error={form.errors.expires_at} hint="Empty: it works until it is revoked.">
+      <Field
+        label="Expires"
+        optional
+        error={form.errors.expires_at}
+        hint="Leave empty for a key that works until it is revoked."
+      >
         <DateTimeField {...form.field('expires_at')} />
       </Field>
     </FormDialog>

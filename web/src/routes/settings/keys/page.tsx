@@ -75,7 +75,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
         <Fact label="Permissions" wide>
           {apiKey.scopes.map((scope) => keyScopes[scope]).join(', ')}
         </Fact>
-        <Fact label="Requests a minute">{ceiling === null ? 'The default' : formatCount(ceiling)}</Fact>
+        <Fact label="Requests per minute">{ceiling === null ? 'The default' : formatCount(ceiling)}</Fact>
         <Fact label="Last used">{last_used_at === null ? 'Never' : <Time at={last_used_at} />}</Fact>
         <Fact label={state === 'revoked' ? 'Revoked' : state === 'expired' ? 'Expired' : 'Expires'}>
           {state === 'revoked' && apiKey.revoked_at !== null ? (
@@ -141,7 +141,7 @@ function Sandbox({ brokerageId }: { brokerageId: Id }) {
         {({ sandbox }) => (
           <div className="flex flex-wrap items-center justify-between gap-3">
             <p className="min-w-0 basis-80 grow text-soft">
-              Test keys work on demo data with fictional people, never on your contacts and deals. No mail is sent.{' '}
+              Test keys work on demo data with fictional people, never on your contacts and deals. No e-mail is sent.{' '}
               {sandbox === null ? (
                 'It is created with the first test key.'
               ) : (

@@ -14,8 +14,8 @@ import { orNull, useForm } from '../../../lib/use-form.ts';
 
 const hints: Record<MemberRole, string> = {
   admin: 'Manages members, API keys and the audit trail, and can join any deal of the brokerage.',
-  broker: 'Opens and runs deals, and keeps contacts.',
-  staff: 'Keeps contacts.',
+  broker: 'Opens and runs deals, and manages contacts.',
+  staff: 'Manages contacts.',
 };
 
 interface InviteMemberDialogProps {

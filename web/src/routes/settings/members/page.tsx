@@ -13,7 +13,7 @@ import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../../../components/m
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
-import { mailTroubles, memberRoles, optionsOf, participantStates } from '../../../lib/states.ts';
+import { mailTroubles, memberRoles, optionsOf, participantStates, roleInWords } from '../../../lib/states.ts';
 import { InvitedMemberDialog, InviteMemberDialog, RemoveMemberDialog } from './dialogs.tsx';
 import { UndeliveredMails } from './undelivered-mails.tsx';
 import { NoBrokerage } from '../no-brokerage.tsx';
@@ -37,8 +37,7 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
   const give = (role: MemberRole) => {
     if (role === member.role) return;
     void change(role).then(
-      () =>
-        toast(`${member.name} is ${memberRoles[role].label.toLowerCase()} now`, { undo: () => change(member.role) }),
+      () => toast(`${member.name} is now ${roleInWords[role]}`, { undo: () => change(member.role) }),
       toastError,
     );
   };
@@ -127,7 +126,7 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
   return (
     <SettingsPage
       title="Members"
-      description="Admins manage the brokerage, brokers run deals, staff keep contacts."
+      description="Admins manage the brokerage, brokers run deals, staff manage contacts."
       actions={
         isAdmin && (
           <Button kind="primary" icon={<UserPlus className="size-4" />} onClick={() => setInviting(true)}>

@@ -14,14 +14,14 @@ const kinds: Readonly<Record<string, string>> = { invitation: 'Invitation' };
 function UndeliveredRow({ mail, brokerageId }: { mail: UndeliveredMail; brokerageId: Id }) {
   const { resendMail } = useMemberActions(brokerageId);
   const resend = () =>
-    resendMail.mutateAsync(mail.id).then(() => toast(`The mail to ${mail.recipient} will be sent again`), toastError);
+    resendMail.mutateAsync(mail.id).then(() => toast(`The e-mail to ${mail.recipient} will be sent again`), toastError);
   return (
     <li className="flex flex-wrap items-center gap-x-3.5 gap-y-2 px-4 py-3 sm:px-5">
       <div className="min-w-0 flex-1 basis-60">
         <p className="flex flex-wrap items-center gap-x-2 gap-y-1">
           <span className="truncate font-medium">{mail.recipient}</span>
           <Badge>{kinds[mail.kind] ?? 'Notification'}</Badge>
-          {mail.given_up ? <Badge tone="bad">Given up</Badge> : <Badge tone="warn">Waiting</Badge>}
+          {mail.given_up ? <Badge tone="bad">Not delivered</Badge> : <Badge tone="warn">Waiting</Badge>}
         </p>
         <p className="text-sm text-faint">
           Since <Time at={mail.created_at} />
@@ -36,7 +36,7 @@ function UndeliveredRow({ mail, brokerageId }: { mail: UndeliveredMail; brokerag
       <Button
         size="sm"
         icon={<Send className="size-4" />}
-        aria-label={`Send the mail to ${mail.recipient} again`}
+        aria-label={`Send the e-mail to ${mail.recipient} again`}
         onClick={() => void resend()}
       >
         Send again
@@ -50,12 +50,7 @@ export function UndeliveredMails({ brokerageId }: { brokerageId: Id }) {
   const { data } = useQuery(undeliveredMailsQuery(brokerageId));
   if (!data || data.items.length === 0) return null;
   return (
-    <Card
-      className="mt-6"
-      flush
-      title="Undelivered mail"
-      description="Each mail is tried again for a day, then given up."
-    >
+    <Card className="mt-6" flush title="Undelivered e-mail" description="Each e-mail is retried for a day.">
       <ul className="divide-y divide-line">
         {data.items.map((mail) => (
           <UndeliveredRow key={mail.id} mail={mail} brokerageId={brokerageId} />

@@ -15,15 +15,15 @@ import { CalendarCard } from './calendar-card.tsx';
 import { wholeNumber } from '../../../lib/whole-number.ts';
 
 const deliveries: readonly { value: Delivery; label: string }[] = [
-  { value: 'at_once', label: 'Mail at once' },
-  { value: 'daily', label: 'Daily mail' },
+  { value: 'at_once', label: 'E-mail right away' },
+  { value: 'daily', label: 'Daily e-mail' },
   { value: 'app', label: 'In Dealkeep only' },
   { value: 'off', label: 'Off' },
 ];
 
 const dealDeliveries: readonly { value: DealDelivery | 'as_chosen'; label: string }[] = [
   { value: 'as_chosen', label: 'As chosen above' },
-  { value: 'daily', label: 'At most a daily mail' },
+  { value: 'daily', label: 'At most a daily e-mail' },
   { value: 'app', label: 'In Dealkeep only' },
   { value: 'off', label: 'Off' },
 ];
@@ -48,8 +48,8 @@ function DailyMail({ settings }: { settings: NotificationChoices['settings'] }) 
   const { time_zone, digest_hour } = settings ?? { time_zone: ownZone(), digest_hour: 8 };
   return (
     <Card
-      title="Daily mail"
-      description="One mail with everything since the last one. Nothing is sent on days without news."
+      title="Daily e-mail"
+      description="One e-mail with everything since the last one. Nothing is sent on days when nothing happened."
     >
       <div className="grid max-w-lg gap-4 sm:grid-cols-[minmax(0,1fr)_9rem]">
         <Field label="Time zone">

@@ -58,7 +58,7 @@ function AddressCard() {
     onDone: (_, { email }) => setSentTo(email.trim()),
   });
   return (
-    <Card title="E-mail address" description="You sign in with it, and mails go to it.">
+    <Card title="E-mail address" description="You sign in with it and get e-mail there.">
       <FormFields form={form} className="max-w-md">
         {sentTo !== null && !form.dirty && (
           <Notice tone="good" title="Check your e-mail">

@@ -105,9 +105,9 @@ export function FactorCard() {
   const [codes, setCodes] = useState<readonly string[] | null>(null);
 
   /** A proof of who they are that the person called off is no failure to report. */
-  const doing = async (deed: () => Promise<void>) => {
+  const doing = async (action: () => Promise<void>) => {
     try {
-      await deed();
+      await action();
     } catch (error) {
       if (!(error instanceof ApiError) || error.code !== 'recent_sign_in_required') toastError(error);
     }

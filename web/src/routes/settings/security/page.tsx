@@ -40,7 +40,7 @@ function PasswordCard() {
   return (
     <Card
       title="Password"
-      description="A new one ends every other session, and connected clients have to be authorized again."
+      description="A new password signs you out everywhere else, and connected clients must be authorized again."
     >
       <FormFields form={form} className="max-w-md">
         <input type="email" name="username" autoComplete="username" value={user.email} readOnly hidden />

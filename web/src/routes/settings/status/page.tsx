@@ -13,19 +13,19 @@ import { SettingsPage } from '../settings-page.tsx';
 
 /** What the jobs do, by their names in the log. */
 const jobLabels: Readonly<Record<JobName, string>> = {
-  sweep: 'End what has expired',
-  queue_reminders: 'Remind of deadlines',
+  sweep: 'Process expirations',
+  queue_reminders: 'Send deadline reminders',
   purge_notifications: 'Clear old notifications',
   purge_changes: 'Clear old events of connected systems',
   purge_webhooks: 'Clear old deliveries of webhooks',
   purge_sign_in: 'Clear ended sessions and used links',
-  purge_authorization: 'Clear expired tokens of clients',
-  purge_mails: 'Clear old mails',
+  purge_authorization: 'Clear expired client tokens',
+  purge_mails: 'Clear old e-mails',
   fail_abandoned_snapshots: 'Mark interrupted imports as failed',
   keep_audit_months: 'Keep the audit trail by month',
-  purge_limits: 'Clear old counts of requests',
+  purge_limits: 'Clear old request counts',
   purge_idempotency_keys: 'Clear old idempotency keys',
-  delete_brokerages: 'Delete brokerages that are due',
+  delete_brokerages: 'Delete brokerages scheduled for deletion',
   clear_store: 'Clear documents removed long ago',
 };
 
@@ -64,7 +64,7 @@ function QueueFacts({ queue: { waiting, failing, oldest_at } }: { queue: Queue }
     <>
       <Fact label="Waiting">{waiting}</Fact>
       {oldest_at !== null && (
-        <Fact label="The oldest since">
+        <Fact label="Oldest waiting since">
           <Time at={oldest_at} />
         </Fact>
       )}
@@ -115,10 +115,10 @@ export default function StatusSettings() {
         <Loaded query={query} skeleton={<SkeletonText lines={8} />}>
           {({ versions, mail, notifications, webhooks, backup, jobs, store }) => (
             <>
-              <Card title="Mail of the brokerage">
+              <Card title="The brokerage’s e-mail">
                 <Facts>
                   <QueueFacts queue={mail} />
-                  <Fact label="Given up">
+                  <Fact label="Not delivered">
                     {mail.given_up}
                     {mail.given_up > 0 && (
                       <>

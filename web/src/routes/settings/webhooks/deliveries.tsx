@@ -33,17 +33,17 @@ function Details({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDel
       <Facts>
         <Fact label="Attempts">{formatCount(attempts)}</Fact>
         {last_attempt_at !== null && (
-          <Fact label="The last one">
+          <Fact label="Last attempt">
             <Time at={last_attempt_at} as="time" />
           </Fact>
         )}
         {delivery.next_attempt_at !== null && (
-          <Fact label="The next one">
+          <Fact label="Next attempt">
             <Time at={delivery.next_attempt_at} />
           </Fact>
         )}
         {delivery.state === 'waiting' && delivery.next_attempt_at === null && (
-          <Fact label="The next one">After an earlier one of the same record</Fact>
+          <Fact label="Next attempt">After an earlier one of the same record</Fact>
         )}
         {delivery.state === 'dropped' && (
           <Fact label="Why" wide>
@@ -73,7 +73,7 @@ function Details({ webhook, delivery }: { webhook: Webhook; delivery: WebhookDel
           </Fact>
         )}
         {error !== null && delivery.state !== 'dropped' && (
-          <Fact label="What went wrong" wide>
+          <Fact label="Error" wide>
             {error}
           </Fact>
         )}
@@ -153,7 +153,7 @@ export function DeliveriesDrawer({ webhook, onClose }: { webhook: Webhook; onClo
           <Select value={shown} onChange={setShown} options={choices} />
         </Field>
         <Button icon={<History className="size-4" />} onClick={() => setAgain(true)}>
-          Send several again
+          Resend several
         </Button>
       </div>
       <PagedList

@@ -87,7 +87,7 @@ function Fields({ form: { values, set, errors, text }, children }: FieldsProps) 
       <Field label="Address" error={errors.url} hint="It must begin with https:// and be reachable from the Internet.">
         <Input {...text('url')} type="url" maxLength={2000} autoComplete="off" placeholder="https://" />
       </Field>
-      <Field label="Description" optional error={errors.description} hint="What people here call it.">
+      <Field label="Description" optional error={errors.description} hint="A name that your team will recognize.">
         <Input {...text('description')} maxLength={200} autoComplete="off" />
       </Field>
       {children}
@@ -200,9 +200,9 @@ export function RenewSecretDialog({
   const { rotate } = useWebhookActions();
   return (
     <RenewDialog
-      title={`Renew the secret of ${nameOf(webhook)}`}
+      title={`Rotate the secret of ${nameOf(webhook)}`}
       description="While both secrets sign, each delivery has two signatures, and the receiver can check either."
-      action="Renew secret"
+      action="Rotate secret"
       current="The current secret"
       does="Signs"
       draft={null}
@@ -251,7 +251,7 @@ export function AgainDialog({
       form={form}
       size="sm"
       onClose={onClose}
-      title="Send several again"
+      title="Resend several deliveries"
       description="Finished deliveries of a period, at most 10,000, in the order of the changes."
       action="Send again"
     >

@@ -57,7 +57,7 @@ function WebhookMenu({ webhook, onOpen }: RowProps) {
         Edit
       </MenuItem>
       <MenuItem icon={<RefreshCw />} onSelect={() => onOpen({ kind: 'renew', webhook })}>
-        Renew secret
+        Rotate secret
       </MenuItem>
       <TurnOffOrDelete
         name={name}
@@ -91,11 +91,11 @@ function WebhookRow({ webhook, onOpen }: RowProps) {
         <Fact label="Sends" wide>
           {chosenWords(webhook.types)}
         </Fact>
-        <Fact label="With the rights of">
+        <Fact label="Uses the permissions of">
           {webhook.key_name}
           {!webhook.is_key_in_force && (
             <Badge tone="bad" className="ml-2">
-              Key ended
+              Key no longer active
             </Badge>
           )}
         </Fact>
@@ -112,7 +112,7 @@ function WebhookRow({ webhook, onOpen }: RowProps) {
       </Facts>
       {!webhook.is_key_in_force && (
         <p className="mt-3 text-sm text-bad">
-          Nothing is sent: its key has ended. Add the webhook again with an active key.
+          Nothing is sent: its key is no longer active. Add the webhook again with an active key.
         </p>
       )}
       {off_reason === 'failing' && off_since !== null && (
