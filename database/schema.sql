@@ -4918,7 +4918,7 @@ begin
   elsif exists (select from public.offers o where o.deal_id = closing_warnings.deal_id and o.participant_id = selected and o.is_current
     and not exists (select from public.offer_decisions c where c.offer_id = o.id))
   then
-    warnings := array_append(warnings, 'A proposed change of the accepted terms is not decided.');
+    warnings := array_append(warnings, 'A proposed change to the accepted terms is not decided.');
   end if;
   if not (select d.needs_nda from public.deals d where d.id = closing_warnings.deal_id) then
     null;
@@ -5304,26 +5304,26 @@ CREATE OR REPLACE FUNCTION app.count_mail_to(sender uuid, brokerage uuid, mailbo
 AS $function$
 begin
   if not app.count_mail('from ' || sender, 'minute', 20) then
-    perform app.refuse_mail('minute', 'You have sent 20 mails within a minute: go on in a minute.');
+    perform app.refuse_mail('minute', 'You have sent 20 e-mails within a minute: continue in a minute.');
   end if;
   if not app.count_mail('from ' || sender, 'hour', 60) then
-    perform app.refuse_mail('hour', 'You have sent 60 mails within this hour: go on in the next one, or make a link and hand it on.');
+    perform app.refuse_mail('hour', 'You have sent 60 e-mails within this hour: continue in the next one, or create a link and pass it on.');
   end if;
   if not app.count_mail('from ' || sender, 'day', 100) then
-    perform app.refuse_mail('day', 'You have sent 100 mails today: go on tomorrow, or make a link and hand it on.');
+    perform app.refuse_mail('day', 'You have sent 100 e-mails today: continue tomorrow, or create a link and pass it on.');
   end if;
   if brokerage is not null and not app.count_mail('for ' || brokerage, 'day', 500) then
-    perform app.refuse_mail('day', 'Your brokerage has sent 500 mails today: go on tomorrow, or make a link and hand it on.');
+    perform app.refuse_mail('day', 'Your brokerage has sent 500 e-mails today: continue tomorrow, or create a link and pass it on.');
   end if;
   if not app.count_mail('to ' || mailbox, 'hour', 10) then
     perform app.refuse_mail('hour',
-      'This address was sent many mails within this hour: go on in the next one, or make a link and hand it on.');
+      'This address was sent many e-mails within this hour: continue in the next one, or create a link and pass it on.');
   end if;
   if not app.count_mail('from ' || coalesce(brokerage, sender) || ' to ' || mailbox, 'day', 5)
     or not app.count_mail('to ' || mailbox, 'day', 20)
   then
     perform app.refuse_mail('day',
-      'This address was sent many mails today: go on tomorrow, or make a link and hand it on.');
+      'This address was sent many e-mails today: continue tomorrow, or create a link and pass it on.');
   end if;
 end
 $function$;
@@ -12261,7 +12261,7 @@ begin
   if (select count(*) from vault.sent_reminders s where s.sent_by = app.user_id() and s.sent_at > app.now() - interval '1 hour')
     + cardinality(waiting) > 60
   then
-    perform app.refuse('too_many_reminders', 'That were 60 reminders within an hour: send more of them later.');
+    perform app.refuse('too_many_reminders', 'That would be more than 60 reminders within an hour: try again later.');
   end if;
   with sent as (
     insert into vault.sent_reminders as s (subject, subject_id, recipient_id, deal_id, sent_by)
@@ -12680,13 +12680,13 @@ begin
     return false;
   end if;
   if undelivered.claimed_until > app.now() then
-    perform app.refuse('mail_under_way', 'This mail is being sent at this moment: look again in a few minutes.');
+    perform app.refuse('mail_under_way', 'This e-mail is being sent at this moment: look again in a few minutes.');
   end if;
   if undelivered.given_up_at is not null and undelivered.link is not null then
     update vault.invitations i set digest = new_token, expires_at = app.now() + interval '14 days'
       where i.digest = undelivered.link and app.is_live_link(undelivered.link);
     if not found then
-      perform app.refuse('link_expired', 'The link of this mail is used up, taken back or too old: it has to be asked for again.');
+      perform app.refuse('link_expired', 'The link in this e-mail was used, withdrawn, or has expired: it has to be requested again.');
     end if;
     undelivered.link := new_token;
     undelivered.secret := new_secret;
@@ -14890,3 +14890,4 @@ $function$;
 -- 8a36038426c3c87cf09ab566fe3ebdef2683bf9e5a9492de87beb45e2777e715  370_own_data_of_ndas_and_uploads.sql
 -- 484f26a703e37df39b3667cde4c6c7558355ed5455a9edb51fe0b76290edc420  371_audit_of_other_brokerages.sql
 -- 506ba141af972097516e8e9ce79110807625b2e0fde66ad22090683622384308  372_mails_of_people_and_brokerages.sql
+-- e9299de79f3ad672eebb8f8484ede0a948a45f804346bff18282a1eb70a41fc2  373_words_of_refusals.sql

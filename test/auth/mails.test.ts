@@ -40,7 +40,7 @@ describe('invitations', () => {
     await expect.poll(async () => (await service.deliver()).length).toBe(before + 20);
     const refused = answers.find(({ status }) => status === 429);
     expect(refused?.body).toEqual({
-      error: { code: 'too_many_mails', message: 'You have sent 20 mails within a minute: go on in a minute.' },
+      error: { code: 'too_many_mails', message: 'You have sent 20 e-mails within a minute: continue in a minute.' },
     });
     const made = await service.sql(`select from users where email like 'many%'`);
     expect(made).toHaveLength(20);
@@ -50,7 +50,7 @@ describe('invitations', () => {
         const { status, body } = await invite('one-too-many@example.com');
         expect(status).toBe(429);
         expect(body.error.message).toBe(
-          'You have sent 60 mails within this hour: go on in the next one, or make a link and hand it on.',
+          'You have sent 60 e-mails within this hour: continue in the next one, or create a link and pass it on.',
         );
         expect((await invite('one-too-many@example.com', 'link')).body).toMatchObject({ mailed: false });
         service.clock.advance(60 * minute);
@@ -59,7 +59,7 @@ describe('invitations', () => {
       expect(statusesOf(await Promise.all(more))).toEqual({ 201: 20 });
     }
     service.clock.advance(minute);
-    expect((await invite('one-more@example.com')).body.error.message).toContain('100 mails today');
+    expect((await invite('one-more@example.com')).body.error.message).toContain('100 e-mails today');
     expect((await invite('one-more@example.com', 'link')).body).toMatchObject({ mailed: false });
     service.clock.advance(day);
     expect((await invite('another@example.com')).status).toBe(201);
@@ -109,7 +109,7 @@ describe('invitations', () => {
     for (const ask of [one, two]) for (let count = 0; count < 5; count += 1) expect((await ask?.())?.status).toBe(201);
     const refused = await three?.();
     expect(refused?.status).toBe(429);
-    expect(refused?.body.error.message).toMatch(/^This address was sent many mails within this hour/);
+    expect(refused?.body.error.message).toMatch(/^This address was sent many e-mails within this hour/);
     service.clock.advance(60 * minute);
     // A session ends after a while without it.
     expect((await three?.())?.status).toBe(201);

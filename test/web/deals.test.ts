@@ -205,7 +205,7 @@ describe('closing', () => {
     for (const to of ['diligence', 'closing']) await broker.ask(`/deals/${full.deal}/moves`, { to });
     expect(await missing(full.deal)).toEqual([]);
     await buyer.ask(`/deals/${full.deal}/offers`, { payload });
-    expect(await missing(full.deal)).toEqual(['A proposed change of the accepted terms is not decided.']);
+    expect(await missing(full.deal)).toEqual(['A proposed change to the accepted terms is not decided.']);
     const { body: proposals } = await broker.ask(`/deals/${full.deal}/offers`);
     await broker.ask(`/offers/${proposals.items[0].id}/decision`, { decision: 'declined' });
     expect((await close(full.deal)).body.deal.state).toBe('closed');
