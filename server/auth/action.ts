@@ -6,6 +6,7 @@ import { isEmailAddress, longestEmailAddress } from '../domain/people/email-addr
 import { keepsDirection, oneLine } from '../domain/people/names.ts';
 import { passwordLength } from '../domain/accounts/password-rules.ts';
 import { bodyAtMost, bodyType } from '../http/bounded-body.ts';
+import { charactersIn } from '../http/characters.ts';
 import { Problem, writeProblemJson } from '../http/problem.ts';
 
 const largestBody = 65_536;
@@ -72,7 +73,7 @@ function invalid(error: z.ZodError): Problem {
 }
 
 const text = (missing: string) => z.string({ error: missing });
-const isWithin = (codePoints: number) => (value: string) => [...value].length <= codePoints;
+const isWithin = (most: number) => (value: string) => charactersIn(value) <= most;
 
 /** What is sent, with what to say when it does not fit. */
 export const fields = {

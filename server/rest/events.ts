@@ -152,8 +152,8 @@ export function eventOperations(services: Services, callers: Callers): readonly 
       const data = isExpanded ? await expanded(enter, shown) : shown;
       const paging = { hasMore: isCut || hasMore, nextCursor: cursors.write(place) };
       // The cursor is written differently each time: an answer with the same data is the same for a day. A client that gets 304 keeps its cursor, which must
-      // not grow old while nothing changes.
-      const content = JSON.stringify([data, paging.hasMore, now.slice(0, 10)]);
+      // not grow old while nothing changes, and leads on from where others saw nothing either.
+      const content = JSON.stringify([data, paging.hasMore ? place.seq : null, now.slice(0, 10)]);
       const ETag = `"${hash('sha256', content, 'base64url').slice(0, 27)}"`;
       return answerJson(c, { status: 200, body: { data, pagination: paging }, headers: { ETag } });
     });

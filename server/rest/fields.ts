@@ -1,6 +1,7 @@
 /** The values of which what the REST API takes and answers is made: ids, times, decimals, texts. */
 
 import { z } from 'zod';
+import { charactersIn } from '../http/characters.ts';
 
 /** What is wrong with a property: that it is required, where it is missing, before what to send. */
 export const absent = (sentence: string) => (issue: { input?: unknown }) =>
@@ -42,7 +43,7 @@ export const decimal = z.string().meta({ pattern: '^-?[0-9]+(\\.[0-9]+)?$', exam
 export const textUpTo = (max: number) =>
   text(`Send a text of at most ${max} characters.`)
     .refine((value) => /\S/u.test(value), { error: 'It is blank: send at least one visible character.' })
-    .refine((value) => value.length <= max, { error: `It is too long: at most ${max} characters.` })
+    .refine((value) => charactersIn(value) <= max, { error: `It is too long: at most ${max} characters.` })
     .meta({ minLength: 1, maxLength: max, pattern: visible });
 
 /** One of several words, as it is sent. */

@@ -1,6 +1,7 @@
 /** Builders of parameters of the query; each reads null where the parameter is left out. */
 
 import { z } from 'zod';
+import { charactersIn } from '../http/characters.ts';
 import { isUuid } from '../http/uuid.ts';
 import { queryParameter, type Json, type Parameter } from './operation.ts';
 
@@ -28,7 +29,9 @@ export const textParameter = (name: string, max: number, description: string): P
       message: `Send a text of 1 to ${max} characters.`,
     },
     (value) =>
-      value.length >= 1 && value.length <= max && value.isWellFormed() && !value.includes('\0') ? value : undefined,
+      value.length >= 1 && value.isWellFormed() && charactersIn(value) <= max && !value.includes('\0')
+        ? value
+        : undefined,
     null,
   );
 

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { decimalPattern, isDecimal, longestAmount } from '../domain/diligence/normalizations.ts';
+import { charactersIn } from '../http/characters.ts';
 import { isObject } from './request-context.ts';
 import type { RefusalBody } from './results.ts';
 
@@ -20,7 +21,7 @@ export const dealId = () => id('From svc_deals_list.');
 function textFault(value: string, least: number, most: number): string | null {
   if (value.includes('\0')) return 'It contains a null character (U+0000).';
   if (!value.isWellFormed()) return 'It contains half of a surrogate pair, which is not a character.';
-  const length = value.length > most ? [...value].length : value.length;
+  const length = charactersIn(value);
   return length < least || length > most ? `It has ${length} characters.` : null;
 }
 

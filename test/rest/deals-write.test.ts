@@ -249,6 +249,12 @@ describe('deals', () => {
     expect(least.body).toMatchObject({ currency: 'USD', needsNda: true, askingPrice: null, industry: null });
   });
 
+  test('have a title of so many characters as the document counts them, of which an emoji is one', async () => {
+    expect((await ask('POST', '/deals', { title: '🥐'.repeat(200) })).status).toBe(201);
+    const refused = await ask('POST', '/deals', { title: '🥐'.repeat(201) });
+    expect(refused).toMatchObject({ status: 400, body: { error: { details: { faults: [{ path: 'title' }] } } } });
+  });
+
   test('are changed as far as it is said, and null takes a value away', async () => {
     const before = await ask('PATCH', `/deals/${scene.deal}`, {
       industry: 'Food',

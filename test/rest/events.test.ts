@@ -180,6 +180,31 @@ describe('a cursor', () => {
     expect(renewed).toBe(41);
   });
 
+  test('leads on past many events that the key does not ask for, also with If-None-Match', async () => {
+    const begin = await latest();
+    await service.sql(
+      `insert into change_events (brokerage_id, object_type, object_id, change)
+       select $1, 'contact', gen_random_uuid(), 'updated' from generate_series(1, 400000)`,
+      [tenant.id],
+    );
+    const archived = await contact('Behind all of them');
+    await service.sql('update contacts set archived_at = app.now() where id = $1', [archived.id]);
+    await published();
+    const seen: string[] = [];
+    let [cursor, etag, more] = [begin, '', true];
+    for (let asked = 0; more && asked < 10; asked += 1) {
+      const path = `/events?limit=1&types=contact.archived&after=${cursor}`;
+      const headers: Record<string, string> = etag === '' ? {} : { 'If-None-Match': etag };
+      const answer = await as(key, service.restUrl)('GET', path, undefined, headers);
+      if (answer.status !== 200) continue;
+      const page = answer.body as unknown as Page;
+      [cursor, etag, more] = [page.pagination.nextCursor, answer.headers.get('etag') ?? '', page.pagination.hasMore];
+      seen.push(...page.data.map(({ objectId }) => objectId));
+    }
+    expect(seen).toEqual([archived.id]);
+    await service.sql(`delete from change_events where brokerage_id = $1 and change = 'updated'`, [tenant.id]);
+  });
+
   test('of before a restore is gone', async () => {
     const begin = await latest();
     await service.sql(`update vault.change_stream set origin = 'elsewhere'`);
