@@ -104,15 +104,22 @@ export interface Debt {
   readonly equity: Decimal | null;
 }
 
+/** What is left of an amount without another, at least nothing. */
+function reducedBy(amount: Decimal, other: Decimal): Decimal {
+  const left = subtract(amount, other);
+  return isPositive(left) ? left : zero;
+}
+
 /** What is borrowed to pay an offer, by what was recorded, else by what it offers. */
 export function debtOf(offer: OfferAmounts, money: CertainMoney | null, recorded: Recorded, typed: TypedTerms): Debt {
   const note = recorded.note ?? offer.seller_note ?? zero;
   const equity = typed.equity ?? recorded.equity;
   if (recorded.loans !== null) return { is: 'recorded', bank: recorded.loans, note, equity };
-  const unsaid = money?.parts.find(({ part }) => part === 'unsaid')?.amount;
-  const cash = money === null ? (offer.purchase_price ?? zero) : add(offer.cash_at_close ?? zero, unsaid ?? zero);
-  const borrowed = subtract(cash, equity ?? zero);
-  return { is: 'all_but_equity', bank: isPositive(borrowed) ? borrowed : zero, note, equity };
+  const unsaid = money === null ? offer.purchase_price : money.parts.find(({ part }) => part === 'unsaid')?.amount;
+  // What is recorded of the note beyond what is offered pays what the offer leaves open, and is not borrowed twice.
+  const open = reducedBy(unsaid ?? zero, reducedBy(note, offer.seller_note ?? zero));
+  const cash = add(offer.cash_at_close ?? zero, open);
+  return { is: 'all_but_equity', bank: reducedBy(cash, equity ?? zero), note, equity };
 }
 
 function loansOf({ bank, note }: Debt, typed: TypedTerms): Loan[] | null {
