@@ -360,6 +360,26 @@ describe('to the broker', () => {
       const { coverage } = await told({ purchase_price: '3000000', ...payload }, sources);
       expect(coverage).toMatchObject({ debt, debt_is: 'all_but_equity' });
     });
+
+    test('rules of the SBA read the note that the debt has', async () => {
+      const payload = { purchase_price: '4200000' };
+      const sources = { sba_7a: '3570000', cash_buyer_equity: '210000', seller_note: '420000' };
+      const says = async (more: Readonly<Record<string, string>>) => {
+        const { sba } = await told(payload, more, '?rate=10&years=10&note_standby=10');
+        return Object.fromEntries(sba.map((rule: { id: string; answer: unknown }) => [rule.id, rule.answer]));
+      };
+      const withNote = await says(sources);
+      expect(withNote.seller_note).toEqual({
+        result: 'met',
+        why: 'Of the note of $420,000 at most $210,000 counts.',
+      });
+      expect(withNote.equity).toEqual({
+        result: 'met',
+        why: 'Equity of $420,000 is 10% of the project cost of $4,200,000; $210,000 of it is the seller note.',
+      });
+      const without = await says({ sba_7a: '3570000' });
+      expect(without.seller_note).toEqual({ result: 'met', why: 'No seller note was entered.' });
+    });
   });
 
   test('on the first page what the deals ask for together, and what the business earns', async () => {

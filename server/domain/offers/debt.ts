@@ -110,9 +110,12 @@ function reducedBy(amount: Decimal, other: Decimal): Decimal {
   return isPositive(left) ? left : zero;
 }
 
+/** The seller note, as it was recorded, else as it was offered; null where neither says one. */
+const noteOf = (offer: OfferAmounts, recorded: Recorded): Decimal | null => recorded.note ?? offer.seller_note;
+
 /** What is borrowed to pay an offer, by what was recorded, else by what it offers. */
 export function debtOf(offer: OfferAmounts, money: CertainMoney | null, recorded: Recorded, typed: TypedTerms): Debt {
-  const note = recorded.note ?? offer.seller_note ?? zero;
+  const note = noteOf(offer, recorded) ?? zero;
   const equity = typed.equity ?? recorded.equity;
   if (recorded.loans !== null) return { is: 'recorded', bank: recorded.loans, note, equity };
   const unsaid = money === null ? offer.purchase_price : money.parts.find(({ part }) => part === 'unsaid')?.amount;
@@ -263,7 +266,7 @@ export function sbaFactsOf(
   const price = offer.purchase_price;
   return {
     price,
-    seller_note: offer.seller_note,
+    seller_note: noteOf(offer, recorded),
     rollover: offer.rollover_equity,
     loan: recorded.sba,
     equity: debt.equity,
