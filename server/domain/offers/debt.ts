@@ -136,7 +136,8 @@ function loansOf({ bank, note }: Debt, typed: TypedTerms): Loan[] | null {
 }
 
 /** How many times EBITDA is to cover the debt: what lenders ask for, and what the SBA asks for since 1 October 2026. */
-const asked = [decimal('1.15'), decimal('1.25')] as const;
+export const askedCoverages = ['1.15', '1.25'] as const;
+export type AskedCoverage = (typeof askedCoverages)[number];
 
 export interface YearSummary {
   readonly year: number;
@@ -146,7 +147,7 @@ export interface YearSummary {
 
 /** What the debt may cost a year at most, as a share of itself rounded down, to be covered so many times; null where nothing is earned. */
 export interface MostCost {
-  readonly covered: string;
+  readonly covered: AskedCoverage;
   readonly cost: string | null;
 }
 
@@ -203,8 +204,8 @@ function supposed({ is, equity }: Debt, say: (amount: Decimal) => string): strin
 function sentencesOn(ebitda: Decimal, debt: Debt, say: (amount: Decimal) => string, terms: Terms): string[] {
   const lead = supposed(debt, say);
   const all = add(debt.bank, debt.note);
-  const sentences = asked.map((coverage) => {
-    const said = coverageInWords(ebitda, all, coverage, say, terms);
+  const sentences = askedCoverages.map((coverage) => {
+    const said = coverageInWords(ebitda, all, decimal(coverage), say, terms);
     return lead === null ? said : `${lead}, ${said.charAt(0).toLowerCase()}${said.slice(1)}`;
   });
   // Where nothing is earned, the sentence names no coverage and is the same for each.
@@ -212,9 +213,9 @@ function sentencesOn(ebitda: Decimal, debt: Debt, say: (amount: Decimal) => stri
 }
 
 const mostCost = (ebitda: Decimal, debt: Decimal): MostCost[] =>
-  asked.map((coverage) => {
-    const most = mostAnnualCost(ebitda, debt, coverage);
-    return { covered: written(coverage), cost: most && written(rounded(most, 3n, 'down')) };
+  askedCoverages.map((coverage) => {
+    const most = mostAnnualCost(ebitda, debt, decimal(coverage));
+    return { covered: coverage, cost: most && written(rounded(most, 3n, 'down')) };
   });
 
 /** How often the EBITDA of the period covers the debt of an offer; null where there is no debt, or no EBITDA in its currency. */
