@@ -306,6 +306,82 @@ describe('to the broker', () => {
     expect(other.basis).toMatchObject({ period: 'TTM', adjusted_ebitda: '720000' });
   });
 
+  describe('with a seller note among the sources of financing', () => {
+    /** What the page tells of the other buyer's offer, with these amounts and sources for a moment. */
+    async function told(payload: object, sources: Readonly<Record<string, string>>, query = '') {
+      const id = offerOf('other buyer');
+      const [offer] = await web.service.sql<{ participant_id: string; payload: unknown }>(
+        'select participant_id, payload from offers where id = $1',
+        [id],
+      );
+      const { participant_id, payload: before } = offer!;
+      const offering = (one: unknown) =>
+        web.service.sql('update offers set payload = $2 where id = $1', [id, JSON.stringify(one)]);
+      await offering({ currency: 'USD', ...payload });
+      for (const [source_type, commitment_amount] of Object.entries(sources))
+        await insert(web.service, 'financing_sources', {
+          deal_id: deal,
+          participant_id,
+          source_type,
+          source_name: source_type,
+          commitment_amount,
+          currency: 'USD',
+        });
+      const { body } = await ask('broker', query);
+      await web.service.sql('delete from financing_sources where participant_id = $1', [participant_id]);
+      await offering(before);
+      return body.offers.find((one: { offer_id: string }) => one.offer_id === id);
+    }
+
+    test.each([
+      ['of a price alone', { purchase_price: '3000000' }, { seller_note: '600000' }, '3000000'],
+      ['that is what the parts leave out', { cash_at_close: '2000000' }, { seller_note: '1000000' }, '3000000'],
+      ['of some of what they leave out', { cash_at_close: '2000000' }, { seller_note: '400000' }, '3000000'],
+      ['of more than they leave out', { cash_at_close: '2800000' }, { seller_note: '300000' }, '3100000'],
+      [
+        'that the offer has too',
+        { cash_at_close: '2000000', seller_note: '600000' },
+        { seller_note: '600000' },
+        '3000000',
+      ],
+      [
+        'that is higher than in the offer',
+        { cash_at_close: '2000000', seller_note: '600000' },
+        { seller_note: '700000' },
+        '3000000',
+      ],
+      [
+        'beside equity',
+        { purchase_price: '3000000' },
+        { seller_note: '600000', cash_buyer_equity: '300000' },
+        '2700000',
+      ],
+    ])('the debt has a note %s once', async (_name, payload, sources, debt) => {
+      const { coverage } = await told({ purchase_price: '3000000', ...payload }, sources);
+      expect(coverage).toMatchObject({ debt, debt_is: 'all_but_equity' });
+    });
+
+    test('rules of the SBA read the note that the debt has', async () => {
+      const payload = { purchase_price: '4200000' };
+      const sources = { sba_7a: '3570000', cash_buyer_equity: '210000', seller_note: '420000' };
+      const says = async (more: Readonly<Record<string, string>>) => {
+        const { sba } = await told(payload, more, '?rate=10&years=10&note_standby=10');
+        return Object.fromEntries(sba.map((rule: { id: string; answer: unknown }) => [rule.id, rule.answer]));
+      };
+      const withNote = await says(sources);
+      expect(withNote.seller_note).toEqual({
+        result: 'met',
+        why: 'Of the note of $420,000 at most $210,000 counts.',
+      });
+      expect(withNote.equity).toEqual({
+        result: 'met',
+        why: 'Equity of $420,000 is 10% of the project cost of $4,200,000; $210,000 of it is the seller note.',
+      });
+      const without = await says({ sba_7a: '3570000' });
+      expect(without.seller_note).toEqual({ result: 'met', why: 'No seller note was entered.' });
+    });
+  });
+
   test('on the first page what the deals ask for together, and what the business earns', async () => {
     const [row] = await web.service.sql<{ asking: string | null; deals: number }>(
       `select sum(d.asking_price)::text as asking, count(*)::int as deals from deals d join participants p on p.deal_id = d.id

@@ -22,6 +22,7 @@ import {
 /** What was entered of a purchase. Null is what nobody has said. */
 export interface SbaFacts {
   readonly price: Decimal | null;
+  /** As the buyer's sources of financing name it, else as it is offered. */
   readonly seller_note: Decimal | null;
   readonly rollover: Decimal | null;
   /** The 7(a) loan, as the buyer's sources of financing name it. */
@@ -123,7 +124,7 @@ function judgeEquity(facts: SbaFacts): SbaResult {
 /** Of a seller note at most half of the required equity counts, and nothing of one that is paid while the loan runs. */
 function judgeNote(facts: SbaFacts): SbaResult {
   const { seller_note: note, project_cost: cost, full_standby: standby } = facts;
-  if (note === null || !isPositive(note)) return met('The offer has no seller note.');
+  if (note === null || !isPositive(note)) return met('No seller note was entered.');
   if (cost === null) return ask(askCost);
   if (standby === null) return ask(askStandby);
   const most = multiply(multiply(cost, tenth), half);

@@ -104,15 +104,25 @@ export interface Debt {
   readonly equity: Decimal | null;
 }
 
+/** What is left of an amount without another, at least nothing. */
+function reducedBy(amount: Decimal, other: Decimal): Decimal {
+  const left = subtract(amount, other);
+  return isPositive(left) ? left : zero;
+}
+
+/** The seller note, as it was recorded, else as it was offered; null where neither says one. */
+const noteOf = (offer: OfferAmounts, recorded: Recorded): Decimal | null => recorded.note ?? offer.seller_note;
+
 /** What is borrowed to pay an offer, by what was recorded, else by what it offers. */
 export function debtOf(offer: OfferAmounts, money: CertainMoney | null, recorded: Recorded, typed: TypedTerms): Debt {
-  const note = recorded.note ?? offer.seller_note ?? zero;
+  const note = noteOf(offer, recorded) ?? zero;
   const equity = typed.equity ?? recorded.equity;
   if (recorded.loans !== null) return { is: 'recorded', bank: recorded.loans, note, equity };
-  const unsaid = money?.parts.find(({ part }) => part === 'unsaid')?.amount;
-  const cash = money === null ? (offer.purchase_price ?? zero) : add(offer.cash_at_close ?? zero, unsaid ?? zero);
-  const borrowed = subtract(cash, equity ?? zero);
-  return { is: 'all_but_equity', bank: isPositive(borrowed) ? borrowed : zero, note, equity };
+  const unsaid = money === null ? offer.purchase_price : money.parts.find(({ part }) => part === 'unsaid')?.amount;
+  // What is recorded of the note beyond what is offered pays what the offer leaves open, and is not borrowed twice.
+  const open = reducedBy(unsaid ?? zero, reducedBy(note, offer.seller_note ?? zero));
+  const cash = add(offer.cash_at_close ?? zero, open);
+  return { is: 'all_but_equity', bank: reducedBy(cash, equity ?? zero), note, equity };
 }
 
 function loansOf({ bank, note }: Debt, typed: TypedTerms): Loan[] | null {
@@ -126,7 +136,8 @@ function loansOf({ bank, note }: Debt, typed: TypedTerms): Loan[] | null {
 }
 
 /** How many times EBITDA is to cover the debt: what lenders ask for, and what the SBA asks for since 1 October 2026. */
-const asked = [decimal('1.15'), decimal('1.25')] as const;
+export const askedCoverages = ['1.15', '1.25'] as const;
+export type AskedCoverage = (typeof askedCoverages)[number];
 
 export interface YearSummary {
   readonly year: number;
@@ -136,7 +147,7 @@ export interface YearSummary {
 
 /** What the debt may cost a year at most, as a share of itself rounded down, to be covered so many times; null where nothing is earned. */
 export interface MostCost {
-  readonly covered: string;
+  readonly covered: AskedCoverage;
   readonly cost: string | null;
 }
 
@@ -193,8 +204,8 @@ function supposed({ is, equity }: Debt, say: (amount: Decimal) => string): strin
 function sentencesOn(ebitda: Decimal, debt: Debt, say: (amount: Decimal) => string, terms: Terms): string[] {
   const lead = supposed(debt, say);
   const all = add(debt.bank, debt.note);
-  const sentences = asked.map((coverage) => {
-    const said = coverageInWords(ebitda, all, coverage, say, terms);
+  const sentences = askedCoverages.map((coverage) => {
+    const said = coverageInWords(ebitda, all, decimal(coverage), say, terms);
     return lead === null ? said : `${lead}, ${said.charAt(0).toLowerCase()}${said.slice(1)}`;
   });
   // Where nothing is earned, the sentence names no coverage and is the same for each.
@@ -202,9 +213,9 @@ function sentencesOn(ebitda: Decimal, debt: Debt, say: (amount: Decimal) => stri
 }
 
 const mostCost = (ebitda: Decimal, debt: Decimal): MostCost[] =>
-  asked.map((coverage) => {
-    const most = mostAnnualCost(ebitda, debt, coverage);
-    return { covered: written(coverage), cost: most && written(rounded(most, 3n, 'down')) };
+  askedCoverages.map((coverage) => {
+    const most = mostAnnualCost(ebitda, debt, decimal(coverage));
+    return { covered: coverage, cost: most && written(rounded(most, 3n, 'down')) };
   });
 
 /** How often the EBITDA of the period covers the debt of an offer; null where there is no debt, or no EBITDA in its currency. */
@@ -256,7 +267,7 @@ export function sbaFactsOf(
   const price = offer.purchase_price;
   return {
     price,
-    seller_note: offer.seller_note,
+    seller_note: noteOf(offer, recorded),
     rollover: offer.rollover_equity,
     loan: recorded.sba,
     equity: debt.equity,

@@ -8,7 +8,6 @@ import { knownPerson } from '../deals/participants.ts';
 import { booksOf } from '../diligence/books.ts';
 import { bridgeOf } from '../diligence/bridge.ts';
 import { answersInSight } from '../diligence/contradiction-answers.ts';
-import { mostAnnualCost } from '../diligence/coverage.ts';
 import {
   concentration,
   customerBridge,
@@ -16,9 +15,8 @@ import {
   type CustomerBridge,
   type CustomerChange,
 } from '../diligence/customers.ts';
-import { compare, decimal, sum, written, writtenOut, zero } from '../diligence/decimals.ts';
+import { compare, decimal, sum, writtenOut, zero } from '../diligence/decimals.ts';
 import { ebitdaOf, earnings, grossProfitOf, resolved, rowsYearBefore } from '../diligence/earnings.ts';
-import { rounded } from '../diligence/fractions.ts';
 import { memoized } from '../diligence/caches.ts';
 import { qoeOverview } from '../diligence/overview.ts';
 import { amountsOf, assessed, moment } from '../offers/assessment.ts';
@@ -128,18 +126,6 @@ function changesOf(bridge: CustomerBridge | null) {
   return writtenOut({ before: bridge.before, after: bridge.after, currency: bridge.currency, parts });
 }
 
-/** How many times adjusted EBITDA is to cover a debt, as lenders and the SBA ask for. */
-const coverages = ['1.15', '1.25'] as const;
-
-/** What a debt may cost a year at most, as a share of itself to three digits, rounded down. */
-function mostCosts(adjusted: string | null, debt: string | null): (string | null)[] {
-  return coverages.map((coverage) => {
-    const most =
-      adjusted === null || debt === null ? null : mostAnnualCost(decimal(adjusted), decimal(debt), decimal(coverage));
-    return most && written(rounded(most, 3n, 'down'));
-  });
-}
-
 /** An offer, and whether the time until which it stands had passed. */
 type OfferInReport = DealOffer & { readonly expired: boolean };
 
@@ -192,13 +178,13 @@ function offersOf(
         coverage: covered && {
           debt: covered.debt,
           debt_is: covered.debt_is,
+          most_cost: [...covered.most_cost],
           sentences: [...covered.sentences],
           without_largest: covered.without_largest && {
             customer: covered.without_largest.customer,
             sentences: [...covered.without_largest.sentences],
           },
         },
-        most_costs: mostCosts(basis?.adjusted_ebitda ?? null, covered?.debt ?? null),
       };
     }),
   };

@@ -1,6 +1,7 @@
 /** The offers beside each other, with multiples, shares of the price and what the debt may cost. */
 
 import { moneyParts } from '../../diligence/valuation.ts';
+import { askedCoverages, type AskedCoverage } from '../../offers/debt.ts';
 import { amount, at, count, day, fixed, formula, head, text, type ReportSheet, type SheetCell } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
 import { moreOffers, offersTitle, standingOf, termWords } from '../words.ts';
@@ -33,8 +34,7 @@ const offerRows = [
   'x_revenue',
   'space',
   'debt',
-  'cost_1.15',
-  'cost_1.25',
+  ...askedCoverages.map((coverage) => `cost_${coverage}` as const),
 ] as const;
 type OfferRow = (typeof offerRows)[number];
 /** As wide as the amounts of an offer need. */
@@ -99,7 +99,8 @@ function offerCells(offer: Offer, column: number, contents: ReportContents): Rec
     return formula(`IF(${under}>0,ROUND(${price}/${under},2),"")`, comes, 'multiple');
   };
   const adjusted = earned('adjusted_ebitda');
-  const most = (coverage: string, comes: string | null | undefined) => {
+  const most = (coverage: AskedCoverage) => {
+    const comes = offer.coverage?.most_cost.find(({ covered }) => covered === coverage)?.cost;
     if (!adjusted || comes === null || comes === undefined) return null;
     return formula(`ROUNDDOWN(ROUND(${adjusted}/(${coverage}*${cell('debt')}),9),3)`, comes, 'share');
   };
@@ -138,8 +139,8 @@ function offerCells(offer: Offer, column: number, contents: ReportContents): Rec
     x_sde: times('sde', offer.multiples?.sde),
     x_revenue: times('revenue', offer.multiples?.revenue),
     debt: amount(offer.coverage?.debt ?? null),
-    'cost_1.15': most('1.15', offer.most_costs[0]),
-    'cost_1.25': most('1.25', offer.most_costs[1]),
+    'cost_1.15': most('1.15'),
+    'cost_1.25': most('1.25'),
   };
 }
 
