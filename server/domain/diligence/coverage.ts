@@ -3,6 +3,7 @@
  * kept as exact fractions and are rounded only where they are written; coverage, and what a debt may cost, are rounded down.
  */
 
+import { memoized } from './caches.ts';
 import { add, decimal, divide, isPositive, multiply, subtract, written, zero, type Decimal } from './decimals.ts';
 import {
   byFraction,
@@ -113,18 +114,21 @@ export interface CoverageYear {
   readonly coverage: Decimal | null;
 }
 
-/** Coverage year by year, until the last loan is paid back, on the same earnings each year: growth is not supposed. */
-export function coverageByYear(earnings: Decimal, loans: readonly Loan[]): CoverageYear[] {
+/** What is paid on all loans by the year; computed once for all earnings, as up to 80 years of months take milliseconds. */
+const paidByYear = memoized((loans: readonly Loan[]): readonly (readonly [year: bigint, amount: Decimal])[] => {
   const paid = new Map<bigint, Decimal>();
   for (const loan of loans)
     for (const { year, paid: amount } of repayment(loan)) paid.set(year, add(paid.get(year) ?? zero, amount));
-  return [...paid]
-    .toSorted(([a], [b]) => (a < b ? -1 : 1))
-    .map(([year, amount]) => ({
-      year,
-      paid: amount,
-      coverage: isPositive(amount) ? divide(earnings, amount, 2n, isPositive(earnings) ? 'down' : 'up') : null,
-    }));
+  return [...paid].toSorted(([a], [b]) => (a < b ? -1 : 1));
+});
+
+/** Coverage year by year, until the last loan is paid back, on the same earnings each year: growth is not supposed. */
+export function coverageByYear(earnings: Decimal, loans: readonly Loan[]): CoverageYear[] {
+  return paidByYear(loans).map(([year, amount]) => ({
+    year,
+    paid: amount,
+    coverage: isPositive(amount) ? divide(earnings, amount, 2n, isPositive(earnings) ? 'down' : 'up') : null,
+  }));
 }
 
 const percentage = (share: Fraction, places: bigint, rounding: 'nearest' | 'down') =>
