@@ -14237,9 +14237,15 @@ begin
   if not found then
     perform app.refuse('invitation_withdrawn', 'This invitation was taken back. Ask for a new one.');
   end if;
-  insert into public.audit_records (brokerage_id, deal_id, user_id, action, outcome, address, request_id)
-    values (used.brokerage_id, (select p.deal_id from public.participants p where p.id = used.participant_id), person,
-      'invitation.accept', 'done', address, request_id);
+  if used.brokerage_id is not null then
+    insert into public.audit_records (brokerage_id, user_id, action, outcome, address, request_id)
+      values (used.brokerage_id, person, 'invitation.accept', 'done', address, request_id);
+  else
+    -- As app.audit() writes it of whoever has entered.
+    insert into public.audit_records (brokerage_id, deal_id, user_id, action, subject_id, outcome, address, request_id)
+      select d.organization_id, d.id, person, 'invitation.accept', p.id::text, 'done', address, request_id
+      from public.participants p join public.deals d on d.id = p.deal_id where p.id = used.participant_id;
+  end if;
   return true;
 end
 $function$;
@@ -14891,3 +14897,4 @@ $function$;
 -- 484f26a703e37df39b3667cde4c6c7558355ed5455a9edb51fe0b76290edc420  371_audit_of_other_brokerages.sql
 -- 506ba141af972097516e8e9ce79110807625b2e0fde66ad22090683622384308  372_mails_of_people_and_brokerages.sql
 -- e9299de79f3ad672eebb8f8484ede0a948a45f804346bff18282a1eb70a41fc2  373_words_of_refusals.sql
+-- 257d71ed466327128d00851da369518dc43fce66f3f19ea9b8e5bd3a68a91f64  381_joined_by_link_in_the_trail.sql
