@@ -5,6 +5,8 @@ import { passwordFault } from '../../server/domain/accounts/password-rules.ts';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, addPerson, connect, openSession, refresh } from '../oauth/scene.ts';
+import { issueKey } from '../rest/scene.ts';
+import { signInAs } from '../web/person.ts';
 import { mailedToken, newPassword, openAccount, signedInVisitor, Visitor } from './scene.ts';
 
 let service: TestService;
@@ -147,7 +149,17 @@ describe('a reset link', () => {
       key.digest,
       key.lastFour,
     ]);
+    // Of a key that a colleague was shown, and is still in force.
+    const manager = await addPerson(service, 'Manager', { brokerage, role: 'admin' });
+    const theirs = await issueKey(service, { id: brokerage, admin: manager.id });
+    const hook = await (
+      await signInAs(service, account.id)
+    ).ask(`/keys/${theirs.id}/webhooks`, { url: 'https://hooks.example.com/', types: null });
+    expect(hook.status).toBe(201);
     return async () => ({
+      webhooks: (await (await signInAs(service, manager.id)).ask(`/brokerages/${brokerage}/webhooks`)).body.items.map(
+        ({ state }: { state: string }) => state,
+      ),
       clients: (
         await service.sql('select from connected_clients where created_by = $1 and deleted_at is null', [account.id])
       ).length,
@@ -159,24 +171,40 @@ describe('a reset link', () => {
     });
   }
 
-  it('clears the clients, grants, opt-ins and keys of a stranger, the first time that the mailbox is shown to be theirs', async () => {
+  it('clears the clients, grants, opt-ins, keys and webhooks of a stranger, the first time that the mailbox is shown to be theirs', async () => {
     const account = await openAccount(service);
     await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
     const left = await fitted(account);
     expect((await confirm(await askReset(account.email), newPassword())).status).toBe(200);
-    expect(await left()).toEqual({ clients: 0, refresh: 401, colleagues: 401, tool_grants: 0, opt_ins: 0, key: 401 });
+    expect(await left()).toEqual({
+      webhooks: ['off'],
+      clients: 0,
+      refresh: 401,
+      colleagues: 401,
+      tool_grants: 0,
+      opt_ins: 0,
+      key: 401,
+    });
     const [recorded] = await service.sql(
       `select details from audit_records where action = 'password.reset' and user_id = $1`,
       [account.id],
     );
-    expect(recorded?.['details']).toEqual({ clients: 2, tool_grants: 1, deal_opt_ins: 1, keys: 1 });
+    expect(recorded?.['details']).toEqual({ clients: 2, tool_grants: 1, deal_opt_ins: 1, keys: 1, webhooks: 1 });
   });
 
   it('turns writing through tools off every time, and leaves the clients and keys of somebody whose mailbox it was before', async () => {
     const account = await openAccount(service);
     const left = await fitted(account);
     expect((await confirm(await askReset(account.email), newPassword())).status).toBe(200);
-    expect(await left()).toEqual({ clients: 2, refresh: 400, colleagues: 200, tool_grants: 0, opt_ins: 0, key: 200 });
+    expect(await left()).toEqual({
+      webhooks: ['on'],
+      clients: 2,
+      refresh: 400,
+      colleagues: 200,
+      tool_grants: 0,
+      opt_ins: 0,
+      key: 200,
+    });
   });
 
   it('121. says the same for an address that nobody has, and mails nothing', async () => {
