@@ -6256,7 +6256,7 @@ begin
   end if;
   delete from public.webhook_endpoints e where e.brokerage_id = brokerage;
 
-  delete from vault.mail_counts m where m.subject = 'for ' || brokerage or m.subject like 'from ' || brokerage || ' to %';
+  delete from vault.mail_counts m where m.subject like '% for ' || brokerage or m.subject like '% from ' || brokerage || ' to %';
   delete from vault.brokerage_deletions d where d.brokerage_id = brokerage returning d.* into this;
   delete from public.users u where u.sandbox_id = brokerage;
   delete from public.brokerages b where b.id = brokerage returning b.sandbox_of into parent;
@@ -6565,7 +6565,7 @@ begin
   loop
     execute format('delete from %s t where %s', part.name, part.condition) using sandbox;
   end loop;
-  delete from vault.mail_counts m where m.subject = 'for ' || sandbox or m.subject like '%' || app.sandbox_address(sandbox, '');
+  delete from vault.mail_counts m where m.subject like '% for ' || sandbox or m.subject like '%' || app.sandbox_address(sandbox, '');
   delete from public.users u where u.sandbox_id = sandbox;
 end
 $function$;
@@ -7761,7 +7761,7 @@ begin
   perform app.end_sessions_of(g.id) from unnest(gone) g (id);
   select coalesce(array_agg(c.id), '{}') into clients from public.connected_clients c where c.created_by = any (gone) and c.brokerage_id is null;
   delete from vault.mail_counts m using public.users u
-    where u.id = any (gone) and (m.subject like 'from ' || u.id || '%' or right(m.subject, length(u.email) + 4) = ' to ' || u.email);
+    where u.id = any (gone) and (m.subject like '% from ' || u.id || '%' or right(m.subject, length(u.email) + 4) = ' to ' || u.email);
   delete from vault.authorization_codes c where c.client_id = any (clients);
   delete from vault.token_families f where f.client_id = any (clients);
   delete from public.tool_grants g where g.user_id = any (gone) or g.client_id = any (clients);
@@ -14946,3 +14946,4 @@ $function$;
 -- e9299de79f3ad672eebb8f8484ede0a948a45f804346bff18282a1eb70a41fc2  373_words_of_refusals.sql
 -- 257d71ed466327128d00851da369518dc43fce66f3f19ea9b8e5bd3a68a91f64  381_joined_by_link_in_the_trail.sql
 -- 4f6744eac1ea4294d81d62f42d7366169807927c9e1c5d5a97705d399d317c95  382_webhooks_end_with_who_added_them.sql
+-- a77c2da5470f6bb44deae2ef66f122c97fa67ea8909c0a97073651dca25feec7  383_mail_counts_of_deleted_brokerages.sql
