@@ -3538,9 +3538,11 @@ declare
   person public.users;
   asker constant text := case family(address) when 6 then host(network(set_masklen(address, 64))) else coalesce(host(address), '') end;
 begin
+  -- The account first, as whoever changes its address does: waited for, the address is looked at again, and may be theirs no more.
   select u.* into person from public.users u
     where u.email = lower(given_email) and u.suspended_at is null
-      and 5 > (select count(*) from vault.password_resets r where r.user_id = u.id and r.expires_at > app.now());
+      and 5 > (select count(*) from vault.password_resets r where r.user_id = u.id and r.expires_at > app.now())
+    for no key update;
   if not found then
     return;
   end if;
@@ -14947,3 +14949,4 @@ $function$;
 -- 257d71ed466327128d00851da369518dc43fce66f3f19ea9b8e5bd3a68a91f64  381_joined_by_link_in_the_trail.sql
 -- 4f6744eac1ea4294d81d62f42d7366169807927c9e1c5d5a97705d399d317c95  382_webhooks_end_with_who_added_them.sql
 -- a77c2da5470f6bb44deae2ef66f122c97fa67ea8909c0a97073651dca25feec7  383_mail_counts_of_deleted_brokerages.sql
+-- 69221cd5b88200c37cbf8a0a45783be6463e2fe3027d0fc6deddcb4837fc7dc4  384_reset_of_the_present_address.sql

@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { dictionary } from '@zxcvbn-ts/language-common';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { passwordFault } from '../../server/domain/accounts/password-rules.ts';
+import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { openService, type TestService } from '../harness.ts';
+import { locksWaited, whileChanging } from '../locks.ts';
 import { addBrokerage, addClient, addPerson, connect, openSession, refresh } from '../oauth/scene.ts';
 import { issueKey } from '../rest/scene.ts';
 import { signInAs } from '../web/person.ts';
@@ -118,6 +120,42 @@ describe('a reset link', () => {
     expect((await new Visitor(service.origin).signIn({ ...account, password })).body).toMatchObject({
       outcome: 'signed_in',
     });
+  });
+
+  it('is not mailed to an address that the account gives up at the same moment', async () => {
+    const account = await openAccount(service);
+    const visitor = await signedInVisitor(service, account);
+    const email = `new-${account.email}`;
+    expect((await visitor.change('/api/auth/address', { email })).status).toBe(200);
+    await expect.poll(async () => (await service.deliver()).at(-1)?.to).toBe(email);
+    const mail = service.mails.at(-1);
+    const digest = tokenDigest(/token=([A-Za-z0-9_-]{43})/.exec(mail?.text ?? '')?.[1] ?? '');
+    const mails = service.mails.length;
+    await whileChanging(
+      service,
+      [
+        [
+          `select app.change_address((select digest from vault.sessions where user_id = $1 and ended_at is null), $2, null, null)`,
+          [account.id, digest],
+        ],
+      ],
+      async () => {
+        await new Visitor(service.origin).json('/api/auth/reset', { email: account.email });
+        // It is answered before the link is made: until that waits, or is mailed.
+        await expect
+          .poll(async () => (await locksWaited(service)) === 1 || (await service.deliver()).length > mails)
+          .toBe(true);
+      },
+    );
+    // Links are made one after the other: once this one is mailed, the one before was, or never will be.
+    const next = await openAccount(service);
+    await new Visitor(service.origin).json('/api/auth/reset', { email: next.email });
+    await expect
+      .poll(async () => (await service.deliver()).slice(mails).map(({ to, subject }) => [to, subject]))
+      .toContainEqual([next.email, expect.stringContaining(asked)]);
+    const told = service.mails.slice(mails).filter(({ subject }) => subject.includes(asked));
+    expect(told.map(({ to }) => to)).toEqual([next.email]);
+    expect(await service.sql('select from vault.password_resets where user_id = $1', [account.id])).toEqual([]);
   });
 
   /** What a person fits an account with: a client of their own with tokens, a shared one, its switches, and an API key. */
