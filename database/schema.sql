@@ -3196,6 +3196,7 @@ begin
       return false;
     end if;
   else
+    perform app.hold_session();
     key := app.key_to_manage(of_key);
     perform app.check_recent_sign_in();
   end if;
@@ -3537,9 +3538,11 @@ declare
   person public.users;
   asker constant text := case family(address) when 6 then host(network(set_masklen(address, 64))) else coalesce(host(address), '') end;
 begin
+  -- The account first, as whoever changes its address does: waited for, the address is looked at again, and may be theirs no more.
   select u.* into person from public.users u
     where u.email = lower(given_email) and u.suspended_at is null
-      and 5 > (select count(*) from vault.password_resets r where r.user_id = u.id and r.expires_at > app.now());
+      and 5 > (select count(*) from vault.password_resets r where r.user_id = u.id and r.expires_at > app.now())
+    for no key update;
   if not found then
     return;
   end if;
@@ -4248,8 +4251,13 @@ CREATE OR REPLACE FUNCTION app.change_webhook(endpoint uuid, url text, descripti
  SET search_path TO ''
 AS $function$
 declare
-  this constant public.webhook_endpoints := app.webhook_to_manage(endpoint);
+  this public.webhook_endpoints;
 begin
+  -- The account before the webhook, as whoever sets a new password does.
+  if app.key_id() is null then
+    perform app.hold_session();
+  end if;
+  this := app.webhook_to_manage(endpoint);
   if app.key_id() is null and change_webhook.url <> this.url then
     perform app.check_recent_sign_in();
   end if;
@@ -4259,6 +4267,7 @@ begin
       state = coalesce(change_webhook.state, e.state),
       off_reason = case coalesce(change_webhook.state, e.state) when 'off' then coalesce(e.off_reason, 'asked') end,
       off_since = case coalesce(change_webhook.state, e.state) when 'off' then coalesce(e.off_since, app.now()) end,
+      created_by = case when change_webhook.url <> e.url or (e.state = 'off' and change_webhook.state = 'on') then app.user_id() else e.created_by end,
       failures = 0, rests_until = null, updated_at = app.now()
     where e.id = this.id;
   if this.state = 'off' and change_webhook.state = 'on' then
@@ -6249,7 +6258,7 @@ begin
   end if;
   delete from public.webhook_endpoints e where e.brokerage_id = brokerage;
 
-  delete from vault.mail_counts m where m.subject = 'for ' || brokerage or m.subject like 'from ' || brokerage || ' to %';
+  delete from vault.mail_counts m where m.subject like '% for ' || brokerage or m.subject like '% from ' || brokerage || ' to %';
   delete from vault.brokerage_deletions d where d.brokerage_id = brokerage returning d.* into this;
   delete from public.users u where u.sandbox_id = brokerage;
   delete from public.brokerages b where b.id = brokerage returning b.sandbox_of into parent;
@@ -6558,7 +6567,7 @@ begin
   loop
     execute format('delete from %s t where %s', part.name, part.condition) using sandbox;
   end loop;
-  delete from vault.mail_counts m where m.subject = 'for ' || sandbox or m.subject like '%' || app.sandbox_address(sandbox, '');
+  delete from vault.mail_counts m where m.subject like '% for ' || sandbox or m.subject like '%' || app.sandbox_address(sandbox, '');
   delete from public.users u where u.sandbox_id = sandbox;
 end
 $function$;
@@ -6713,6 +6722,7 @@ begin
       perform app.revoke_families(new.user_id, client);
       delete from public.tool_grants g where g.user_id = new.user_id and g.client_id = client;
     end loop;
+    perform app.turn_off_webhooks(new.user_id, new.brokerage_id, null);
   end if;
   delete from public.deal_opt_ins o using public.deals d
     where d.id = o.deal_id and d.organization_id = new.brokerage_id and o.user_id = new.user_id
@@ -7753,7 +7763,7 @@ begin
   perform app.end_sessions_of(g.id) from unnest(gone) g (id);
   select coalesce(array_agg(c.id), '{}') into clients from public.connected_clients c where c.created_by = any (gone) and c.brokerage_id is null;
   delete from vault.mail_counts m using public.users u
-    where u.id = any (gone) and (m.subject like 'from ' || u.id || '%' or right(m.subject, length(u.email) + 4) = ' to ' || u.email);
+    where u.id = any (gone) and (m.subject like '% from ' || u.id || '%' or right(m.subject, length(u.email) + 4) = ' to ' || u.email);
   delete from vault.authorization_codes c where c.client_id = any (clients);
   delete from vault.token_families f where f.client_id = any (clients);
   delete from public.tool_grants g where g.user_id = any (gone) or g.client_id = any (clients);
@@ -10509,6 +10519,7 @@ declare
   grants int;
   opt_ins int;
   keys int := 0;
+  webhooks int := 0;
 begin
   delete from public.tool_grants g where g.user_id = on_reset.user_id;
   get diagnostics grants = row_count;
@@ -10530,8 +10541,10 @@ begin
         and not exists (select from vault.api_key_digests d
           where d.key_id = k.id and (d.valid_until is null or d.valid_until > app.now()));
     get diagnostics keys = row_count;
+    -- Also those of keys that others were shown.
+    webhooks := app.turn_off_webhooks(on_reset.user_id, null, null);
   end if;
-  return jsonb_build_object('tool_grants', grants, 'deal_opt_ins', opt_ins, 'clients', clients, 'keys', keys);
+  return jsonb_build_object('tool_grants', grants, 'deal_opt_ins', opt_ins, 'clients', clients, 'keys', keys, 'webhooks', webhooks);
 end
 $function$;
 
@@ -10544,6 +10557,7 @@ AS $function$
 begin
   if new.suspended_at is not null then
     perform app.end_sessions_of(new.id);
+    perform app.turn_off_webhooks(new.id, null, null);
   end if;
   if new.erased_at is null then
     perform app.record(new.id, case when new.suspended_at is null then 'user.restore' else 'user.suspend' end, 'done',
@@ -12787,6 +12801,7 @@ AS $function$
 declare
   key public.api_keys;
   now constant timestamptz := app.now();
+  turned_off int := 0;
 begin
   perform app.hold_session();
   key := app.key_to_manage(key_id);
@@ -12801,8 +12816,12 @@ begin
   values (rotate_api_key.digest, key.id, app.user_id());
   update public.api_keys k set rotated_at = now, previous_last_four = k.last_four, previous_valid_until = now + overlap,
     last_four = rotate_api_key.last_four where k.id = key.id;
+  -- A token that has to stop at once may be in other hands, and what was added with it would go on sending there.
+  if overlap = interval '0' then
+    turned_off := app.turn_off_webhooks(null, null, key.id);
+  end if;
   perform app.audit('api_key.rotate', key.id::text, 'done', key.brokerage_id, null, address, request_id,
-    jsonb_build_object('previous_valid_until', now + overlap));
+    jsonb_build_object('previous_valid_until', now + overlap) || case when turned_off > 0 then jsonb_build_object('webhooks', turned_off) else '{}' end);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.rotate_api_key(uuid,interval,bytea,text,inet,text) TO dealkeep_server;
@@ -12814,14 +12833,20 @@ CREATE OR REPLACE FUNCTION app.rotate_webhook_secret(endpoint uuid, secret_id uu
  SET search_path TO ''
 AS $function$
 declare
-  this constant public.webhook_endpoints := app.webhook_to_manage(endpoint);
+  this public.webhook_endpoints;
 begin
+  -- The account before the webhook, as whoever sets a new password does.
+  if app.key_id() is null then
+    perform app.hold_session();
+  end if;
+  this := app.webhook_to_manage(endpoint);
   if app.key_id() is null then
     perform app.check_recent_sign_in();
   end if;
   delete from vault.webhook_secrets s where s.endpoint_id = this.id and (s.ends_at is not null or overlap <= interval '0');
   update vault.webhook_secrets s set ends_at = app.now() + least(overlap, interval '7 days') where s.endpoint_id = this.id;
   insert into vault.webhook_secrets (id, endpoint_id, secret) values (secret_id, this.id, rotate_webhook_secret.secret);
+  update public.webhook_endpoints e set created_by = app.user_id() where e.id = this.id and e.created_by is distinct from app.user_id();
   perform app.audit('webhook.rotate_secret', this.id::text, 'done', this.brokerage_id, null, address, request_id, '{}');
 end
 $function$;
@@ -14006,6 +14031,30 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.turn_off_webhooks(by_person uuid, in_brokerage uuid, made_with uuid)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  this record;
+  turned int := 0;
+begin
+  -- In the order in which results of deliveries lock them.
+  for this in
+    select e.id, k.brokerage_id from public.webhook_endpoints e join public.api_keys k on k.id = e.key_id
+    where e.state = 'on' and case when made_with is null then e.created_by = by_person and (in_brokerage is null or k.brokerage_id = in_brokerage)
+      else e.key_id = made_with and e.created_by is null end
+    order by e.id for no key update of e
+  loop
+    update public.webhook_endpoints e set state = 'off', off_reason = 'asked', off_since = app.now(), updated_at = app.now() where e.id = this.id;
+    perform app.audit('webhook.update', this.id::text, 'done', this.brokerage_id, null, null, null, '{"state": "off"}');
+    turned := turned + 1;
+  end loop;
+  return turned;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.undelivered_mails(of_brokerage uuid)
  RETURNS TABLE(id uuid, kind text, recipient text, created_at timestamp with time zone, given_up boolean, attempts integer, next_attempt_at timestamp with time zone, last_error text)
  LANGUAGE plpgsql
@@ -14237,9 +14286,15 @@ begin
   if not found then
     perform app.refuse('invitation_withdrawn', 'This invitation was taken back. Ask for a new one.');
   end if;
-  insert into public.audit_records (brokerage_id, deal_id, user_id, action, outcome, address, request_id)
-    values (used.brokerage_id, (select p.deal_id from public.participants p where p.id = used.participant_id), person,
-      'invitation.accept', 'done', address, request_id);
+  if used.brokerage_id is not null then
+    insert into public.audit_records (brokerage_id, user_id, action, outcome, address, request_id)
+      values (used.brokerage_id, person, 'invitation.accept', 'done', address, request_id);
+  else
+    -- As app.audit() writes it of whoever has entered.
+    insert into public.audit_records (brokerage_id, deal_id, user_id, action, subject_id, outcome, address, request_id)
+      select d.organization_id, d.id, person, 'invitation.accept', p.id::text, 'done', address, request_id
+      from public.participants p join public.deals d on d.id = p.deal_id where p.id = used.participant_id;
+  end if;
   return true;
 end
 $function$;
@@ -14891,3 +14946,7 @@ $function$;
 -- 484f26a703e37df39b3667cde4c6c7558355ed5455a9edb51fe0b76290edc420  371_audit_of_other_brokerages.sql
 -- 506ba141af972097516e8e9ce79110807625b2e0fde66ad22090683622384308  372_mails_of_people_and_brokerages.sql
 -- e9299de79f3ad672eebb8f8484ede0a948a45f804346bff18282a1eb70a41fc2  373_words_of_refusals.sql
+-- 257d71ed466327128d00851da369518dc43fce66f3f19ea9b8e5bd3a68a91f64  381_joined_by_link_in_the_trail.sql
+-- 4f6744eac1ea4294d81d62f42d7366169807927c9e1c5d5a97705d399d317c95  382_webhooks_end_with_who_added_them.sql
+-- a77c2da5470f6bb44deae2ef66f122c97fa67ea8909c0a97073651dca25feec7  383_mail_counts_of_deleted_brokerages.sql
+-- 69221cd5b88200c37cbf8a0a45783be6463e2fe3027d0fc6deddcb4837fc7dc4  384_reset_of_the_present_address.sql

@@ -255,6 +255,40 @@ describe('an invitation to a deal', () => {
     expect(participant).toEqual({ status: 'active' });
   });
 
+  it('is told once it is accepted: in the trail of the brokerage and on the deal, whether by its link or on the first page', async () => {
+    const { dealId, participantId } = await inviteToDeal(newAddress());
+    const seller = await openAccount(service);
+    await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'seller', 'active')`, [
+      dealId,
+      seller.id,
+    ]);
+    const { body } = await asAdmin.ask(linkOf(dealId, participantId), { deliver: 'link' });
+    const guest = new Visitor(service.origin);
+    const fields = { token: tokenOf(body), name: 'Linda Link', password: newPassword() };
+    expect((await guest.json('/api/auth/invitation/accept', fields)).status).toBe(200);
+    service.clock.advance(1000);
+    const account = await openAccount(service);
+    const [other] = await service.sql<{ id: string }>(
+      `insert into participants (deal_id, user_id, role) values ($1, $2, 'buyer') returning id`,
+      [dealId, account.id],
+    );
+    expect((await (await signInAs(service, account.id)).ask(`/invitations/${other?.id}/accept`, {})).status).toBe(200);
+
+    const trail = (await asAdmin.ask(`/audit?brokerage_id=${brokerageId}&action=invitation.accept&limit=50`)).body
+      .items as { deal_id: string | null; subject_id: string | null; user_name: string }[];
+    const joined = trail.filter(({ deal_id }) => deal_id === dealId);
+    expect(joined.map(({ subject_id, user_name }) => [subject_id, user_name])).toEqual([
+      [other?.id, account.name],
+      [participantId, 'Linda Link'],
+    ]);
+    const activity = (await (await signInAs(service, seller.id)).ask(`/deals/${dealId}/activity`)).body.items;
+    expect(activity.map(({ summary }: { summary: string }) => summary)).toEqual([
+      'joined',
+      'joined',
+      'invited a buyer',
+    ]);
+  });
+
   it('is not made by strangers', async () => {
     const { dealId, participantId } = await inviteToDeal(newAddress());
     const stranger = await signInAs(service, (await openAccount(service)).id);

@@ -2,9 +2,13 @@ import { randomBytes } from 'node:crypto';
 import { dictionary } from '@zxcvbn-ts/language-common';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { passwordFault } from '../../server/domain/accounts/password-rules.ts';
+import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { openService, type TestService } from '../harness.ts';
+import { locksWaited, whileChanging } from '../locks.ts';
 import { addBrokerage, addClient, addPerson, connect, openSession, refresh } from '../oauth/scene.ts';
+import { issueKey } from '../rest/scene.ts';
+import { signInAs } from '../web/person.ts';
 import { mailedToken, newPassword, openAccount, signedInVisitor, Visitor } from './scene.ts';
 
 let service: TestService;
@@ -118,6 +122,42 @@ describe('a reset link', () => {
     });
   });
 
+  it('is not mailed to an address that the account gives up at the same moment', async () => {
+    const account = await openAccount(service);
+    const visitor = await signedInVisitor(service, account);
+    const email = `new-${account.email}`;
+    expect((await visitor.change('/api/auth/address', { email })).status).toBe(200);
+    await expect.poll(async () => (await service.deliver()).at(-1)?.to).toBe(email);
+    const mail = service.mails.at(-1);
+    const digest = tokenDigest(/token=([A-Za-z0-9_-]{43})/.exec(mail?.text ?? '')?.[1] ?? '');
+    const mails = service.mails.length;
+    await whileChanging(
+      service,
+      [
+        [
+          `select app.change_address((select digest from vault.sessions where user_id = $1 and ended_at is null), $2, null, null)`,
+          [account.id, digest],
+        ],
+      ],
+      async () => {
+        await new Visitor(service.origin).json('/api/auth/reset', { email: account.email });
+        // It is answered before the link is made: until that waits, or is mailed.
+        await expect
+          .poll(async () => (await locksWaited(service)) === 1 || (await service.deliver()).length > mails)
+          .toBe(true);
+      },
+    );
+    // Links are made one after the other: once this one is mailed, the one before was, or never will be.
+    const next = await openAccount(service);
+    await new Visitor(service.origin).json('/api/auth/reset', { email: next.email });
+    await expect
+      .poll(async () => (await service.deliver()).slice(mails).map(({ to, subject }) => [to, subject]))
+      .toContainEqual([next.email, expect.stringContaining(asked)]);
+    const told = service.mails.slice(mails).filter(({ subject }) => subject.includes(asked));
+    expect(told.map(({ to }) => to)).toEqual([next.email]);
+    expect(await service.sql('select from vault.password_resets where user_id = $1', [account.id])).toEqual([]);
+  });
+
   /** What a person fits an account with: a client of their own with tokens, a shared one, its switches, and an API key. */
   async function fitted(account: { id: string }) {
     const brokerage = await addBrokerage(service);
@@ -147,7 +187,17 @@ describe('a reset link', () => {
       key.digest,
       key.lastFour,
     ]);
+    // Of a key that a colleague was shown, and is still in force.
+    const manager = await addPerson(service, 'Manager', { brokerage, role: 'admin' });
+    const theirs = await issueKey(service, { id: brokerage, admin: manager.id });
+    const hook = await (
+      await signInAs(service, account.id)
+    ).ask(`/keys/${theirs.id}/webhooks`, { url: 'https://hooks.example.com/', types: null });
+    expect(hook.status).toBe(201);
     return async () => ({
+      webhooks: (await (await signInAs(service, manager.id)).ask(`/brokerages/${brokerage}/webhooks`)).body.items.map(
+        ({ state }: { state: string }) => state,
+      ),
       clients: (
         await service.sql('select from connected_clients where created_by = $1 and deleted_at is null', [account.id])
       ).length,
@@ -159,24 +209,40 @@ describe('a reset link', () => {
     });
   }
 
-  it('clears the clients, grants, opt-ins and keys of a stranger, the first time that the mailbox is shown to be theirs', async () => {
+  it('clears the clients, grants, opt-ins, keys and webhooks of a stranger, the first time that the mailbox is shown to be theirs', async () => {
     const account = await openAccount(service);
     await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
     const left = await fitted(account);
     expect((await confirm(await askReset(account.email), newPassword())).status).toBe(200);
-    expect(await left()).toEqual({ clients: 0, refresh: 401, colleagues: 401, tool_grants: 0, opt_ins: 0, key: 401 });
+    expect(await left()).toEqual({
+      webhooks: ['off'],
+      clients: 0,
+      refresh: 401,
+      colleagues: 401,
+      tool_grants: 0,
+      opt_ins: 0,
+      key: 401,
+    });
     const [recorded] = await service.sql(
       `select details from audit_records where action = 'password.reset' and user_id = $1`,
       [account.id],
     );
-    expect(recorded?.['details']).toEqual({ clients: 2, tool_grants: 1, deal_opt_ins: 1, keys: 1 });
+    expect(recorded?.['details']).toEqual({ clients: 2, tool_grants: 1, deal_opt_ins: 1, keys: 1, webhooks: 1 });
   });
 
   it('turns writing through tools off every time, and leaves the clients and keys of somebody whose mailbox it was before', async () => {
     const account = await openAccount(service);
     const left = await fitted(account);
     expect((await confirm(await askReset(account.email), newPassword())).status).toBe(200);
-    expect(await left()).toEqual({ clients: 2, refresh: 400, colleagues: 200, tool_grants: 0, opt_ins: 0, key: 200 });
+    expect(await left()).toEqual({
+      webhooks: ['on'],
+      clients: 2,
+      refresh: 400,
+      colleagues: 200,
+      tool_grants: 0,
+      opt_ins: 0,
+      key: 200,
+    });
   });
 
   it('121. says the same for an address that nobody has, and mails nothing', async () => {

@@ -308,6 +308,81 @@ describe('in the settings', () => {
     );
     expect(recorded).toEqual([{ brokerage_id: scene.tenant.id }, { brokerage_id: scene.tenant.id }]);
   });
+
+  /** The states of all webhooks of the brokerage by the path to which they send. */
+  const states = async (by = admin) =>
+    Object.fromEntries(
+      (await by.ask(`/brokerages/${scene.tenant.id}/webhooks`)).body.items.map(
+        ({ url, state }: { url: string; state: string }) => [new URL(url).pathname, state],
+      ),
+    );
+  const rotate = async (key: string, overlap_seconds: number) => {
+    const { status, body } = await admin.ask(`/keys/${key}/rotate`, { overlap_seconds });
+    expect(status).toBe(200);
+    return as({ token: body.token }, scene.service.restUrl);
+  };
+
+  test('what was added, sent elsewhere or renewed with a key ends when its tokens stop at once, until an admin turns it on', async () => {
+    const key = await scene.tenant.key({ scopes: ['contacts:read', 'webhooks:read', 'webhooks:write'] });
+    const thief = as(key, scene.service.restUrl);
+    const made = async (path: string) =>
+      (await admin.ask(`/keys/${key.id}/webhooks`, { url: `${scene.origin}/${path}`, types: null })).body.webhook.id;
+    await made('admins');
+    const [moved, renewed] = [await made('before'), await made('renewed')];
+    const stolen = await webhook({ url: `${scene.origin}/stolen` }, thief);
+    expect((await thief('PATCH', `/webhooks/${moved}`, { url: `${scene.origin}/moved` })).status).toBe(200);
+    expect((await thief('POST', `/webhooks/${renewed}/rotate-secret`, { overlapSeconds: 0 })).status).toBe(200);
+    await rotate(key.id, 3600);
+    expect(await states()).toEqual({ '/admins': 'on', '/moved': 'on', '/renewed': 'on', '/stolen': 'on' });
+
+    const fresh = await rotate(key.id, 0);
+    expect(await states()).toEqual({ '/admins': 'on', '/moved': 'off', '/renewed': 'off', '/stolen': 'off' });
+    expect((await fresh('GET', `/webhooks/${stolen.id}`)).body).toMatchObject({ state: 'off', offReason: 'asked' });
+    await contact('Not for thieves');
+    await deliver();
+    expect(received.map(({ path }) => path)).toEqual(['/admins']);
+    const trail = await scene.service.sql(
+      `select user_id, brokerage_id, details from audit_records where action = 'webhook.update' and subject_id = $1`,
+      [stolen.id],
+    );
+    expect(trail).toEqual([{ user_id: scene.tenant.admin, brokerage_id: scene.tenant.id, details: { state: 'off' } }]);
+    const [rotated] = await scene.service.sql<{ details: object }>(
+      `select details from audit_records where action = 'api_key.rotate' and subject_id = $1 order by at desc, id desc limit 1`,
+      [key.id],
+    );
+    expect(rotated?.details).toMatchObject({ webhooks: 3 });
+
+    // Whoever turns one on has looked at it, and it continues where it stopped.
+    expect((await admin.ask(`/webhooks/${moved}`, { state: 'on' }, 'PATCH')).status).toBe(200);
+    await deliver();
+    expect(received.map(({ path }) => path)).toEqual(['/admins', '/moved']);
+    await rotate(key.id, 0);
+    expect(await states()).toMatchObject({ '/moved': 'on', '/stolen': 'off' });
+  });
+
+  test.each([
+    ['is removed', (id: string) => admin.ask(`/brokerages/${scene.tenant.id}/members/${id}`, undefined, 'DELETE')],
+    [
+      'is suspended',
+      (id: string) => scene.service.sql('update users set suspended_at = app.now() where id = $1', [id]),
+    ],
+  ])('what an admin added is off once they are gone, who %s; what others added stays on', async (_how, gone) => {
+    const [other] = await scene.service.sql<{ id: string }>(
+      `with u as (insert into users (email, name) values (gen_random_uuid() || '@example.test', 'An admin') returning id)
+       insert into members (brokerage_id, user_id, role) select $1, u.id, 'admin' from u returning user_id as id`,
+      [scene.tenant.id],
+    );
+    const leaver = await signInAs(scene.service, other!.id);
+    await add({ url: `${scene.origin}/stays` });
+    await add({ url: `${scene.origin}/goes` }, leaver);
+    await webhook();
+    expect(await states()).toEqual({ '/stays': 'on', '/goes': 'on', '/in': 'on' });
+    await gone(other!.id);
+    expect(await states()).toEqual({ '/stays': 'on', '/goes': 'off', '/in': 'on' });
+    await contact('Not for who is gone');
+    await deliver();
+    expect(received.map(({ path }) => path).toSorted()).toEqual(['/in', '/stays']);
+  });
 });
 
 test('every answer to what manages webhooks is as the document says, and all that it announces is answered', async () => {

@@ -220,6 +220,12 @@ test('one that is named as a word that stands in every mail takes none of the ma
   expect(await word.ask(`/brokerages/${word.id}/deletion`, { confirmation: 'word' })).toMatchObject({ status: 200 });
   await deliverToFiles(service);
   const ofWord = ['admin@word.example', 'buyer@word.example', 'guest@word.example'];
+  const counted = ({ id, admin: person }: { id: string; admin: string }) =>
+    service.sql('select subject, sent from vault.mail_counts where subject like any ($1) order by subject', [
+      [`%${id}%`, `%${person}%`],
+    ]);
+  const [ofNeighbour, ofItself] = await Promise.all([neighbour, word].map(counted));
+  expect([ofNeighbour?.length, ofItself?.length]).toEqual([5, 5]);
   const before = await readers(service);
   expect(before).toEqual(expect.arrayContaining([...ofWord, 'buyer@neighbour.example', 'guest@neighbour.example']));
 
@@ -228,6 +234,10 @@ test('one that is named as a word that stands in every mail takes none of the ma
   service.clock.advance(-31 * day);
   expect(await service.sql('select 1 from brokerages where id = $1', [word.id])).toEqual([]);
   expect(await readers(service)).toEqual(before.filter((to) => !ofWord.includes(to)));
+  // What counts their mails, with the addresses of those who got them, is gone as well, and nothing of others.
+  expect(await counted(word)).toEqual([]);
+  expect(await service.sql(`select from vault.mail_counts where subject like '%@word.example'`)).toEqual([]);
+  expect(await counted(neighbour)).toEqual(ofNeighbour);
 });
 
 /** A digest of everything that another brokerage has, and of its people. */

@@ -117,7 +117,7 @@ export function RotateDialog({ apiKey, brokerageId, onClose, onMade }: MakerProp
   return (
     <RenewDialog
       title={`Rotate ${apiKey.name}`}
-      description="The key gets a new token. Everything else about it stays the same."
+      description="The key gets a new token. If the current one stops at once, webhooks that were last added, turned on, sent elsewhere or given a secret with it are turned off: check their addresses, and turn them on again."
       action="Rotate"
       current="The current token"
       does="Works"
