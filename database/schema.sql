@@ -3159,7 +3159,7 @@ declare
 begin
   -- Whoever ends the sessions of the account meanwhile is waited for.
   perform from public.users u where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for no key update;
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   delete from vault.challenges c where c.digest = challenge and c.user_id = this.user_id and c.expires_at > app.now();
   if not found then
     return false;
@@ -3422,6 +3422,7 @@ begin
   if not app.client_takes(client_id, person, redirect_uri) then
     return 'client_refused';
   end if;
+  perform app.check_not_barred();
   if 'mcp:write' = any (scopes) and not app.recently_signed_in() then
     return 'sign_in_again';
   end if;
@@ -3493,7 +3494,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   if not found then
     return false;
   end if;
@@ -3800,7 +3801,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   if not found then
     return false;
   end if;
@@ -4450,6 +4451,19 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.check_not_barred()
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.barred_in(app.identity()) <> '{}' then
+    perform app.refuse_without_factor(app.user_id());
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.check_owner_takes_part()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4950,7 +4964,7 @@ declare
 begin
   -- Whoever ends the sessions of the account meanwhile is waited for.
   perform from public.users u where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for no key update;
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   update vault.totp t set confirmed_at = app.now(), last_step = code_step, failures = 0, failed_at = null
     where t.user_id = this.user_id and t.confirmed_at is null;
   if not found then
@@ -7123,7 +7137,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   if not found then
     return null;
   end if;
@@ -8731,7 +8745,7 @@ declare
   person uuid;
 begin
   if session is not null then
-    select r.user_id into person from app.recent_session(session) r;
+    select r.user_id into person from app.recent_session_with_factor(session) r;
     if not found then
       return false;
     end if;
@@ -9579,6 +9593,7 @@ begin
   if app.user_id() is null or app.client_id() is not null or not app.session_goes_on() then
     perform app.refuse('not_a_person', 'Sign in to make a link to your calendar.');
   end if;
+  perform app.check_not_barred();
   insert into vault.calendar_links as l (user_id, digest) values (app.user_id(), token)
     on conflict (user_id) do update set digest = excluded.digest, created_at = excluded.created_at;
   perform app.record(app.user_id(), 'calendar_link.make', 'done', null, address, request_id);
@@ -10787,7 +10802,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   if not found then
     return null;
   end if;
@@ -11843,6 +11858,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.recent_session_with_factor(session bytea)
+ RETURNS SETOF vault.live_sessions
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  live vault.live_sessions;
+begin
+  select r.* into live from app.recent_session(session) r;
+  if not found then
+    return;
+  end if;
+  if live.second_factor_at is null and app.has_second_factor(live.user_id)
+    and exists (select from app.memberships_of(live.user_id) m where m.asking <> '{}')
+  then
+    perform app.refuse_without_factor(live.user_id);
+  end if;
+  return next live;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.recently_signed_in()
  RETURNS boolean
  LANGUAGE plpgsql
@@ -12181,6 +12218,19 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.refuse_value(text,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.refuse_without_factor(person uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.refuse('second_factor_required', case when app.has_second_factor(person)
+    then 'Sign in again with your passkey or authenticator, then repeat this: a brokerage of yours asks its members for a second factor, and you have not shown yours.'
+    else 'Set up an authenticator or a passkey under "Security" first: a brokerage of yours asks its members for a second factor.' end);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.remember_answer(idempotency_key text, answer text)
  RETURNS void
  LANGUAGE sql
@@ -12403,7 +12453,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   delete from vault.passkeys k where k.id = passkey_id and k.user_id = this.user_id;
   if not found then
     return false;
@@ -12424,7 +12474,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   delete from vault.recovery_codes c where c.user_id = this.user_id;
   delete from vault.totp t where t.user_id = this.user_id;
   if not found then
@@ -12481,7 +12531,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r
+  select r.* into this from app.recent_session_with_factor(session) r
     join vault.totp t on t.user_id = r.user_id and t.confirmed_at is not null;
   if not found then
     return false;
@@ -14891,3 +14941,4 @@ $function$;
 -- 484f26a703e37df39b3667cde4c6c7558355ed5455a9edb51fe0b76290edc420  371_audit_of_other_brokerages.sql
 -- 506ba141af972097516e8e9ce79110807625b2e0fde66ad22090683622384308  372_mails_of_people_and_brokerages.sql
 -- e9299de79f3ad672eebb8f8484ede0a948a45f804346bff18282a1eb70a41fc2  373_words_of_refusals.sql
+-- 823471d402746bafcc4fa098e0dbd65ecc8e5c1620011d9bac3f714f0e00164c  380_factor_shown_before_it_is_changed.sql
