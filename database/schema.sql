@@ -3159,7 +3159,7 @@ declare
 begin
   -- Whoever ends the sessions of the account meanwhile is waited for.
   perform from public.users u where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for no key update;
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   delete from vault.challenges c where c.digest = challenge and c.user_id = this.user_id and c.expires_at > app.now();
   if not found then
     return false;
@@ -3423,6 +3423,7 @@ begin
   if not app.client_takes(client_id, person, redirect_uri) then
     return 'client_refused';
   end if;
+  perform app.check_not_barred();
   if 'mcp:write' = any (scopes) and not app.recently_signed_in() then
     return 'sign_in_again';
   end if;
@@ -3494,7 +3495,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   if not found then
     return false;
   end if;
@@ -3803,7 +3804,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   if not found then
     return false;
   end if;
@@ -4459,6 +4460,19 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.check_not_barred()
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.barred_in(app.identity()) <> '{}' then
+    perform app.refuse_without_factor(app.user_id());
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.check_owner_takes_part()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4959,7 +4973,7 @@ declare
 begin
   -- Whoever ends the sessions of the account meanwhile is waited for.
   perform from public.users u where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for no key update;
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   update vault.totp t set confirmed_at = app.now(), last_step = code_step, failures = 0, failed_at = null
     where t.user_id = this.user_id and t.confirmed_at is null;
   if not found then
@@ -7133,7 +7147,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   if not found then
     return null;
   end if;
@@ -8741,7 +8755,7 @@ declare
   person uuid;
 begin
   if session is not null then
-    select r.user_id into person from app.recent_session(session) r;
+    select r.user_id into person from app.recent_session_with_factor(session) r;
     if not found then
       return false;
     end if;
@@ -9589,6 +9603,7 @@ begin
   if app.user_id() is null or app.client_id() is not null or not app.session_goes_on() then
     perform app.refuse('not_a_person', 'Sign in to make a link to your calendar.');
   end if;
+  perform app.check_not_barred();
   insert into vault.calendar_links as l (user_id, digest) values (app.user_id(), token)
     on conflict (user_id) do update set digest = excluded.digest, created_at = excluded.created_at;
   perform app.record(app.user_id(), 'calendar_link.make', 'done', null, address, request_id);
@@ -10801,7 +10816,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   if not found then
     return null;
   end if;
@@ -11857,6 +11872,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.recent_session_with_factor(session bytea)
+ RETURNS SETOF vault.live_sessions
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  live vault.live_sessions;
+begin
+  select r.* into live from app.recent_session(session) r;
+  if not found then
+    return;
+  end if;
+  if live.second_factor_at is null and app.has_second_factor(live.user_id)
+    and exists (select from app.memberships_of(live.user_id) m where m.asking <> '{}')
+  then
+    perform app.refuse_without_factor(live.user_id);
+  end if;
+  return next live;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.recently_signed_in()
  RETURNS boolean
  LANGUAGE plpgsql
@@ -12195,6 +12232,19 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.refuse_value(text,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.refuse_without_factor(person uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  perform app.refuse('second_factor_required', case when app.has_second_factor(person)
+    then 'Sign in again with your passkey or authenticator, then repeat this: a brokerage of yours asks its members for a second factor, and you have not shown yours.'
+    else 'Set up an authenticator or a passkey under "Security" first: a brokerage of yours asks its members for a second factor.' end);
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.remember_answer(idempotency_key text, answer text)
  RETURNS void
  LANGUAGE sql
@@ -12417,7 +12467,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   delete from vault.passkeys k where k.id = passkey_id and k.user_id = this.user_id;
   if not found then
     return false;
@@ -12438,7 +12488,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r;
+  select r.* into this from app.recent_session_with_factor(session) r;
   delete from vault.recovery_codes c where c.user_id = this.user_id;
   delete from vault.totp t where t.user_id = this.user_id;
   if not found then
@@ -12495,7 +12545,7 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session(session) r
+  select r.* into this from app.recent_session_with_factor(session) r
     join vault.totp t on t.user_id = r.user_id and t.confirmed_at is not null;
   if not found then
     return false;
@@ -14950,3 +15000,4 @@ $function$;
 -- 4f6744eac1ea4294d81d62f42d7366169807927c9e1c5d5a97705d399d317c95  382_webhooks_end_with_who_added_them.sql
 -- a77c2da5470f6bb44deae2ef66f122c97fa67ea8909c0a97073651dca25feec7  383_mail_counts_of_deleted_brokerages.sql
 -- 69221cd5b88200c37cbf8a0a45783be6463e2fe3027d0fc6deddcb4837fc7dc4  384_reset_of_the_present_address.sql
+-- 823471d402746bafcc4fa098e0dbd65ecc8e5c1620011d9bac3f714f0e00164c  380_factor_shown_before_it_is_changed.sql

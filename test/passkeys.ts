@@ -44,10 +44,10 @@ export async function addDevice(
 }
 
 /**
- * Gives a person a passkey that a program holds: its counter stays at 0, and it signs whatever challenge it is given. A browser would refuse one for an
- * address, such as the service's; the server does not.
+ * A passkey that a program holds: its counter stays at 0, and it signs whatever challenge it is given. A browser would refuse one for an address, such as the
+ * service's; the server does not.
  */
-export async function addProgramsPasskey({ sql, origin }: TestService, userId: string) {
+function programsPasskey(origin: string) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
   const coordinate = (name: number, value: string) => [Buffer.from([name, 0x58, 32]), Buffer.from(value, 'base64url')];
@@ -58,23 +58,64 @@ export async function addProgramsPasskey({ sql, origin }: TestService, userId: s
     ...coordinate(0x22, y),
   ]);
   const id = mintToken();
-  await sql(
-    `insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name) values ($1, $2, $3, 0, '{}', 'Program')`,
-    [userId, id, cose],
-  );
   const sha256 = (data: string | Buffer) => createHash('sha256').update(data).digest();
+  const clientDataOf = (type: 'create' | 'get', challenge: string) =>
+    Buffer.from(JSON.stringify({ type: `webauthn.${type}`, challenge, origin }));
+  // What the flags say: the person was present and verified, and perhaps that a key follows. The counter is 0.
+  const authenticatorData = (flags: number, key: readonly Buffer[] = []) =>
+    Buffer.concat([sha256(new URL(origin).hostname), Buffer.from([flags, 0, 0, 0, 0]), ...key]);
+  const answer = <Response>(response: Response) => ({
+    response: { id, rawId: id, type: 'public-key', response, clientExtensionResults: {} },
+  });
   return {
+    id,
+    cose,
+    /** What registers it, in answer to the challenge of a registration. */
+    registrationOf(challenge: string) {
+      const credentialId = Buffer.from(id, 'base64url');
+      // No statement of who made the device, so no name of one either.
+      const key = [Buffer.alloc(16), Buffer.from([0, credentialId.length]), credentialId, cose];
+      const data = authenticatorData(0x45, key);
+      const text = (value: string) => [Buffer.from([0x60 + value.length]), Buffer.from(value)];
+      // CBOR (RFC 8949): {"fmt": "none", "attStmt": {}, "authData": data}.
+      const attestation = Buffer.concat([
+        Buffer.from([0xa3]),
+        ...text('fmt'),
+        ...text('none'),
+        ...text('attStmt'),
+        Buffer.from([0xa0]),
+        ...text('authData'),
+        Buffer.from([0x58, data.length]),
+        data,
+      ]);
+      return answer({
+        clientDataJSON: clientDataOf('create', challenge).toString('base64url'),
+        attestationObject: attestation.toString('base64url'),
+      });
+    },
+    /** What signs in with it. */
     answerTo(challenge: string) {
-      const clientData = Buffer.from(JSON.stringify({ type: 'webauthn.get', challenge, origin }));
-      // The person was present and verified; the counter is 0.
-      const authenticatorData = Buffer.concat([sha256(new URL(origin).hostname), Buffer.from([0x05, 0, 0, 0, 0])]);
-      const signature = sign('sha256', Buffer.concat([authenticatorData, sha256(clientData)]), privateKey);
-      const response = {
+      const clientData = clientDataOf('get', challenge);
+      const data = authenticatorData(0x05);
+      const signature = sign('sha256', Buffer.concat([data, sha256(clientData)]), privateKey);
+      return answer({
         clientDataJSON: clientData.toString('base64url'),
-        authenticatorData: authenticatorData.toString('base64url'),
+        authenticatorData: data.toString('base64url'),
         signature: signature.toString('base64url'),
-      };
-      return { response: { id, rawId: id, type: 'public-key', response, clientExtensionResults: {} } };
+      });
     },
   };
+}
+
+/** A passkey that a program holds and nobody has registered yet. */
+export const newProgramsPasskey = ({ origin }: TestService) => programsPasskey(origin);
+
+/** Gives a person a passkey that a program holds. */
+export async function addProgramsPasskey({ sql, origin }: TestService, userId: string) {
+  const passkey = programsPasskey(origin);
+  await sql(
+    `insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name) values ($1, $2, $3, 0, '{}', 'Program')`,
+    [userId, passkey.id, passkey.cose],
+  );
+  return passkey;
 }

@@ -126,6 +126,20 @@ function addUsers(program: Command): void {
     false,
     'may sign in again, and the API keys that they created work again.',
   );
+  users
+    .command('remove-factors')
+    .description(
+      'Remove the passkeys and the authenticator of a person who lost them. Ends their sessions and clients.',
+    )
+    .argument('<email>', 'their address', emailAddress)
+    .option(...json)
+    .action((given: string, options: { json?: boolean }) =>
+      command(
+        ({ do: { removeFactors }, client }) => removeFactors(client, given),
+        ({ email }) =>
+          `${email} has no second factor any more and is signed out everywhere. Their password alone signs them in, and sets up a new one.`,
+      )(options),
+    );
 }
 
 function addDocuments(program: Command): void {

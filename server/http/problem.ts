@@ -62,12 +62,15 @@ export const nothingThere = (): Problem => new Problem(404, 'not_found', 'There 
 export const notAllowed = (cause?: unknown): Problem =>
   new Problem(403, 'denied', 'You do not have permission to do this.', { cause });
 
+/** Refusals of what is allowed to the person once they have shown more of who they are. */
+const proofs: ReadonlySet<string> = new Set(['recent_sign_in_required', 'second_factor_required']);
+
 function ofRefusal(error: Refusal): Problem {
   const { reason, message } = error;
   if (reason === 'not_found') return nothingThere();
   if (reason === 'too_many_mails' || reason === 'sandbox_just_reset')
     return new Problem(429, reason, message, { ...retryAfter(error.retryAfter ?? 3600), cause: error });
-  return new Problem(reason === 'recent_sign_in_required' ? 403 : 409, reason, message, { cause: error });
+  return new Problem(proofs.has(reason) ? 403 : 409, reason, message, { cause: error });
 }
 
 /** Whether the database or the file system has no room left. */

@@ -5,8 +5,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { csrfToken } from '../../server/http/csrf.ts';
 import { openService, type TestService } from '../harness.ts';
+import { addClient, authorizeUrl, decide, hiddenFields, visit } from '../oauth/scene.ts';
+import { addProgramsPasskey, newProgramsPasskey } from '../passkeys.ts';
 import { addFullDeal, addToken, allow, caller, insert, type FullDeal } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
+import { openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
 let service: TestService;
 let full: FullDeal;
@@ -242,5 +245,154 @@ describe('ending a member’s sessions', () => {
     ]);
     expect(await end(admin)).toMatchObject({ status: 403, body: { error: { code: 'recent_sign_in_required' } } });
     expect((await broker.ask('/me')).status).toBe(200);
+  });
+});
+
+describe('whoever has only the password of a member who has a passkey', () => {
+  let ann: Account;
+  let passkey: Awaited<ReturnType<typeof addProgramsPasskey>>;
+  /** Signed in with the password alone. */
+  let thief: Visitor;
+
+  const requires = (value: boolean) =>
+    service.sql('update brokerages set requires_second_factor = $2 where id = $1', [full.brokerage, value]);
+  const reaches = async (visitor: Visitor) => (await visitor.send(`/api/web/brokerages/${full.brokerage}`)).status;
+  const owed = { status: 403, body: { error: { code: 'second_factor_required' } } };
+
+  async function withPasskey(): Promise<Visitor> {
+    const visitor = new Visitor(service.origin);
+    const { challenge } = (await visitor.json<{ challenge: string }>('/api/auth/passkey/options')).body;
+    expect((await visitor.json('/api/auth/passkey/sign-in', passkey.answerTo(challenge))).status).toBe(200);
+    return visitor;
+  }
+  const begin = (visitor: Visitor) =>
+    visitor.change<{ secret: string; error?: { message: string } }>('/api/auth/second-factor/begin');
+  const confirm = async (visitor: Visitor, secret: string) =>
+    visitor.change('/api/auth/second-factor/confirm', {
+      code: await generate({ secret, epoch: Math.floor(service.clock.now().getTime() / 1000) }),
+    });
+  const challengeOf = async (visitor: Visitor) =>
+    (await visitor.change<{ challenge: string }>('/api/auth/passkey/registration')).body.challenge;
+  const addTo = (visitor: Visitor, challenge: string) =>
+    visitor.change('/api/auth/passkey/add', {
+      ...newProgramsPasskey(service).registrationOf(challenge),
+      name: 'Another',
+    });
+  const passkeysOf = async (visitor: Visitor) =>
+    ((await (await visitor.send('/api/auth/passkeys')).json()) as { passkeys: { id: string }[] }).passkeys;
+  const factorsOf = (id: string) =>
+    service.sql(
+      `select (select count(*)::int from vault.passkeys where user_id = $1) as passkeys,
+         (select count(*)::int from vault.totp where user_id = $1 and confirmed_at is not null) as authenticators`,
+      [id],
+    );
+
+  beforeEach(async () => {
+    ann = await openAccount(service);
+    await insert(service, 'members', { brokerage_id: full.brokerage, user_id: ann.id, role: 'admin' });
+    passkey = await addProgramsPasskey(service, ann.id);
+    await requires(true);
+    thief = await signedInVisitor(service, ann);
+    expect(await reaches(thief)).toBe(404);
+  });
+
+  it('sets up no authenticator, and comes no further than before', async () => {
+    const begun = await begin(thief);
+    expect(begun).toMatchObject(owed);
+    expect(begun.body.error?.message).toContain('Sign in again with your passkey');
+    // Nor with what was begun while nobody asked for a factor.
+    await requires(false);
+    const { secret } = (await begin(thief)).body;
+    await requires(true);
+    expect(await confirm(thief, secret)).toMatchObject(owed);
+    expect(await reaches(thief)).toBe(404);
+    expect(await factorsOf(ann.id)).toEqual([{ passkeys: 1, authenticators: 0 }]);
+  });
+
+  it('adds no passkey and removes none', async () => {
+    expect(await thief.change('/api/auth/passkey/registration')).toMatchObject(owed);
+    await requires(false);
+    const challenge = await challengeOf(thief);
+    await requires(true);
+    expect(await addTo(thief, challenge)).toMatchObject(owed);
+    const [first] = await passkeysOf(thief);
+    expect(await thief.change('/api/auth/passkey/remove', { id: first?.id })).toMatchObject(owed);
+    expect(await reaches(thief)).toBe(404);
+    expect(await factorsOf(ann.id)).toEqual([{ passkeys: 1, authenticators: 0 }]);
+  });
+
+  it('neither moves the account, nor downloads its data, nor erases it', async () => {
+    expect(await thief.change('/api/auth/address', { email: 'thief@example.com' })).toMatchObject(owed);
+    expect(await thief.change('/api/auth/export')).toMatchObject(owed);
+    expect(await thief.change('/api/auth/erase', { confirmation: ann.email })).toMatchObject(owed);
+    expect((await signedInVisitor(service, ann)).cookies.has('dealkeep')).toBe(true);
+  });
+
+  it('neither renews recovery codes nor removes the authenticator, in a session that began before it', async () => {
+    const owner = await withPasskey();
+    expect((await confirm(owner, (await begin(owner)).body.secret)).status).toBe(200);
+    expect(await thief.change('/api/auth/recovery-codes')).toMatchObject(owed);
+    expect(await thief.change('/api/auth/second-factor/remove')).toMatchObject(owed);
+    expect(await factorsOf(ann.id)).toEqual([{ passkeys: 1, authenticators: 1 }]);
+    expect((await owner.change('/api/auth/second-factor/remove')).body).toEqual({ removed: true });
+  });
+
+  it('connects no client, whatever it may do, and is told how to', async () => {
+    const clientId = await addClient(service, { ...ann, session: '', cookie: '' });
+    const consent = async (visitor: Visitor, scopes: readonly string[]) => {
+      const session = visitor.cookies.get('dealkeep') ?? '';
+      const person = { ...ann, session, cookie: `dealkeep=${session}` };
+      const page = await visit(authorizeUrl(service, { client_id: clientId }), person);
+      const { scope: _, ...fields } = hiddenFields(await page.text());
+      const ticked = scopes.map((scope) => ['scope', scope] as const);
+      return decide(service, person, [...Object.entries(fields), ...ticked, ['decision', 'approve']]);
+    };
+    for (const scopes of [['mcp:read'], ['mcp:read', 'mcp:write']]) {
+      const refused = await consent(thief, scopes);
+      expect([refused.status, refused.headers.get('location')]).toEqual([403, null]);
+      const text = await refused.text();
+      expect(text).toContain('Sign in again with your passkey');
+      expect(text).toContain('/re-authenticate?return_to=%2Fapi%2Fmcp%2Fauthorize');
+    }
+    expect(await service.sql('select from vault.authorization_codes where user_id = $1', [ann.id])).toEqual([]);
+    const given = await consent(await withPasskey(), ['mcp:read', 'mcp:write']);
+    expect([given.status, given.headers.get('location')]).toEqual([302, expect.stringContaining('code=')]);
+  });
+
+  it('makes no link to the calendar', async () => {
+    expect(await thief.change('/api/web/notifications/calendar')).toMatchObject(owed);
+    expect(await service.sql('select from vault.calendar_links where user_id = $1', [ann.id])).toEqual([]);
+    expect((await (await withPasskey()).change('/api/web/notifications/calendar')).status).toBe(201);
+  });
+
+  it('unlike whoever shows the passkey, who changes what they sign in with', async () => {
+    const owner = await withPasskey();
+    expect(await reaches(owner)).toBe(200);
+    expect((await addTo(owner, await challengeOf(owner))).body).toEqual({ added: true });
+    const [first] = await passkeysOf(owner);
+    expect((await owner.change('/api/auth/passkey/remove', { id: first?.id })).body).toEqual({ removed: true });
+    expect((await confirm(owner, (await begin(owner)).body.secret)).status).toBe(200);
+    expect(await factorsOf(ann.id)).toEqual([{ passkeys: 1, authenticators: 1 }]);
+  });
+
+  it('is not kept from it where nobody asks for a factor: there the password is enough, and replaces a lost passkey', async () => {
+    await requires(false);
+    const [lost] = await passkeysOf(thief);
+    expect((await addTo(thief, await challengeOf(thief))).body).toEqual({ added: true });
+    expect((await thief.change('/api/auth/passkey/remove', { id: lost?.id })).body).toEqual({ removed: true });
+    await requires(true);
+    expect(await reaches(thief)).toBe(200);
+  });
+
+  it('a member without any factor sets one up with the password, and connects clients and a calendar after that', async () => {
+    const bob = await openAccount(service);
+    await insert(service, 'members', { brokerage_id: full.brokerage, user_id: bob.id, role: 'broker' });
+    const visitor = await signedInVisitor(service, bob);
+    const refused = await visitor.change<{ error: { message: string } }>('/api/web/notifications/calendar');
+    expect(refused).toMatchObject(owed);
+    expect(refused.body.error.message).toContain('Set up an authenticator or a passkey');
+    expect((await addTo(visitor, await challengeOf(visitor))).body).toEqual({ added: true });
+    expect(await reaches(visitor)).toBe(200);
+    expect((await visitor.change('/api/web/notifications/calendar')).status).toBe(201);
   });
 });

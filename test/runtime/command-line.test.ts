@@ -59,6 +59,10 @@ test.for([
     ['<email>', '--json'],
   ],
   [
+    ['users', 'remove-factors'],
+    ['<email>', '--json'],
+  ],
+  [
     ['brokerages', 'create'],
     ['--name', '--slug', '--json'],
   ],

@@ -1,4 +1,4 @@
-/** `dealkeep users suspend` and `restore`: what a person can still do the moment after, through every interface. */
+/** `dealkeep users suspend`, `restore` and `remove-factors`: what a person can still do the moment after, through every interface. */
 
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
@@ -6,6 +6,7 @@ import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { openAccount, Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, connect, refresh } from '../oauth/scene.ts';
+import { addProgramsPasskey } from '../passkeys.ts';
 import { cleanUp, run } from './program.ts';
 
 // Every command is a process of its own, on a machine that may be busy.
@@ -91,6 +92,44 @@ test('a suspended person is out at once through every interface, and restored on
     { action: 'user.suspend', details: { by: 'operator' } },
     { action: 'user.restore', details: { by: 'operator' } },
   ]);
+});
+
+test('who lost the only passkey signs in with the password and sets up another, once the operator has removed it', async () => {
+  const account = await openAccount(service);
+  const brokerage = await addBrokerage(service);
+  await service.sql('update brokerages set requires_second_factor = true where id = $1', [brokerage]);
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
+    brokerage,
+    account.id,
+  ]);
+  await addProgramsPasskey(service, account.id);
+  const browser = new Visitor(service.origin);
+  await browser.signIn(account);
+  expect((await browser.change('/api/auth/second-factor/begin')).status).toBe(403);
+
+  const removed = await run(['users', 'remove-factors', account.email, '--json'], env);
+  expect(JSON.parse(removed.stdout)).toEqual({
+    id: account.id,
+    email: account.email,
+    name: account.name,
+    passkeys: 1,
+    authenticators: 0,
+  });
+  expect(await browser.session()).toBeNull();
+  await browser.signIn(account);
+  expect((await browser.change('/api/auth/second-factor/begin')).status).toBe(200);
+  expect(
+    await service.sql(`select details from audit_records where user_id = $1 and action = 'passkey.remove'`, [
+      account.id,
+    ]),
+  ).toEqual([{ details: { by: 'operator', passkeys: 1 } }]);
+  await service.deliver();
+  const mails = service.mails.filter(({ to }) => to === account.email);
+  expect(mails.map(({ text }) => text)).toEqual([expect.stringContaining('A passkey was removed from your account.')]);
+  expect(await run(['users', 'remove-factors', account.email], env)).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining(`${account.email} has no passkey and no authenticator.`),
+  });
 });
 
 test('what cannot be done is said in words that help', async () => {

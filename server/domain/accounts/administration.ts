@@ -155,6 +155,54 @@ export async function suspendUser(client: pg.ClientBase, email: string, suspende
   throw new NotPossible(`Nobody has the e-mail address "${address}".`);
 }
 
+export interface WithoutFactors {
+  id: string;
+  email: string;
+  name: string;
+  /** How many were removed. */
+  passkeys: number;
+  authenticators: number;
+}
+
+/**
+ * Removes the passkeys, the authenticator and the recovery codes of a person who lost them, ends their sessions and connected clients, and mails them. Throws
+ * {@link NotPossible} when nobody has the address, or they have nothing of that.
+ */
+export async function removeFactors(client: pg.ClientBase, email: string): Promise<WithoutFactors> {
+  const address = email.toLowerCase();
+  return inTransaction(client, async () => {
+    const user = await one<{ id: string; email: string; name: string }>(
+      client,
+      'select id, email, name from public.users where email = $1 for no key update',
+      [address],
+    );
+    if (!user) throw new NotPossible(`Nobody has the e-mail address "${address}".`);
+    await client.query('delete from vault.recovery_codes where user_id = $1', [user.id]);
+    const removed = await one<{ passkeys: number; authenticators: number }>(
+      client,
+      `with k as (delete from vault.passkeys where user_id = $1 returning 1),
+         t as (delete from vault.totp where user_id = $1 returning confirmed_at)
+       select (select count(*)::int from k) as passkeys, (select count(confirmed_at)::int from t) as authenticators`,
+      [user.id],
+    );
+    const { passkeys = 0, authenticators = 0 } = removed ?? {};
+    if (passkeys + authenticators === 0) throw new NotPossible(`${address} has no passkey and no authenticator.`);
+    await client.query('select app.end_sessions_of($1)', [user.id]);
+    const told = [
+      ...(passkeys > 0 ? [['passkey.remove', 'passkey_removed', { by: 'operator', passkeys }] as const] : []),
+      ...(authenticators > 0 ? [['second_factor.off', 'authenticator_removed', { by: 'operator' }] as const] : []),
+    ];
+    for (const [action, mail, details] of told)
+      await client.query(`select app.record($1, $2, 'done', $3, null, null), app.queue_security_mail($1, $4)`, [
+        user.id,
+        action,
+        details,
+        mail,
+      ]);
+    return { ...user, passkeys, authenticators };
+  });
+}
+
 export interface NewKey {
   readonly brokerage: string;
   readonly name: string;

@@ -7,7 +7,7 @@ import { anyPort, isLoopback, redirectUriFault, redirectUriLimits } from '../../
 import { csrfField } from '../../http/csrf.ts';
 import { dayInWords } from '../../http/days.ts';
 import { html, type Html } from '../../http/html.ts';
-import { clientsPath, signInPath, signOutPath } from '../../http/links.ts';
+import { clientsPath, reauthenticatePath, securityPath, signInPath, signOutPath } from '../../http/links.ts';
 import { mark, page } from '../../http/pages.ts';
 import type { ClientDocument } from '../client-documents.ts';
 import { sealRequest, type ConsentRequest } from './consent-request.ts';
@@ -24,6 +24,20 @@ export function refusalPage(c: Context, status: 400 | 403 | 413 | 415, message: 
         ${host !== undefined && html`<p>It says that it is from <strong>${host}</strong>.</p>`}
         <p>Nothing was allowed. Go back to the client and start again, or look at the clients that you have.</p>
         <p><a class="button second full" href="${clientsPath}">Your connected clients</a></p>
+      </section>`,
+  });
+}
+
+/** The page for a person who owes a second factor: says what to do, and leads there and back `here`. */
+export function secondFactorPage(c: Context, message: string, here: string): Response {
+  return page(c, {
+    title: 'Not connected yet',
+    status: 403,
+    body: html`<h1>Show your second factor first</h1>
+      <section class="card">
+        <p class="notice bad" role="alert">${message}</p>
+        <p><a class="button full" href="${reauthenticatePath(here)}">Sign in again, and come back here</a></p>
+        <p><a class="button second full" href="${securityPath}">Your passkeys and authenticator</a></p>
       </section>`,
   });
 }

@@ -25,7 +25,7 @@ import { endpoints } from '../metadata.ts';
 import { asClientId, urlencodedParameters, type Parameters } from '../parameters.ts';
 import { openRequest, startOver, type ConsentRequest } from './consent-request.ts';
 import { noSuchClient } from './get.ts';
-import { addsRedirectUri, refusalPage } from './pages.ts';
+import { addsRedirectUri, refusalPage, secondFactorPage } from './pages.ts';
 import { confirmAndReturn, redirectWithCode, redirectWithError, signInAndReturn } from './redirect.ts';
 
 /** The request of the page is at most as long as the headers that it came in, 16 kB, written in base64. */
@@ -130,12 +130,20 @@ export function takeDecision(services: Services): Handler {
     }
     if (decision !== 'approve') return refusalPage(c, 400, outOfDate);
     const code = mint('code');
-    const [, outcome] = await services.database.together(
+    const agreed = services.database.together(
       enter,
       document
         ? approveDocumentClient(consent, document, code.digest, originOf(c))
         : approveClient(consent, code.digest, originOf(c)),
     );
-    return outcome === 'issued' ? redirectWithCode(c, back, code.token) : explain(outcome);
+    try {
+      const [, outcome] = await agreed;
+      return outcome === 'issued' ? redirectWithCode(c, back, code.token) : explain(outcome);
+    } catch (error) {
+      // A client shows no second factor later: who lets it in has shown theirs.
+      if (error instanceof Refusal && error.reason === 'second_factor_required')
+        return secondFactorPage(c, error.message, again);
+      throw error;
+    }
   };
 }

@@ -41,7 +41,6 @@ export function useCalendarLink() {
     make: useMutation({
       mutationFn: () => api.post('/web/notifications/calendar'),
       onSettled: again,
-      onError: toastError,
     }),
     remove: useMutation({
       mutationFn: () => api.delete('/web/notifications/calendar'),

@@ -6,7 +6,9 @@ import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { CopyField } from '../../../components/copy-field.tsx';
 import { Field } from '../../../components/field.tsx';
+import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Time } from '../../../components/time.tsx';
+import { toastError } from '../../../components/toast.tsx';
 
 /** The link by which the person's calendar program gets their deadlines: made, shown once, made anew, removed. */
 export function CalendarCard() {
@@ -15,7 +17,8 @@ export function CalendarCard() {
   const [url, setUrl] = useState<string | null>(null);
   const confirm = useConfirm();
   const madeAt = data?.made_at ?? null;
-  const makeOne = async () => setUrl((await make.mutateAsync()).url);
+  const withRecentSignIn = useRecentSignIn();
+  const makeOne = async () => setUrl((await withRecentSignIn(() => make.mutateAsync())).url);
   const removeIt = async () => {
     await remove.mutateAsync();
     setUrl(null);
@@ -27,7 +30,7 @@ export function CalendarCard() {
       actions={
         data !== undefined &&
         (madeAt === null ? (
-          <Button onClick={() => void makeOne()} pending={make.isPending}>
+          <Button onClick={() => void makeOne().catch(toastError)} pending={make.isPending}>
             Create a link
           </Button>
         ) : (
