@@ -3,7 +3,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { sessionQuery } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
 import { useMe } from '../api/me.ts';
-import { leaveFreely } from '../lib/unsaved.ts';
+import { loadAsTheirs } from '../lib/unsaved.ts';
 import { FormDialog } from './form-dialog.tsx';
 import { OrDivider } from './or-divider.tsx';
 import { PasskeyButton } from './passkey-button.tsx';
@@ -26,9 +26,7 @@ function ProofDialog({ onProven, onCancel }: ProofProps) {
   // A passkey says itself whose it is: another person has the page loaded as theirs.
   const arrive = async () => {
     const session = await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
-    if (session.user.id === user.id) return onProven();
-    leaveFreely();
-    window.location.reload();
+    return session.user.id === user.id ? onProven() : loadAsTheirs();
   };
   return (
     <FormDialog

@@ -1,5 +1,6 @@
 import { Monitor, Moon, Sun } from 'lucide-react';
 import { useState } from 'react';
+import { forgetPerson } from '../../../api/live.ts';
 import { useMe } from '../../../api/me.ts';
 import { useSecurityActions } from '../../../api/security.ts';
 import { Button } from '../../../components/button.tsx';
@@ -11,7 +12,6 @@ import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { cx } from '../../../lib/cx.ts';
-import { forgetDrafts } from '../../../lib/drafts.ts';
 import { leaveFreely } from '../../../lib/unsaved.ts';
 import { chooseTheme, useTheme } from '../../../lib/theme.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
@@ -119,7 +119,7 @@ function EraseCard() {
       action="Erase my account"
       submit={(confirmation) => erase.mutateAsync(confirmation)}
       onDone={() => {
-        forgetDrafts();
+        forgetPerson();
         leaveFreely();
         window.location.assign('/sign-in');
       }}
