@@ -130,7 +130,7 @@ export async function isSignedInAgain({ code }: ApiError, path: string): Promise
   return signingInAgain;
 }
 
-async function request(method: string, path: string, options: Options, again = false): Promise<unknown> {
+async function requestText(method: string, path: string, options: Options, again = false): Promise<string> {
   const { json, signal } = options;
   const headers: Record<string, string> = { Accept: 'application/json' };
   Object.assign(headers, method === 'GET' ? unattendedHeader() : csrfHeader());
@@ -154,11 +154,22 @@ async function request(method: string, path: string, options: Options, again = f
   const text = await response.text();
   if (!response.ok) {
     const error = errorOf(response.status, text, response.headers.get('retry-after'));
-    if (!again && (await isSignedInAgain(error, path))) return request(method, path, options, true);
+    if (!again && (await isSignedInAgain(error, path))) return requestText(method, path, options, true);
     throw error;
   }
+  return text;
+}
+
+async function request(method: string, path: string, options: Options): Promise<unknown> {
+  const text = await requestText(method, path, options);
   return text === '' ? undefined : JSON.parse(text);
 }
+
+/** POSTs as {@link api} does, for the answer's text as it came: to read its numbers would round them. */
+export const postForText = <P extends PathOf<'post'>>(
+  path: P,
+  ...[options]: Needed<RequestOptions<'post', P>>
+): Promise<string> => requestText('POST', path, options ?? {});
 
 // What comes back is taken for what the server's own types say of the route.
 const by =

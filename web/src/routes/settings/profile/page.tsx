@@ -78,8 +78,8 @@ function AddressCard() {
   );
 }
 
-function saveAs(filename: string, data: unknown): void {
-  const url = URL.createObjectURL(new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' }));
+function saveAs(filename: string, json: string): void {
+  const url = URL.createObjectURL(new Blob([json], { type: 'application/json' }));
   const link = document.createElement('a');
   link.href = url;
   link.download = filename;
@@ -92,7 +92,7 @@ function DataCard() {
   const withRecentSignIn = useRecentSignIn();
   const download = () =>
     withRecentSignIn(() => exportOwnData.mutateAsync()).then(
-      (data) => saveAs('my-dealkeep-data.json', data),
+      (json) => saveAs('my-dealkeep-data.json', json),
       toastError,
     );
   return (
