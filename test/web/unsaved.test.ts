@@ -374,9 +374,12 @@ describe('a session that ends', () => {
     expect(await over.getByLabel('E-mail').inputValue()).toBe('exclusive-buyer@example.test');
     await expectAccessible(page);
     await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
     await over.getByLabel('Password', { exact: true }).fill('not this one');
     await button(over, 'Sign in').click();
     await over.getByText('is not correct').waitFor();
+    // The palette would show titles of deals over what is veiled.
+    expect(await page.getByRole('combobox').count()).toBe(0);
     expect(await asks('Sent after signing in again')).toBe(0);
     await over.getByLabel('Password', { exact: true }).fill(password);
     await button(over, 'Sign in').click();
