@@ -128,6 +128,22 @@ describe.each(forms)('$what written offline', ({ path, opens, sends, field, kept
   });
 });
 
+test('an answer that is not of ours is said to have gone wrong, and what was written stays', async () => {
+  const page = await at('new buyer', `/deals/${web.scene.idle}/questions`);
+  await page.getByRole('button', { name: 'Ask a question' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('About').selectOption('tax');
+  await dialog.getByLabel('Question').fill('Answered by a proxy');
+  await page.route('**/api/web/deals/*/questions', (route) =>
+    route.request().method() === 'POST'
+      ? route.fulfill({ contentType: 'text/html', body: '<title>Sign in to the network</title>' })
+      : route.fallback(),
+  );
+  await dialog.getByRole('button', { name: 'Ask', exact: true }).click();
+  await dialog.getByText('Something went wrong on our side.').waitFor();
+  expect(await dialog.getByLabel('Question').inputValue()).toBe('Answered by a proxy');
+});
+
 test('a change made offline, whichever it is, is tried at once and never waits for a connection', async () => {
   // Nobody touches anything here: the client listens for that.
   vi.stubGlobal('addEventListener', () => {});

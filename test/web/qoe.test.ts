@@ -529,6 +529,14 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await page.getByLabel('Rent', { exact: true }).selectOption('Operating expenses');
     await page.getByText('Net income differs in').waitFor({ state: 'detached' });
     await page.getByLabel('Wages', { exact: true }).selectOption('Owner compensation');
+    // What cannot be stored at first can be tried again as it was chosen.
+    await page.route(
+      '**/qoe/snapshots?*',
+      (route) => route.fulfill({ contentType: 'text/html', body: '<title>Sign in to the network</title>' }),
+      { times: 1 },
+    );
+    await page.getByRole('button', { name: 'Save 3 periods' }).click();
+    await page.getByText('Something went wrong on our side.').waitFor();
     await page.getByRole('button', { name: 'Save 3 periods' }).click();
     await page.getByText('The financials are saved').first().waitFor();
     await page.getByRole('dialog').waitFor({ state: 'detached' });

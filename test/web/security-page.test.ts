@@ -1,5 +1,6 @@
 /** The settings page "Security" in real browsers: passkeys, the authenticator, and where one is signed in. */
 
+import { readFile } from 'node:fs/promises';
 import { generate } from 'otplib';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -265,10 +266,18 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
 test('on the page "Profile" people take their data along, and erase their account by typing their address', async () => {
   const account = await openAccount(service);
   const testPage = await signedInTestPage(account);
+  const amount = '12345678901234567890.1234567890';
+  await testPage.page.route('**/api/auth/export', async (route) => {
+    const response = await route.fetch();
+    await route.fulfill({ response, body: (await response.text()).replace('{', `{"amount": ${amount}, `) });
+  });
   await testPage.go('/settings/profile');
   const download = testPage.page.waitForEvent('download', patiently);
   await testPage.page.getByRole('button', { name: 'Download my data' }).click();
-  expect((await download).suggestedFilename()).toBe('my-dealkeep-data.json');
+  const file = await download;
+  expect(file.suggestedFilename()).toBe('my-dealkeep-data.json');
+  // What is read as JSON and written again would have other digits.
+  expect(await readFile(await file.path(), 'utf8')).toContain(amount);
   const erase = card(testPage.page, 'Erase your account');
   await erase.getByRole('textbox').fill('somebody.else@example.com');
   await erase.getByRole('button', { name: 'Erase my account' }).click();

@@ -75,6 +75,9 @@ const choose = async (page: Page, menu: string | RegExp, item: string) => {
   await page.getByRole('menuitem', { name: item }).click();
 };
 
+const drafts = (page: Page): Promise<string[]> =>
+  page.evaluate(`Object.entries(localStorage).filter(([name]) => name.startsWith('dealkeep.draft.')).map(String)`);
+
 interface FormDialog {
   /** How the form names what it keeps: the first part of its `draft`. */
   readonly kind: string;
@@ -250,8 +253,6 @@ describe('what was typed', () => {
     await page.getByRole('dialog').getByLabel('Question').fill(words);
     await expect.poll(() => drafts(page)).toHaveLength(1);
   }
-  const drafts = (page: Page): Promise<string[]> =>
-    page.evaluate(`Object.entries(localStorage).filter(([name]) => name.startsWith('dealkeep.draft.')).map(String)`);
 
   test('is there again after a reload, which asks first, and can be given up', async () => {
     const { page, go } = await ownTestPageOf('exclusive buyer');
@@ -373,9 +374,12 @@ describe('a session that ends', () => {
     expect(await over.getByLabel('E-mail').inputValue()).toBe('exclusive-buyer@example.test');
     await expectAccessible(page);
     await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
     await over.getByLabel('Password', { exact: true }).fill('not this one');
     await button(over, 'Sign in').click();
     await over.getByText('is not correct').waitFor();
+    // The palette would show titles of deals over what is veiled.
+    expect(await page.getByRole('combobox').count()).toBe(0);
     expect(await asks('Sent after signing in again')).toBe(0);
     await over.getByLabel('Password', { exact: true }).fill(password);
     await button(over, 'Sign in').click();
@@ -413,4 +417,78 @@ describe('a session that ends', () => {
     await expect.poll(() => field.inputValue()).toBe('Written before the sign-in page');
     expect(await asks('Written before the sign-in page')).toBe(0);
   });
+
+  test(
+    'and is begun by somebody else in another tab shows the page as theirs, and sends nothing of what waited',
+    { timeout: 120_000 },
+    async () => {
+      const page = await writing('Waiting while the other buyer signs in');
+      await becomeOther(page);
+      await page.getByText('other-buyer@example.test').first().waitFor({ timeout: 60_000 });
+      expect(await page.getByRole('dialog').count()).toBe(0);
+      expect(await asks('Waiting while the other buyer signs in')).toBe(0);
+    },
+  );
+});
+
+/** Has somebody else be signed in with the browser of a page, as after signing in in another tab. */
+async function becomeOther(page: Page): Promise<void> {
+  const { cookie } = await signInAs(web.service, web.scene.people['other buyer']!);
+  await page.context().addCookies([{ ...cookie, url: web.service.origin }]);
+}
+
+describe('two tabs', () => {
+  /** Two tabs of a person; in the second a question is written. */
+  async function openTabs(words: string) {
+    const first = await ownTestPageOf('exclusive buyer');
+    await first.go(`/deals/${web.scene.deal}/questions`);
+    const second = await first.page.context().newPage();
+    await second.goto(`${web.service.origin}/deals/${web.scene.deal}/questions`);
+    await loaded(second);
+    await button(second, 'Ask a question').click();
+    const field = second.getByRole('dialog').getByLabel('Question');
+    await field.fill(words);
+    await expect.poll(() => drafts(second)).toHaveLength(1);
+    return { first: first.page, second, field };
+  }
+
+  test('are both left when a person signs out in one, with what is written in the other', async () => {
+    const { first, second, field } = await openTabs('Written in another tab');
+    await choose(first, /exclusive-buyer@example.test|exclusive buyer/, 'Sign out');
+    for (const page of [first, second]) await page.waitForURL('**/sign-in');
+    expect(await drafts(second)).toEqual([]);
+    await becomeOther(second);
+    await second.goto(`${web.service.origin}/deals/${web.scene.deal}/questions`);
+    await button(second, 'Ask a question').click();
+    expect(await field.inputValue()).toBe('');
+  });
+
+  test('show somebody else who has signed in in one a page of theirs in the other, too', async () => {
+    const { second, field } = await openTabs('Still in the form of the other tab');
+    await becomeOther(second);
+    // Whatever has the page ask again: this, or the connection that is opened anew.
+    await second.keyboard.press('Control+k');
+    await second.getByRole('option', { name: 'Reload everything' }).click();
+    await second.getByText('other-buyer@example.test').first().waitFor();
+    expect(await second.getByRole('dialog').count()).toBe(0);
+    await button(second, 'Ask a question').click();
+    expect(await field.inputValue()).toBe('');
+  });
+
+  test.each(['nobody', 'somebody else', 'the same person'])(
+    'let a person sign out of one after the other has ended the session, now that of %s',
+    async (who) => {
+      const { page, go } = await ownTestPageOf('exclusive buyer');
+      await go(`/deals/${web.scene.deal}`);
+      const caller = who === 'somebody else' ? 'other buyer' : 'exclusive buyer';
+      const { cookie, ask } = await signInAs(web.service, web.scene.people[caller]!);
+      await page.context().clearCookies();
+      if (who !== 'nobody') await page.context().addCookies([{ ...cookie, url: web.service.origin }]);
+      await choose(page, /exclusive-buyer@example.test|exclusive buyer/, 'Sign out');
+      // The sign-in page leads whoever is signed in to their own first page.
+      if (who === 'somebody else') await page.getByText('other-buyer@example.test').first().waitFor();
+      else await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor();
+      expect((await ask('/me')).status).toBe(who === 'the same person' ? 401 : 200);
+    },
+  );
 });

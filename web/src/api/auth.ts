@@ -1,7 +1,8 @@
 /** Signing in and out, and what comes before there is a session. */
 import { queryOptions } from '@tanstack/react-query';
 import type { Answer, RequestBody } from '../../../server/contract.ts';
-import { api, keepCsrf } from './client.ts';
+import { api, ApiError, keepCsrf } from './client.ts';
+import type { Id } from './shapes.ts';
 
 /** Where a sign-in stands: done, or waiting for the second factor. */
 export type SignInAnswer = Answer<'post', '/auth/sign-in'>;
@@ -65,9 +66,25 @@ export async function signInWithPasskey(): Promise<SignInAnswer> {
 export const proveOneself = (password: string): Promise<SignInAnswer> =>
   step(api.post('/auth/re-authenticate', { json: { password } }));
 
-/** Ends the session. */
-export async function signOut(): Promise<void> {
-  await api.post('/auth/sign-out');
+/** Throws on whatever does not say that the session which the page knows of has ended, or that another has taken its place. */
+function sessionIsOver(error: unknown): null {
+  if (error instanceof ApiError && (error.status === 401 || error.code === 'csrf_token_mismatch')) return null;
+  throw error;
+}
+
+/**
+ * Ends the session of the person. Another tab may have ended it already, and begun another since: that one is ended if it is
+ * theirs, and left alone if it is somebody else's.
+ */
+export async function signOut(userId: Id): Promise<void> {
+  const answer = await api.post('/auth/sign-out').catch(sessionIsOver);
+  if (answer === null) {
+    const session = await api.get('/auth/session').catch(sessionIsOver);
+    if (session?.user.id === userId) {
+      keepCsrf(session.csrf_token);
+      await api.post('/auth/sign-out');
+    }
+  }
   keepCsrf(null);
 }
 

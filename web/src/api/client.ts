@@ -130,7 +130,21 @@ export async function isSignedInAgain({ code }: ApiError, path: string): Promise
   return signingInAgain;
 }
 
-async function request(method: string, path: string, options: Options, again = false): Promise<unknown> {
+/** The value of an answer that went well, from its text; what is no JSON, such as a proxy's page, is reported as a fault on our side. */
+export function valueOf(status: number, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ApiError(status, broken);
+  }
+}
+
+interface Text {
+  status: number;
+  text: string;
+}
+
+async function requestText(method: string, path: string, options: Options, again = false): Promise<Text> {
   const { json, signal } = options;
   const headers: Record<string, string> = { Accept: 'application/json' };
   Object.assign(headers, method === 'GET' ? unattendedHeader() : csrfHeader());
@@ -151,14 +165,29 @@ async function request(method: string, path: string, options: Options, again = f
   }
   const answered = Date.parse(response.headers.get('date') ?? '');
   if (!Number.isNaN(answered)) lastAsked = Math.floor(answered - (performance.now() - began));
-  const text = await response.text();
+  const text = await response.text().catch((fault: unknown) => {
+    if (signal?.aborted) throw fault;
+    // The request had arrived: that nothing was sent is not said, also where the device is offline by now.
+    throw new ApiError(0, unreachable);
+  });
   if (!response.ok) {
     const error = errorOf(response.status, text, response.headers.get('retry-after'));
-    if (!again && (await isSignedInAgain(error, path))) return request(method, path, options, true);
+    if (!again && (await isSignedInAgain(error, path))) return requestText(method, path, options, true);
     throw error;
   }
-  return text === '' ? undefined : JSON.parse(text);
+  return { status: response.status, text };
 }
+
+async function request(method: string, path: string, options: Options): Promise<unknown> {
+  const { status, text } = await requestText(method, path, options);
+  return text === '' ? undefined : valueOf(status, text);
+}
+
+/** POSTs as {@link api} does, for the answer's text as it came: to read its numbers would round them. */
+export const postForText = async <P extends PathOf<'post'>>(
+  path: P,
+  ...[options]: Needed<RequestOptions<'post', P>>
+): Promise<string> => (await requestText('POST', path, options ?? {})).text;
 
 // What comes back is taken for what the server's own types say of the route.
 const by =

@@ -10,6 +10,8 @@ import { refreshAll } from './query-client.ts';
 import { keys } from './query-keys.ts';
 import { refreshList } from './paged.ts';
 import type { LiveEvent } from './shapes.ts';
+import { forgetDrafts } from '../lib/drafts.ts';
+import { leaveFreely } from '../lib/unsaved.ts';
 
 const pollEvery = 20_000;
 /** After how long a connection that was refused is tried again, in milliseconds: twice as long each time, up to the most. */
@@ -17,8 +19,8 @@ const reopening = { first: 2_000, most: 60_000 } as const;
 /** When everybody gets the event that anything may have changed, the pages ask within so many milliseconds, not all at once. */
 const spread = 3_000;
 
-/** What tabs send each other: a change, whether the connection is open, or the question whether it is. */
-type TabMessage = { event: LiveEvent } | { connected: boolean } | { asking: true };
+/** What tabs send each other: a change, whether the connection is open, the question whether it is, or that the person has signed out. */
+type TabMessage = { event: LiveEvent } | { connected: boolean } | { asking: true } | { signedOut: true };
 
 const anything: LiveEvent = { topic: 'deal', deal_id: null };
 
@@ -31,6 +33,20 @@ channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
   if (receive !== null) receive(data);
   else if ('event' in data && early.length <= mostEarly) early.push(early.length < mostEarly ? data.event : anything);
 });
+
+/** Forgets what the person who has just signed out had typed, and has the other tabs leave, which still show their pages. */
+export function forgetPerson(): void {
+  forgetDrafts();
+  channel.postMessage({ signedOut: true } satisfies TabMessage);
+}
+
+/** Leaves the page after the person has signed out in another tab. Loading it anew, nothing of theirs is left in it. */
+function leaveAsWell(): void {
+  // Something may have been kept here since the other tab forgot all of it.
+  forgetDrafts();
+  leaveFreely();
+  window.location.assign('/sign-in');
+}
 
 function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
   if (topic === 'deal' && deal === null) {
@@ -121,6 +137,7 @@ export function followChanges(client: QueryClient): () => void {
   const handle = (message: TabMessage) => {
     if ('event' in message) apply(client, message.event);
     else if ('connected' in message) note(message.connected);
+    else if ('signedOut' in message) leaveAsWell();
     else if (holding) send({ connected });
   };
   receive = handle;

@@ -1,5 +1,6 @@
 import { keepPreviousData, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { address, api } from './client.ts';
+import { useOptimistic } from './optimistic.ts';
 import { keys } from './query-keys.ts';
 import type {
   AccountChoice,
@@ -8,6 +9,7 @@ import type {
   CustomerDates,
   Id,
   NormalizationInput,
+  Qoe,
   QoeMember,
   SnapshotPreview,
   SnapshotType,
@@ -69,29 +71,19 @@ export const bridgeQuery = (dealId: Id, label: string | null) =>
 export function useQoeActions(dealId: Id) {
   const client = useQueryClient();
   const again = () => client.invalidateQueries({ queryKey: keys.of(dealId, 'qoe') });
-  const overview = qoeQuery(dealId).queryKey;
   return {
     addRow: useMutation({
       mutationFn: (input: { category: string; title: string }) =>
         api.post('/web/deals/:id/qoe/checklist', { param: { id: dealId }, json: input }),
       onSuccess: again,
     }),
-    setStatus: useMutation({
-      mutationFn: ({ id, status }: Pick<ChecklistRow, 'id' | 'status'>) =>
-        api.patch('/web/qoe/checklist/:id', { param: { id }, json: { status } }),
-      // Shown at once: it nearly never fails, and is chosen back as easily.
-      onMutate: async ({ id, status }) => {
-        await client.cancelQueries({ queryKey: overview });
-        const before = client.getQueryData(overview);
-        client.setQueryData(
-          overview,
-          (shown) =>
-            shown && { ...shown, progress: shown.progress.map((row) => (row.id === id ? { ...row, status } : row)) },
-        );
-        return before;
-      },
-      onError: (_error, _input, before) => client.setQueryData(overview, before),
-      onSettled: again,
+    setStatus: useOptimistic<Qoe, Pick<ChecklistRow, 'id' | 'status'>, unknown>({
+      queryKey: qoeQuery(dealId).queryKey,
+      update: (shown, { id, status }) => ({
+        ...shown,
+        progress: shown.progress.map((row) => (row.id === id ? { ...row, status } : row)),
+      }),
+      send: ({ id, status }) => api.patch('/web/qoe/checklist/:id', { param: { id }, json: { status } }),
     }),
     addNormalization: useMutation({
       mutationFn: (input: NormalizationInput) =>

@@ -1,7 +1,7 @@
 /** The person's own account: name, address, password, second factors and sessions. */
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import type { Answer } from '../../../server/contract.ts';
-import { api, keepCsrf } from './client.ts';
+import { api, keepCsrf, postForText } from './client.ts';
 import { refreshAll } from './query-client.ts';
 import { keys } from './query-keys.ts';
 import type { Id } from './shapes.ts';
@@ -53,7 +53,7 @@ export function useSecurityActions() {
     askAddress: useMutation({
       mutationFn: (email: string) => api.post('/auth/address', { json: { email } }),
     }),
-    exportOwnData: useMutation({ mutationFn: () => api.post('/auth/export', { json: {} }) }),
+    exportOwnData: useMutation({ mutationFn: () => postForText('/auth/export', { json: {} }) }),
     erase: useMutation({
       mutationFn: (confirmation: string) => api.post('/auth/erase', { json: { confirmation } }),
     }),

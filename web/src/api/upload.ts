@@ -1,6 +1,6 @@
 /** Sends a file as the body of a request, reporting how far it has come; fetch cannot do that yet. */
 import type { Answer, PathOf, RequestOptions } from '../../../server/contract.ts';
-import { addressOf, ApiError, csrfHeader, errorOf, isSignedInAgain, type Options } from './client.ts';
+import { addressOf, ApiError, csrfHeader, errorOf, isSignedInAgain, valueOf, type Options } from './client.ts';
 
 export interface Progress {
   signal?: AbortSignal;
@@ -28,7 +28,11 @@ function send(path: string, file: Blob | FormData, options: Options & Progress, 
   request.upload.addEventListener('progress', (event) => onProgress?.(event.loaded));
   request.addEventListener('load', () => {
     if (request.status < 300) {
-      resolve(JSON.parse(request.responseText));
+      try {
+        resolve(valueOf(request.status, request.responseText));
+      } catch (fault) {
+        reject(fault as Error);
+      }
       return;
     }
     const error = errorOf(request.status, request.responseText);

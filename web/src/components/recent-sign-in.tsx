@@ -4,7 +4,7 @@ import { sessionQuery } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
 import { meQuery, useMe } from '../api/me.ts';
 import { refreshAll } from '../api/query-client.ts';
-import { leaveFreely } from '../lib/unsaved.ts';
+import { loadAsTheirs } from '../lib/unsaved.ts';
 import { CancelButton, Dialog } from './dialog.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import { OrDivider } from './or-divider.tsx';
@@ -30,9 +30,7 @@ function useArrivalByPasskey(onProven: () => void) {
   const client = useQueryClient();
   return async () => {
     const session = await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
-    if (session.user.id === user.id) return onProven();
-    leaveFreely();
-    window.location.reload();
+    return session.user.id === user.id ? onProven() : loadAsTheirs();
   };
 }
 

@@ -59,6 +59,16 @@ export function leaveFreely(): void {
   leaving = true;
 }
 
+/**
+ * Loads the page anew as that of another person who has signed in on the device. Nothing waits for an answer: until the page is
+ * gone nothing of it is to go on.
+ */
+export function loadAsTheirs(): Promise<never> {
+  leaveFreely();
+  window.location.reload();
+  return new Promise(() => {});
+}
+
 /** The form in a part of the page that shows what was kept from an earlier time, if there is one. */
 export function useRestored(part: HTMLElement | null): OpenForm | undefined {
   return useSyncExternalStore(follow, () => formsIn(part).find(({ restored }) => restored && part !== null));

@@ -11,7 +11,7 @@ export interface Preview {
 interface FilePreviewOptions<P, R> {
   /** How many rows of a file without faults would be stored. */
   count: (preview: P) => number;
-  /** Stores the file. What an ApiError says is shown as the file's fault. */
+  /** Stores the file. What an ApiError says is shown, and the file can be stored once more. */
   store: (file: File) => Promise<R>;
   onStored: (result: R) => void;
 }
@@ -41,9 +41,13 @@ export interface FilePreview<P> {
 interface Look<P> {
   file: File;
   preview: P | null;
+  /** Why it could not be read, and why it could not be stored: that may pass, and what was chosen for it stays. */
   fault: string | null;
+  unstored: string | null;
   reading: boolean;
 }
+
+const nothing = { file: null, preview: null, fault: null, unstored: null, reading: false };
 
 /** What an ApiError says; whatever else went wrong is thrown on. */
 function faultOf(error: unknown): string {
@@ -55,7 +59,7 @@ function faultOf(error: unknown): string {
 export function useFilePreview<P extends Preview, R>(options: FilePreviewOptions<P, R>): FilePreview<P> {
   const [look, setLook] = useState<Look<P> | null>(null);
   const [pending, setPending] = useState(false);
-  const { file, preview, fault, reading } = look ?? { file: null, preview: null, fault: null, reading: false };
+  const { file, preview, fault, unstored, reading } = look ?? nothing;
   const count = preview !== null && preview.faults.length === 0 && fault === null ? options.count(preview) : 0;
   const { around, done } = useUnsaved({
     // A file that cannot be taken is no loss.
@@ -65,7 +69,13 @@ export function useFilePreview<P extends Preview, R>(options: FilePreviewOptions
   });
 
   const choose: FilePreview<P>['choose'] = async (chosen, found, again) => {
-    const asked: Look<P> = { file: chosen, preview: again ? preview : null, fault: null, reading: true };
+    const asked: Look<P> = {
+      file: chosen,
+      preview: again ? preview : null,
+      fault: null,
+      unstored: null,
+      reading: true,
+    };
     setLook(asked);
     const answer = await found.then(
       (known) => ({ ...asked, reading: false, preview: known }),
@@ -77,15 +87,16 @@ export function useFilePreview<P extends Preview, R>(options: FilePreviewOptions
   const store = async () => {
     if (look === null) return;
     setPending(true);
+    setLook({ ...look, unstored: null });
     try {
       const result = await options.store(look.file);
       done();
       options.onStored(result);
     } catch (error) {
-      setLook({ ...look, fault: faultOf(error) });
+      setLook({ ...look, unstored: faultOf(error) });
     } finally {
       setPending(false);
     }
   };
-  return { file, preview, fault, count, reading, pending, around, choose, store };
+  return { file, preview, fault: fault ?? unstored, count, reading, pending, around, choose, store };
 }

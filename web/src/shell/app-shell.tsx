@@ -22,22 +22,24 @@ const SignInAgain = lazy(() => import('./sign-in-again.tsx'));
 
 const isMac = navigator.platform.startsWith('Mac');
 
-/** Opens the command palette by Ctrl-K or Cmd-K; it is fetched the first time. */
-function usePalette() {
+/** Opens the command palette by Ctrl-K or Cmd-K, but not while the page is `veiled`; it is fetched the first time. */
+function usePalette(veiled: boolean) {
   const [open, setOpen] = useState(false);
   const [wanted, setWanted] = useState(false);
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
       if (event.key.toLowerCase() !== 'k' || !(isMac ? event.metaKey : event.ctrlKey) || event.shiftKey) return;
       event.preventDefault();
+      if (veiled) return;
       setWanted(true);
       setOpen((before) => !before);
     };
     window.addEventListener('keydown', onKeyDown);
     return () => window.removeEventListener('keydown', onKeyDown);
-  }, []);
+  }, [veiled]);
   return {
-    open,
+    // One that was open goes, too: it shows titles of deals.
+    open: open && !veiled,
     wanted,
     setOpen: (next: boolean) => {
       setWanted(true);
@@ -214,10 +216,10 @@ function BottomBar() {
 /** The frame of every page of a signed-in person: sidebar or bars, the palette, and the live connection. */
 export function AppShell() {
   const client = useQueryClient();
-  const palette = usePalette();
+  const { asking, onDone } = useSignInAgain();
+  const palette = usePalette(asking);
   const [main, setMain] = useMain();
   useKeptFocus(main);
-  const { asking, onDone } = useSignInAgain();
   useEffect(() => followChanges(client), [client]);
   return (
     <PortalContainerContext value={main}>

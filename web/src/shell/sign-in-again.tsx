@@ -7,7 +7,7 @@ import { Field } from '../components/field.tsx';
 import { FormDialog } from '../components/form-dialog.tsx';
 import { Input, PasswordInput } from '../components/input.tsx';
 import { PasskeyButton } from '../components/passkey-button.tsx';
-import { leaveFreely } from '../lib/unsaved.ts';
+import { leaveFreely, loadAsTheirs } from '../lib/unsaved.ts';
 import { required, useForm } from '../lib/use-form.ts';
 
 /** Goes to the sign-in page, which leads back here. What was typed is kept. */
@@ -27,11 +27,7 @@ export default function SignInAgain({ onDone }: { onDone: () => void }) {
   const [step, setStep] = useState<'password' | 'code'>('password');
   const arrive = async () => {
     const session = await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
-    if (session.user.id === user.id) onDone();
-    else {
-      leaveFreely();
-      window.location.reload();
-    }
+    return session.user.id === user.id ? onDone() : loadAsTheirs();
   };
   const form = useForm({
     initial: { email: user.email, password: '', code: '' },

@@ -8,7 +8,6 @@ import { Card } from '../../../components/card.tsx';
 import { ProgressBar } from '../../../components/progress-bar.tsx';
 import { EmptyState } from '../../../components/states.tsx';
 import { StatusSelect } from '../../../components/status-select.tsx';
-import { toastError } from '../../../components/toast.tsx';
 import { checklistStates, optionsOf } from '../../../lib/states.ts';
 import { RowDialog } from './dialogs.tsx';
 
@@ -66,7 +65,7 @@ export function ChecklistCard({
                         label={`Status of ${row.title}`}
                         look={checklistStates[row.status]}
                         value={row.status}
-                        onChange={(status) => setStatus.mutate({ id: row.id, status }, { onError: toastError })}
+                        onChange={(status) => setStatus.mutate({ id: row.id, status })}
                         options={optionsOf(checklistStates)}
                       />
                     ) : (

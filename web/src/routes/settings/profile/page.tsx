@@ -1,5 +1,6 @@
 import { Monitor, Moon, Sun } from 'lucide-react';
 import { useState } from 'react';
+import { forgetPerson } from '../../../api/live.ts';
 import { useMe } from '../../../api/me.ts';
 import { useSecurityActions } from '../../../api/security.ts';
 import { Button } from '../../../components/button.tsx';
@@ -11,7 +12,6 @@ import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { cx } from '../../../lib/cx.ts';
-import { forgetDrafts } from '../../../lib/drafts.ts';
 import { leaveFreely } from '../../../lib/unsaved.ts';
 import { chooseTheme, useTheme } from '../../../lib/theme.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
@@ -78,8 +78,8 @@ function AddressCard() {
   );
 }
 
-function saveAs(filename: string, data: unknown): void {
-  const url = URL.createObjectURL(new Blob([JSON.stringify(data, null, 2)], { type: 'application/json' }));
+function saveAs(filename: string, json: string): void {
+  const url = URL.createObjectURL(new Blob([json], { type: 'application/json' }));
   const link = document.createElement('a');
   link.href = url;
   link.download = filename;
@@ -92,7 +92,7 @@ function DataCard() {
   const withRecentSignIn = useRecentSignIn();
   const download = () =>
     withRecentSignIn(() => exportOwnData.mutateAsync()).then(
-      (data) => saveAs('my-dealkeep-data.json', data),
+      (json) => saveAs('my-dealkeep-data.json', json),
       toastError,
     );
   return (
@@ -119,7 +119,7 @@ function EraseCard() {
       action="Erase my account"
       submit={(confirmation) => erase.mutateAsync(confirmation)}
       onDone={() => {
-        forgetDrafts();
+        forgetPerson();
         leaveFreely();
         window.location.assign('/sign-in');
       }}

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Laptop, Smartphone } from 'lucide-react';
+import { forgetPerson } from '../../../api/live.ts';
 import { useMe } from '../../../api/me.ts';
 import { sessionsQuery, useSecurityActions, type OwnSession } from '../../../api/security.ts';
 import { Badge } from '../../../components/badge.tsx';
@@ -15,7 +16,6 @@ import { Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { deviceOf } from './device.ts';
-import { forgetDrafts } from '../../../lib/drafts.ts';
 import { leaveFreely } from '../../../lib/unsaved.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 import { FactorCard } from './factor-card.tsx';
@@ -116,7 +116,7 @@ function SessionsCard() {
       },
       async () => {
         await withRecentSignIn(() => leaveEverywhere.mutateAsync());
-        forgetDrafts();
+        forgetPerson();
         leaveFreely();
         window.location.assign('/sign-in');
       },
