@@ -564,6 +564,25 @@ describe('pages', () => {
     }
   });
 
+  test('of customers go on in the snapshot and the period in which they began', async () => {
+    const path = `/deals/${scene.deal}/qoe/customers`;
+    const deliver = async (names: readonly string[], month: string) => {
+      const period = { periodStartDate: `${month}-01`, periodEndDate: `${month}-28`, currency: 'USD' };
+      const customers = names.map((customerName, at) => ({ customerName, ...period, revenueTotal: `${9 - at}` }));
+      expect((await ask('POST', `/deals/${scene.deal}/qoe/snapshots`, { customers })).status).toBe(201);
+    };
+    const names = ({ body }: Awaited<ReturnType<typeof ask>>) =>
+      body?.data.map((row) => (row as { customerName?: unknown }).customerName);
+    await deliver(['Anvil', 'Birch', 'Cedar'], '2126-01');
+    const first = await ask('GET', `${path}?limit=1`);
+    expect(names(first)).toEqual(['Anvil']);
+    await deliver(['Drum', 'Elm', 'Fir', 'Gate'], '2126-02');
+    const second = await ask('GET', `${path}?limit=1&cursor=${first.body?.pagination.nextCursor}`);
+    const third = await ask('GET', `${path}?cursor=${second.body?.pagination.nextCursor}`);
+    expect([names(second), names(third), third.body?.pagination.hasMore]).toEqual([['Birch'], ['Cedar'], false]);
+    expect(names(await ask('GET', path))).toEqual(['Drum', 'Elm', 'Fir', 'Gate']);
+  });
+
   test('a cursor is good for its list, its deal and its filters alone', async () => {
     const first = await ask('GET', `/deals/${scene.deal}/questions?limit=1`);
     const cursor = first.body?.pagination.nextCursor;

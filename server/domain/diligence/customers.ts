@@ -249,12 +249,8 @@ const concentrations = memoized((books: Books) =>
 const concentrationOf = (books: Books, listing: readonly BookedCustomer[] | undefined): Concentration | null =>
   listing === undefined ? null : concentrations(books)(listing);
 
-/** The concentration in the latest period that customers were uploaded of, or in the latest that holds the day; null without one. */
-export const concentration = (books: Books, asOf: Day | null = null): Concentration | null =>
-  concentrationOf(
-    books,
-    listings(books).find(([one]) => one && (asOf === null || (one.first <= asOf && asOf <= one.last))),
-  );
+/** The concentration in the latest period that customers were uploaded of; null without one. */
+export const concentration = (books: Books): Concentration | null => concentrationOf(books, listings(books)[0]);
 
 const isOf = ([one]: readonly BookedCustomer[], { first, last }: Pick<BookedPeriod, 'first' | 'last'>): boolean =>
   one !== undefined && one.first === first && one.last === last;

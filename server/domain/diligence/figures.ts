@@ -112,7 +112,8 @@ export const periodsOfDeal = listOfDeal<PlPeriod, [snapshot: string | null, star
 /**
  * The customers in one snapshot of a deal, of the period that contains `asOf` or else of its latest, the largest first, in
  * pages that begin behind a number of them: a completed snapshot never changes. Without a snapshot it is the one that was
- * completed last. Shares and ranks are those among all customers of the period.
+ * completed last when the first page was read: the customer behind whom a page begins tells which.
+ * Shares and ranks are those among all customers of the period.
  */
 export const customersOfDeal = listOfDeal<CustomerRevenue, [snapshot: string | null, asOf: string | null]>(
   'customers_of_deal',
@@ -126,7 +127,7 @@ export const customersOfDeal = listOfDeal<CustomerRevenue, [snapshot: string | n
        select o.snapshot_id, o.period_start_date, o.period_end_date
        from customer_revenues o
        where o.deal_id = seen.deal and ($6::date is null or $6 between o.period_start_date and o.period_end_date)
-         and o.snapshot_id = coalesce($5::uuid, (
+         and o.snapshot_id = coalesce($5::uuid, (select b.snapshot_id from customer_revenues b where b.id = $3), (
            select s.id from accounting_snapshots s where s.deal_id = seen.deal and s.status = 'completed'
            order by s.completed_at desc, s.id desc limit 1))
        order by o.period_start_date desc, o.period_end_date desc limit 1) period

@@ -1,14 +1,13 @@
 /** Summaries of what is computed of a deal's books, which the tools answer beside their records (docs/books.md). */
 
-import type { Books } from './books.ts';
-import type { Day } from './calendar.ts';
+import type { BookedPeriod, Books } from './books.ts';
 import {
   answerInShort,
   contradictionsSummary,
   type AnswersInSight,
   type ContradictionSummary,
 } from './contradiction-answers.ts';
-import { concentration, customerBridge, differenceOf, type Concentration, type CustomerChange } from './customers.ts';
+import { concentrationIn, customerBridge, differenceOf, type Concentration, type CustomerChange } from './customers.ts';
 import { round, writtenOut, type Decimal } from './decimals.ts';
 import { earnings } from './earnings.ts';
 import { memoized } from './caches.ts';
@@ -62,7 +61,7 @@ export function earningsInShort(books: Books, sight: AnswersInSight) {
 
 function shortOf(books: Books, found: Concentration) {
   const latest = customerBridge(books);
-  const bridge = latest?.after.last === found.last ? latest : null;
+  const bridge = latest?.after.first === found.first && latest.after.last === found.last ? latest : null;
   const part = (changes: readonly CustomerChange[]) => ({
     customers: changes.length,
     difference: differenceOf(changes),
@@ -97,8 +96,8 @@ function shortOf(books: Books, found: Concentration) {
 
 const shortOfEach = memoized((books: Books) => memoized((found: Concentration) => shortOf(books, found)));
 
-/** What hangs on customers in the period that holds the day, and what became of them since the period before, in few words. */
-export function customersInShort(books: Books, asOf: Day) {
-  const found = concentration(books, asOf);
+/** What hangs on customers in exactly these dates, and what became of them since the period before, in few words. */
+export function customersInShort(books: Books, dates: Pick<BookedPeriod, 'first' | 'last'>) {
+  const found = concentrationIn(books, dates);
   return found && shortOfEach(books)(found);
 }

@@ -22,7 +22,8 @@ export const svcQoeCustomerConcentration = defineTool({
   work: ({ deal_id, as_of_period = null }) => [customerConcentration(deal_id, as_of_period), booksOf(deal_id)],
   answer: (found, books) => {
     const [first] = found;
-    const summary = first ? customersInShort(books, first.period_end_date) : null;
+    const dates = first && { first: first.period_start_date, last: first.period_end_date };
+    const summary = dates ? customersInShort(books, dates) : null;
     const rows = sharing('customers', found, ['snapshot_id', 'period_start_date', 'period_end_date', 'currency']);
     return { ...rows, ...(summary ? { summary } : {}) };
   },

@@ -1,0 +1,68 @@
+/** What assistants are told of customers whose revenue was uploaded for periods that overlap. */
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { check } from '../tools/ask.ts';
+import { peers, type Peer } from '../tools/peers.ts';
+import { addToken } from '../tools/scene.ts';
+import { openScene, type WebScene } from '../web/scene.ts';
+import { profitAndLoss, uploadTo } from './uploads.ts';
+
+let web: WebScene;
+let peer: Peer;
+let upload: ReturnType<typeof uploadTo>;
+
+beforeAll(async () => {
+  web = await openScene();
+  upload = uploadTo(web, web.scene.deal);
+  const { token } = await addToken(web.service, web.scene.people['broker']!);
+  peer = await peers['client 2.4.0, auto']!(web.service.mcpUrl, token);
+});
+afterAll(async () => {
+  await peer?.close();
+  await web?.close();
+});
+
+const customers = (rows: readonly string[]) => `customer,currency,revenue,period\n${rows.join('\n')}\n`;
+
+type Row = Record<string, unknown>;
+async function ask(as_of_period?: string) {
+  const name = 'svc_qoe_customer_concentration';
+  const answer = await peer.call(name, { deal_id: web.scene.deal, ...(as_of_period ? { as_of_period } : {}) });
+  check(name, answer);
+  return answer.structuredContent as Row & { customers: Row[]; summary: Row };
+}
+
+test('the summary is of the period of the rows, whichever other holds the day', async () => {
+  await upload(profitAndLoss({ FY2125: 2_000, '2125-06': 200 }));
+  await upload(
+    customers([
+      'Anvil,USD,900,FY2125',
+      'Birch,USD,300,FY2125',
+      'Anvil,USD,60,2125-06',
+      'Birch,USD,40,2125-06',
+      'Anvil,USD,50,2125-11',
+      'Anvil,USD,70,2125-12',
+    ]),
+    'customer_revenue',
+  );
+  const june = await ask('2125-06-15');
+  expect(june).toMatchObject({ period_start_date: '2125-06-01', period_end_date: '2125-06-30' });
+  // 200 of revenue brought 100 of gross profit and 40 of EBITDA.
+  expect(june.summary).toMatchObject({
+    total: '100',
+    hhi: '5200',
+    revenue_of_period: '200',
+    ebitda_without_largest: '10',
+  });
+  const year = await ask('2125-03-15');
+  expect(year).toMatchObject({ period_start_date: '2125-01-01', summary: { total: '1200' } });
+  // The latest two months changed so, of which one ends with the year.
+  expect(year.summary['since']).toBeUndefined();
+  expect((await ask()).summary).toMatchObject({ total: '70', since: '2125-11-01 to 2125-11-30', total_then: '50' });
+
+  await upload(customers(['Anvil,USD,65,2125-06', 'Birch,USD,35,2125-06']), 'customer_revenue');
+  expect(await ask()).toMatchObject({
+    period_start_date: '2125-06-01',
+    summary: { total: '100', customers_in_all: 2, hhi: '5450' },
+  });
+});
