@@ -466,6 +466,80 @@ describe('an export of one period', () => {
   });
 });
 
+describe('an amount that could be a year, as “2000” in a workbook', () => {
+  const read = async (csv: string, file: string | Buffer = csv) => {
+    const { status, body } = await preview(file);
+    return status === 200
+      ? {
+          faults: body.faults,
+          accounts: body.export.accounts.map(({ name, amount }: Seen) => [name, amount]),
+          periods: body.rows.map(({ values }: { values: Record<string, string> }) => values['period_label']),
+        }
+      : status;
+  };
+
+  test.each([
+    [
+      'below “Total” alone',
+      'January - December 2025\n,Total\nIncome\nSales,9000\nExpenses\nInsurance,2000\nRent,500\n',
+      ['FY2025'],
+      ['Insurance', '2000'],
+    ],
+    [
+      'below “Total” alone, with no name',
+      'January - December 2025\n,Total\nIncome\nSales,9000\nExpenses\nInsurance,2000\n,2000\n',
+      ['FY2025'],
+      ['Insurance', '2000'],
+    ],
+    [
+      'below a month and its total',
+      ',Jan 2025,Total\nSales,9000,9000\nRent,2000,2000\n',
+      ['2025-01'],
+      ['Rent', '2000'],
+    ],
+    [
+      'beside a heading that is no period',
+      ',Jan - Dec 2025,Jan - Dec 2024 (PY)\nSales,9000,8000\nRent,2000,1900\n',
+      ['FY2025'],
+      ['Rent', '2000'],
+    ],
+    ['with cents', 'March 2025\n,Total\nSales,9000\nRent,2000.5\n', ['2025-03'], ['Rent', '2000.5']],
+    ['like a month', ',Jan 2025,Total\nSales,9000,9000\nRent,1.2025,12.1999\n', ['2025-01'], ['Rent', '1.2025']],
+    [
+      'behind the number of its account',
+      'March 2025\n,,,Total\n,Income\n,,4000 · Sales,9000\n,,4100 · Fees,2000\n',
+      ['2025-03'],
+      ['4100 · Fees', '2000'],
+    ],
+  ])('is an amount %s', async (_, csv, periods, account) => {
+    for (const file of [csv, await asWorkbook(csv)]) {
+      const seen = await read(csv, file);
+      expect(seen).toMatchObject({ periods });
+      expect((seen as { accounts: string[][] }).accounts).toContainEqual(account);
+      expect((seen as { accounts: string[][] }).accounts[0]?.[1]).toBe('9000');
+    }
+  });
+
+  test('makes no year of a file that names none', async () => {
+    for (const csv of ['Profit and Loss\n,Total\nSales,2000\nRent,500\n', 'Sales,2000\nRent,500\n']) {
+      expect(await read(csv)).toBe(400);
+      expect(await read(csv, await asWorkbook(csv))).toBe(400);
+    }
+  });
+
+  test.each([
+    ['Account,2025,2024\nSales,2000,1900\n', ['FY2025', 'FY2024']],
+    ['Bakery LLC\n\n,,2024,2025,Total\nIncome\n,Sales,2000,1900,3900\n', ['FY2024', 'FY2025']],
+    ['Account code,Account,2025,2024 (PY),% Change\n200,Sales,2000,1900,5\n', ['FY2025']],
+    ['Company:,Bakery LLC\nPeriod:,Jan - Dec 2025\nAccount,2025,2024\nSales,2000,1900\n', ['FY2025', 'FY2024']],
+    ['Bakery LLC\nCategory,2023,2024,2025\nSales,2000,1900,1800\n', ['FY2023', 'FY2024', 'FY2025']],
+    ['Konto;01.2025;02.2025\nSales;2000;1900\n', ['2025-01', '2025-02']],
+  ])('is a year where it heads a column: %j', async (csv, periods) => {
+    expect(await read(csv)).toMatchObject({ faults: [], periods, accounts: [['Sales', expect.anything()]] });
+    if (!csv.includes(';')) expect(await read(csv, await asWorkbook(csv))).toMatchObject({ faults: [], periods });
+  });
+});
+
 test('a name of a customer is one line, and turns no direction', async () => {
   const { headers } = await web.as('broker');
   const query = new URLSearchParams({ snapshot_type: 'customer_revenue' });

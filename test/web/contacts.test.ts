@@ -313,6 +313,37 @@ describe('importing', () => {
     expect(record).toEqual({ action: 'contact.import', details: { added: 2 } });
   });
 
+  test('never shortens what is too long for a file, but says so by its cell', async () => {
+    const name = `Long ${'n'.repeat(1_495)}`;
+    const id = await add({ display_name: name, email: 'long@example.test', phone: '1'.repeat(1_001) });
+    const csv = await (await exported('broker')).text();
+    const row = csv.split('\r\n').findIndex((line) => line.includes('long@example.test')) + 1;
+    const message = 'At most 1,000 characters in a file: shorten it, or add this contact by hand.';
+    await as('broker').ask(`/contacts/${id}/archive`, {});
+    const before = await wholeList({});
+    const { body } = await send('broker', '/contacts/import/preview', csv);
+    expect(body.faults).toEqual([
+      { row, column: 'display_name', message },
+      { row, column: 'phone', message },
+    ]);
+    expect(body.rows.map((one: { row: number }) => one.row)).not.toContain(row);
+    expect(await send('broker', '/contacts/import', csv)).toMatchObject({
+      status: 409,
+      body: { error: { code: 'faults_in_file' } },
+    });
+    expect(await wholeList({})).toEqual(before);
+
+    const most = 'm'.repeat(1_000);
+    const file = `name,email,notes\n${most},${'e'.repeat(1_001)},\n,x,\n${most}${' '.repeat(500)},,${'unread'.repeat(200)}\n`;
+    const read = (await send('broker', '/contacts/import/preview', file)).body;
+    expect(read.faults).toEqual([
+      { row: 2, column: 'email', message },
+      { row: 3, column: 'display_name', message: 'Enter a name.' },
+      { row: 3, column: 'email', message: 'This is not an e-mail address.' },
+    ]);
+    expect(read.rows).toMatchObject([{ row: 4, contact: { display_name: most } }]);
+  });
+
   test('says what is wrong with a file that is none', async () => {
     const faultOf = async (csv: string | Uint8Array<ArrayBuffer>) => {
       const { status, body } = await send('broker', '/contacts/import/preview', csv);

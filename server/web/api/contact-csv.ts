@@ -20,6 +20,8 @@ export const contactInput = {
 };
 const Row = z.object(contactInput);
 
+const tooLong = 'At most 1,000 characters in a file: shorten it, or add this contact by hand.';
+
 /** How columns are called elsewhere, in lower case without marks. */
 const columns = new Map<string, keyof ContactInput>(
   Object.entries({
@@ -58,7 +60,9 @@ function valuesOf(names: readonly (keyof ContactInput | undefined)[], cells: rea
 
 /** What the file holds: the rows that can be stored, and each fault of the others. Throws 400 when it is no such file. */
 export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; faults: RowError[]; count: number }> {
-  const [heading = [], ...records] = await parseCsv(csv);
+  const cut: { row: number; column: number }[] = [];
+  const [heading = [], ...records] = await parseCsv(csv, (index, column) => cut.push({ row: index + 1, column }));
+  const cutIn = Map.groupBy(cut, ({ row }) => row);
   const names = heading.map((name) => columns.get(name.toLowerCase().replaceAll(/[^a-z]/g, '')));
   if (!names.includes('display_name'))
     throw unreadable('The first line must name the columns: name, and if known type, email, phone.');
@@ -74,15 +78,20 @@ export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; fa
   const faults: RowError[] = [];
   const rowOf = new Map<string, number>();
   for await (const { row, cells } of inPortions(filled)) {
+    const shortened = new Set((cutIn.get(row) ?? []).flatMap(({ column }) => names[column] ?? []));
+    for (const column of shortened) faults.push({ row, column, message: tooLong });
     const parsed = Row.safeParse(valuesOf(names, cells));
-    if (parsed.success) {
+    if (parsed.success && shortened.size === 0) {
       const email = parsed.data.email?.toLowerCase();
       const same_as = email === undefined ? null : (rowOf.get(email) ?? null);
       if (email !== undefined && same_as === null) rowOf.set(email, row);
       rows.push({ row, contact: parsed.data, same_as });
-    } else
-      for (const { path, message } of parsed.error.issues)
-        faults.push({ row, column: path.length > 0 ? path.join('.') : null, message });
+    }
+    for (const { path, message } of parsed.error?.issues ?? []) {
+      // Of what was cut only that is said.
+      if (shortened.has(path[0] as keyof ContactInput)) continue;
+      faults.push({ row, column: path.length > 0 ? path.join('.') : null, message });
+    }
   }
   return { rows, faults, count: filled.length };
 }

@@ -9,7 +9,7 @@ import type { Context } from 'hono';
 import { csvHeading, csvLines, type Cells } from '../../csv.ts';
 import type { Page, Place } from '../../database/paging.ts';
 import { inSmallerPortions } from '../../database/result-memory.ts';
-import { cellText } from './cell-text.ts';
+import { cellText, isCut } from './cell-text.ts';
 import { invalid } from './problems.ts';
 
 /** Rows of cells as CSV, with a byte order mark so that spreadsheets read it as UTF-8. */
@@ -133,9 +133,9 @@ const portion = 32_768;
 
 /**
  * The rows of a CSV file, empty ones too, as they are but for what is cut off from cells of more than 1,000 characters.
- * Throws 400 when it is none, or too much.
+ * `cut` gets the places of those cells. Throws 400 when it is none, or too much.
  */
-export async function parseCsv(csv: string): Promise<string[][]> {
+export async function parseCsv(csv: string, cut?: (row: number, column: number) => void): Promise<string[][]> {
   checkLines(csv);
   const rows: string[][] = [];
   let cells = 0;
@@ -144,6 +144,7 @@ export async function parseCsv(csv: string): Promise<string[][]> {
     if (row.length > limits.columns)
       throw unreadable(`At most ${limits.columns} columns: leave out what is not needed.`);
     if (cells > limits.cells) throw unreadable(`At most ${limits.cells} cells at once: split the file.`);
+    row.forEach((cell, column) => isCut(cell) && cut?.(rows.length, column));
     rows.push(row.map(cellText));
     return null;
   };

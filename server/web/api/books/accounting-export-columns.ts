@@ -2,7 +2,7 @@
 
 import { firstDayOf, monthAfter, monthOf, monthsBetween } from '../../../domain/diligence/calendar.ts';
 import { unreadable } from '../csv.ts';
-import { longYear, monthNames, periodBetween, readDay, readPeriod, two, type Period } from './values.ts';
+import { longYear, monthNames, periodBetween, readAmount, readDay, readPeriod, two, type Period } from './values.ts';
 
 /** A column whose heading names its period, or only the day on which it ends. */
 type Headed = Period | { readonly until: string };
@@ -137,15 +137,43 @@ function columnOfTitle(rows: readonly (readonly string[])[]): ExportColumns | nu
   return { at, firstPeriod: index, account: account === -1 ? null : account, periods, total: null, leftOut: [] };
 }
 
+const isFilled = (cell: string): boolean => cell.trim() !== '';
+
+/** Whether it may as well be an amount: "2000" is a year too, and "2000.5" a month. */
+const isNumber = (cell: string): boolean => typeof readAmount(cell) === 'string';
+
+/**
+ * Whether numbers in a row are the periods of columns rather than the amounts of an account: nothing else in it is a number, and no account is
+ * named before them; or it has several, all different, and is the first row with anything beside its name.
+ */
+function isHeadingOfNumbers(cells: readonly string[], above: readonly (readonly string[])[]): boolean {
+  const periods = cells.map((cell, index) => (index > 0 ? headed(cell) : undefined));
+  const first = periods.findIndex((one) => one !== undefined);
+  if (cells.some((cell, index) => index > first && !periods[index] && isNumber(cell))) return false;
+  const before = cells.slice(0, Math.max(0, first)).filter(isFilled);
+  if (before.length === 0 || before.some(isAccountHeading)) return true;
+  const numbers = cells.filter((_, index) => periods[index]).map((cell) => cell.trim());
+  const different = numbers.length > 1 && new Set(numbers).size === numbers.length;
+  return different && !above.some((row) => row.slice(1).some(isFilled));
+}
+
+/** What the cells of a row name as the periods of columns; the first column names accounts. */
+function periodsIn(cells: readonly string[], above: readonly (readonly string[])[]): (Headed | undefined)[] {
+  const withNumbers = isHeadingOfNumbers(cells, above);
+  return cells.map((cell, index) => (index > 0 && (withNumbers || !isNumber(cell)) ? headed(cell) : undefined));
+}
+
 /** The columns of a profit and loss whose periods stand beside each other, or whose only one is in its title; null when there is no such heading. */
 export function exportColumns(rows: readonly (readonly string[])[]): ExportColumns | null {
-  const found = rows
-    .slice(0, mostTitles)
-    .map((cells) => cells.map((cell, index) => (index > 0 ? headed(cell) : undefined)));
+  const found = rows.slice(0, mostTitles).map((cells, at) => periodsIn(cells, rows.slice(0, at)));
   const counts = found.map((cells) => cells.filter((cell) => cell !== undefined).length);
   const most = Math.max(0, ...counts);
   if (most === 0) return columnOfTitle(rows);
   const at = counts.indexOf(most);
+  // Below a “Total” whose period is in the title, numbers without a name are amounts after all.
+  const ofNumbers = found[at]?.every((one, index) => !one || isNumber(rows[at]?.[index] ?? ''));
+  const titledTotal = ofNumbers ? columnOfTitle(rows.slice(0, at)) : null;
+  if (titledTotal) return titledTotal;
   const columns = found[at] ?? [];
   const cells = rows[at] ?? [];
   const titles = rows.slice(0, at).flatMap((row) => row.filter((cell) => cell.trim() !== ''));
