@@ -184,6 +184,20 @@ describe('a broker', () => {
     await page.getByText('$980,000').waitFor();
   });
 
+  test('has the dialog of one deal closed by going back to another', async () => {
+    const { page, visit } = await testPageAt('broker', `/deals/${web.scene.idle}`);
+    await visit(`/deals/${web.scene.deal}`);
+    await choose(page, 'More actions', 'Edit deal');
+    const dialog = page.getByRole('dialog', { name: 'Edit deal' });
+    await dialog.waitFor();
+    await page.goBack();
+    await page.locator('h1').getByText('Print shop').waitFor();
+    await dialog.waitFor({ state: 'detached', timeout: 5000 });
+    await choose(page, 'More actions', 'Edit deal');
+    expect(await dialog.getByLabel('Title').inputValue()).toBe('Print shop');
+    await button(dialog, 'Cancel').click();
+  });
+
   test('grants exclusivity to a buyer, changes its end and releases it', async () => {
     const page = await at('broker', `/deals/${web.scene.idle}/people`);
     await choose(page, 'Actions for new buyer', 'Grant exclusivity');
