@@ -198,6 +198,30 @@ describe('a broker', () => {
     await button(dialog, 'Cancel').click();
   });
 
+  test('reads in a question how it ended, and confirms on a page only what was asked there', async () => {
+    const { page, visit } = await testPageAt('broker', `/deals/${web.scene.deal}`);
+    await visit(`/deals/${web.scene.idle}`);
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+    await page.route('**/moves', async (route) => {
+      await held;
+      await route.fulfill({ status: 409, json: { error: { code: 'conflict', message: 'Not at the moment.' } } });
+    });
+    const question = page.getByRole('alertdialog');
+    await choose(page, 'More actions', 'Withdraw deal');
+    await button(question, 'Withdraw deal').click();
+    await page.keyboard.press('Escape');
+    expect(await button(question, 'Cancel').isDisabled()).toBe(true);
+    letGo();
+    await question.getByText('Not at the moment.').waitFor();
+    await page.goBack();
+    await question.waitFor({ state: 'detached', timeout: 5000 });
+    await button(page, /^Move to/).click();
+    await question.waitFor();
+    expect(await question.getByText('Not at the moment.').count()).toBe(0);
+    await button(question, 'Cancel').click();
+    await page.unroute('**/moves');
+  });
+
   test('grants exclusivity to a buyer, changes its end and releases it', async () => {
     const page = await at('broker', `/deals/${web.scene.idle}/people`);
     await choose(page, 'Actions for new buyer', 'Grant exclusivity');
