@@ -390,6 +390,27 @@ test('the seller is led from the offers to consider to what they can do about th
   expect(await button(page, /^Accept/).count()).toBe(0);
 });
 
+test('what waits says until which day it is due, as the deal itself does', async () => {
+  const { idle, people } = web.scene;
+  const tomorrow = web.service.clock.inDays(1).slice(0, 10);
+  await web.service.sql(
+    `insert into closing_conditions (deal_id, name, deadline, owner_user_id) values ($1, 'Stock counted', $2, $3)`,
+    [idle, tomorrow, people['broker']],
+  );
+  const { page, go } = await testPageOf('broker');
+  await go('/');
+  const waits = page.getByRole('link', { name: /closing condition due/ }).filter({ hasText: 'Print shop' });
+  const said = async () => (await waits.innerText()).replace(/\s+/g, ' ');
+  const day = (on: string) =>
+    new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(on));
+  await waits.waitFor();
+  expect(await said()).toContain(` due ${day(tomorrow)}`);
+  await web.service.sql(`update closing_conditions set deadline = '2020-01-31' where deal_id = $1`, [idle]);
+  await go('/');
+  await expect.poll(said).toContain(' was due Jan 31, 2020');
+  await web.service.sql('delete from closing_conditions where deal_id = $1', [idle]);
+});
+
 describe('the activity of a deal', () => {
   test('takes up what is new at its head, and leaves the pages below as they are', async () => {
     const { deal, brokerage, people } = web.scene;
