@@ -537,15 +537,18 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   await button(theirs, 'Propose a change').click();
   await button(dialog, 'Propose change').click();
   await dialog.waitFor({ state: 'detached' });
-  // What is past by now is not taken over.
+  // What is past by now is not taken over; today is not past.
   service.clock.advance(1000);
+  const today = service.clock.inDays(0).slice(0, 10);
   await service.sql(
-    `update offers set payload = payload || '{"expires_at": "2020-01-01T12:00:00Z"}' where deal_id = $1`,
-    [deal],
+    `update offers set payload = payload || jsonb_build_object('expires_at', '2020-01-01T12:00:00Z', 'target_close_date', $2::text)
+     where deal_id = $1`,
+    [deal, today],
   );
   await theirs.reload();
   await button(theirs, 'Propose a change').click();
   expect(await theirs.getByRole('dialog').getByLabel('Valid until').inputValue()).toBe('');
+  expect(await theirs.getByRole('dialog').getByLabel('Target closing').inputValue()).toBe(today);
 });
 
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {
