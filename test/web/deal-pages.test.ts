@@ -245,11 +245,18 @@ describe('a broker', () => {
   });
 
   test('removes a buyer and invites them again', async () => {
+    const removed = await at('other buyer', `/deals/${web.scene.idle}`);
+    await removed.getByText('About the business').waitFor();
     const page = await at('broker', `/deals/${web.scene.idle}/people`);
     await choose(page, 'Actions for other buyer', 'Remove from deal');
     await confirm(page, 'Remove');
     const row = page.getByRole('main').getByRole('listitem').filter({ hasText: 'other buyer' });
     await row.getByText('Removed').waitFor();
+    // What they had open is not left to them once they look at it again: a minute later, for their page.
+    await removed.evaluate(
+      '{ const now = Date.now.bind(Date); Date.now = () => now() + 60_000; dispatchEvent(new Event("visibilitychange")); }',
+    );
+    await removed.getByRole('heading', { level: 1, name: 'You cannot open this' }).waitFor();
     await choose(page, 'Actions for other buyer', 'Invite again');
     expect(await page.getByLabel('Invitation link').inputValue()).toContain('/accept-invitation#token=');
     await button(page, 'Done').click();
