@@ -184,6 +184,44 @@ describe('a broker', () => {
     await page.getByText('$980,000').waitFor();
   });
 
+  test('has the dialog of one deal closed by going back to another', async () => {
+    const { page, visit } = await testPageAt('broker', `/deals/${web.scene.idle}`);
+    await visit(`/deals/${web.scene.deal}`);
+    await choose(page, 'More actions', 'Edit deal');
+    const dialog = page.getByRole('dialog', { name: 'Edit deal' });
+    await dialog.waitFor();
+    await page.goBack();
+    await page.locator('h1').getByText('Print shop').waitFor();
+    await dialog.waitFor({ state: 'detached', timeout: 5000 });
+    await choose(page, 'More actions', 'Edit deal');
+    expect(await dialog.getByLabel('Title').inputValue()).toBe('Print shop');
+    await button(dialog, 'Cancel').click();
+  });
+
+  test('reads in a question how it ended, and confirms on a page only what was asked there', async () => {
+    const { page, visit } = await testPageAt('broker', `/deals/${web.scene.deal}`);
+    await visit(`/deals/${web.scene.idle}`);
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+    await page.route('**/moves', async (route) => {
+      await held;
+      await route.fulfill({ status: 409, json: { error: { code: 'conflict', message: 'Not at the moment.' } } });
+    });
+    const question = page.getByRole('alertdialog');
+    await choose(page, 'More actions', 'Withdraw deal');
+    await button(question, 'Withdraw deal').click();
+    await page.keyboard.press('Escape');
+    expect(await button(question, 'Cancel').isDisabled()).toBe(true);
+    letGo();
+    await question.getByText('Not at the moment.').waitFor();
+    await page.goBack();
+    await question.waitFor({ state: 'detached', timeout: 5000 });
+    await button(page, /^Move to/).click();
+    await question.waitFor();
+    expect(await question.getByText('Not at the moment.').count()).toBe(0);
+    await button(question, 'Cancel').click();
+    await page.unroute('**/moves');
+  });
+
   test('grants exclusivity to a buyer, changes its end and releases it', async () => {
     const page = await at('broker', `/deals/${web.scene.idle}/people`);
     await choose(page, 'Actions for new buyer', 'Grant exclusivity');
@@ -207,11 +245,18 @@ describe('a broker', () => {
   });
 
   test('removes a buyer and invites them again', async () => {
+    const removed = await at('other buyer', `/deals/${web.scene.idle}`);
+    await removed.getByText('About the business').waitFor();
     const page = await at('broker', `/deals/${web.scene.idle}/people`);
     await choose(page, 'Actions for other buyer', 'Remove from deal');
     await confirm(page, 'Remove');
     const row = page.getByRole('main').getByRole('listitem').filter({ hasText: 'other buyer' });
     await row.getByText('Removed').waitFor();
+    // What they had open is not left to them once they look at it again: a minute later, for their page.
+    await removed.evaluate(
+      '{ const now = Date.now.bind(Date); Date.now = () => now() + 60_000; dispatchEvent(new Event("visibilitychange")); }',
+    );
+    await removed.getByRole('heading', { level: 1, name: 'You cannot open this' }).waitFor();
     await choose(page, 'Actions for other buyer', 'Invite again');
     expect(await page.getByLabel('Invitation link').inputValue()).toContain('/accept-invitation#token=');
     await button(page, 'Done').click();
@@ -352,6 +397,27 @@ test('the seller is led from the offers to consider to what they can do about th
   expect(await button(page, /^Accept/).count()).toBe(0);
 });
 
+test('what waits says until which day it is due, as the deal itself does', async () => {
+  const { idle, people } = web.scene;
+  const tomorrow = web.service.clock.inDays(1).slice(0, 10);
+  await web.service.sql(
+    `insert into closing_conditions (deal_id, name, deadline, owner_user_id) values ($1, 'Stock counted', $2, $3)`,
+    [idle, tomorrow, people['broker']],
+  );
+  const { page, go } = await testPageOf('broker');
+  await go('/');
+  const waits = page.getByRole('link', { name: /closing condition due/ }).filter({ hasText: 'Print shop' });
+  const said = async () => (await waits.innerText()).replace(/\s+/g, ' ');
+  const day = (on: string) =>
+    new Intl.DateTimeFormat('en-US', { dateStyle: 'medium', timeZone: 'UTC' }).format(new Date(on));
+  await waits.waitFor();
+  expect(await said()).toContain(` due ${day(tomorrow)}`);
+  await web.service.sql(`update closing_conditions set deadline = '2020-01-31' where deal_id = $1`, [idle]);
+  await go('/');
+  await expect.poll(said).toContain(' was due Jan 31, 2020');
+  await web.service.sql('delete from closing_conditions where deal_id = $1', [idle]);
+});
+
 describe('the activity of a deal', () => {
   test('takes up what is new at its head, and leaves the pages below as they are', async () => {
     const { deal, brokerage, people } = web.scene;
@@ -478,15 +544,18 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   await button(theirs, 'Propose a change').click();
   await button(dialog, 'Propose change').click();
   await dialog.waitFor({ state: 'detached' });
-  // What is past by now is not taken over.
+  // What is past by now is not taken over; today is not past.
   service.clock.advance(1000);
+  const today = service.clock.inDays(0).slice(0, 10);
   await service.sql(
-    `update offers set payload = payload || '{"expires_at": "2020-01-01T12:00:00Z"}' where deal_id = $1`,
-    [deal],
+    `update offers set payload = payload || jsonb_build_object('expires_at', '2020-01-01T12:00:00Z', 'target_close_date', $2::text)
+     where deal_id = $1`,
+    [deal, today],
   );
   await theirs.reload();
   await button(theirs, 'Propose a change').click();
   expect(await theirs.getByRole('dialog').getByLabel('Valid until').inputValue()).toBe('');
+  expect(await theirs.getByRole('dialog').getByLabel('Target closing').inputValue()).toBe(today);
 });
 
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {

@@ -129,6 +129,8 @@ export function useDealActions(id: Id) {
         api.delete('/web/deals/:id/participants/:participant_id', { param: { id, participant_id: participant } }),
       onSuccess: show,
     }),
+    /** Drops what is kept of the deal, once the caller has left it and its pages. */
+    forget: () => client.removeQueries({ queryKey: keys.deal(id) }),
   };
 }
 

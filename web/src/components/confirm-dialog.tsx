@@ -1,5 +1,6 @@
+import { useLocation } from '@tanstack/react-router';
 import { AlertDialog as Radix } from 'radix-ui';
-import { createContext, useCallback, useContext, useState, type ReactNode } from 'react';
+import { createContext, useCallback, useContext, useEffect, useRef, useState, type ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
 import { useReturnFocus } from '../lib/use-return-focus.ts';
 import { Button } from './button.tsx';
@@ -31,6 +32,14 @@ export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: Co
   const [pending, setPending] = useState(false);
   const [fault, setFault] = useState<string | null>(null);
   const returning = useReturnFocus();
+  const pathname = useLocation({ select: (location) => location.pathname });
+  const shownOn = useRef(pathname);
+  // What was asked on one page is not confirmed on the next. What is under way stays until it is known how it ended.
+  useEffect(() => {
+    if (shownOn.current === pathname) return;
+    shownOn.current = pathname;
+    if (open && !pending) onOpenChange(false);
+  }, [pathname, open, pending, onOpenChange]);
   const confirm = async () => {
     setPending(true);
     setFault(null);
@@ -49,6 +58,8 @@ export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: Co
     <Radix.Root
       open={open}
       onOpenChange={(next) => {
+        // It cannot be taken back, and how it ends is said here.
+        if (pending) return;
         setFault(null);
         onOpenChange(next);
       }}
@@ -71,7 +82,7 @@ export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: Co
             )}
             <div className="mt-6 flex flex-col-reverse gap-2.5 sm:flex-row sm:justify-end">
               <Radix.Cancel asChild>
-                <Button>{cancel}</Button>
+                <Button disabled={pending}>{cancel}</Button>
               </Radix.Cancel>
               <Button kind={danger ? 'danger' : 'primary'} pending={pending} onClick={confirm}>
                 {action}
@@ -86,20 +97,36 @@ export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: Co
 
 type Confirm = (question: Question, onConfirm: () => unknown) => void;
 
+interface Asked {
+  id: number;
+  question: Question;
+  onConfirm: () => unknown;
+  open: boolean;
+}
+
 const ConfirmContext = createContext<Confirm | null>(null);
 
 /** Gives everything below it {@link useConfirm}. */
 export function ConfirmProvider({ children }: { children: ReactNode }) {
-  const [asked, setAsked] = useState<{ question: Question; onConfirm: () => unknown } | null>(null);
-  const [open, setOpen] = useState(false);
+  const [asked, setAsked] = useState<Asked | null>(null);
+  const count = useRef(0);
   const confirm = useCallback<Confirm>((question, onConfirm) => {
-    setAsked({ question, onConfirm });
-    setOpen(true);
+    count.current += 1;
+    setAsked({ id: count.current, question, onConfirm, open: true });
   }, []);
   return (
     <ConfirmContext value={confirm}>
       {children}
-      {asked && <ConfirmDialog {...asked.question} open={open} onOpenChange={setOpen} onConfirm={asked.onConfirm} />}
+      {asked && (
+        // Of its own for each question: none shows what became of the one before.
+        <ConfirmDialog
+          key={asked.id}
+          {...asked.question}
+          open={asked.open}
+          onOpenChange={(open) => setAsked((latest) => (latest?.id === asked.id ? { ...latest, open } : latest))}
+          onConfirm={asked.onConfirm}
+        />
+      )}
     </ConfirmContext>
   );
 }

@@ -86,6 +86,10 @@ function PageTitle({ title }: { title: string }) {
   return null;
 }
 
+/** Whether there is nothing for the person, or no longer. */
+const isMissing = (error: Error | null): boolean =>
+  error instanceof ApiError && (error.status === 404 || error.status === 403);
+
 interface ErrorStateProps extends Pick<EmptyStateProps, 'level'> {
   error: Error;
   onRetry?: () => void;
@@ -93,7 +97,7 @@ interface ErrorStateProps extends Pick<EmptyStateProps, 'level'> {
 
 /** Says why something could not be shown, and lets the person try again. */
 export function ErrorState({ error, onRetry, level }: ErrorStateProps) {
-  const missing = error instanceof ApiError && (error.status === 404 || error.status === 403);
+  const missing = isMissing(error);
   return (
     <div role="alert">
       {level === 1 && <PageTitle title={missing ? 'Not found' : 'Not loaded'} />}
@@ -134,9 +138,12 @@ interface LoadedProps<T> {
   children: (data: T) => ReactNode;
 }
 
-/** A query's data once it is there; its skeleton before, its error instead. Data in the cache is shown at once. */
+/**
+ * A query's data once it is there; its skeleton before, its error instead. Data in the cache is shown at once, and stays
+ * while it cannot be asked for again; what the person may not see any more does not.
+ */
 export function Loaded<T>({ query, skeleton, level, children }: LoadedProps<T>) {
-  if (query.data !== undefined) return children(query.data);
+  if (query.data !== undefined && !isMissing(query.error)) return children(query.data);
   if (query.error)
     return <ErrorState error={query.error} onRetry={() => void query.refetch()} {...(level && { level })} />;
   return (

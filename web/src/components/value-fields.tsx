@@ -69,12 +69,16 @@ interface DateFieldProps extends Rest {
   max?: Day;
 }
 
+/** The last of the years of four digits: without it, fields take one of six, which no day and no time of ours has. */
+const lastDay = '9999-12-31';
+
 /** A day, through the platform's own picker. */
-export function DateField({ value, onChange, className, ...rest }: DateFieldProps) {
+export function DateField({ value, onChange, max = lastDay, className, ...rest }: DateFieldProps) {
   return (
     <input
       {...useControl()}
       {...rest}
+      max={max}
       type="date"
       value={value}
       onChange={(event) => onChange(event.target.value)}
@@ -107,8 +111,13 @@ export function DateTimeField({ value, onChange, min, max, className, ...rest }:
       type="datetime-local"
       value={toLocal(value)}
       min={min && toLocal(min)}
-      max={max && toLocal(max)}
-      onChange={(event) => onChange(event.target.value === '' ? '' : new Date(event.target.value).toISOString())}
+      max={max ? toLocal(max) : `${lastDay}T23:59`}
+      onChange={({ target }) => {
+        const at = new Date(target.value);
+        if (target.value === '') onChange('');
+        // A browser may let a year of more digits be typed all the same.
+        else if (!Number.isNaN(at.getTime())) onChange(at.toISOString());
+      }}
       className={cx('control tabular', className)}
     />
   );

@@ -216,7 +216,8 @@ export default function DealFrame() {
   const query = useQuery(dealQuery(dealId));
   return (
     <Loaded query={query} skeleton={<FrameSkeleton />} level={1}>
-      {(page) => <Frame page={page} />}
+      {/* Of its own for each deal: a dialog that is open holds the values of one, and would save them in another. */}
+      {(page) => <Frame key={page.deal.id} page={page} />}
     </Loaded>
   );
 }

@@ -136,7 +136,8 @@ function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
   const nda = earlier.find((one) => one.id === opened);
   return (
     <>
-      {waiting?.mine && <SignForm nda={waiting} />}
+      {/* Of its own for each NDA: who has read the terms of one has not read those that take its place. */}
+      {waiting?.mine && <SignForm key={waiting.id} nda={waiting} />}
       {shown && !(waiting?.mine ?? false) && (
         <Card title={waiting ? `Waiting for ${waiting.participant_name} to sign` : 'Signed'}>
           <NdaFacts nda={shown} className="sm:grid-cols-3" />

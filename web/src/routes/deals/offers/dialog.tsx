@@ -24,7 +24,10 @@ interface Values extends Record<Part, string> {
 /** What is past by now is not taken over: a revision says anew until when it stands, and when to close. */
 function valuesOf(payload: OfferPayload | undefined): Values {
   const contingency = payload?.financing_contingency;
-  const ahead = (time: string | null | undefined) => (time && new Date(time).getTime() > Date.now() ? time : '');
+  const ahead = (time: string | null | undefined, lasts = 0) =>
+    time && new Date(time).getTime() + lasts > Date.now() ? time : '';
+  // As for the server, a day lasts until it is over everywhere on earth: until noon of the next in UTC.
+  const day = 36 * 3_600_000;
   return {
     purchase_price: payload?.purchase_price ?? '',
     cash_at_close: payload?.cash_at_close ?? '',
@@ -32,7 +35,7 @@ function valuesOf(payload: OfferPayload | undefined): Values {
     earnout: payload?.earnout ?? '',
     rollover_equity: payload?.rollover_equity ?? '',
     financing_contingency: contingency === true ? 'yes' : contingency === false ? 'no' : '',
-    target_close_date: ahead(payload?.target_close_date),
+    target_close_date: ahead(payload?.target_close_date, day),
     expires_at: ahead(payload?.expires_at),
     terms: payload?.terms ?? '',
   };

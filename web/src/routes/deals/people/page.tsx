@@ -38,7 +38,7 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
   const navigate = useNavigate();
   const confirm = useConfirm();
   const self = person.user_id === user.id;
-  const { inviteAgain, remove } = useDealActions(deal.id);
+  const { inviteAgain, remove, forget } = useDealActions(deal.id);
   const mayGrant =
     capacities.can_grant_exclusivity &&
     person.role === 'buyer' &&
@@ -60,7 +60,9 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
       async () => {
         const page = await remove.mutateAsync(person.id);
         toast(self ? 'You left the deal' : `${person.name} is removed`);
-        if (!page) await navigate({ to: '/deals' });
+        if (page) return;
+        await navigate({ to: '/deals' });
+        forget();
       },
     );
   return (

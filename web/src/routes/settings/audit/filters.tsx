@@ -21,18 +21,21 @@ const outcomes = { any: 'Any', done: 'Done', refused: 'Refused' };
 
 /** The filter as the server takes it: days are whole days in the viewer's zone. */
 export function filterOf(chosen: Chosen, brokerageId: Id | null): AuditFilter {
-  const startOf = (day: Day, plus: number) => {
+  // None of a day that is not chosen, or whose year has more digits than instants have: some browsers let it be typed.
+  const startOf = (day: Day | '', plus: number) => {
     const date = new Date(`${day}T00:00:00`);
     date.setDate(date.getDate() + plus);
-    return date.toISOString();
+    return date.getFullYear() <= 9999 ? date.toISOString() : null;
   };
+  const from = startOf(chosen.first, 0);
+  const to = startOf(chosen.last, 1);
   return {
     ...(brokerageId !== null && { brokerage_id: brokerageId }),
     ...(chosen.person !== 'anybody' && { user_id: chosen.person }),
     ...(chosen.subject !== 'any' && { action: chosen.subject }),
     ...(chosen.outcome !== 'any' && { outcome: chosen.outcome }),
-    ...(chosen.first !== '' && { from: startOf(chosen.first, 0) }),
-    ...(chosen.last !== '' && { to: startOf(chosen.last, 1) }),
+    ...(from !== null && { from }),
+    ...(to !== null && { to }),
   };
 }
 
