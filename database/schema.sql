@@ -1330,6 +1330,7 @@ CREATE TRIGGER note_new AFTER INSERT ON public.participants REFERENCING NEW TABL
 CREATE TRIGGER note_removed AFTER DELETE ON public.participants REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('participant');
 CREATE TRIGGER note_role AFTER UPDATE OF role, status, advises ON public.participants FOR EACH ROW WHEN (old.role <> new.role OR old.advises IS DISTINCT FROM new.advises OR old.status = 'removed'::text AND new.status <> 'removed'::text) EXECUTE FUNCTION app.note_role();
 CREATE TRIGGER opt_out AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.opt_out_with_part();
+CREATE TRIGGER remove_advisors AFTER UPDATE OF role, status ON public.participants FOR EACH ROW WHEN (old.role <> new.role OR new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.remove_advisors();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.touch();
 CREATE TRIGGER zz_keep_in_sandbox BEFORE INSERT OR UPDATE OF user_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_in_sandbox();
@@ -8296,7 +8297,7 @@ declare
   sandbox uuid;
   address text := lower(invite_to_deal.email);
   invited uuid;
-  part text;
+  part record;
 begin
   select b.id into sandbox from public.deals d join public.brokerages b on b.id = d.organization_id and b.sandbox_of is not null where d.id = invite_to_deal.deal_id;
   if not exists (select from public.deals d where d.id = invite_to_deal.deal_id
@@ -8311,9 +8312,12 @@ begin
   end if;
   invited := app.account_at(address, invite_to_deal.name, sandbox);
   -- Before the deal, as whoever answers an invitation takes it.
-  select p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited for no key update;
-  if part = 'active' then
+  select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited for no key update;
+  if part.status = 'active' then
     perform app.refuse('already_participant', 'This person already takes part in the deal.');
+  end if;
+  if part.role <> invite_to_deal.role then
+    perform from public.participants p where p.advises = part.id order by p.id for no key update;
   end if;
   return query
     insert into public.participants as p (deal_id, user_id, role, advises, invited_name, invited_email)
@@ -9386,6 +9390,12 @@ CREATE OR REPLACE FUNCTION app.lock_deal_of_change()
  SET search_path TO ''
 AS $function$
 begin
+  if tg_table_name = 'participants' then
+    if new.role <> old.role or (new.status = 'removed' and old.status <> 'removed') then
+      -- Those who leave with them (app.remove_advisors), before the deal, as whoever answers an invitation takes it.
+      perform from public.participants p where p.advises = new.id order by p.id for no key update;
+    end if;
+  end if;
   if tg_table_name = 'participants' and new.status = 'active' then
     perform from public.deals d where d.id = new.deal_id for no key update;
   elsif old.status = 'active' then
@@ -9421,15 +9431,19 @@ AS $function$
 declare
   part record;
 begin
+  -- Theirs, and those of who leaves with them (app.remove_advisors).
   perform from public.participants p
     where p.user_id = person and (of_brokerage is null or p.brokerage_id = of_brokerage)
       or p.user_id = successor and p.brokerage_id = of_brokerage and exists (
         select from public.participants o where o.deal_id = p.deal_id and o.user_id = person and o.role = 'broker' and o.status = 'active')
-    order by p.id for no key update;
+      or p.advises = any (array(select o.id from public.participants o
+        where o.user_id in (person, successor) and (of_brokerage is null or o.brokerage_id = of_brokerage)))
+    order by p.advises is not null, p.id for no key update;
   for part in
-    select p.deal_id, p.role = 'broker' as runs from public.participants p
-    where p.user_id = person and p.status = 'active' and (of_brokerage is null or p.brokerage_id = of_brokerage)
-    order by p.deal_id
+    select p.deal_id, bool_or(p.role = 'broker') as runs from public.participants p
+    where (p.user_id = person or p.advises = any (array(select o.id from public.participants o where o.user_id = person)))
+      and p.status = 'active' and (of_brokerage is null or p.brokerage_id = of_brokerage)
+    group by p.deal_id order by p.deal_id
   loop
     -- Brokers leave a deal one after the other, or two who leave at once would each count on the other. Who only takes part leaves it while others write on it.
     if part.runs then
@@ -12327,6 +12341,30 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.reminders_sent(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.remove_advisors()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  advisor uuid;
+begin
+  for advisor in
+    update public.participants p set status = 'removed' where p.advises = new.id and p.status <> 'removed' returning p.id
+  loop
+    -- Who declines removes nobody, and the deal's people do not learn whose account it was.
+    if old.status = 'invited' and new.user_id = app.user_id() then
+      insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome)
+        values (new.brokerage_id, new.deal_id, 'participant.remove', advisor::text, 'done');
+    else
+      perform app.audit('participant.remove', advisor::text, 'done', null, new.deal_id, null, null, '{}');
+    end if;
+  end loop;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.remove_document(source text, document_id uuid, back boolean)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -14891,3 +14929,4 @@ $function$;
 -- 484f26a703e37df39b3667cde4c6c7558355ed5455a9edb51fe0b76290edc420  371_audit_of_other_brokerages.sql
 -- 506ba141af972097516e8e9ce79110807625b2e0fde66ad22090683622384308  372_mails_of_people_and_brokerages.sql
 -- e9299de79f3ad672eebb8f8484ede0a948a45f804346bff18282a1eb70a41fc2  373_words_of_refusals.sql
+-- 9c91b69f657d040f13e67e00d0fc12bf9d933ea3e3eac0027839e1a3c0753a96  385_advisors_leave_with_whom_they_advise.sql
