@@ -1330,6 +1330,7 @@ CREATE TRIGGER note_new AFTER INSERT ON public.participants REFERENCING NEW TABL
 CREATE TRIGGER note_removed AFTER DELETE ON public.participants REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes('participant');
 CREATE TRIGGER note_role AFTER UPDATE OF role, status, advises ON public.participants FOR EACH ROW WHEN (old.role <> new.role OR old.advises IS DISTINCT FROM new.advises OR old.status = 'removed'::text AND new.status <> 'removed'::text) EXECUTE FUNCTION app.note_role();
 CREATE TRIGGER opt_out AFTER UPDATE OF status ON public.participants FOR EACH ROW WHEN (new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.opt_out_with_part();
+CREATE TRIGGER remove_advisors AFTER UPDATE OF role, status ON public.participants FOR EACH ROW WHEN (old.role <> new.role OR new.status = 'removed'::text AND old.status <> 'removed'::text) EXECUTE FUNCTION app.remove_advisors();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER touch BEFORE UPDATE ON public.participants FOR EACH ROW EXECUTE FUNCTION app.touch();
 CREATE TRIGGER zz_keep_in_sandbox BEFORE INSERT OR UPDATE OF user_id ON public.participants FOR EACH ROW EXECUTE FUNCTION app.keep_in_sandbox();
@@ -8320,7 +8321,7 @@ declare
   sandbox uuid;
   address text := lower(invite_to_deal.email);
   invited uuid;
-  part text;
+  part record;
 begin
   select b.id into sandbox from public.deals d join public.brokerages b on b.id = d.organization_id and b.sandbox_of is not null where d.id = invite_to_deal.deal_id;
   if not exists (select from public.deals d where d.id = invite_to_deal.deal_id
@@ -8335,9 +8336,12 @@ begin
   end if;
   invited := app.account_at(address, invite_to_deal.name, sandbox);
   -- Before the deal, as whoever answers an invitation takes it.
-  select p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited for no key update;
-  if part = 'active' then
+  select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited for no key update;
+  if part.status = 'active' then
     perform app.refuse('already_participant', 'This person already takes part in the deal.');
+  end if;
+  if part.role <> invite_to_deal.role then
+    perform from public.participants p where p.advises = part.id order by p.id for no key update;
   end if;
   return query
     insert into public.participants as p (deal_id, user_id, role, advises, invited_name, invited_email)
@@ -9410,6 +9414,12 @@ CREATE OR REPLACE FUNCTION app.lock_deal_of_change()
  SET search_path TO ''
 AS $function$
 begin
+  if tg_table_name = 'participants' then
+    if new.role <> old.role or (new.status = 'removed' and old.status <> 'removed') then
+      -- Those who leave with them (app.remove_advisors), before the deal, as whoever answers an invitation takes it.
+      perform from public.participants p where p.advises = new.id order by p.id for no key update;
+    end if;
+  end if;
   if tg_table_name = 'participants' and new.status = 'active' then
     perform from public.deals d where d.id = new.deal_id for no key update;
   elsif old.status = 'active' then
@@ -9445,15 +9455,19 @@ AS $function$
 declare
   part record;
 begin
+  -- Theirs, and those of who leaves with them (app.remove_advisors).
   perform from public.participants p
     where p.user_id = person and (of_brokerage is null or p.brokerage_id = of_brokerage)
       or p.user_id = successor and p.brokerage_id = of_brokerage and exists (
         select from public.participants o where o.deal_id = p.deal_id and o.user_id = person and o.role = 'broker' and o.status = 'active')
-    order by p.id for no key update;
+      or p.advises = any (array(select o.id from public.participants o
+        where o.user_id in (person, successor) and (of_brokerage is null or o.brokerage_id = of_brokerage)))
+    order by p.advises is not null, p.id for no key update;
   for part in
-    select p.deal_id, p.role = 'broker' as runs from public.participants p
-    where p.user_id = person and p.status = 'active' and (of_brokerage is null or p.brokerage_id = of_brokerage)
-    order by p.deal_id
+    select p.deal_id, bool_or(p.role = 'broker') as runs from public.participants p
+    where (p.user_id = person or p.advises = any (array(select o.id from public.participants o where o.user_id = person)))
+      and p.status = 'active' and (of_brokerage is null or p.brokerage_id = of_brokerage)
+    group by p.deal_id order by p.deal_id
   loop
     -- Brokers leave a deal one after the other, or two who leave at once would each count on the other. Who only takes part leaves it while others write on it.
     if part.runs then
@@ -12391,6 +12405,30 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.reminders_sent(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.remove_advisors()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  advisor uuid;
+begin
+  for advisor in
+    update public.participants p set status = 'removed' where p.advises = new.id and p.status <> 'removed' returning p.id
+  loop
+    -- Who declines removes nobody, and the deal's people do not learn whose account it was.
+    if old.status = 'invited' and new.user_id = app.user_id() then
+      insert into public.audit_records (brokerage_id, deal_id, action, subject_id, outcome)
+        values (new.brokerage_id, new.deal_id, 'participant.remove', advisor::text, 'done');
+    else
+      perform app.audit('participant.remove', advisor::text, 'done', null, new.deal_id, null, null, '{}');
+    end if;
+  end loop;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.remove_document(source text, document_id uuid, back boolean)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -15001,3 +15039,4 @@ $function$;
 -- 4f6744eac1ea4294d81d62f42d7366169807927c9e1c5d5a97705d399d317c95  382_webhooks_end_with_who_added_them.sql
 -- a77c2da5470f6bb44deae2ef66f122c97fa67ea8909c0a97073651dca25feec7  383_mail_counts_of_deleted_brokerages.sql
 -- 69221cd5b88200c37cbf8a0a45783be6463e2fe3027d0fc6deddcb4837fc7dc4  384_reset_of_the_present_address.sql
+-- 9c91b69f657d040f13e67e00d0fc12bf9d933ea3e3eac0027839e1a3c0753a96  385_advisors_leave_with_whom_they_advise.sql

@@ -200,10 +200,18 @@ const changesOfDeals: readonly string[] = [
   `insert into ndas (deal_id, participant_id, status, terms, sent_at, signed_at, signed_name, expires_at)
      select n.deal_id, n.participant_id, 'active', n.terms, n.sent_at, n.signed_at, n.signed_name, n.expires_at from ndas n where n.status = 'active'`,
   `delete from ndas n where n.status = 'active' and exists (select from ndas o where o.participant_id = n.participant_id and o.status = 'active' and o.id > n.id)`,
-  ...['removed', 'invited', 'active', 'removed'].map(
-    // Advisors have a part while those whom they advise have.
-    (status) => `update participants p set status = '${status}'
-       where exists (select from participants a where a.advises = p.id and a.status = 'active') and p.deal_id in (select id from deals where state <> 'closed')`,
+  // Advisors have a part while those whom they advise have, leave with them, and may be back before them.
+  ...[
+    ['p.role <>', 'active', 'removed'],
+    ['p.role <>', 'removed', 'invited'],
+    ['p.role =', 'removed', 'invited'],
+    ['p.role =', 'invited', 'active'],
+    ['p.role <>', 'invited', 'active'],
+    ['p.role <>', 'active', 'removed'],
+  ].map(
+    ([which, from, to]) => `update participants p set status = '${to}'
+       where p.status = '${from}' and ${which} 'advisor' and (p.advises is not null or exists (select from participants a where a.advises = p.id))
+         and p.deal_id in (select id from deals where state <> 'closed')`,
   ),
   `update participants set status = 'removed' where role in ('seller', 'advisor') and status = 'active'`,
   `update ndas set status = 'revoked', revoked_at = app.now() where status = 'active'`,

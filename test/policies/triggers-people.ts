@@ -62,6 +62,63 @@ check('an advisor advises nobody who advises, and is advised by nobody', async (
   assert.equal(await become(on.broker, on.seller), 'done');
 });
 
+check(
+  'advisors leave with whom they advise, also where these get another role, and nobody else does',
+  async (trial) => {
+    const { as, past, value, person } = trial;
+    const on = await dealOf(trial);
+    const elsewhere = await dealOf(trial);
+    const asked = await on.joins('coast broker', 'buyer', 'invited');
+    const advisors = {
+      active: await on.joins('outsider', 'advisor', 'active', { advises: on.buyer }),
+      invited: await on.joins('invited', 'advisor', 'invited', { advises: on.buyer }),
+      left: await on.joins('colleague', 'advisor', 'removed', { advises: on.buyer }),
+      other: await on.joins("other buyer's advisor", 'advisor', 'active', { advises: on.otherBuyer }),
+      elsewhere: await elsewhere.joins('outsider', 'advisor', 'active', { advises: elsewhere.buyer }),
+      'of who is asked': await on.joins('coast admin', 'advisor', 'active', { advises: asked }),
+    };
+    const statuses = async () =>
+      Object.fromEntries(
+        await Promise.all(
+          Object.entries(advisors).map(
+            async ([name, id]) => [name, await value(`select status from participants where id = '${id}'`)] as const,
+          ),
+        ),
+      );
+    /** By whom they were removed, as the audit trail has it. */
+    const by = (id: string) =>
+      value(
+        `select coalesce(jsonb_agg(user_id), '[]') from audit_records where action = 'participant.remove' and subject_id = '${id}'`,
+      );
+    const set = (what: string, id: string) => `update participants set ${what} where id = '${id}'`;
+    const before = {
+      active: 'active',
+      invited: 'invited',
+      left: 'removed',
+      other: 'active',
+      elsewhere: 'active',
+      'of who is asked': 'active',
+    };
+    assert.equal(await past('broker', set('status = status', on.buyer)), 'done');
+    assert.equal(await past(null, set(`role = role`, on.buyer)), 'done');
+    assert.deepEqual(await statuses(), before);
+    assert.equal(await past('broker', set(`status = 'removed'`, on.buyer)), 'done');
+    assert.deepEqual(await statuses(), { ...before, active: 'removed', invited: 'removed' });
+    assert.deepEqual(await by(advisors.active), [person('broker')]);
+    assert.deepEqual(await by(advisors.invited), [person('broker')]);
+    assert.deepEqual(await by(advisors.left), []);
+    assert.equal(await past(null, set(`status = 'invited'`, on.buyer)), 'done');
+    assert.equal(await past('exclusive buyer', set(`status = 'active'`, on.buyer)), 'done');
+    assert.deepEqual(await statuses(), { ...before, active: 'removed', invited: 'removed' });
+    assert.equal(await past(null, set(`role = 'viewer'`, on.otherBuyer)), 'done');
+    assert.deepEqual(await statuses(), { ...before, active: 'removed', invited: 'removed', other: 'removed' });
+    // Who declines removes nobody, and is not named to the deal's people.
+    assert.equal(await as('coast broker', 'select app.answer_deal_invitation($1, false, null, null)', asked), 'done');
+    assert.equal((await statuses())['of who is asked'], 'removed');
+    assert.deepEqual(await by(advisors['of who is asked']), [null]);
+  },
+);
+
 check('somebody has at most 50 clients', async (trial) => {
   const { past } = trial;
   const add = (

@@ -503,8 +503,14 @@ describe('people', () => {
         `insert into participants (deal_id, user_id, role, status, advises) values ($1, $2, 'advisor', 'active', $3) returning id`,
         [deal, scene.people['outsider'], buyer],
       );
-      for (const status of ['removed', 'invited'])
-        await service.sql('update participants set status = $2 where id = $1', [buyer, status]);
+      // They leave together, and the advisor is back first.
+      for (const [id, status] of [
+        [buyer, 'removed'],
+        [buyer, 'invited'],
+        [advisor, 'invited'],
+        [advisor, 'active'],
+      ])
+        await service.sql('update participants set status = $2 where id = $1', [id, status]);
       const leaves = [`update participants set status = 'removed' where id = $1`, [advisor]] as const;
       const returns = [`update participants set status = 'active' where id = $1`, [buyer]] as const;
       const [[text, values], [later, others]] = first === 'who leaves' ? [leaves, returns] : [returns, leaves];
@@ -583,8 +589,9 @@ describe('people', () => {
         `${person.replace(/[^a-z]+/g, '-')}@example.test`,
         advises,
       ]);
+    for (const status of ['removed', 'invited'])
+      await as('broker', `update participants set status = $2 where id = $1`, [buyer, status]);
     await invite('viewer', buyer);
-    await as('broker', `update participants set status = 'removed' where id = $1`, [buyer]);
     const [{ id: other } = { id: '' }] = await service.sql<{ id: string }>(
       `select id from participants where deal_id = $1 and user_id = $2`,
       [deal, scene.people['other buyer']],
@@ -608,6 +615,7 @@ describe('people', () => {
     await as('exclusive buyer', 'select app.answer_deal_invitation($1, true, null, null)', [
       scene.participants['exclusive buyer'],
     ]);
+    expect(await as("exclusive buyer's advisor", 'select id from deals where id = $1', [scene.deal])).toEqual([]);
   });
 
   test('an NDA is signed by the buyer it was sent to, in their name, and expires by its date', async () => {

@@ -80,7 +80,11 @@ describe('a member who is removed', () => {
     const patch = await broker.ask(`/deals/${full.deal}`, { title: 'Mine still' }, 'PATCH');
     expect(patch.status).toBe(404);
     expect(await part(brokerId)).toEqual({ role: 'broker', status: 'removed' });
-    expect(await recorded('participant.remove')).toMatchObject([{ user_id: adminId, deal_id: full.deal }]);
+    expect(await part(advisor)).toEqual({ role: 'advisor', status: 'removed' });
+    expect(await recorded('participant.remove')).toMatchObject([
+      { user_id: adminId, deal_id: full.deal },
+      { user_id: adminId, deal_id: full.deal },
+    ]);
 
     // A person who still sees the deal is notified of a change to it; one who was removed is not.
     received.length = 0;
@@ -238,6 +242,30 @@ describe('deals left without a broker', () => {
       expect(await recorded('member.remove')).toMatchObject([{ user_id: adminId, details: { deals: 1 } }]);
     },
   );
+
+  test('go to a successor without those who advised them as a viewer', async () => {
+    const successor = await addMember('Suki', 'broker');
+    const looking = await insert(service, 'participants', {
+      deal_id: full.deal,
+      user_id: successor,
+      role: 'viewer',
+      status: 'active',
+    });
+    const advisor = await addPerson(service, 'Their lawyer');
+    await insert(service, 'participants', {
+      deal_id: full.deal,
+      user_id: advisor,
+      role: 'advisor',
+      status: 'active',
+      advises: looking,
+    });
+    const lawyer = await signInAs(service, advisor);
+    expect((await lawyer.ask(`/deals/${full.deal}`)).status).toBe(200);
+    expect((await remove(brokerId, successor)).body).toMatchObject({ handed_over: true });
+    expect(await part(successor)).toEqual({ role: 'broker', status: 'active' });
+    expect(await part(advisor)).toEqual({ role: 'advisor', status: 'removed' });
+    expect((await lawyer.ask(`/deals/${full.deal}`)).status).toBe(404);
+  });
 
   test('go to nobody but an active admin or broker of the brokerage; refused, nothing has changed', async () => {
     const gone = await addMember('Gone', 'broker');

@@ -47,11 +47,17 @@ const forward: Record<State, readonly State[]> = {
   withdrawn: [],
 };
 
-/** A person leaves a deal: their place in the QoE workspace and their opt-in end with it. */
+/** Who advises somebody leaves the deal with them, and where they get another role on it. */
+function advisorsLeave(w: World, advised: Part): void {
+  for (const part of w.parts) if (part.advises === advised && part.status !== 'removed') leaves(w, part);
+}
+
+/** A person leaves a deal: their place in the QoE workspace and their opt-in end with it, and their advisors leave too. */
 function leaves(w: World, part: Part): void {
   part.status = 'removed';
   w.workspace = w.workspace.filter((place) => place.part !== part);
   w.optIns = w.optIns.filter((optIn) => optIn.deal !== part.deal || optIn.person !== part.person);
+  advisorsLeave(w, part);
 }
 
 /** What ends for a member who leaves a brokerage, or is made staff, who run no deals. */
@@ -174,8 +180,10 @@ export const ofDeals: Readonly<Record<string, Make>> = {
         (!advises || (advises.role !== 'advisor' && advises !== there && !hasAdvisors)),
       ...(there ? {} : { makes: ['participants'] }),
       happens(id) {
-        if (there) Object.assign(there, { role, advises, status: 'invited' });
-        else w.parts.push({ id: id!, deal, person, role, advises, status: 'invited', joined: false });
+        if (there) {
+          if (there.role !== role) advisorsLeave(w, there);
+          Object.assign(there, { role, advises, status: 'invited' });
+        } else w.parts.push({ id: id!, deal, person, role, advises, status: 'invited', joined: false });
       },
     };
   }),

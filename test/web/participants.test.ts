@@ -355,7 +355,58 @@ describe('a person', () => {
     expect((await (await web.as("other buyer's advisor")).ask(`/deals/${web.scene.deal}`)).status).toBe(404);
     expect((await broker.ask(`${path}/${other}`, undefined, 'DELETE')).status).toBe(400);
     expect((await broker.ask(`${path}/${randomUUID()}`, undefined, 'DELETE')).status).toBe(404);
-    expect((await trail(web.service, 'participant.remove'))[0]).toMatchObject({ subject_id: other });
+    const removed = (await trail(web.service, 'participant.remove')).slice(0, 2).map(({ subject_id }) => subject_id);
+    expect(new Set(removed)).toEqual(new Set([other, web.scene.participants["other buyer's advisor"]]));
+  });
+
+  test('takes along who advises them: these are told as of any removal, and are not back when the person is', async () => {
+    const broker = await web.as('broker');
+    const id = web.scene.participants['new buyer']!;
+    const invite = async (caller: string, role: string, advises: string | null = null) => {
+      const [{ email } = { email: '' }] = await web.service.sql<{ email: string }>(
+        'select email from users where id = $1',
+        [web.scene.people[caller]],
+      );
+      const { participant } = (await broker.ask(path, person(email, role, advises))).body;
+      return participant.id as string;
+    };
+    const accept = async (caller: string, part: string) =>
+      expect((await (await web.as(caller)).ask(`/invitations/${part}/accept`, {})).status).toBe(200);
+    const advisor = await web.as('outsider');
+    const sees = async () => [
+      (await advisor.ask(`/deals/${web.scene.deal}`)).status,
+      (await advisor.ask('/deals')).body.items.some((one: { id: string }) => one.id === web.scene.deal),
+      (await advisor.ask(`/deals/${web.scene.deal}/offers`)).status,
+    ];
+    const asShown = async () => {
+      const { participants } = (await broker.ask(`/deals/${web.scene.deal}`)).body;
+      return participants.find((one: { id: string }) => one.id === part);
+    };
+    const part = await invite('outsider', 'advisor', id);
+    const waiting = await invite('removed', 'advisor', id);
+    await accept('outsider', part);
+    await web.service.sql(
+      `insert into qoe_workspace_members (deal_id, participant_id, role) values ($1, $2, 'editor') on conflict do nothing`,
+      [web.scene.deal, part],
+    );
+    expect(await sees()).toEqual([200, true, 200]);
+
+    expect((await broker.ask(`${path}/${id}`, undefined, 'DELETE')).status).toBe(200);
+    expect(await sees()).toEqual([404, false, 404]);
+    expect(await asShown()).toMatchObject({ status: 'removed' });
+    const records = (await trail(web.service, 'participant.remove')).slice(0, 3);
+    expect(new Set(records.map(({ subject_id }) => subject_id))).toEqual(new Set([id, part, waiting]));
+    expect(new Set(records.map(({ user_id }) => user_id))).toEqual(new Set([web.scene.people['broker']]));
+    expect(await web.service.sql('select from qoe_workspace_members where participant_id = $1', [part])).toEqual([]);
+
+    // What a buyer's accountant may not read: with the seller every buyer's offers.
+    await accept('new buyer', await invite('new buyer', 'seller'));
+    expect(await sees()).toEqual([404, false, 404]);
+    expect((await (await web.as('removed')).ask(`/invitations/${waiting}/accept`, {})).status).toBe(404);
+    expect((await broker.ask(`${path}/${part}/invitation`, {})).status).toBe(200);
+    await accept('outsider', part);
+    expect(await sees()).toEqual([200, true, 200]);
+    expect(await asShown()).toMatchObject({ status: 'active', side: 'seller' });
   });
 
   test('comes back in another role to what that role sees, and to no more', async () => {

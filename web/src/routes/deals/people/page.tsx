@@ -52,8 +52,8 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
       {
         title: self ? 'Leave this deal?' : `Remove ${person.name}?`,
         body: self
-          ? 'You lose access to the deal at once, unless you are an admin of the brokerage. Someone else must invite you again.'
-          : 'They lose access to the deal at once. What they asked, signed and offered is kept. You can invite them again.',
+          ? 'You lose access to the deal at once, unless you are an admin of the brokerage, and your advisors leave with you. Someone else must invite you again.'
+          : 'They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.',
         action: self ? 'Leave' : 'Remove',
         danger: true,
       },
