@@ -4362,10 +4362,15 @@ CREATE OR REPLACE FUNCTION app.check_accepted_offer()
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  offer public.offers;
 begin
-  perform from public.offers o where o.id = new.offer_id and o.is_current for share;
+  select o.* into offer from public.offers o where o.id = new.offer_id and o.is_current for share;
   if not found then
     perform app.refuse('offer_superseded', 'The buyer has revised this offer since: look at the latest one.');
+  end if;
+  if app.has_caller() then
+    perform app.refuse_if_expired(offer);
   end if;
   return new;
 end
@@ -6169,6 +6174,9 @@ begin
   end if;
   if exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'accepted') then
     perform app.refuse('offer_accepted', 'These terms are accepted already.');
+  end if;
+  if decide_offer.decision = 'accepted' then
+    perform app.refuse_if_expired(offer);
   end if;
   insert into public.offer_decisions as c (offer_id, deal_id, participant_id, decision)
     values (offer.id, offer.deal_id, offer.participant_id, decide_offer.decision)
@@ -12206,6 +12214,22 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.refuse_if_expired(offer public.offers)
+ RETURNS void
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  expires constant timestamptz := app.time_in(offer.payload ->> 'expires_at');
+begin
+  if expires <= app.now() then
+    perform app.refuse('offer_expired', format('This offer expired on %s: ask the buyer to submit it again.',
+      to_char(expires at time zone 'UTC', 'FMDD FMMonth YYYY "at" HH24:MI "UTC"')));
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.refuse_mail(part text, message text)
  RETURNS void
  LANGUAGE plpgsql
@@ -15040,3 +15064,4 @@ $function$;
 -- a77c2da5470f6bb44deae2ef66f122c97fa67ea8909c0a97073651dca25feec7  383_mail_counts_of_deleted_brokerages.sql
 -- 69221cd5b88200c37cbf8a0a45783be6463e2fe3027d0fc6deddcb4837fc7dc4  384_reset_of_the_present_address.sql
 -- 9c91b69f657d040f13e67e00d0fc12bf9d933ea3e3eac0027839e1a3c0753a96  385_advisors_leave_with_whom_they_advise.sql
+-- c1b07ba6ba3a9d77f89cb16965cf2dbf4b9e865002a559fa3dd85733c792e820  386_expired_offers_are_not_accepted.sql

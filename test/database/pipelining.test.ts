@@ -322,15 +322,15 @@ describe('what is held of results', () => {
   const long = 100_000;
 
   test('has a bound: a list that is larger is refused, and read in smaller portions', async () => {
-    const database = open();
+    const database = open({ statementMillis: 60_000, silenceMillis: 60_000 });
     await expect(database.run(wide(long, 400))).rejects.toBeInstanceOf(TooMuchAtOnce);
     const asked: number[] = [];
     const read = (count: number) => {
       asked.push(count);
       return database.run(wide(long, count));
     };
-    expect(await inSmallerPortions(1_000, read)).toHaveLength(100);
-    expect(asked).toEqual([1_000, 100]);
+    expect(await inSmallerPortions(400, read)).toHaveLength(40);
+    expect(asked).toEqual([400, 40]);
     // Nothing of them is counted any more, and what was refused leaves its connection usable.
     expect(await database.run(wide(long, 300))).toHaveLength(300);
   });

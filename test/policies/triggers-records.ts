@@ -151,8 +151,8 @@ check('an offer is of the buyer who sends it, and each of theirs has its number'
   assert.equal(await as('outsider', `insert into offers (deal_id, payload) values ($1, '{}')`, on.deal), '42501');
 });
 
-check('an offer that was revised since is not accepted, the latest is', async (trial) => {
-  const { as, put, person, value } = trial;
+check('an offer that was revised since or has expired is not accepted, the latest is', async (trial) => {
+  const { as, past, put, person, value } = trial;
   const on = await dealOf(trial);
   const offer = (number: number, is_current: boolean) =>
     put('offers', {
@@ -173,6 +173,15 @@ check('an offer that was revised since is not accepted, the latest is', async (t
     );
   const [earlier, latest] = [await offer(1, false), await offer(2, true)];
   assert.equal(await accept(earlier), 'offer_superseded');
+  const until = (days: number) =>
+    past(
+      null,
+      `update offers set payload = jsonb_build_object('expires_at', to_char(app.now() + ${days} * interval '1 day', 'YYYY-MM-DD"T"HH24:MI:SSOF'))
+        where id = '${latest}'`,
+    );
+  assert.equal(await until(-1), 'done');
+  assert.equal(await accept(latest), 'offer_expired');
+  assert.equal(await until(1), 'done');
   assert.equal(await accept(latest), 'done');
   assert.equal(await value(`select decision from offer_decisions where offer_id = '${latest}'`), 'accepted');
 });

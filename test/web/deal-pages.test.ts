@@ -370,6 +370,9 @@ test('offers stand below each other on a phone, and say when they are no longer 
   await offer('new buyer').getByText('Expired Jan 31, 2020').waitFor();
   await offer('other buyer').getByText('Jan 31, 2099').waitFor();
   expect(await page.getByText('Expired').count()).toBe(1);
+  expect(await button(offer('new buyer'), 'Accept').isDisabled()).toBe(true);
+  await offer('new buyer').getByText('Ask the buyer to submit it again.').waitFor();
+  expect(await button(offer('other buyer'), 'Accept').isEnabled()).toBe(true);
   const sideways = await page
     .getByRole('list')
     .filter({ has: page.getByRole('article') })

@@ -397,6 +397,18 @@ describe('an offer', () => {
     expect((await accept(broker, of('new buyer', 3), web.service.clock.inDays(-1))).body.error.code).toBe(
       'expires_in_the_past',
     );
+    // The buyer offers these terms no longer.
+    const standsUntil = async (expires_at: string | null) =>
+      web.service.sql(
+        `update offers set payload = payload || jsonb_build_object('expires_at', $2::text) where id = $1`,
+        [of('new buyer', 3), expires_at],
+      );
+    await standsUntil('2026-01-31T12:00:00Z');
+    expect((await accept(broker, of('new buyer', 3))).body.error).toMatchObject({
+      code: 'offer_expired',
+      message: 'This offer expired on 31 January 2026 at 12:00 UTC: ask the buyer to submit it again.',
+    });
+    await standsUntil(null);
     const accepted = await accept(broker, of('new buyer', 3));
     expect(accepted).toMatchObject({
       status: 200,
@@ -471,6 +483,15 @@ describe('an offer', () => {
     const second = await buyer!.ask(path, { payload: { ...payload, purchase_price: '1100000' } });
     expect((await decide('broker', cut.body.id, 'accepted')).body.error.code).toBe('offer_superseded');
     web.service.clock.advance(1000);
+    const standsUntil = (expires_at: string | null) =>
+      web.service.sql(
+        `update offers set payload = payload || jsonb_build_object('expires_at', $2::text) where id = $1`,
+        [second.body.id, expires_at],
+      );
+    await standsUntil('2026-01-31T12:00:00Z');
+    expect((await decide('broker', second.body.id, 'accepted')).body.error.code).toBe('offer_expired');
+    expect((await decide('broker', second.body.id, 'declined')).status).toBe(200);
+    await standsUntil(null);
     expect((await decide('broker', second.body.id, 'accepted')).status).toBe(200);
     expect(await seen('seller')).toMatchObject({
       current: { revision_number: 5, proposed: false, agreed: true },
@@ -479,7 +500,7 @@ describe('an offer', () => {
     expect((await decide('broker', second.body.id, 'declined')).body.error.code).toBe('offer_accepted');
     for (const [action, count] of [
       ['offer.accept_change', 1],
-      ['offer.decline_change', 1],
+      ['offer.decline_change', 2],
     ] as const)
       expect(await trail(web.service, action)).toHaveLength(count);
     // To a broker who holds nothing against it, an offer of a person without the exclusivity is not to be decided so.

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import type { Decimal, Instant, OfferPayload } from '../../api/shapes.ts';
 import { cx } from '../../lib/cx.ts';
 import { compare } from '../../lib/decimal.ts';
-import { useNow } from '../../lib/use-now.ts';
+import { useIsOver } from '../../lib/use-is-over.ts';
 import { Badge } from '../badge.tsx';
 import { Money } from '../money.tsx';
 import { DayText, Time } from '../time.tsx';
@@ -93,9 +93,9 @@ interface ValidUntilProps {
 
 /** Until when an offer stands. */
 export function ValidUntil({ until, current, warns = false }: ValidUntilProps) {
-  const now = useNow('half-minute');
+  const over = useIsOver(until);
   if (!until) return none;
-  if (!current || new Date(until).getTime() >= now) return <Time at={until} as="date" />;
+  if (!current || !over) return <Time at={until} as="date" />;
   return (
     <span className={cx(warns && 'text-bad')}>
       Expired <Time at={until} as="date" />

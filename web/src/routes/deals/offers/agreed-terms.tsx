@@ -1,3 +1,4 @@
+import { useId } from 'react';
 import { useOfferActions } from '../../../api/offers.ts';
 import type { Offer } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
@@ -5,6 +6,7 @@ import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Money } from '../../../components/money.tsx';
 import { Time } from '../../../components/time.tsx';
+import { useIsOver } from '../../../lib/use-is-over.ts';
 import { useDeal } from '../context.ts';
 import { linesOf } from './history-drawer.tsx';
 
@@ -55,6 +57,8 @@ export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer
   const { decide } = useOfferActions(deal.id);
   const confirm = useConfirm();
   const proposal = current?.proposed ? current : undefined;
+  const why = useId();
+  const over = useIsOver(proposal?.payload.expires_at);
   const whose = agreed.mine ? 'You propose' : `${agreed.buyer_name} proposes`;
   const ask = (offer: Offer, decision: 'accepted' | 'declined') =>
     confirm(
@@ -102,13 +106,24 @@ export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer
           </p>
           <Changes agreed={agreed} proposal={proposal} />
           {capacities.can_decide_offer_changes && (
-            <div className="mt-3 flex flex-wrap gap-2">
-              <Button kind="primary" size="sm" onClick={() => ask(proposal, 'accepted')}>
+            <div className="mt-3 flex flex-wrap items-center gap-2">
+              <Button
+                kind="primary"
+                size="sm"
+                disabled={over}
+                aria-describedby={over ? why : undefined}
+                onClick={() => ask(proposal, 'accepted')}
+              >
                 Accept change
               </Button>
               <Button size="sm" onClick={() => ask(proposal, 'declined')}>
                 Decline
               </Button>
+              {over && (
+                <span id={why} className="text-sm text-faint">
+                  It has expired: ask the buyer to submit it again.
+                </span>
+              )}
             </div>
           )}
         </section>

@@ -1,4 +1,5 @@
 import { History } from 'lucide-react';
+import { useId } from 'react';
 import { useIsNew } from '../../../api/visits.ts';
 import type { Decimal, Offer } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
@@ -7,34 +8,41 @@ import { OfferSheet } from '../../../components/offers/sheet.tsx';
 import { Price } from '../../../components/offers/terms.tsx';
 import { Time } from '../../../components/time.tsx';
 import { plural } from '../../../lib/format.ts';
+import { useIsOver } from '../../../lib/use-is-over.ts';
 import { useDeal } from '../context.ts';
 import { AgainstAsking, Decision, Standing } from './facts.tsx';
 
 interface OfferButtonsProps {
-  revisions: number;
+  offer: Offer;
   onHistory: () => void;
   onAccept: () => void;
 }
 
 /** What can be done with an offer where it is shown. */
-export function OfferButtons({ revisions, onHistory, onAccept }: OfferButtonsProps) {
+export function OfferButtons({ offer, onHistory, onAccept }: OfferButtonsProps) {
   const { capacities } = useDeal();
+  const why = useId();
+  const over = useIsOver(offer.payload.expires_at);
   return (
     <div className="inline-flex flex-wrap items-center gap-2">
       {capacities.can_accept_offer && (
-        <Button size="sm" kind="primary" onClick={onAccept}>
+        <Button size="sm" kind="primary" disabled={over} aria-describedby={over ? why : undefined} onClick={onAccept}>
           Accept
         </Button>
       )}
       <Button size="sm" icon={<History className="size-3.5" />} onClick={onHistory}>
-        {plural(revisions, 'revision')}
+        {plural(offer.revision_number, 'revision')}
       </Button>
+      {capacities.can_accept_offer && over && (
+        <span id={why} className="text-sm text-faint">
+          Ask the buyer to submit it again.
+        </span>
+      )}
     </div>
   );
 }
 
-interface OfferCardProps extends Omit<OfferButtonsProps, 'revisions'> {
-  offer: Offer;
+interface OfferCardProps extends OfferButtonsProps {
   highest: Decimal | null;
 }
 
@@ -60,7 +68,7 @@ export function OfferCard({ offer, highest, onHistory, onAccept }: OfferCardProp
       payload={offer.payload}
       standing={<Standing offer={offer} />}
     >
-      <OfferButtons revisions={offer.revision_number} onHistory={onHistory} onAccept={onAccept} />
+      <OfferButtons offer={offer} onHistory={onHistory} onAccept={onAccept} />
     </OfferSheet>
   );
 }

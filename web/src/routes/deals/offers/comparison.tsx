@@ -86,7 +86,7 @@ function SideBySide({ offers, onHistory, onAccept }: ComparisonProps) {
           cells: offers.map((offer) => (
             <OfferButtons
               key={offer.id}
-              revisions={offer.revision_number}
+              offer={offer}
               onHistory={() => onHistory(offer)}
               onAccept={() => onAccept(offer)}
             />
