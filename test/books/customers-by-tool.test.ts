@@ -1,4 +1,4 @@
-/** What assistants are told of customers whose revenue was uploaded for periods that overlap. */
+/** What assistants are told of customers whose revenue was uploaded for periods that overlap, or in several currencies. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { check } from '../tools/ask.ts';
@@ -65,4 +65,28 @@ test('the summary is of the period of the rows, whichever other holds the day', 
     period_start_date: '2125-06-01',
     summary: { total: '100', customers_in_all: 2, hhi: '5450' },
   });
+});
+
+test('shares and ranks are those within a currency, and the summary names its own', async () => {
+  await upload(
+    customers(['Anvil,USD,900000,2125-07', 'Birch,USD,100000,2125-07', 'Fuji,JPY,12000000,2125-07']),
+    'customer_revenue',
+  );
+  const { customers: told, summary } = await ask();
+  const names = ['customer_name', 'revenue_share', 'cumulative_share', 'rank'];
+  expect(told.map((row) => names.map((name) => row[name]))).toEqual([
+    ['Fuji', '1', '1', 1],
+    ['Anvil', '0.9', '0.9', 1],
+    ['Birch', '0.1', '1', 2],
+  ]);
+  expect(summary).toMatchObject({ currency: 'USD', total: '1000000', customers_in_all: 2, half_of_it_from_largest: 1 });
+
+  const many = Array.from({ length: 60 }, (_, at) => `Customer ${at},JPY,${9_000 + at},2125-08`);
+  await upload(customers(['Anvil,USD,70,2125-08', 'Birch,USD,30,2125-08', ...many]), 'customer_revenue');
+  const { customers: fifty } = await ask();
+  expect(fifty.map((row) => row['customer_name'])).toEqual([
+    ...Array.from({ length: 48 }, (_, at) => `Customer ${59 - at}`),
+    'Anvil',
+    'Birch',
+  ]);
 });

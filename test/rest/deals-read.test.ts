@@ -583,6 +583,27 @@ describe('pages', () => {
     expect(names(await ask('GET', path))).toEqual(['Drum', 'Elm', 'Fir', 'Gate']);
   });
 
+  test('of customers hold currency after currency, each with its own shares and ranks', async () => {
+    const path = `/deals/${scene.deal}/qoe/customers`;
+    const period = { periodStartDate: '2126-03-01', periodEndDate: '2126-03-31' };
+    const customers = [
+      { customerName: 'Fuji', ...period, currency: 'JPY', revenueTotal: '12000000' },
+      { customerName: 'Birch', ...period, currency: 'USD', revenueTotal: '100000' },
+      { customerName: 'Anvil', ...period, currency: 'USD', revenueTotal: '900000' },
+      { customerName: 'Euler', ...period, currency: 'EUR', revenueTotal: '1' },
+    ];
+    expect((await ask('POST', `/deals/${scene.deal}/qoe/snapshots`, { customers })).status).toBe(201);
+    const { body } = await ask('GET', path);
+    // The profit and loss is in dollars.
+    expect(body?.data).toMatchObject([
+      { customerName: 'Anvil', currency: 'USD', revenueShare: '0.900000', rank: 1 },
+      { customerName: 'Birch', currency: 'USD', revenueShare: '0.100000', rank: 2 },
+      { customerName: 'Euler', currency: 'EUR', revenueShare: '1.000000', rank: 1 },
+      { customerName: 'Fuji', currency: 'JPY', revenueShare: '1.000000', rank: 1 },
+    ]);
+    expect(await walk(path, 1)).toEqual(body?.data.map(({ id }) => id));
+  });
+
   test('a cursor is good for its list, its deal and its filters alone', async () => {
     const first = await ask('GET', `/deals/${scene.deal}/questions?limit=1`);
     const cursor = first.body?.pagination.nextCursor;

@@ -91,8 +91,8 @@ async function tabTo(name: string | RegExp): Promise<void> {
 }
 
 /** The cells of the table that a chart turns into by keyboard. */
-async function tableOf(name: string): Promise<string[][]> {
-  await show(name);
+async function tableOf(name: string, given?: Parameters<typeof show>[1]): Promise<string[][]> {
+  await show(name, given);
   await host.view.getByRole('figure').waitFor();
   await tabTo(/^Table/);
   await host.page.keyboard.press('Enter');
@@ -174,6 +174,23 @@ describe('by keyboard, a reader has', () => {
     const shares = customers.map(({ revenue_share }) => BigInt(Math.round(Number(revenue_share) * 1e6)));
     const third = shares.slice(0, 3).reduce((all, share) => all + share, 0n);
     expect(rows[2]?.[3]).toBe(formatShare(`0.${String(third).padStart(6, '0')}`));
+  });
+
+  test('customers in two currencies, of which no shares are added up', async () => {
+    const customer = (customer_name: string, currency: string, revenue_share: string) => ({
+      customer_name,
+      currency,
+      revenue_total: '100',
+      revenue_share,
+    });
+    const customers = [customer('Fuji', 'JPY', '1'), customer('Anvil', 'USD', '0.9'), customer('Birch', 'USD', '0.1')];
+    const rows = await tableOf('customers', { result: { content: [], structuredContent: { customers } } });
+    expect(rows.map((row) => [row[0], row[3]])).toEqual([
+      ['Fuji', formatShare('1')],
+      ['Anvil', formatShare('0.9')],
+      ['Birch', formatShare('1')],
+    ]);
+    expect(await host.view.getByRole('main').innerText()).not.toContain(formatShare('2'));
   });
 
   test('the latest offer of each buyer side by side, the highest first', async () => {

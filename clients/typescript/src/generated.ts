@@ -256,9 +256,9 @@ export type CustomerRevenue = {
   periodEndDate: string;
   currency: string;
   revenueTotal: string;
-  /** Of all customers of the period, from 0 to 1; null when they come to nothing. */
+  /** Of all customers of the period in its currency, from 0 to 1; null when they come to nothing. */
   revenueShare: string | null;
-  /** 1 for the largest; the same for equal totals. */
+  /** 1 for the largest in its currency; the same for equal totals. */
   rank: number;
 };
 
@@ -2236,7 +2236,7 @@ export abstract class Calls {
     return this.call('listPlPeriods', input, options);
   }
 
-  /** List customers by revenue. The customers of one period of one snapshot, the largest first. Needs the scope qoe:read. */
+  /** List customers by revenue. The customers of one period of one snapshot, the largest first. Of several currencies one comes after the other, that of the profit and loss first. Needs the scope qoe:read. */
   listCustomerRevenues(
     input: Operations['listCustomerRevenues']['input'],
     options?: CallOptions,

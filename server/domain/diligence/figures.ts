@@ -33,16 +33,41 @@ export interface CustomerRevenue {
   currency: string;
   /** A decimal string. */
   revenue_total: string;
-  /** Of all customers of the period, from 0 to 1, as a decimal string; null when they add up to zero. */
+  /** Of all customers of the period in its currency, from 0 to 1, as a decimal string; null when they add up to zero. */
   revenue_share: string | null;
-  /** 1 for the largest; the same for equal totals. */
+  /** 1 for the largest in its currency; the same for equal totals. */
   rank: number;
 }
 
 /**
+ * SQL of the customers of one period of a snapshot, that which holds the day or else the latest. Amounts of two currencies are
+ * never compared: shares and ranks are those within a currency, and `number` counts the largest first, currency by currency.
+ * That of the profit and loss comes first: of what had been uploaded by then, so that the next upload turns no order around.
+ */
+const rankedCustomers = ({ deal, snapshot, asOf }: Record<'deal' | 'snapshot' | 'asOf', string>): string => `
+  select c.*, round(c.revenue_total / nullif(sum(c.revenue_total) over its, 0), 6) as revenue_share,
+    round(sum(c.revenue_total) over (its order by c.revenue_total desc, c.id) / nullif(sum(c.revenue_total) over its, 0), 6)
+      as cumulative_share,
+    (rank() over (its order by c.revenue_total desc))::int as rank,
+    row_number() over (order by c.currency is distinct from period.currency, c.currency, c.revenue_total desc, c.id) as number
+  from (
+    select o.snapshot_id, o.period_start_date, o.period_end_date, (
+      select p.currency from pl_periods p join accounting_snapshots e on e.id = p.snapshot_id and e.status = 'completed'
+      join accounting_snapshots own on own.id = o.snapshot_id and (e.completed_at, e.id) <= (own.completed_at, own.id)
+      where p.deal_id = ${deal}
+      order by p.period_end_date desc, p.period_start_date desc, e.completed_at desc, e.id desc limit 1) as currency
+    from customer_revenues o
+    where o.deal_id = ${deal} and o.snapshot_id = ${snapshot}
+      and (${asOf}::date is null or ${asOf} between o.period_start_date and o.period_end_date)
+    order by o.period_start_date desc, o.period_end_date desc limit 1) period
+  join customer_revenues c on c.deal_id = ${deal} and c.snapshot_id = period.snapshot_id
+    and c.period_start_date = period.period_start_date and c.period_end_date = period.period_end_date
+  window its as (partition by c.currency)`;
+
+/**
  * The largest customers of a deal, at most 50, in one period of the snapshot that was completed last, whatever it holds:
  * the one that contains `asOf`, or else the latest. `cumulative_share` is that of a customer and of those before it
- * together.
+ * together. Of several currencies that of the profit and loss has the first places among the 50.
  */
 export const customerConcentration = rows<
   CustomerRevenue & { cumulative_share: string | null },
@@ -52,21 +77,13 @@ export const customerConcentration = rows<
   `with latest as materialized (
      select s.id from accounting_snapshots s where s.deal_id = ${seenDeal('$1')} and s.status = 'completed'
      order by s.completed_at desc, s.id desc limit 1
-   ), period as materialized (
-     select c.snapshot_id, c.period_start_date, c.period_end_date from customer_revenues c join latest l on l.id = c.snapshot_id
-     where c.deal_id = $1 and ($2::date is null or $2 between c.period_start_date and c.period_end_date)
-     order by c.period_start_date desc, c.period_end_date desc limit 1
    )
    select c.id, c.snapshot_id, c.customer_name, c.period_start_date, c.period_end_date, c.currency,
-     trim_scale(c.revenue_total) as revenue_total,
-     trim_scale(round(c.revenue_total / nullif(sum(c.revenue_total) over (), 0), 6)) as revenue_share,
-     trim_scale(round(sum(c.revenue_total) over (order by c.revenue_total desc, c.id) / nullif(sum(c.revenue_total) over (), 0), 6))
-       as cumulative_share,
-     (rank() over (order by c.revenue_total desc))::int as rank
-   from customer_revenues c join period p using (snapshot_id, period_start_date, period_end_date)
-   where c.deal_id = $1
-   order by c.revenue_total desc, c.id
-   limit 50`,
+     trim_scale(c.revenue_total) as revenue_total, trim_scale(c.revenue_share) as revenue_share,
+     trim_scale(c.cumulative_share) as cumulative_share, c.rank
+   from (${rankedCustomers({ deal: '$1', snapshot: '(select l.id from latest l)', asOf: '$2' })}) c
+   where c.number <= 50
+   order by c.revenue_total desc, c.id`,
 );
 
 // As the books say, or what it is by definition when they do not.
@@ -113,26 +130,18 @@ export const periodsOfDeal = listOfDeal<PlPeriod, [snapshot: string | null, star
  * The customers in one snapshot of a deal, of the period that contains `asOf` or else of its latest, the largest first, in
  * pages that begin behind a number of them: a completed snapshot never changes. Without a snapshot it is the one that was
  * completed last when the first page was read: the customer behind whom a page begins tells which.
- * Shares and ranks are those among all customers of the period.
  */
 export const customersOfDeal = listOfDeal<CustomerRevenue, [snapshot: string | null, asOf: string | null]>(
   'customers_of_deal',
   `select c.id, c.snapshot_id, c.customer_name, c.period_start_date, c.period_end_date, c.currency, c.revenue_total,
      c.revenue_share, c.rank, c.number::text as place
-   from (
-     select r.*, round(r.revenue_total / nullif(sum(r.revenue_total) over (), 0), 6) as revenue_share,
-       (rank() over (order by r.revenue_total desc))::int as rank,
-       row_number() over (order by r.revenue_total desc, r.id) as number
-     from (
-       select o.snapshot_id, o.period_start_date, o.period_end_date
-       from customer_revenues o
-       where o.deal_id = seen.deal and ($6::date is null or $6 between o.period_start_date and o.period_end_date)
-         and o.snapshot_id = coalesce($5::uuid, (select b.snapshot_id from customer_revenues b where b.id = $3), (
-           select s.id from accounting_snapshots s where s.deal_id = seen.deal and s.status = 'completed'
-           order by s.completed_at desc, s.id desc limit 1))
-       order by o.period_start_date desc, o.period_end_date desc limit 1) period
-     join customer_revenues r on r.deal_id = seen.deal and r.snapshot_id = period.snapshot_id
-       and r.period_start_date = period.period_start_date and r.period_end_date = period.period_end_date) c
+   from (${rankedCustomers({
+     deal: 'seen.deal',
+     snapshot: `coalesce($5::uuid, (select b.snapshot_id from customer_revenues b where b.id = $3), (
+       select s.id from accounting_snapshots s where s.deal_id = seen.deal and s.status = 'completed'
+       order by s.completed_at desc, s.id desc limit 1))`,
+     asOf: '$6',
+   })}) c
    where (c.number, c.id) > (coalesce($2::bigint, 0), coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'))
    order by c.number limit $4`,
 );

@@ -71,6 +71,8 @@ function shortOf(books: Books, found: Concentration) {
     ...(earned.length > 0
       ? { ebitda: Object.fromEntries(earned.slice(0, 3).map(({ label, reported_ebitda }) => [label, reported_ebitda])) }
       : {}),
+    // The rows are of several: these are the figures of one.
+    ...(found.left_out.length > 0 ? { currency: found.currency } : {}),
     customers_in_all: found.count,
     total: found.total,
     half_of_it_from_largest: found.half,

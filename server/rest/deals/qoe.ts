@@ -84,13 +84,13 @@ const customerRevenue = z
     periodEndDate: date,
     currency,
     revenueTotal: decimal,
-    revenueShare: decimal
-      .nullable()
-      .meta({ description: 'Of all customers of the period, from 0 to 1; null when they come to nothing.' }),
+    revenueShare: decimal.nullable().meta({
+      description: 'Of all customers of the period in its currency, from 0 to 1; null when they come to nothing.',
+    }),
     rank: z
       .int()
       .min(1)
-      .meta({ description: '1 for the largest; the same for equal totals.', examples: [1] }),
+      .meta({ description: '1 for the largest in its currency; the same for equal totals.', examples: [1] }),
   })
   .meta({ id: 'CustomerRevenue', description: 'What one customer brought in one period.' });
 
@@ -297,7 +297,8 @@ export function qoeOperations(services: Services, callers: Callers): readonly Op
       path: '/deals/{dealId}/qoe/customers',
       id: 'listCustomerRevenues',
       summary: 'List customers by revenue',
-      description: 'The customers of one period of one snapshot, the largest first.',
+      description:
+        'The customers of one period of one snapshot, the largest first. Of several currencies one comes after the other, that of the profit and loss first.',
       things: 'customers',
       item: customerRevenue,
       page: 'CustomerRevenueList',

@@ -101,16 +101,19 @@ interface CustomersProps {
 }
 
 function Customers({ customers, period }: CustomersProps) {
-  // Shares are of all customers of the period; the tool lists the largest of them.
-  const upTo = (count: number) => {
-    const shares = customers.slice(0, count).map(({ revenue_share }) => revenue_share);
-    return shares.every((share) => share !== null) ? sum(shares) : null;
+  // Shares are of all customers of the period in one currency; the tool lists the largest of them.
+  const together = (those: readonly Customer[]) => {
+    const shares = those.map(({ revenue_share }) => revenue_share);
+    const isOne = those.every(({ currency }) => currency === those[0]?.currency);
+    return isOne && shares.every((share) => share !== null) ? sum(shares) : null;
   };
+  const upTo = ({ currency }: Customer, place: number) =>
+    customers.slice(0, place + 1).filter((one) => one.currency === currency);
   return (
     <>
       <ConcentrationChart
-        items={customers.map((customer, place) => ({ ...customer, cumulative_share: upTo(place + 1) }))}
-        largest={[1, 5, 10].map((count) => ({ count, share: upTo(count) }))}
+        items={customers.map((customer, place) => ({ ...customer, cumulative_share: together(upTo(customer, place)) }))}
+        largest={[1, 5, 10].map((count) => ({ count, share: together(customers.slice(0, count)) }))}
       />
       {period && <p className="mt-3 text-sm text-faint">{period}</p>}
     </>
