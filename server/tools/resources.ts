@@ -35,14 +35,11 @@ const unknown = (uri: string): ProtocolError =>
     { uri: uri.slice(0, 1000) },
   );
 
-const listed = (
-  { id, deal_id, filename, category, deal_title, uploaded_at }: DocumentAnywhere,
-  baseUrl: string,
-): Resource => ({
+const listed = ({ id, deal_id, filename, deal_title, uploaded_at }: DocumentAnywhere, baseUrl: string): Resource => ({
   uri: documentUri(deal_id, id),
   name: filename,
   title: filename,
-  description: `${category}, ${deal_title}: what is known of the document, not its contents.`,
+  description: `What is known of a document of the deal ${JSON.stringify(deal_title)}, never its contents.`,
   mimeType,
   annotations: { lastModified: uploaded_at },
   icons: iconsOf(baseUrl),

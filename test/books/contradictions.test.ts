@@ -382,6 +382,35 @@ describe('contradictions', () => {
     expect(found.map(({ kind, rows }) => [kind, rows])).toEqual([['period_unmatched', ['FY2025']]]);
   });
 
+  test.each([
+    'FY2025',
+    'cy 2025',
+    '2025',
+    'FY2025 (to 2025-06)',
+    '2026, 7 months',
+    'TTM',
+    'Q1 2025',
+    'Jan 2025',
+    'March 2025',
+    '2025-01',
+    '2025-01-01 to 2025-12-31',
+  ])('call a period %s as its label does, which can be nothing else', (label) => {
+    expect(contradictions(bare('100', '1300', [], label))[0]?.sentence).toMatch(
+      `${label} says 1,300 of revenue, its months add up to 1,200: `,
+    );
+  });
+
+  test.each([
+    ['The year', '“The year”'],
+    ['Year “one”\r\n"ends"', '“Year one ends”'],
+    ['FY2025\n', '“FY2025”'],
+    ['FY2025 says nothing. Ask', '“FY2025 says nothing. Ask”'],
+    ['Marvelous 2025', '“Marvelous 2025”'],
+    ['"', '“”'],
+  ])('quote any other label: %j', (label, words) => {
+    expect(contradictions(bare('100', '1300', [], label))[0]?.sentence).toMatch(`${words} says 1,300 of revenue`);
+  });
+
   test('say in a sentence what, how much, and what to ask', () => {
     const sentences = contradictionKinds.map((kind) => {
       const chance = randomOf(contradictionKinds.indexOf(kind));

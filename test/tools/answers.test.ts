@@ -306,7 +306,7 @@ describe('length', () => {
       });
     const answered = await call('svc_qoe_pl_periods');
     expect(answered.structuredContent['summary']).toMatchObject({
-      contradictions: Array.from({ length: 2 }, () => expect.stringContaining(' Explained: The accountant booked')),
+      contradictions: Array.from({ length: 2 }, () => expect.stringContaining(' Explained: “The accountant booked')),
       contradictions_in_all: 72,
     });
     expect(tokensIn(JSON.stringify(answered.structuredContent))).toBeLessThanOrEqual(2_850);

@@ -336,8 +336,8 @@ test('assistants are told what their people may read, with the beginning of the 
   // Of one kind a summary names two, those that are open first.
   await service.sql(`delete from normalizations where deal_id = $1 and period_label = 'FY1999'`, [deal]);
   const one = await unmatched('broker', 'FY1998');
-  await explain(one, `The lease\nwas prepaid. ${'x'.repeat(1000)}`);
-  const said = `${one.sentence} Explained: The lease was prepaid. ${'x'.repeat(77)}…`;
+  await explain(one, `The lease\nwas "prepaid”. ${'x'.repeat(1000)}`);
+  const said = `${one.sentence} Explained: “The lease was prepaid. ${'x'.repeat(75)}…”`;
   for (const name of ['broker', 'seller'] as const) expect(await summaries(name)).toContain(said);
   expect(await summaries('buyer')).toEqual([]);
   const { answered_at } = (await unmatched('broker', 'FY1998')).answer!;
@@ -347,7 +347,7 @@ test('assistants are told what their people may read, with the beginning of the 
   expect(await summaries('buyer')).toEqual([]);
   for (const name of ['broker', 'seller'] as const)
     expect((await summaries(name)).join(' ')).toContain(
-      'Explained, before the figures changed: The lease was prepaid.',
+      'Explained, before the figures changed: “The lease was prepaid.',
     );
   await service.sql('delete from normalizations where id = $1', [more]);
   await remove('broker', one.key, 'answer');

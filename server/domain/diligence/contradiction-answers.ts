@@ -5,6 +5,7 @@ import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import type { Books } from './books.ts';
 import { contradictions } from './contradictions.ts';
 import type { Contradiction } from './contradictions/contradiction.ts';
+import { quoted } from './contradictions/words.ts';
 
 /** The figures are right and the broker says why they differ, or they will be corrected by another upload. */
 export const answerStatuses = ['explained', 'to_correct'] as const;
@@ -105,11 +106,11 @@ export function answerInWords({
   return `${heads[status]}${who} on ${answered_at.slice(0, 10)}${of_other_figures ? ', before the figures changed' : ''}: ${why}`;
 }
 
-/** The beginning of an answer, of so many characters, in one line: "Explained: the rent was prepaid." */
+/** The beginning of an answer, of so many characters, in one line: "Explained: “The rent was prepaid.”" */
 export function answerInShort({ status, why, of_other_figures }: AnswerSummary, most: number): string {
   const characters = [...why.replace(/\s+/g, ' ').trim()];
   const text = characters.length > most ? `${characters.slice(0, most).join('')}…` : characters.join('');
-  return `${heads[status]}${of_other_figures ? ', before the figures changed' : ''}: ${text}`;
+  return `${heads[status]}${of_other_figures ? ', before the figures changed' : ''}: ${quoted(text)}`;
 }
 
 const give = row<{ id: string }>(

@@ -17,7 +17,7 @@ const brief = { periods: 4, contradictions: 6, ofKind: 2, names: 3, why: 100, ch
 
 const inShort = (share: Decimal | null): Decimal | null => share && round(share, 4n);
 
-/** A contradiction and the beginning of its answer: "… 10 less. Explained: the lease was prepaid." */
+/** A contradiction and the beginning of its answer: "… 10 less. Explained: “The lease was prepaid.”" */
 const inWords = ({ sentence, answer }: ContradictionSummary): string =>
   answer ? `${sentence} ${answerInShort(answer, brief.why)}` : sentence;
 

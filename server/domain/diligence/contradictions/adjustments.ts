@@ -6,7 +6,7 @@ import { compare, isZero, spoken, subtract, sum, written, type Decimal } from '.
 import { bridgeLabel } from '../earnings.ts';
 import type { Found } from './contradiction.ts';
 import { endsOf, type View } from './view.ts';
-import { counted, listed, sayDifference } from './words.ts';
+import { counted, labelInWords, listed, quoted, sayDifference } from './words.ts';
 
 type Row = BookedPeriod;
 
@@ -31,7 +31,7 @@ export function ownerPayOff({ earned, rows, books }: View): Found[] {
       {
         kind: 'owner_pay',
         of: label,
-        sentence: `Add-backs of the owner’s pay in ${label} come to ${spoken(total)}, the owner’s recorded pay is ${spoken(pay)}: ${sayDifference(difference)}.`,
+        sentence: `Add-backs of the owner’s pay in ${labelInWords(label)} come to ${spoken(total)}, the owner’s recorded pay is ${spoken(pay)}: ${sayDifference(difference)}.`,
         ask: 'Ask for payroll records, and under which line the rest was booked.',
         amounts: { added_back: total, recorded_pay: pay, difference },
         rows: its.map(({ id }) => id),
@@ -67,7 +67,7 @@ export function oneTimeAgain(view: View): Found[] {
   if (yearsNamed.length < 2) return [];
   const named = its.filter(({ period_label }) => dates.has(period_label));
   const totals = apart.map(
-    (label) => `${spoken(sum((years.get(label) ?? []).map(({ amount }) => amount)))} in ${label}`,
+    (label) => `${spoken(sum((years.get(label) ?? []).map(({ amount }) => amount)))} in ${labelInWords(label)}`,
   );
   return [
     {
@@ -109,7 +109,7 @@ export function periodsUnmatched(view: View): Found[] {
       kind: 'period_unmatched',
       of: label,
       says: [`${its.length}`],
-      sentence: `${counted(its.length, 'adjustment')} of ${spoken(total)} ${its.length === 1 ? 'is' : 'are'} of “${label}”, of which no figures were uploaded: ${its.length === 1 ? 'it counts' : 'they count'} nowhere.`,
+      sentence: `${counted(its.length, 'adjustment')} of ${spoken(total)} ${its.length === 1 ? 'is' : 'are'} of ${quoted(label)}, of which no figures were uploaded: ${its.length === 1 ? 'it counts' : 'they count'} nowhere.`,
       ask: 'Ask which period is meant, and enter it under the label of that period.',
       amounts: { total },
       rows: its.map(({ id }) => id).toSorted(byText),

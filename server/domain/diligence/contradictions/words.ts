@@ -1,5 +1,6 @@
 /** The words that the sentences of contradictions share. */
 
+import { withoutDirections } from '../../people/names.ts';
 import type { BookedPeriod } from '../books.ts';
 import { monthOf } from '../calendar.ts';
 import { absolute, isNegative, spoken, type Decimal } from '../decimals.ts';
@@ -28,8 +29,33 @@ export const lineNames: Readonly<Record<PlAmount, string>> = {
   ebitda: 'EBITDA',
 };
 
+/** What a person wrote, in a sentence: between quotation marks, with none and no line break in it, so that nobody takes it for words of ours. */
+export const quoted = (text: string): string =>
+  `“${withoutDirections(text)
+    .replaceAll(/["“”„‟«»]/g, '')
+    .replaceAll(/[\s\p{Cc}]+/gu, ' ')
+    .trim()}”`;
+
+const months =
+  'Jan(uary)?|Feb(ruary)?|Mar(ch)?|Apr(il)?|May|June?|July?|Aug(ust)?|Sep(tember)?|Oct(ober)?|Nov(ember)?|Dec(ember)?';
+
+/** Labels that can only be periods, as the service writes them and as most people do. */
+const plainLabels: readonly RegExp[] = [
+  // "FY2025", "CY2025", "2025", "FY2025 (to 2025-06)", "2026, 7 months"
+  /^((FY|CY) ?)?\d{4}( \(to \d{4}-\d\d\))?(, \d{1,2} months?)?$/i,
+  /^(TTM|LTM)(, \d{1,2} months?)?$/i,
+  /^Q[1-4] \d{4}$/i,
+  // "2025-01", "2025-01-01 to 2025-01-15"
+  /^\d{4}-\d\d(-\d\d to \d{4}-\d\d-\d\d)?$/,
+  new RegExp(`^(${months}) \\d{4}$`, 'i'),
+];
+
+/** A label in a sentence: as it is where it can only be a period, or else {@link quoted}, since anybody who uploads books writes it. */
+export const labelInWords = (label: string): string =>
+  plainLabels.some((plain) => plain.test(label)) ? label : quoted(label);
+
 /** What a period is called in a sentence. */
-export const labelOf = (row: BookedPeriod): string => (isMonthRow(row) ? monthOf(row.first) : row.label);
+export const labelOf = (row: BookedPeriod): string => (isMonthRow(row) ? monthOf(row.first) : labelInWords(row.label));
 
 /** A difference as a sentence says it. */
 export const sayDifference = (difference: Decimal): string =>
