@@ -1,5 +1,6 @@
 /** The secret with which cursors of lists are sealed. */
 
+import { loadedOnce } from '../loaded-once.ts';
 import { keyIdOf, secretRows, type Secrets } from '../secrets.ts';
 import type { Database } from './database.ts';
 import { row } from './statement.ts';
@@ -20,14 +21,9 @@ export function fromCursorSecret<T>(
   { database, secrets }: { readonly database: Database; readonly secrets: Secrets },
   make: (secret: Buffer) => T,
 ): () => Promise<T> {
-  let made: Promise<T> | null = null;
-  return () => {
-    made ??= database.run(secret()).then((found) => {
-      if (found === null) throw new Error('The database has no cursor secret.');
-      return make(openedSecret(secrets, found.secret));
-    });
-    // Not kept when it failed: the next request asks again.
-    made.catch(() => (made = null));
-    return made;
-  };
+  return loadedOnce(async () => {
+    const found = await database.run(secret());
+    if (found === null) throw new Error('The database has no cursor secret.');
+    return make(openedSecret(secrets, found.secret));
+  });
 }

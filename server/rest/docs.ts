@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Context, Handler, Hono } from 'hono';
 import { html } from '../http/html.ts';
+import { loadedOnce } from '../loaded-once.ts';
 import { only } from './methods.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';
@@ -99,19 +100,13 @@ const readerFile = (): string =>
   existsSync(compiledIn) ? compiledIn : join(require.resolve('@scalar/api-reference'), '../browser/standalone.js');
 
 /** The reader as it is and compressed, read when it is first asked for: some 4.4 MB, and a third of that. */
-async function readReader(): Promise<{ plain: Shared; gzip: Shared }> {
+const reader = loadedOnce(async (): Promise<{ plain: Shared; gzip: Shared }> => {
   const plain = await readFile(readerFile());
   return { plain, gzip: await promisify<Buffer, Shared>(gzip)(plain) };
-}
-let reader: ReturnType<typeof readReader> | undefined;
+});
 
 async function sendReader(c: Context): Promise<Response> {
-  reader ??= readReader().catch((error: unknown) => {
-    // The next request tries again.
-    reader = undefined;
-    throw error;
-  });
-  const { plain, gzip: compressed } = await reader;
+  const { plain, gzip: compressed } = await reader();
   c.header('Content-Type', 'text/javascript; charset=utf-8');
   c.header('Cache-Control', 'public, max-age=3600');
   c.header('Vary', 'Accept-Encoding');
