@@ -20,6 +20,7 @@ import { openServices } from '../server/services.ts';
 import { ClientBackends } from './backends.ts';
 import { urlOf, type Cluster } from './cluster.ts';
 import { freePort } from './free-port.ts';
+import { median } from './median.ts';
 import { startDealkeep, type Service } from './processes.ts';
 import {
   idsOf,
@@ -45,7 +46,7 @@ interface Measure {
   readonly calls: number;
   readonly p50: number;
   readonly p99: number;
-  /** Processor time of PostgreSQL for one call. */
+  /** Processor time of PostgreSQL for one call: the median. */
   readonly postgres: number;
 }
 
@@ -88,34 +89,44 @@ interface Effort {
   readonly most: number;
 }
 
-/** Repeats some work: a few times until PostgreSQL has settled on its plans, then counted. */
-async function measure(
-  work: () => Promise<string>,
-  backends: ClientBackends,
-  effort: Effort,
-  prepare: () => Promise<unknown> = () => Promise.resolve(),
-): Promise<Measure> {
-  await prepare();
-  const began = performance.now();
-  let status = await work();
-  const first = performance.now() - began;
-  // The sixth run of a prepared statement is the first that may go by a plan for any parameters.
-  for (let warm = first > 400 ? 6 : 0; warm < 6; warm += 1) {
-    await prepare();
-    await work();
-  }
-  const wanted = Math.max(first > 2_000 ? 1 : 3, Math.min(effort.most, Math.round(effort.millis / first)));
-  const times: number[] = [];
-  const before = await backends.spent();
-  for (let call = 0; call < wanted; call += 1) {
-    await prepare();
+/** Some work on one platform, what has to be done before each time, and who does it in PostgreSQL. */
+interface Work {
+  readonly run: () => Promise<string>;
+  readonly prepare?: (() => Promise<unknown>) | undefined;
+  readonly backends: ClientBackends;
+}
+
+/** Repeats the work of all platforms in turns: a few times until PostgreSQL has settled on its plans, then counted. */
+async function measure(works: readonly Work[], effort: Effort): Promise<Measure[]> {
+  const once = async ({ run, prepare, backends }: Work) => {
+    await prepare?.();
+    const before = await backends.spent();
     const start = performance.now();
-    status = await work();
-    times.push(performance.now() - start);
-  }
-  const postgres = (((await backends.spent()) ?? 0) - (before ?? 0)) * (1000 / wanted);
-  const sorted = times.toSorted((a, b) => a - b);
-  return { status, calls: wanted, p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), postgres };
+    const status = await run();
+    const took = performance.now() - start;
+    return { status, took, postgres: (((await backends.spent()) ?? 0) - (before ?? 0)) * 1000 };
+  };
+  // What is read for the first time says nothing about how long the work takes.
+  for (const work of works) await once(work);
+  let first = 0;
+  for (const work of works) first = Math.max(first, (await once(work)).took);
+  // The sixth run of a prepared statement is the first that may go by a plan for any parameters.
+  for (let warm = first > 400 ? 6 : 0; warm < 6; warm += 1) for (const work of works) await once(work);
+  const calls = Math.max(first > 2_000 ? 1 : 3, Math.min(effort.most, Math.round(effort.millis / first)));
+  const found = works.map((): Awaited<ReturnType<typeof once>>[] => []);
+  for (let call = 0; call < calls; call += 1)
+    for (const [index, work] of works.entries()) found[index]?.push(await once(work));
+  return found.map((ofOne) => {
+    const times = ofOne.map(({ took }) => took).toSorted((a, b) => a - b);
+    const postgres = median(ofOne.map((one) => one.postgres));
+    return {
+      status: ofOne.at(-1)?.status ?? '',
+      calls,
+      p50: quantile(times, 0.5),
+      p99: quantile(times, 0.99),
+      postgres,
+    };
+  });
 }
 
 /** Sends it and reads the whole answer; its status, what a tool refused, and whether it broke off. */
@@ -184,6 +195,20 @@ function report({ measures }: Results, before: Results | null): string {
     .join('\n\n');
 }
 
+/** How many times as much the calls take PostgreSQL as on the smaller platform, in one sentence. Those below 0.5 ms are left out. */
+function growthOf({ measures }: Results, before: Results): string {
+  const ratios = Object.entries(measures).flatMap(([who, calls]) =>
+    Object.entries(calls).flatMap(([name, { postgres }]) => {
+      const was = before.measures[who]?.[name]?.postgres;
+      return was !== undefined && Math.max(was, postgres) > 0.5 ? [postgres / was] : [];
+    }),
+  );
+  const sorted = ratios.toSorted((a, b) => a - b);
+  const [half, most] = [0.5, 0.9].map((share) => quantile(sorted, share).toFixed(2));
+  const over = ratios.filter((ratio) => ratio > growthBound).length;
+  return `${ratios.length} calls take PostgreSQL ${half} times as much as on the smaller platform (median; 9 of 10 at most ${most}), ${over} more than ${growthBound} times.`;
+}
+
 /** What is over a bound, one line for each. */
 function faults(
   { measures, scans, pages }: Results,
@@ -218,10 +243,7 @@ function faults(
 
 /** The plans of one more call of each, as PostgreSQL tells them in its log: which of them scan a table of the platform. */
 async function findScans(
-  platform: Platform,
-  asked: readonly { who: string; calls: readonly Call[] }[],
-  jobs: readonly Job[],
-  start: () => Promise<Service>,
+  { platform, asked, jobs, start }: Side,
   say: (line: string) => void,
 ): Promise<Pick<Results, 'scans' | 'pages'>> {
   const client = new pg.Client(platform.superuser);
@@ -282,10 +304,11 @@ async function findScans(
   return { scans, pages };
 }
 
-const help = `npm run bench -- scale [--deals N] [--keep DIR] [--against FILE] [--people a,b] [--only text] [--no-plans]
+const help = `npm run bench -- scale [--deals N] [--keep DIR] [--beside DIR] [--against FILE] [--people a,b] [--only text]
 
   --deals N       how many deals a database has that is made (100000)
   --keep DIR      where the database lies, and stays: it is taken as it is when it is there already
+  --beside DIR    a smaller platform that was kept: each call is made to both in turns, which tells what has grown
   --against FILE  what an earlier run on a smaller platform wrote: tells what has grown
   --out FILE      where to write what is found, for --against (DIR/scale.json with --keep)
   --people a,b    whom to measure, of people, keys and jobs, or all (${usual.join(', ')}, keys, jobs)
@@ -302,6 +325,7 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     options: {
       deals: { type: 'string' },
       keep: { type: 'string' },
+      beside: { type: 'string' },
       against: { type: 'string' },
       out: { type: 'string' },
       people: { type: 'string' },
@@ -317,13 +341,75 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     say(help);
     return true;
   }
+  const wanted: Wanted = {
+    people: values.people?.split(',') ?? null,
+    only: ({ name }) => values.only === undefined || values.only.some((text) => `${name}$`.includes(text)),
+  };
   const directory = values.keep ? path.resolve(values.keep) : await mkdtemp(path.join(os.tmpdir(), 'dealkeep-scale-'));
-  // A database goes with one store of documents: they are kept together.
-  const dataDir = path.join(directory, 'service');
+  const deals = values.deals ? Number(values.deals) : values.keep ? null : 100_000;
+  const sides: Side[] = [];
+  try {
+    const side = await openSide(directory, deals, wanted, say);
+    sides.push(side);
+    if (values['one-deal']) return await compareOneDeal(side, wanted, say);
+    if (values.beside) sides.push(await openSide(path.resolve(values.beside), null, wanted, say));
+    if (!values['no-times']) await measureAll(sides, say);
+    if (!values['no-plans']) for (const each of sides) Object.assign(each.results, await findScans(each, say));
+    const { platform, results } = side;
+    const before =
+      sides[1]?.results ?? (values.against ? (JSON.parse(readFileSync(values.against, 'utf8')) as Results) : null);
+    const out = values.out ?? (values.keep ? path.join(directory, 'scale.json') : null);
+    if (out) await writeFile(out, JSON.stringify(results, null, 1));
+    say(
+      `\n${platform.deals.toLocaleString('en-US')} deals; p50 and p99 of a call, and PostgreSQL's processor time for it in parentheses\n`,
+    );
+    say(report(results, before));
+    if (before) say(`\n${growthOf(results, before)}`);
+    const over = faults(results, before, new Map(platform.people.map(({ name, deals: count }) => [name, count])));
+    say(
+      over.length === 0
+        ? '\nEverything keeps within its bounds.'
+        : `\nOver a bound:\n${over.map((line) => `  ${line}`).join('\n')}`,
+    );
+    return over.length === 0;
+  } finally {
+    for (const side of sides) await side.close();
+    if (!values.keep) await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Whom to measure, null for the usual, and which of their calls. */
+interface Wanted {
+  readonly people: readonly string[] | null;
+  readonly only: (call: { readonly name: string }) => boolean;
+}
+
+/** A platform with all that is asked of it, and what was found. */
+interface Side {
+  readonly platform: Platform;
+  readonly routes: readonly Route[];
+  readonly database: Database;
+  readonly asked: readonly { who: string; calls: readonly Call[] }[];
+  readonly jobs: readonly Job[];
+  readonly start: () => Promise<Service>;
+  readonly results: Results;
+  readonly close: () => Promise<void>;
+}
+
+/** Opens the platform in `directory`, made with so many deals where there is none yet. Nothing is asked of it before `start`. */
+async function openSide(
+  directory: string,
+  deals: number | null,
+  { people: chosen, only }: Wanted,
+  say: (line: string) => void,
+): Promise<Side> {
   const port = await freePort();
   const baseUrl = `http://127.0.0.1:${port}`;
-  const deals = values.deals ? Number(values.deals) : values.keep ? null : 100_000;
   const platform = await openPlatform({ directory, deals, baseUrl, say });
+  const closing: (() => Promise<unknown>)[] = [platform.close];
+  const close = async () => {
+    for (const one of closing.toReversed()) await one();
+  };
   try {
     const databaseUrl = urlOf(platform.postgres.server as Cluster['server']);
     const ceilings = Object.fromEntries(
@@ -334,75 +420,44 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
       DATABASE_POOL: '2',
       PORT: String(port),
       BASE_URL: baseUrl,
-      DATA_DIR: dataDir,
+      // A database goes with one store of documents: they are kept together.
+      DATA_DIR: path.join(directory, 'service'),
       ...ceilings,
     };
-    const start = () => startDealkeep(databaseUrl, env);
     const routes = await routesOf({ ...env, DATABASE_URL: databaseUrl, RATE_LIMIT_STORE: 'memory' }, platform);
-    const chosen = values.people === undefined ? usual : values.people.split(',');
-    const people = platform.people.filter(({ name }) => values.people === 'all' || chosen.includes(name));
-    const only = ({ name }: { name: string }) =>
-      values.only === undefined || values.only.some((text) => `${name}$`.includes(text));
+    const isNamed = (name: string, group: readonly string[]) =>
+      chosen === null ? group.includes(name) : chosen.includes('all') || chosen.includes(name);
+    const people = platform.people.filter(({ name }) => isNamed(name, usual));
     const database = openDatabase({ connection: platform.postgres.server, poolSize: 1 });
+    closing.push(() => database.close());
     const asOwner = openDatabase({
       connection: platform.postgres.owner,
       poolSize: 1,
       statementMillis: 120_000,
       silenceMillis: 120_000,
     });
-    if (values['one-deal']) {
-      return await compareOneDeal({ platform, routes, database, only, start, say }).finally(() =>
-        Promise.all([database.close(), asOwner.close()]),
-      );
-    }
-    const named = (group: string) =>
-      values.people === undefined || ['all', group].some((name) => chosen.includes(name));
+    closing.push(() => asOwner.close());
     const asked = (await plans(platform, routes, people, database))
-      .filter(({ who }) => !who.startsWith('key of') || named('keys'))
+      .filter(({ who }) => !who.startsWith('key of') || isNamed('keys', ['keys']))
       .map(({ who, calls }) => ({ who, calls: calls.filter(only) }));
-    const jobs = named('jobs') ? jobsOf(database, platform, await waitingNda(platform), asOwner).filter(only) : [];
+    const jobs = isNamed('jobs', ['jobs'])
+      ? jobsOf(database, platform, await waitingNda(platform), asOwner).filter(only)
+      : [];
     const results: Results = { deals: platform.deals, measures: {}, scans: {}, pages: {} };
-    try {
-      if (!values['no-times']) await measureAll({ platform, asked, jobs, start, results, say });
-      if (!values['no-plans']) {
-        const found = await findScans(platform, asked, jobs, start, say);
-        Object.assign(results.scans, found.scans);
-        Object.assign(results.pages, found.pages);
-      }
-    } finally {
-      await Promise.all([database.close(), asOwner.close()]);
-    }
-    const before = values.against ? (JSON.parse(readFileSync(values.against, 'utf8')) as Results) : null;
-    const out = values.out ?? (values.keep ? path.join(directory, 'scale.json') : null);
-    if (out) await writeFile(out, JSON.stringify(results, null, 1));
-    say(
-      `\n${platform.deals.toLocaleString('en-US')} deals; p50 and p99 of a call, and PostgreSQL's processor time for it in parentheses\n`,
-    );
-    say(report(results, before));
-    const over = faults(results, before, new Map(platform.people.map(({ name, deals: count }) => [name, count])));
-    say(
-      over.length === 0
-        ? '\nEverything keeps within its bounds.'
-        : `\nOver a bound:\n${over.map((line) => `  ${line}`).join('\n')}`,
-    );
-    return over.length === 0;
-  } finally {
-    await platform.close();
-    if (!values.keep) await rm(directory, { recursive: true, force: true });
+    const start = () => startDealkeep(databaseUrl, env);
+    return { platform, routes, database, asked, jobs, start, results, close };
+  } catch (error) {
+    await close();
+    throw error;
   }
 }
 
-interface Comparison {
-  readonly platform: Platform;
-  readonly routes: readonly Route[];
-  readonly database: Database;
-  readonly only: (call: { readonly name: string }) => boolean;
-  readonly start: () => Promise<Service>;
-  readonly say: (line: string) => void;
-}
-
 /** Says what requests about one deal cost callers on few deals and on many; resolves with whether they cost the same. */
-async function compareOneDeal({ platform, routes, database, only, start, say }: Comparison): Promise<boolean> {
+async function compareOneDeal(
+  { platform, routes, database, start }: Side,
+  { only }: Wanted,
+  say: (line: string) => void,
+): Promise<boolean> {
   const client = new pg.Client(platform.superuser);
   await client.connect();
   const { pairs, done } = await pairsOf(client, platform);
@@ -488,37 +543,46 @@ async function routesOf(env: Readonly<Record<string, string>>, platform: Platfor
   }
 }
 
-interface Work {
-  readonly platform: Platform;
-  readonly asked: readonly { who: string; calls: readonly Call[] }[];
-  readonly jobs: readonly Job[];
-  readonly start: () => Promise<Service>;
-  readonly results: Results;
-  readonly say: (line: string) => void;
-}
-
-async function measureAll({ platform, asked, jobs, start, results, say }: Work): Promise<void> {
-  const client = new pg.Client(platform.superuser);
-  await client.connect();
-  const backends = new ClientBackends(client);
-  const service = await start();
+/** Measures what is asked of the first platform, in turns with the others where there are any. */
+async function measureAll(sides: readonly Side[], say: (line: string) => void): Promise<void> {
+  const opened = await Promise.all(
+    sides.map(async (side) => {
+      const client = new pg.Client(side.platform.superuser);
+      await client.connect();
+      return { ...side, client, backends: new ClientBackends(client), service: await side.start() };
+    }),
+  );
+  const [first] = opened;
+  if (!first) return;
+  const keep = (who: string, name: string, found: readonly Measure[]) => {
+    for (const [index, one] of found.entries()) (sides[index]!.results.measures[who] ??= {})[name] = one;
+  };
   try {
-    for (const { who, calls } of asked) {
+    for (const { who, calls } of first.asked) {
       say(`Measuring: ${who}`);
-      const found: Record<string, Measure> = (results.measures[who] = {});
-      for (const call of calls) {
-        const writes = /create|update|comment/.test(call.name) || (call.method === 'POST' && call.path !== '/api/mcp');
-        const effort = writes ? { millis: 500, most: 10 } : { millis: 500, most: 25 };
-        found[call.name] = await measure(() => send(service.origin, call), backends, effort);
+      for (const { name, method, path: at } of calls) {
+        const works = opened.flatMap(({ asked, service, backends }): Work[] => {
+          const call = asked.find((one) => one.who === who)?.calls.find((one) => one.name === name);
+          return call ? [{ run: () => send(service.origin, call), backends }] : [];
+        });
+        const writes = /create|update|comment/.test(name) || (method === 'POST' && at !== '/api/mcp');
+        keep(who, name, await measure(works, { millis: 500, most: writes ? 10 : 25 }));
       }
     }
-    const found: Record<string, Measure> = (results.measures['service'] = {});
-    for (const { name, before, run } of jobs) {
-      const prepare = before === undefined ? undefined : () => client.query(before);
-      found[name] = await measure(run, backends, { millis: 300, most: 5 }, prepare);
+    for (const { name } of first.jobs) {
+      const works = opened.flatMap(({ jobs, client, backends }): Work[] => {
+        const job = jobs.find((one) => one.name === name);
+        const before = job?.before;
+        return job
+          ? [{ run: job.run, backends, prepare: before === undefined ? undefined : () => client.query(before) }]
+          : [];
+      });
+      keep('service', name, await measure(works, { millis: 300, most: 5 }));
     }
   } finally {
-    await service.stop();
-    await client.end();
+    for (const { service, client } of opened) {
+      await service.stop();
+      await client.end();
+    }
   }
 }
