@@ -94,7 +94,7 @@ const questions: readonly Question[] = [
     name: 'what_changed',
     title: 'What changed since Monday?',
     description:
-      'What is new since a day: offers, questions, documents, conditions, findings, and the state of the deal.',
+      'What is new since a day: offers, questions, documents, conditions, findings, and the stage of the deal.',
     takes: { deal: false, since: false },
     ask: (deal, since) => `What changed since ${since} on ${deal}?`,
     steps: (since) => [

@@ -457,7 +457,7 @@ describe('the list of deals', () => {
     expect(new URL(page.url()).searchParams.get('search')).toBe('print');
     await button(page, 'Clear search').click();
     await expect.poll(async () => (await titles()).length).toBe(5);
-    await button(page, 'State').first().click();
+    await button(page, 'Stage').first().click();
     await page.getByRole('menuitemcheckbox', { name: 'Draft' }).click();
     await page.keyboard.press('Escape');
     await expect

@@ -71,7 +71,7 @@ function Pipeline({ states }: { states: Home['deals_by_state'] }) {
   const counts = new Map(states.map(({ state, count }) => [state, count]));
   const shown = dealPath.filter((state) => counts.has(state));
   return (
-    <Card title="Deals by state" flush>
+    <Card title="Deals by stage" flush>
       <ul className="pb-2">
         {shown.map((state) => (
           <li key={state}>

@@ -27,7 +27,7 @@ function Filters({ search, change }: { search: DealsSearch; change: (part: Searc
   return (
     <FilterBar label="Search deals" search={search.search ?? ''} onSearch={(text) => change({ search: text })}>
       <FilterMenu
-        label="State"
+        label="Stage"
         icon={<ListFilter className="size-4" />}
         options={optionsOf(dealStates)}
         chosen={search.state ?? []}

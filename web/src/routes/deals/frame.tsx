@@ -68,7 +68,7 @@ function Consequence({ to, warnings }: { to: DealState; warnings: readonly strin
           </ul>
         </div>
       )}
-      <p>{consequences[to] ?? 'Everyone on the deal sees the new state.'}</p>
+      <p>{consequences[to] ?? 'Everyone on the deal sees the new stage.'}</p>
     </>
   );
 }

@@ -48,7 +48,7 @@ export const dealColumns: Column<DealRow>[] = [
       </>
     ),
   },
-  { id: 'state', header: 'State', sort: 'state', width: 'minmax(8rem, 1fr)', cell: (deal) => <State deal={deal} /> },
+  { id: 'state', header: 'Stage', sort: 'state', width: 'minmax(8rem, 1fr)', cell: (deal) => <State deal={deal} /> },
   {
     id: 'role',
     header: 'Your role',

@@ -15,7 +15,7 @@ import { Terms } from './terms.tsx';
 export function NdaFacts({ nda, className }: { nda: Nda; className?: string }) {
   return (
     <Facts className={cx('max-sm:grid-cols-1', className)}>
-      <Fact label="State">
+      <Fact label="Status">
         <StatePill look={ndaStates[nda.status]} />
       </Fact>
       <Fact label="Sent">

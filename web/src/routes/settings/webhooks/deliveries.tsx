@@ -149,7 +149,7 @@ export function DeliveriesDrawer({ webhook, onClose }: { webhook: Webhook; onClo
       description="What was sent in the last 30 days. The contents of records are not kept."
     >
       <div className="mb-3 flex flex-wrap items-end justify-between gap-3">
-        <Field label="State" className="w-44">
+        <Field label="Status" className="w-44">
           <Select value={shown} onChange={setShown} options={choices} />
         </Field>
         <Button icon={<History className="size-4" />} onClick={() => setAgain(true)}>
@@ -163,7 +163,7 @@ export function DeliveriesDrawer({ webhook, onClose }: { webhook: Webhook; onClo
           <EmptyState icon={Inbox} title="No deliveries">
             {shown === 'any'
               ? 'When something changes that its key may read, it is listed here. A test event shows at once whether it arrives.'
-              : 'No delivery is in this state.'}
+              : 'No delivery has this status.'}
           </EmptyState>
         }
       >
