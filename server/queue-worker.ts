@@ -31,7 +31,7 @@ export function startQueueWorker(
     isWoken = true;
     running ??= run();
   };
-  const unfollow = changes.onMail(wake);
+  const unfollow = changes.onQueued(wake);
   const timer = setInterval(wake, every).unref();
   wake();
   return async () => {

@@ -60,7 +60,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
         if (isHolder) write(change);
         if (isAway) listeners.notify(change);
       });
-      direct.onMail(() => listeners.wake());
+      direct.onQueued(() => listeners.wakeWorkers());
     } else if (!needed && direct !== undefined) {
       void direct.close();
       direct = undefined;
@@ -164,7 +164,7 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
   const ended = read();
   return {
     follow: listeners.follow,
-    onMail: listeners.onMail,
+    onQueued: listeners.onQueued,
     pause() {
       paused ??= Promise.withResolvers();
       if (isAway) direct?.pause();

@@ -21,8 +21,11 @@ export type Listener = (change: Change | null) => void;
 export interface Changes {
   /** Calls `listener` for every change until the returned function is called. */
   follow(listener: Listener): () => void;
-  /** Calls `wake` when a mail was put into the outbox, on the node that listens to the database, until the returned function is called. */
-  onMail(wake: () => void): () => void;
+  /**
+   * Calls `wake` when work was put into a queue of the database (a mail, an event to notify of, a delivery of a webhook), on the node that
+   * listens to the database, until the returned function is called.
+   */
+  onQueued(wake: () => void): () => void;
   /** Reads no more changes until `resume`: they wait in the database's queue. Listeners still get those already read. */
   pause(): void;
   resume(): void;
@@ -36,26 +39,26 @@ export interface DatabaseChanges extends Changes {
 }
 
 /** The listeners of this process. */
-export class Listeners implements Pick<Changes, 'follow' | 'onMail'> {
+export class Listeners implements Pick<Changes, 'follow' | 'onQueued'> {
   readonly #changes = new Set<Listener>();
-  readonly #mail = new Set<() => void>();
+  readonly #workers = new Set<() => void>();
 
   readonly follow = (listener: Listener) => {
     this.#changes.add(listener);
     return () => void this.#changes.delete(listener);
   };
 
-  readonly onMail = (wake: () => void) => {
-    this.#mail.add(wake);
-    return () => void this.#mail.delete(wake);
+  readonly onQueued = (wake: () => void) => {
+    this.#workers.add(wake);
+    return () => void this.#workers.delete(wake);
   };
 
   notify(change: Change | null): void {
     for (const listener of this.#changes) listener(change);
   }
 
-  wake(): void {
-    for (const wake of this.#mail) wake();
+  wakeWorkers(): void {
+    for (const wake of this.#workers) wake();
   }
 }
 
@@ -68,7 +71,10 @@ export interface ChangesOptions {
   readonly silenceMillis?: number | undefined;
 }
 
-/** Starts listening on the channels `dealkeep_changes` and `dealkeep_mail`; a lost connection is reported and made again by itself. */
+// Named after the first of the queues: nodes of earlier releases listen to it, too.
+const queuedChannel = 'dealkeep_mail';
+
+/** Starts listening for changes and for what is put into queues; a lost connection is reported and made again by itself. */
 export function openChanges(
   connection: pg.ClientConfig,
   onAway: (reason: string) => void,
@@ -106,12 +112,12 @@ export function openChanges(
     next.on('error', (error) => lost(error.message));
     next.on('end', () => lost('the connection ended'));
     next.on('notification', ({ channel, payload }) => {
-      if (channel === 'dealkeep_mail') listeners.wake();
+      if (channel === queuedChannel) listeners.wakeWorkers();
       else if (payload) listeners.notify(JSON.parse(payload) as Change);
     });
     try {
       await next.connect();
-      await next.query('listen dealkeep_changes; listen dealkeep_mail');
+      await next.query(`listen dealkeep_changes; listen ${queuedChannel}`);
       isPaused = false;
       listening = next;
       if (wasAway) listeners.notify(null);
@@ -145,7 +151,7 @@ export function openChanges(
   return {
     begun,
     follow: listeners.follow,
-    onMail: listeners.onMail,
+    onQueued: listeners.onQueued,
     pause() {
       isPaused = true;
       client?.connection.stream.pause();

@@ -268,7 +268,7 @@ describe('a mail', () => {
 describe('nodes', () => {
   test('are woken by the transaction that writes a mail, and deliver by themselves until they stop', async () => {
     const woken = Promise.withResolvers<void>();
-    const unfollow = opened[0]!.changes.onMail(woken.resolve);
+    const unfollow = opened[0]!.changes.onQueued(woken.resolve);
     const stop = startDelivery(opened[1]!);
     await invite();
     await woken.promise;
