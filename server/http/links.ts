@@ -1,6 +1,7 @@
 /** Where links of the server lead: to pages of the application, by the paths that its router has. */
 
-import { frames, paths, type PagePath } from '../../web/src/paths.ts';
+import { accountPages, dealPages, frames, paths, type PagePath } from '../../web/src/paths.ts';
+import type { NotificationPlace } from '../domain/notifications/kinds.ts';
 
 const pattern = (path: PagePath): string => path.replaceAll('$', ':');
 
@@ -69,34 +70,16 @@ export const notificationChoicesPath: PagePath = paths.notificationChoices;
 /** The pipeline: every deal that the person sees. */
 export const dealsPath: PagePath = paths.deals;
 
-const dealPages = {
-  deal: paths.deal,
-  questions: paths.dealQuestions,
-  nda: paths.dealNda,
-  documents: paths.dealDocuments,
-  qoe: paths.dealQoe,
-  offers: paths.dealOffers,
-  closing: paths.dealClosing,
-  findings: paths.dealFindings,
-  financing: paths.dealFinancing,
-  people: paths.dealPeople,
-} as const;
-
 /** A page of a deal. */
 export type DealPage = keyof typeof dealPages;
 
 /** Where this page of a deal is. */
 export const dealPagePath = (page: DealPage, dealId: string): string => dealPages[page].replace('$dealId', dealId);
 
-const notificationPages = {
-  ...dealPages,
-  clients: paths.clients,
-  keys: paths.keys,
-  security: paths.security,
-} as const;
+const notificationPages = { ...dealPages, ...accountPages } satisfies Record<NotificationPlace, PagePath>;
 
 /** The page of an event on a deal, or (null) of the person's account. */
-export function notificationPath(place: keyof typeof notificationPages, dealId: string | null): string {
+export function notificationPath(place: NotificationPlace, dealId: string | null): string {
   const path = notificationPages[place];
   if (dealId !== null) return path.replace('$dealId', dealId);
   return path.includes('$') ? paths.home : path;

@@ -48,5 +48,22 @@ export const paths = {
 
 export type PagePath = (typeof paths)[keyof typeof paths];
 
+/** The pages of a deal that mails, notifications and answers of tools lead to. */
+export const dealPages = {
+  deal: paths.deal,
+  questions: paths.dealQuestions,
+  nda: paths.dealNda,
+  documents: paths.dealDocuments,
+  qoe: paths.dealQoe,
+  offers: paths.dealOffers,
+  closing: paths.dealClosing,
+  findings: paths.dealFindings,
+  financing: paths.dealFinancing,
+  people: paths.dealPeople,
+} as const;
+
+/** The pages of one's account that mails and notifications lead to. */
+export const accountPages = { clients: paths.clients, keys: paths.keys, security: paths.security } as const;
+
 /** The pages with pages below them. What is not among those, their frames say themselves. */
 export const frames = [paths.deal, paths.settings] as const;

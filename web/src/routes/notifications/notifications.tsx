@@ -11,7 +11,7 @@ import { PagedList } from '../../components/paged-list.tsx';
 import { EmptyState, SkeletonCard } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
 import { cx } from '../../lib/cx.ts';
-import { accountPlaces, dealPlaces } from '../../lib/notification-places.ts';
+import { accountPages, dealPages, paths } from '../../paths.ts';
 
 interface Group {
   dealId: string | null;
@@ -34,12 +34,14 @@ function byDeal(items: readonly Notification[]): Group[] {
   return [...groups.values()];
 }
 
+const isKeyOf = <T extends object>(pages: T, place: PropertyKey): place is keyof T => place in pages;
+
 function Leading({ one, onOpen, children }: { one: Notification; onOpen: () => void; children: ReactNode }) {
   const look = 'flex items-start gap-3 px-4 py-3 -outline-offset-2 hover:bg-hover sm:px-5';
   if (one.deal_id !== null)
     return (
       <Link
-        to={one.place in dealPlaces ? dealPlaces[one.place as keyof typeof dealPlaces] : '/deals/$dealId'}
+        to={isKeyOf(dealPages, one.place) ? dealPages[one.place] : paths.deal}
         params={{ dealId: one.deal_id }}
         onClick={onOpen}
         className={look}
@@ -49,7 +51,7 @@ function Leading({ one, onOpen, children }: { one: Notification; onOpen: () => v
     );
   return (
     <Link
-      to={one.place in accountPlaces ? accountPlaces[one.place as keyof typeof accountPlaces] : '/'}
+      to={isKeyOf(accountPages, one.place) ? accountPages[one.place] : paths.home}
       onClick={onOpen}
       className={look}
     >
