@@ -6,7 +6,7 @@ import { headBytes, kindOf, NotTaken } from './kinds.ts';
 import { inUploadPlace, type TransferredFor } from './transfer-places.ts';
 
 /** What a document may be at most, in bytes: 2 GB. */
-export const largestDocument = 2_147_483_648;
+const largestDocument = 2_147_483_648;
 
 /** The file is larger than {@link largestDocument}. */
 export class TooLarge extends Error {

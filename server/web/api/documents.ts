@@ -4,14 +4,7 @@ import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { Unavailable } from '../../database/errors.ts';
-import {
-  UploadAborted,
-  largestDocument,
-  checkContentLength,
-  storeUpload,
-  TooLarge,
-  type StoredBody,
-} from '../../documents/upload.ts';
+import { UploadAborted, checkContentLength, storeUpload, TooLarge, type StoredBody } from '../../documents/upload.ts';
 import type { TransferredFor } from '../../documents/transfer-places.ts';
 import { faultOfFilename } from '../../documents/filenames.ts';
 import { endingOf, NotTaken } from '../../documents/kinds.ts';
@@ -133,9 +126,6 @@ export function documentRoutes(services: Services) {
       const [person, brokerage] = await withPersonAndDeal(services, c, dealId, beginUpload(dealId, storageKey));
       if (brokerage === null) throw notAllowed();
       const { diligence_request, ...given } = c.req.valid('query');
-      if (Number(c.req.header('content-length') ?? 0) > largestDocument)
-        throw new Problem(413, 'too_large', 'The file is larger than 2 GB. Split it, or compress it.');
-
       const whose = { caller: person.user_id, brokerage };
       const kept = await intake(services, c, storageKey, given.filename, whose);
       const add = addDocument(dealId, { ...given, ...kept, storageKey }, diligence_request, originOf(c));
