@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { searchWords, type Place } from '../database/paging.ts';
 import { mapped } from '../database/statement.ts';
 import { mappedQuestion } from '../domain/clients/api-keys.ts';
-import { contactsPage, type Contact } from '../domain/contacts/contacts.ts';
+import { contactsPage, contactTypes, type Contact } from '../domain/contacts/contacts.ts';
 import {
   contactsThatFit,
   recordSorts,
@@ -35,7 +35,7 @@ export const archivedToo = archivedOf(['false', 'true'], 'Whether an archived co
 /** `expand=record`: a contact with `externalId`, `archivedAt` and `mergedInto`. */
 export const expand = oneOfParameter('expand', ['record'], 'record: with externalId, archivedAt and mergedInto.');
 
-const type = oneOfParameter('type', ['person', 'company'], 'Contacts of this type.');
+const type = oneOfParameter('type', contactTypes, 'Contacts of this type.');
 
 const email = queryParameter(
   'email',

@@ -1,6 +1,7 @@
 /** What the REST API takes and answers (specification, section 2.1): these validate, and the OpenAPI document is made of them. */
 
 import { z } from 'zod';
+import { contactTypes } from '../domain/contacts/contacts.ts';
 import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
 import { absent, id, text, time, visible } from './fields.ts';
 import { errorCodes } from './envelope.ts';
@@ -9,7 +10,7 @@ const asLongAsTheBody =
   'Of any length that the body of the request holds, without null characters (U+0000) and halves of surrogate pairs.';
 
 const type = z
-  .enum(['person', 'company'], { error: absent('Say "person" or "company".') })
+  .enum(contactTypes, { error: absent('Say "person" or "company".') })
   .meta({ description: 'Whether this is a person or a company.' });
 
 // The pattern is for the document alone.
@@ -176,7 +177,7 @@ export const contactBatch = batchOf(contactBatchItem).meta({ id: 'ContactBatch' 
 /** A batch whose items are looked at one by one. */
 export const contactBatchOfAnything = batchOf(z.unknown());
 
-const contactType = z.enum(['person', 'company']);
+const contactType = z.enum(contactTypes);
 
 const ownOfContact = {
   id,

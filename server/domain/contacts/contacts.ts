@@ -8,7 +8,8 @@ import { uuidV7 } from '../../database/uuid.ts';
 import { auditedOf, from, type Origin } from '../audit/audited.ts';
 import { askedByKey, type AskedByKey } from '../clients/api-keys.ts';
 
-export type ContactType = 'person' | 'company';
+export const contactTypes = ['person', 'company'] as const;
+export type ContactType = (typeof contactTypes)[number];
 
 export interface Contact {
   id: string;

@@ -27,11 +27,10 @@ import { mintLink } from '../../mail/secrets.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
-import { body, emailAddress, id, optional, pathId, properName, query } from './input.ts';
+import { body, delivery, emailAddress, id, optional, pathId, properName, query } from './input.ts';
 import { orNotFound } from './problems.ts';
 
 const role = z.enum(memberRoles, 'Choose a role.');
-const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
 const Rename = z.strictObject({ name: properName });
 const Role = z.strictObject({ role });
 const Invite = z.strictObject({

@@ -1,7 +1,7 @@
 /** Contacts as CSV: reading what a person exported elsewhere, fault by fault, and writing what opens anywhere. */
 
 import { z } from 'zod';
-import type { ContactInput, ListedContact } from '../../domain/contacts/contacts.ts';
+import { contactTypes, type ContactInput, type ListedContact } from '../../domain/contacts/contacts.ts';
 import { parseCsv, unreadable, type RowError } from './csv.ts';
 import { inPortions } from './portions.ts';
 import { readCell } from '../../csv.ts';
@@ -13,7 +13,7 @@ const mostRows = 5000;
 const longest = 65_536;
 
 export const contactInput = {
-  type: z.enum(['person', 'company'], { error: 'Choose person or company.' }),
+  type: z.enum(contactTypes, { error: 'Choose person or company.' }),
   display_name: line(longest, 'Enter a name.'),
   email: optional(emailAddress),
   phone: optional(line(longest)),

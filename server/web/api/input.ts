@@ -123,6 +123,9 @@ export const properName = line(200)
   .regex(oneLine, 'Leave out line breaks.')
   .regex(keepsDirection, 'Leave out characters that change the direction of writing.');
 
+/** Whether an invitation is mailed, or its link handed on by whoever invites. */
+export const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
+
 /** An e-mail address, as it was written. */
 export const emailAddress = z
   .string()

@@ -20,11 +20,9 @@ import { mintLink } from '../../mail/secrets.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere } from '../../http/problem.ts';
-import { body, emailAddress, id, pathId, properName } from './input.ts';
+import { body, delivery, emailAddress, id, pathId, properName } from './input.ts';
 import { changeDeal, withDeal } from './visible-record.ts';
 import { invalid, orNotFound } from './problems.ts';
-
-const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
 
 const Invite = z
   .strictObject({
