@@ -42,12 +42,12 @@ export interface AssessedOffer {
   readonly payload: OfferPayload;
 }
 
-/** The longest amount that is computed with. */
-const longestAmount = 60;
+/** The longest amount that is computed with: a payload may hold any text, and arithmetic grows with its digits. */
+const longestComputedAmount = 60;
 
 /** The decimal that a value of a payload is; null of anything else. */
 export const amountIn = (value: unknown): Decimal | null =>
-  typeof value === 'string' && value.length <= longestAmount && isDecimal(value) ? decimal(value) : null;
+  typeof value === 'string' && value.length <= longestComputedAmount && isDecimal(value) ? decimal(value) : null;
 
 /** The amounts of an offer; what is no decimal counts as not said. */
 export function amountsOf(payload: OfferPayload): OfferAmounts {

@@ -63,11 +63,11 @@ export const amountFault = (written: string, marks: Marks): string =>
     : notAnAmount;
 
 /** The longest cell that says where a file has its decimals. */
-const longestAmount = 40;
+const longestMarkedCell = 40;
 
 /** What one cell says of where its file has the decimals; null of most. */
 export function marksIn(written: string): Exclude<Marks, 'open'> | null {
-  if (written.length > longestAmount || !/[.,]/.test(written)) return null;
+  if (written.length > longestMarkedCell || !/[.,]/.test(written)) return null;
   const { text } = bareAmount(written);
   if (thousands.test(text) || thousandsByComma.test(text)) return null;
   if (decimalsByComma.test(text) || groupsByPoint.test(text)) return 'comma';
