@@ -62,5 +62,8 @@ export type { SeenChange as LiveEvent } from './domain/visibility/changes.ts';
 /** The words of what is both in pages and in reports: what differs from them in the pages is an error of types. */
 export type { SharedWords } from './domain/reports/words.ts';
 
+/** The fields of an offer that the service knows: the pages show what a payload has besides under its own name. */
+export type { OfferField } from './domain/offers/offers.ts';
+
 /** What audit records are about: the pages name each, and one that they do not is an error of types. */
 export type { AuditSubject } from './domain/audit/actions.ts';

@@ -1,6 +1,6 @@
 /** Records with the property names of the REST API, for its answers and for webhooks. */
 
-import type { OfferPayload } from '../offers/offers.ts';
+import { offerFields, type OfferPayload } from '../offers/offers.ts';
 
 /** A name of the database as other systems read it. */
 export const inCamelCase = (name: string): string =>
@@ -23,23 +23,10 @@ export function resourceOf(record: object): Record<string, unknown> {
   return shown;
 }
 
-const known = [
-  'currency',
-  'purchase_price',
-  'cash_at_close',
-  'seller_note',
-  'earnout',
-  'rollover_equity',
-  'financing_contingency',
-  'target_close_date',
-  'expires_at',
-  'terms',
-] as const;
-
 function payloadResource(submitted: OfferPayload): Record<string, unknown> {
-  const others = Object.entries(submitted).filter(([name]) => !(known as readonly string[]).includes(name));
+  const others = Object.entries(submitted).filter(([name]) => !offerFields.includes(name));
   return {
-    ...resourceOf(Object.fromEntries(known.map((name) => [name, submitted[name] ?? null]))),
+    ...resourceOf(Object.fromEntries(offerFields.map((name) => [name, submitted[name] ?? null]))),
     other: Object.fromEntries(others),
   };
 }

@@ -5,7 +5,7 @@ import { absolute, decimal, divide, isZero, subtract, written, type Decimal } fr
 import { moneyParts, type MoneyPart } from '../diligence/valuation.ts';
 import { amountsOf, assessed, type Given, type ValuationSummary } from './assessment.ts';
 import { leastCoverage } from './debt.ts';
-import { hasPassed, type OfferPayload, type OfferRevision } from './offers.ts';
+import { hasPassed, offerFields, type OfferPayload, type OfferRevision } from './offers.ts';
 
 /** What the two sides of a line are, and so what the difference counts: amounts, shares of one, times, days; else there is none. */
 export type LineKind = 'money' | 'share' | 'times' | 'day' | 'time' | 'yes_no' | 'text';
@@ -186,20 +186,10 @@ function worthLines([a, b]: Sides<ValuationSummary>, sameCurrency: boolean): Lin
   ];
 }
 
-const known = new Set<string>([
-  'currency',
-  'purchase_price',
-  ...moneyParts,
-  'financing_contingency',
-  'target_close_date',
-  'expires_at',
-  'terms',
-]);
-
 /** Conditions, dates, and what a person wrote in words or under names of their own. */
 function saidLines([a, b]: Sides<OfferPayload>): Line[] {
   const both = <T>(of: (payload: OfferPayload) => T): Sides<T> => [of(a), of(b)];
-  const others = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => !known.has(name));
+  const others = [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => !offerFields.includes(name));
   const own = (payload: OfferPayload, name: string): unknown =>
     Object.hasOwn(payload, name) ? payload[name] : undefined;
   return [

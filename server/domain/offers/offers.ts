@@ -24,6 +24,25 @@ export interface OfferPayload {
   [key: string]: unknown;
 }
 
+type Named<T> = keyof { [Key in keyof T as string extends Key ? never : Key]: T[Key] };
+
+/** The fields that the service knows, in their order: what a payload has besides is shown as it was submitted. */
+export const offerFields = Object.keys({
+  currency: true,
+  purchase_price: true,
+  cash_at_close: true,
+  seller_note: true,
+  earnout: true,
+  rollover_equity: true,
+  financing_contingency: true,
+  target_close_date: true,
+  expires_at: true,
+  terms: true,
+} satisfies Record<OfferField, true>);
+
+/** One of them. */
+export type OfferField = Named<OfferPayload>;
+
 export interface Offer {
   id: string;
   buyer_user_id: string;
@@ -234,10 +253,12 @@ const accept = row<{ deal_id: string }>(
 export const acceptOffer = (id: string, expiresAt: string, origin: Origin): Statement<boolean> =>
   tookPlace(accept(...from(origin), id, expiresAt));
 
-export type OfferDecision = 'accepted' | 'declined';
+/** What may be decided of an offer that changes agreed terms. */
+export const offerDecisions = ['accepted', 'declined'] as const;
+export type OfferDecision = (typeof offerDecisions)[number];
 
 const decisions = new Map(
-  (['accepted', 'declined'] as const).map((decision) => [
+  offerDecisions.map((decision) => [
     decision,
     row<{ deal_id: string }>(
       `offer_${decision}`,

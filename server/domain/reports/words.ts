@@ -32,6 +32,10 @@ export const categoryWords = {
 export interface SharedWords {
   readonly lines: typeof lineWords;
   readonly categories: typeof categoryWords;
+  readonly changes: typeof changeWords;
+  readonly terms: typeof termWords;
+  readonly multiples: typeof multipleWords;
+  readonly computedFrom: typeof computedFrom;
 }
 
 export const uploadWords: Readonly<Record<Snapshot['snapshot_type'], string>> = {
@@ -55,6 +59,13 @@ export const termWords = {
   earnout: 'Earn-out',
   rollover_equity: 'Rollover equity',
   unsaid: 'Not stated',
+} as const;
+
+export const multipleWords = {
+  adjusted_ebitda: 'Price to adjusted EBITDA',
+  reported_ebitda: 'Price to reported EBITDA',
+  sde: 'Price to SDE',
+  revenue: 'Price to revenue',
 } as const;
 
 /** What a rule of the SBA answers, in the order in which it is shown, and the sentence that it answers with. */

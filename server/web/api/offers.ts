@@ -14,6 +14,7 @@ import {
   isTooLarge,
   isVast,
   mostOffersAPage,
+  offerDecisions,
   offerOfDeal,
   offerRevisions,
   submitOffer,
@@ -52,7 +53,7 @@ const Payload = z
   .refine((payload) => !isTooLarge(payload), 'An offer takes at most 32 KB: put what is longer into a document.');
 const Submission = z.strictObject({ payload: Payload });
 const Acceptance = z.strictObject({ expires_at: instant });
-const Decision = z.strictObject({ decision: z.enum(['accepted', 'declined'], 'Choose accepted or declined.') });
+const Decision = z.strictObject({ decision: z.enum(offerDecisions, 'Choose accepted or declined.') });
 
 const rate = z.string().regex(/^(100|\d{1,2}(\.\d{1,3})?)$/, 'Write a percentage from 0 to 100, like 10.25.');
 const years = z

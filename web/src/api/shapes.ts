@@ -4,9 +4,9 @@
  */
 import type { Answer, PathOf, RequestBody, RequestQuery } from '../../../server/contract.ts';
 
-import type { AuditSubject, JobName, LiveEvent, SharedWords } from '../../../server/contract.ts';
+import type { AuditSubject, JobName, LiveEvent, OfferField, SharedWords } from '../../../server/contract.ts';
 
-export type { AuditSubject, JobName, LiveEvent, SharedWords };
+export type { AuditSubject, JobName, LiveEvent, OfferField, SharedWords };
 export type Topic = LiveEvent['topic'];
 
 export type Id = string;

@@ -4,7 +4,7 @@ import { moneyParts } from '../../diligence/valuation.ts';
 import { askedCoverages, type AskedCoverage } from '../../offers/debt.ts';
 import { amount, at, count, day, fixed, formula, head, text, type ReportSheet, type SheetCell } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
-import { moreOffers, offersTitle, standingOf, termWords } from '../words.ts';
+import { moreOffers, multipleWords, offersTitle, standingOf, termWords } from '../words.ts';
 import { basisCells } from './earnings.ts';
 import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
 
@@ -59,10 +59,10 @@ const offerWords: Readonly<Record<OfferRow, string>> = {
   share_earnout: 'Share: earn-out',
   share_rollover_equity: 'Share: rollover equity',
   share_unsaid: 'Share: not stated',
-  x_adjusted_ebitda: 'Price to adjusted EBITDA',
-  x_reported_ebitda: 'Price to reported EBITDA',
-  x_sde: 'Price to SDE',
-  x_revenue: 'Price to revenue',
+  x_adjusted_ebitda: multipleWords.adjusted_ebitda,
+  x_reported_ebitda: multipleWords.reported_ebitda,
+  x_sde: multipleWords.sde,
+  x_revenue: multipleWords.revenue,
   debt: 'Debt',
   'cost_1.15': 'Highest debt service at 1.15× coverage',
   'cost_1.25': 'Highest debt service at 1.25× coverage',

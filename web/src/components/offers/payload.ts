@@ -1,31 +1,44 @@
 /** What an offer consists of: its rows in a comparison, its parts, and what a person wrote beyond the fields we know. */
-import type { Decimal, Offer, OfferPayload } from '../../api/shapes.ts';
+import type { Decimal, Offer, OfferField, OfferPayload, SharedWords } from '../../api/shapes.ts';
 import { compare, isDecimal, sum } from '../../lib/decimal.ts';
 
 export type Part = 'cash_at_close' | 'seller_note' | 'earnout' | 'rollover_equity';
 
+/** What reports call them, too. */
+export const termWords: SharedWords['terms'] = {
+  purchase_price: 'Price',
+  cash_at_close: 'Cash at close',
+  seller_note: 'Seller note',
+  earnout: 'Earn-out',
+  rollover_equity: 'Rollover equity',
+  unsaid: 'Not stated',
+};
+
 /** The parts that a price is paid in, in the order in which they are usually named. */
 export const parts: readonly { key: Part; label: string; hint: string }[] = [
-  { key: 'cash_at_close', label: 'Cash at close', hint: 'Paid on the day of closing.' },
-  { key: 'seller_note', label: 'Seller note', hint: 'Lent by the seller and paid back over time.' },
-  { key: 'earnout', label: 'Earn-out', hint: 'Paid later if agreed goals are met.' },
-  { key: 'rollover_equity', label: 'Rollover equity', hint: 'Kept by the seller as a share.' },
+  { key: 'cash_at_close', label: termWords.cash_at_close, hint: 'Paid on the day of closing.' },
+  { key: 'seller_note', label: termWords.seller_note, hint: 'Lent by the seller and paid back over time.' },
+  { key: 'earnout', label: termWords.earnout, hint: 'Paid later if agreed goals are met.' },
+  { key: 'rollover_equity', label: termWords.rollover_equity, hint: 'Kept by the seller as a share.' },
 ];
 
-const known = new Set<string>([
-  'currency',
-  'purchase_price',
-  ...parts.map(({ key }) => key),
-  'financing_contingency',
-  'target_close_date',
-  'expires_at',
-  'terms',
-]);
+const known: Readonly<Record<OfferField, true>> = {
+  currency: true,
+  purchase_price: true,
+  cash_at_close: true,
+  seller_note: true,
+  earnout: true,
+  rollover_equity: true,
+  financing_contingency: true,
+  target_close_date: true,
+  expires_at: true,
+  terms: true,
+};
 
 /** What an offer says beyond the fields we know, as name and text. */
 export function otherTerms(payload: OfferPayload): { name: string; text: string }[] {
   return Object.entries(payload)
-    .filter(([name, value]) => !known.has(name) && value !== null)
+    .filter(([name, value]) => !Object.hasOwn(known, name) && value !== null)
     .map(([name, value]) => ({
       name: name.replaceAll('_', ' '),
       text: typeof value === 'string' ? value : JSON.stringify(value),

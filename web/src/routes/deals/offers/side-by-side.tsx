@@ -2,12 +2,20 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { againstQuery, revisionsQuery } from '../../../api/offers.ts';
-import type { ComparedLine, Id, Offer, OfferAssessment, TwoOffers, TypedTerms } from '../../../api/shapes.ts';
+import type {
+  ComparedLine,
+  Id,
+  Offer,
+  OfferAssessment,
+  SharedWords,
+  TwoOffers,
+  TypedTerms,
+} from '../../../api/shapes.ts';
 import { Card } from '../../../components/card.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Money } from '../../../components/money.tsx';
-import { parts } from '../../../components/offers/payload.ts';
+import { termWords } from '../../../components/offers/payload.ts';
 import { none } from '../../../components/offers/terms.tsx';
 import { itemsOf } from '../../../components/paged-list.tsx';
 import { ScrollRegion } from '../../../components/scroll-region.tsx';
@@ -26,20 +34,31 @@ export const sideBySide = 'side-by-side';
 
 type Side = TwoOffers['first'];
 
-const names: Readonly<Record<string, string>> = {
+type NamedTerm = Exclude<ComparedLine['term'], 'other' | 'most_cost' | 'most_cost_without_largest'>;
+
+const multiples: SharedWords['multiples'] = {
+  adjusted_ebitda: 'Price to adjusted EBITDA',
+  reported_ebitda: 'Price to reported EBITDA',
+  sde: 'Price to SDE',
+  revenue: 'Price to revenue',
+};
+
+const names: Readonly<Record<NamedTerm, string>> = {
   currency: 'Currency',
-  purchase_price: 'Price',
-  ...Object.fromEntries(
-    parts.flatMap(({ key, label }) => [
-      [key, label],
-      [`share_${key}`, `${label}, share`],
-    ]),
-  ),
-  share_unsaid: 'Not stated, share',
-  multiple_adjusted_ebitda: 'Price to adjusted EBITDA',
-  multiple_reported_ebitda: 'Price to reported EBITDA',
-  multiple_sde: 'Price to SDE',
-  multiple_revenue: 'Price to revenue',
+  purchase_price: termWords.purchase_price,
+  cash_at_close: termWords.cash_at_close,
+  seller_note: termWords.seller_note,
+  earnout: termWords.earnout,
+  rollover_equity: termWords.rollover_equity,
+  share_cash_at_close: `${termWords.cash_at_close}, share`,
+  share_seller_note: `${termWords.seller_note}, share`,
+  share_earnout: `${termWords.earnout}, share`,
+  share_rollover_equity: `${termWords.rollover_equity}, share`,
+  share_unsaid: `${termWords.unsaid}, share`,
+  multiple_adjusted_ebitda: multiples.adjusted_ebitda,
+  multiple_reported_ebitda: multiples.reported_ebitda,
+  multiple_sde: multiples.sde,
+  multiple_revenue: multiples.revenue,
   debt: 'Debt with seller note',
   least_coverage: 'Coverage in the worst year',
   least_coverage_without_largest: 'Coverage in the worst year, without the largest customer',
@@ -55,7 +74,7 @@ function nameOf({ term, of }: ComparedLine): string {
   if (term === 'most_cost') return `Highest debt service for ${of}× coverage, share of debt`;
   if (term === 'most_cost_without_largest')
     return `Highest debt service for ${of}× coverage, share of debt, without the largest customer`;
-  return names[term] ?? term;
+  return names[term];
 }
 
 /** What one of the two says. */

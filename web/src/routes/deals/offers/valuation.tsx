@@ -4,7 +4,7 @@ import type { Offer, OfferAssessment, OfferValuation } from '../../../api/shapes
 import { Card } from '../../../components/card.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Money } from '../../../components/money.tsx';
-import { parts } from '../../../components/offers/payload.ts';
+import { parts, termWords } from '../../../components/offers/payload.ts';
 import { none } from '../../../components/offers/terms.tsx';
 import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { cx } from '../../../lib/cx.ts';
@@ -124,7 +124,7 @@ export function OfferValuations({
           'Offer',
           ...(basis ? ['Adjusted EBITDA', 'Reported EBITDA', 'SDE', 'Revenue'] : []),
           ...parts.map(({ label }) => label),
-          ...(isUnsaid ? ['Not stated'] : []),
+          ...(isUnsaid ? [termWords.unsaid] : []),
         ]}
         rows={rows.map(({ offer, found }) => ({
           key: offer.id,

@@ -3,7 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Calculator } from 'lucide-react';
 import { Fragment, useState, type ReactNode } from 'react';
 import { computedQuery } from '../../../api/qoe.ts';
-import type { ComputedBooks, Decimal, Earnings, Id } from '../../../api/shapes.ts';
+import type { ComputedBooks, Decimal, Earnings, Id, SharedWords } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
 import { Money } from '../../../components/money.tsx';
@@ -16,7 +16,8 @@ import { plLines } from '../../../lib/states.ts';
 import { wholeNumber } from '../../../lib/whole-number.ts';
 
 const cell = 'px-2 py-1.5 text-right whitespace-nowrap first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5';
-const computedFrom = 'Computed from the uploaded financials. This is not an audit and not advice.';
+const computedFrom: SharedWords['computedFrom'] =
+  'Computed from the uploaded financials. This is not an audit and not advice.';
 
 const Share = ({ of, signed = false }: { of: Decimal | null; signed?: boolean }) =>
   of === null ? (
@@ -193,13 +194,13 @@ export function EarningsCard({ dealId }: { dealId: Id }) {
 type Customers = Pick<ComputedBooks, 'concentration' | 'bridge'>;
 type Change = NonNullable<Customers['bridge']>['lost'];
 
-const parts = [
-  ['grown', 'Grown'],
-  ['new', 'New'],
-  ['kept', 'Unchanged'],
-  ['shrunk', 'Shrunk'],
-  ['lost', 'Lost'],
-] as const;
+const changeWords: SharedWords['changes'] = {
+  grown: 'Grown',
+  new: 'New',
+  kept: 'Unchanged',
+  shrunk: 'Shrunk',
+  lost: 'Lost',
+};
 
 function ChangeRow({ label, change, currency }: { label: string; change: Change; currency: string }) {
   const named = change.largest.slice(0, 3).map(({ name }) => name);
@@ -276,8 +277,8 @@ export function CustomerChangesCard({ dealId }: { dealId: Id }) {
                 </tr>
               </thead>
               <tbody>
-                {parts.map(([part, label]) => (
-                  <ChangeRow key={part} label={label} change={bridge[part]} currency={bridge.currency} />
+                {(['grown', 'new', 'kept', 'shrunk', 'lost'] as const).map((part) => (
+                  <ChangeRow key={part} label={changeWords[part]} change={bridge[part]} currency={bridge.currency} />
                 ))}
               </tbody>
             </table>
