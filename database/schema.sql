@@ -8070,6 +8070,10 @@ begin
       left join (select e.deal_id, e.participant_id, e.granted_at, e.expires_at from public.exclusivities e
         where e.deal_id = any (array(select b.id from administered_only b where b.is_sold)) and e.ended_at is null) x on x.deal_id = b.id
       where b.is_sold),
+    -- Where offers can still be accepted: listed or under offer, also again, after an exclusivity that has lapsed.
+    acceptable as materialized (select array_cat((select l.listed from lists l),
+      array(select s.id from sold s where s.role in ('broker', 'seller') and s.state = 'under_offer'
+        and (s.stage is null or (s.stage = 'exclusivity' and not s.runs)))) as deals),
     -- Of these the caller may know who holds the exclusivity, and what was offered and decided.
     held as materialized (select array(
       select s.id from sold s where s.mine and (s.role in ('broker', 'seller') or s.holder = s.principal_id) and s.holder is not null) as deals),
@@ -8112,12 +8116,12 @@ begin
         where t.status = 'sent' and (t.expires_at is null or t.expires_at > now) and t.deal_id = any ((select l.run from lists l)::uuid[])
         group by t.deal_id
       union all
-      -- Where offers can still be accepted: listed or under offer, also again, after an exclusivity that has lapsed.
       select 'offers_to_consider', t.deal_id, count(*), null, min(t.submitted_at)
         from public.offers t
-        where t.is_current and t.deal_id = any (array_cat((select l.listed from lists l),
-          array(select s.id from sold s where s.role in ('broker', 'seller') and s.state = 'under_offer'
-            and (s.stage is null or (s.stage = 'exclusivity' and not s.runs)))))
+        where t.is_current and t.deal_id = any ((select a.deals from acceptable a)::uuid[])
+          and not exists (select from public.offers x
+            where x.is_current and x.deal_id = any ((select a.deals from acceptable a)::uuid[]) and x.payload ->> 'expires_at' is not null
+              and app.time_in(x.payload ->> 'expires_at') <= now and x.id = t.id)
         group by t.deal_id
       union all
       -- Who does not decide, the seller and the buyer's side, is told whom it waits for.
@@ -15065,3 +15069,4 @@ $function$;
 -- 69221cd5b88200c37cbf8a0a45783be6463e2fe3027d0fc6deddcb4837fc7dc4  384_reset_of_the_present_address.sql
 -- 9c91b69f657d040f13e67e00d0fc12bf9d933ea3e3eac0027839e1a3c0753a96  385_advisors_leave_with_whom_they_advise.sql
 -- c1b07ba6ba3a9d77f89cb16965cf2dbf4b9e865002a559fa3dd85733c792e820  386_expired_offers_are_not_accepted.sql
+-- ce4ed4c29105745bef3c8dff43ea6c842c30800c0d22c7a5f1c90151baa7696e  387_offers_to_consider_that_stand.sql
