@@ -4390,6 +4390,9 @@ begin
   then
     perform app.refuse('advisor_of_advisor', 'An advisor advises a broker, seller, buyer or viewer, not another advisor.');
   end if;
+  if new.status = 'invited' and exists (select from public.participants p where p.id = new.advises and p.status = 'removed') then
+    perform app.refuse('advised_removed', 'Whom they would advise is no longer on this deal: invite that person first.');
+  end if;
   return new;
 end
 $function$;
@@ -8347,8 +8350,10 @@ begin
     perform app.refuse('address_not_taken', 'Nobody can be written to at this address.');
   end if;
   invited := app.account_at(address, invite_to_deal.name, sandbox);
-  -- Before the deal, as whoever answers an invitation takes it.
-  select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited for no key update;
+  -- Before the deal, as whoever answers an invitation takes it; with whom they advise, who may be leaving.
+  perform from public.participants p where p.deal_id = invite_to_deal.deal_id and (p.user_id = invited or p.id = invite_to_deal.advises)
+    order by p.advises is not null, p.id for no key update;
+  select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited;
   if part.status = 'active' then
     perform app.refuse('already_participant', 'This person already takes part in the deal.');
   end if;
@@ -15070,3 +15075,4 @@ $function$;
 -- 9c91b69f657d040f13e67e00d0fc12bf9d933ea3e3eac0027839e1a3c0753a96  385_advisors_leave_with_whom_they_advise.sql
 -- c1b07ba6ba3a9d77f89cb16965cf2dbf4b9e865002a559fa3dd85733c792e820  386_expired_offers_are_not_accepted.sql
 -- ce4ed4c29105745bef3c8dff43ea6c842c30800c0d22c7a5f1c90151baa7696e  387_offers_to_consider_that_stand.sql
+-- 093f71b4e6b74485aefb8650c846718e2595107b7be7b51c5b3ba3515b6ea4d1  388_nobody_advises_the_removed.sql
