@@ -4120,9 +4120,9 @@ declare
   change vault.address_changes;
   old_address text;
 begin
-  -- The account first, as whoever sets a new password does.
+  -- The account first, as whoever sets a new password does, but not yet as for another address: who has a deal and names the account would wait for this, and this for the deal.
   perform from public.users u
-    where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for update;
+    where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for no key update;
   delete from vault.address_changes a using vault.live_sessions l
     where l.digest = session and a.user_id = l.user_id and a.digest = token and a.expires_at > app.now()
     returning a.* into change;
@@ -4132,13 +4132,15 @@ begin
   if exists (select from public.users u where u.email = change.new_email) then
     perform app.refuse('address_taken', 'This address belongs to another account: choose another one.');
   end if;
-  select u.email into old_address from public.users u where u.id = change.user_id;
-  update public.users u set email = change.new_email where u.id = change.user_id;
   -- Invitations that wait were meant for whoever reads the old mailbox, which nobody here has shown to be theirs.
   if exists (select from vault.passwords p where p.user_id = change.user_id and p.address_proven_at is null) then
-    update public.participants p set status = 'removed' where p.user_id = change.user_id and p.status = 'invited';
+    perform from public.members m where m.user_id = change.user_id and m.status = 'invited' order by m.brokerage_id for no key update;
+    perform app.lock_parts(change.user_id);
     update public.members m set status = 'removed' where m.user_id = change.user_id and m.status = 'invited';
+    update public.participants p set status = 'removed' where p.user_id = change.user_id and p.status = 'invited';
   end if;
+  select u.email into old_address from public.users u where u.id = change.user_id;
+  update public.users u set email = change.new_email where u.id = change.user_id;
   update vault.passwords p set address_proven_at = app.now() where p.user_id = change.user_id;
   delete from vault.password_resets r where r.user_id = change.user_id;
   perform app.record(change.user_id, 'address.change', 'done', null, address, request_id);
@@ -15076,3 +15078,4 @@ $function$;
 -- c1b07ba6ba3a9d77f89cb16965cf2dbf4b9e865002a559fa3dd85733c792e820  386_expired_offers_are_not_accepted.sql
 -- ce4ed4c29105745bef3c8dff43ea6c842c30800c0d22c7a5f1c90151baa7696e  387_offers_to_consider_that_stand.sql
 -- 093f71b4e6b74485aefb8650c846718e2595107b7be7b51c5b3ba3515b6ea4d1  388_nobody_advises_the_removed.sql
+-- eff779a1f29f2a65dac4eada986c4e36918423046a8ff0f40938935adefc235b  389_address_changed_in_order.sql
