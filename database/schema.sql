@@ -7228,6 +7228,12 @@ begin
       case when alone.more > 0 then format(' and of %s more', alone.more) else '' end));
   end if;
   perform app.lock_parts(person);
+  -- Whoever notes deliveries has webhooks, one after the other, before they name an account: their admin's, or that of one who is mailed.
+  perform from public.api_keys k where k.created_by = person order by k.id for no key update;
+  perform from public.webhook_endpoints e join public.api_keys k on k.id = e.key_id
+    where e.created_by = person or k.brokerage_id in (
+      select m.brokerage_id from public.members m where m.user_id = person and m.role = 'admin' and m.status = 'active')
+    order by e.id for no key update of e;
   -- Whatever else names the account is there by now, or waits.
   perform from public.users u where u.id = person for update;
   select d.title, count(*) over () - 1 as more into alone from public.participants p join public.deals d on d.id = p.deal_id
@@ -15079,3 +15085,4 @@ $function$;
 -- ce4ed4c29105745bef3c8dff43ea6c842c30800c0d22c7a5f1c90151baa7696e  387_offers_to_consider_that_stand.sql
 -- 093f71b4e6b74485aefb8650c846718e2595107b7be7b51c5b3ba3515b6ea4d1  388_nobody_advises_the_removed.sql
 -- eff779a1f29f2a65dac4eada986c4e36918423046a8ff0f40938935adefc235b  389_address_changed_in_order.sql
+-- 2bedfc112d3ab50e00831b23bc2731a83c1c481858f1675b912e76698bc6ad76  390_webhooks_before_an_erasure.sql
