@@ -4968,6 +4968,10 @@ begin
   elsif questions > 1 then
     warnings := array_append(warnings, format('%s questions are still without their answers.', questions));
   end if;
+  -- A key has to confirm what is missing (app.may_move); what it is may be of scopes that the key lacks.
+  if warnings <> '{}' and app.key_id() is not null then
+    return '{"Something is missing for a closing."}';
+  end if;
   return warnings;
 end
 $function$;
@@ -7907,7 +7911,7 @@ $function$;
 CREATE OR REPLACE FUNCTION app.has_broker(deal_id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
- STABLE SECURITY DEFINER
+ STABLE
  SET search_path TO ''
 AS $function$
 begin
@@ -14381,7 +14385,9 @@ CREATE OR REPLACE FUNCTION app.upload_has_ended(snapshot uuid)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select exists (select from public.accounting_snapshots s where s.id = snapshot and s.status in ('completed', 'failed'))
+  select exists (select from public.accounting_snapshots s where s.id = snapshot and s.status in ('completed', 'failed')
+    -- As its rows are added; looked for only where it has ended.
+    and (s.deal_id = any ((select app.qoe_deals(true))::uuid[]) or s.deal_id = any ((select app.deals_acting_as('qoe:write'))::uuid[])))
 $function$;
 GRANT EXECUTE ON FUNCTION app.upload_has_ended(uuid) TO dealkeep_server;
 
@@ -15086,3 +15092,5 @@ $function$;
 -- 093f71b4e6b74485aefb8650c846718e2595107b7be7b51c5b3ba3515b6ea4d1  388_nobody_advises_the_removed.sql
 -- eff779a1f29f2a65dac4eada986c4e36918423046a8ff0f40938935adefc235b  389_address_changed_in_order.sql
 -- 2bedfc112d3ab50e00831b23bc2731a83c1c481858f1675b912e76698bc6ad76  390_webhooks_before_an_erasure.sql
+-- a24fb7d7f4c8f3cdc7cbfbba59a4581de5c57994232f8745987fa9ce1637bb51  391_closing_warnings_of_keys.sql
+-- aed24a44099eb8acd17968c1951520fe3013e16fe881bfba4f319387880668af  392_asked_by_who_may_see.sql
