@@ -1759,13 +1759,16 @@ CREATE TABLE public.webhook_endpoints (
     succeeded_at timestamp with time zone,
     claim uuid,
     claimed_until timestamp with time zone,
+    off_because text,
     CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
     CONSTRAINT webhook_endpoints_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT webhook_endpoints_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
     CONSTRAINT webhook_endpoints_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id),
     CONSTRAINT webhook_endpoints_check CHECK ((state = 'off'::text) = (off_reason IS NOT NULL) AND (state = 'off'::text) = (off_since IS NOT NULL)),
+    CONSTRAINT webhook_endpoints_check1 CHECK (off_because IS NULL OR state = 'off'::text),
     CONSTRAINT webhook_endpoints_claim_check CHECK ((claim IS NULL) = (claimed_until IS NULL)),
     CONSTRAINT webhook_endpoints_description_check CHECK (length(description) >= 1 AND length(description) <= 200),
+    CONSTRAINT webhook_endpoints_off_because_check CHECK (off_because = ANY (ARRAY['admin_gone'::text, 'key_rotated'::text])),
     CONSTRAINT webhook_endpoints_off_reason_check CHECK (off_reason = ANY (ARRAY['asked'::text, 'failing'::text])),
     CONSTRAINT webhook_endpoints_state_check CHECK (state = ANY (ARRAY['on'::text, 'off'::text])),
     CONSTRAINT webhook_endpoints_types_check CHECK (cardinality(types) >= 1 AND cardinality(types) <= 100),
@@ -1783,7 +1786,7 @@ CREATE POLICY admins_and_their_key ON public.webhook_endpoints FOR SELECT TO dea
    FROM public.api_keys k
   WHERE k.id = webhook_endpoints.key_id) OR key_id = (( SELECT app.key_id() AS key_id)) AND brokerage_id = (( SELECT app.key_brokerage('webhooks:read'::text) AS key_brokerage)));
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF key_id, brokerage_id ON public.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_key();
-GRANT SELECT (id, brokerage_id, key_id, url, description, types, state, off_reason, off_since, created_by, created_at, updated_at, succeeded_at) ON public.webhook_endpoints TO dealkeep_server;
+GRANT SELECT (id, brokerage_id, key_id, url, description, types, state, off_reason, off_since, created_by, created_at, updated_at, succeeded_at, off_because) ON public.webhook_endpoints TO dealkeep_server;
 
 CREATE TABLE vault.access_tokens (
     digest bytea NOT NULL,
@@ -4270,6 +4273,7 @@ begin
       types = case when change_webhook.types is null then e.types when change_webhook.types = '{}' then null else change_webhook.types end,
       state = coalesce(change_webhook.state, e.state),
       off_reason = case coalesce(change_webhook.state, e.state) when 'off' then coalesce(e.off_reason, 'asked') end,
+      off_because = case coalesce(change_webhook.state, e.state) when 'off' then e.off_because end,
       off_since = case coalesce(change_webhook.state, e.state) when 'off' then coalesce(e.off_since, app.now()) end,
       created_by = case when change_webhook.url <> e.url or (e.state = 'off' and change_webhook.state = 'on') then app.user_id() else e.created_by end,
       failures = 0, rests_until = null, updated_at = app.now()
@@ -14180,7 +14184,8 @@ begin
       else e.key_id = made_with and e.created_by is null end
     order by e.id for no key update of e
   loop
-    update public.webhook_endpoints e set state = 'off', off_reason = 'asked', off_since = app.now(), updated_at = app.now() where e.id = this.id;
+    update public.webhook_endpoints e set state = 'off', off_reason = 'asked', off_because = case when made_with is null then 'admin_gone' else 'key_rotated' end,
+      off_since = app.now(), updated_at = app.now() where e.id = this.id;
     perform app.audit('webhook.update', this.id::text, 'done', this.brokerage_id, null, null, null, '{"state": "off"}');
     turned := turned + 1;
   end loop;
@@ -15094,3 +15099,4 @@ $function$;
 -- 2bedfc112d3ab50e00831b23bc2731a83c1c481858f1675b912e76698bc6ad76  390_webhooks_before_an_erasure.sql
 -- a24fb7d7f4c8f3cdc7cbfbba59a4581de5c57994232f8745987fa9ce1637bb51  391_closing_warnings_of_keys.sql
 -- aed24a44099eb8acd17968c1951520fe3013e16fe881bfba4f319387880668af  392_asked_by_who_may_see.sql
+-- 581c29e6fcfd87d88fb72e5a9449aadd7661433725ef19aa7ecf55e67dea250d  393_why_webhooks_are_off.sql
