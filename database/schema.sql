@@ -10274,7 +10274,9 @@ CREATE OR REPLACE FUNCTION app.note_joining()
  SET search_path TO ''
 AS $function$
 begin
-  if new.status = 'active' or (tg_op = 'INSERT' and new.status = 'removed') then
+  if new.status = 'active' and old.status <> 'active' then
+    new.joined_at := app.now();
+  elsif new.status = 'active' or (tg_op = 'INSERT' and new.status = 'removed') then
     new.joined_at := coalesce(new.joined_at, app.now());
   elsif new.joined_at is null and new.invited_email is null then
     select u.name, u.email into new.invited_name, new.invited_email from public.users u where u.id = new.user_id;
@@ -15100,3 +15102,4 @@ $function$;
 -- a24fb7d7f4c8f3cdc7cbfbba59a4581de5c57994232f8745987fa9ce1637bb51  391_closing_warnings_of_keys.sql
 -- aed24a44099eb8acd17968c1951520fe3013e16fe881bfba4f319387880668af  392_asked_by_who_may_see.sql
 -- 581c29e6fcfd87d88fb72e5a9449aadd7661433725ef19aa7ecf55e67dea250d  393_why_webhooks_are_off.sql
+-- 1dcdc3946833a8e0c666067f4587284db0b367c25c48c52ee07100b280ca7915  394_joined_again.sql
