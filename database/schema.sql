@@ -1759,13 +1759,16 @@ CREATE TABLE public.webhook_endpoints (
     succeeded_at timestamp with time zone,
     claim uuid,
     claimed_until timestamp with time zone,
+    off_because text,
     CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
     CONSTRAINT webhook_endpoints_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT webhook_endpoints_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
     CONSTRAINT webhook_endpoints_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id),
     CONSTRAINT webhook_endpoints_check CHECK ((state = 'off'::text) = (off_reason IS NOT NULL) AND (state = 'off'::text) = (off_since IS NOT NULL)),
+    CONSTRAINT webhook_endpoints_check1 CHECK (off_because IS NULL OR state = 'off'::text),
     CONSTRAINT webhook_endpoints_claim_check CHECK ((claim IS NULL) = (claimed_until IS NULL)),
     CONSTRAINT webhook_endpoints_description_check CHECK (length(description) >= 1 AND length(description) <= 200),
+    CONSTRAINT webhook_endpoints_off_because_check CHECK (off_because = ANY (ARRAY['admin_gone'::text, 'key_rotated'::text])),
     CONSTRAINT webhook_endpoints_off_reason_check CHECK (off_reason = ANY (ARRAY['asked'::text, 'failing'::text])),
     CONSTRAINT webhook_endpoints_state_check CHECK (state = ANY (ARRAY['on'::text, 'off'::text])),
     CONSTRAINT webhook_endpoints_types_check CHECK (cardinality(types) >= 1 AND cardinality(types) <= 100),
@@ -1783,7 +1786,7 @@ CREATE POLICY admins_and_their_key ON public.webhook_endpoints FOR SELECT TO dea
    FROM public.api_keys k
   WHERE k.id = webhook_endpoints.key_id) OR key_id = (( SELECT app.key_id() AS key_id)) AND brokerage_id = (( SELECT app.key_brokerage('webhooks:read'::text) AS key_brokerage)));
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF key_id, brokerage_id ON public.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_key();
-GRANT SELECT (id, brokerage_id, key_id, url, description, types, state, off_reason, off_since, created_by, created_at, updated_at, succeeded_at) ON public.webhook_endpoints TO dealkeep_server;
+GRANT SELECT (id, brokerage_id, key_id, url, description, types, state, off_reason, off_since, created_by, created_at, updated_at, succeeded_at, off_because) ON public.webhook_endpoints TO dealkeep_server;
 
 CREATE TABLE vault.access_tokens (
     digest bytea NOT NULL,
@@ -4120,9 +4123,9 @@ declare
   change vault.address_changes;
   old_address text;
 begin
-  -- The account first, as whoever sets a new password does.
+  -- The account first, as whoever sets a new password does, but not yet as for another address: who has a deal and names the account would wait for this, and this for the deal.
   perform from public.users u
-    where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for update;
+    where u.id = (select l.user_id from vault.live_sessions l where l.digest = session) for no key update;
   delete from vault.address_changes a using vault.live_sessions l
     where l.digest = session and a.user_id = l.user_id and a.digest = token and a.expires_at > app.now()
     returning a.* into change;
@@ -4132,13 +4135,15 @@ begin
   if exists (select from public.users u where u.email = change.new_email) then
     perform app.refuse('address_taken', 'This address belongs to another account: choose another one.');
   end if;
-  select u.email into old_address from public.users u where u.id = change.user_id;
-  update public.users u set email = change.new_email where u.id = change.user_id;
   -- Invitations that wait were meant for whoever reads the old mailbox, which nobody here has shown to be theirs.
   if exists (select from vault.passwords p where p.user_id = change.user_id and p.address_proven_at is null) then
-    update public.participants p set status = 'removed' where p.user_id = change.user_id and p.status = 'invited';
+    perform from public.members m where m.user_id = change.user_id and m.status = 'invited' order by m.brokerage_id for no key update;
+    perform app.lock_parts(change.user_id);
     update public.members m set status = 'removed' where m.user_id = change.user_id and m.status = 'invited';
+    update public.participants p set status = 'removed' where p.user_id = change.user_id and p.status = 'invited';
   end if;
+  select u.email into old_address from public.users u where u.id = change.user_id;
+  update public.users u set email = change.new_email where u.id = change.user_id;
   update vault.passwords p set address_proven_at = app.now() where p.user_id = change.user_id;
   delete from vault.password_resets r where r.user_id = change.user_id;
   perform app.record(change.user_id, 'address.change', 'done', null, address, request_id);
@@ -4268,6 +4273,7 @@ begin
       types = case when change_webhook.types is null then e.types when change_webhook.types = '{}' then null else change_webhook.types end,
       state = coalesce(change_webhook.state, e.state),
       off_reason = case coalesce(change_webhook.state, e.state) when 'off' then coalesce(e.off_reason, 'asked') end,
+      off_because = case coalesce(change_webhook.state, e.state) when 'off' then e.off_because end,
       off_since = case coalesce(change_webhook.state, e.state) when 'off' then coalesce(e.off_since, app.now()) end,
       created_by = case when change_webhook.url <> e.url or (e.state = 'off' and change_webhook.state = 'on') then app.user_id() else e.created_by end,
       failures = 0, rests_until = null, updated_at = app.now()
@@ -4389,6 +4395,9 @@ begin
     or exists (select from public.participants p where p.advises = new.id and p.status <> 'removed')
   then
     perform app.refuse('advisor_of_advisor', 'An advisor advises a broker, seller, buyer or viewer, not another advisor.');
+  end if;
+  if new.status = 'invited' and exists (select from public.participants p where p.id = new.advises and p.status = 'removed') then
+    perform app.refuse('advised_removed', 'Whom they would advise is no longer on this deal: invite that person first.');
   end if;
   return new;
 end
@@ -4962,6 +4971,10 @@ begin
     warnings := array_append(warnings, 'A question is still without its answer.');
   elsif questions > 1 then
     warnings := array_append(warnings, format('%s questions are still without their answers.', questions));
+  end if;
+  -- A key has to confirm what is missing (app.may_move); what it is may be of scopes that the key lacks.
+  if warnings <> '{}' and app.key_id() is not null then
+    return '{"Something is missing for a closing."}';
   end if;
   return warnings;
 end
@@ -7223,6 +7236,12 @@ begin
       case when alone.more > 0 then format(' and of %s more', alone.more) else '' end));
   end if;
   perform app.lock_parts(person);
+  -- Whoever notes deliveries has webhooks, one after the other, before they name an account: their admin's, or that of one who is mailed.
+  perform from public.api_keys k where k.created_by = person order by k.id for no key update;
+  perform from public.webhook_endpoints e join public.api_keys k on k.id = e.key_id
+    where e.created_by = person or k.brokerage_id in (
+      select m.brokerage_id from public.members m where m.user_id = person and m.role = 'admin' and m.status = 'active')
+    order by e.id for no key update of e;
   -- Whatever else names the account is there by now, or waits.
   perform from public.users u where u.id = person for update;
   select d.title, count(*) over () - 1 as more into alone from public.participants p join public.deals d on d.id = p.deal_id
@@ -7896,7 +7915,7 @@ $function$;
 CREATE OR REPLACE FUNCTION app.has_broker(deal_id uuid)
  RETURNS boolean
  LANGUAGE plpgsql
- STABLE SECURITY DEFINER
+ STABLE
  SET search_path TO ''
 AS $function$
 begin
@@ -8070,6 +8089,10 @@ begin
       left join (select e.deal_id, e.participant_id, e.granted_at, e.expires_at from public.exclusivities e
         where e.deal_id = any (array(select b.id from administered_only b where b.is_sold)) and e.ended_at is null) x on x.deal_id = b.id
       where b.is_sold),
+    -- Where offers can still be accepted: listed or under offer, also again, after an exclusivity that has lapsed.
+    acceptable as materialized (select array_cat((select l.listed from lists l),
+      array(select s.id from sold s where s.role in ('broker', 'seller') and s.state = 'under_offer'
+        and (s.stage is null or (s.stage = 'exclusivity' and not s.runs)))) as deals),
     -- Of these the caller may know who holds the exclusivity, and what was offered and decided.
     held as materialized (select array(
       select s.id from sold s where s.mine and (s.role in ('broker', 'seller') or s.holder = s.principal_id) and s.holder is not null) as deals),
@@ -8112,12 +8135,12 @@ begin
         where t.status = 'sent' and (t.expires_at is null or t.expires_at > now) and t.deal_id = any ((select l.run from lists l)::uuid[])
         group by t.deal_id
       union all
-      -- Where offers can still be accepted: listed or under offer, also again, after an exclusivity that has lapsed.
       select 'offers_to_consider', t.deal_id, count(*), null, min(t.submitted_at)
         from public.offers t
-        where t.is_current and t.deal_id = any (array_cat((select l.listed from lists l),
-          array(select s.id from sold s where s.role in ('broker', 'seller') and s.state = 'under_offer'
-            and (s.stage is null or (s.stage = 'exclusivity' and not s.runs)))))
+        where t.is_current and t.deal_id = any ((select a.deals from acceptable a)::uuid[])
+          and not exists (select from public.offers x
+            where x.is_current and x.deal_id = any ((select a.deals from acceptable a)::uuid[]) and x.payload ->> 'expires_at' is not null
+              and app.time_in(x.payload ->> 'expires_at') <= now and x.id = t.id)
         group by t.deal_id
       union all
       -- Who does not decide, the seller and the buyer's side, is told whom it waits for.
@@ -8343,8 +8366,10 @@ begin
     perform app.refuse('address_not_taken', 'Nobody can be written to at this address.');
   end if;
   invited := app.account_at(address, invite_to_deal.name, sandbox);
-  -- Before the deal, as whoever answers an invitation takes it.
-  select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited for no key update;
+  -- Before the deal, as whoever answers an invitation takes it; with whom they advise, who may be leaving.
+  perform from public.participants p where p.deal_id = invite_to_deal.deal_id and (p.user_id = invited or p.id = invite_to_deal.advises)
+    order by p.advises is not null, p.id for no key update;
+  select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited;
   if part.status = 'active' then
     perform app.refuse('already_participant', 'This person already takes part in the deal.');
   end if;
@@ -10249,7 +10274,9 @@ CREATE OR REPLACE FUNCTION app.note_joining()
  SET search_path TO ''
 AS $function$
 begin
-  if new.status = 'active' or (tg_op = 'INSERT' and new.status = 'removed') then
+  if new.status = 'active' and old.status <> 'active' then
+    new.joined_at := app.now();
+  elsif new.status = 'active' or (tg_op = 'INSERT' and new.status = 'removed') then
     new.joined_at := coalesce(new.joined_at, app.now());
   elsif new.joined_at is null and new.invited_email is null then
     select u.name, u.email into new.invited_name, new.invited_email from public.users u where u.id = new.user_id;
@@ -14159,7 +14186,8 @@ begin
       else e.key_id = made_with and e.created_by is null end
     order by e.id for no key update of e
   loop
-    update public.webhook_endpoints e set state = 'off', off_reason = 'asked', off_since = app.now(), updated_at = app.now() where e.id = this.id;
+    update public.webhook_endpoints e set state = 'off', off_reason = 'asked', off_because = case when made_with is null then 'admin_gone' else 'key_rotated' end,
+      off_since = app.now(), updated_at = app.now() where e.id = this.id;
     perform app.audit('webhook.update', this.id::text, 'done', this.brokerage_id, null, null, null, '{"state": "off"}');
     turned := turned + 1;
   end loop;
@@ -14364,7 +14392,9 @@ CREATE OR REPLACE FUNCTION app.upload_has_ended(snapshot uuid)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select exists (select from public.accounting_snapshots s where s.id = snapshot and s.status in ('completed', 'failed'))
+  select exists (select from public.accounting_snapshots s where s.id = snapshot and s.status in ('completed', 'failed')
+    -- As its rows are added; looked for only where it has ended.
+    and (s.deal_id = any ((select app.qoe_deals(true))::uuid[]) or s.deal_id = any ((select app.deals_acting_as('qoe:write'))::uuid[])))
 $function$;
 GRANT EXECUTE ON FUNCTION app.upload_has_ended(uuid) TO dealkeep_server;
 
@@ -15065,3 +15095,11 @@ $function$;
 -- 69221cd5b88200c37cbf8a0a45783be6463e2fe3027d0fc6deddcb4837fc7dc4  384_reset_of_the_present_address.sql
 -- 9c91b69f657d040f13e67e00d0fc12bf9d933ea3e3eac0027839e1a3c0753a96  385_advisors_leave_with_whom_they_advise.sql
 -- c1b07ba6ba3a9d77f89cb16965cf2dbf4b9e865002a559fa3dd85733c792e820  386_expired_offers_are_not_accepted.sql
+-- ce4ed4c29105745bef3c8dff43ea6c842c30800c0d22c7a5f1c90151baa7696e  387_offers_to_consider_that_stand.sql
+-- 093f71b4e6b74485aefb8650c846718e2595107b7be7b51c5b3ba3515b6ea4d1  388_nobody_advises_the_removed.sql
+-- eff779a1f29f2a65dac4eada986c4e36918423046a8ff0f40938935adefc235b  389_address_changed_in_order.sql
+-- 2bedfc112d3ab50e00831b23bc2731a83c1c481858f1675b912e76698bc6ad76  390_webhooks_before_an_erasure.sql
+-- a24fb7d7f4c8f3cdc7cbfbba59a4581de5c57994232f8745987fa9ce1637bb51  391_closing_warnings_of_keys.sql
+-- aed24a44099eb8acd17968c1951520fe3013e16fe881bfba4f319387880668af  392_asked_by_who_may_see.sql
+-- 581c29e6fcfd87d88fb72e5a9449aadd7661433725ef19aa7ecf55e67dea250d  393_why_webhooks_are_off.sql
+-- 1dcdc3946833a8e0c666067f4587284db0b367c25c48c52ee07100b280ca7915  394_joined_again.sql

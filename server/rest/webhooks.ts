@@ -87,8 +87,9 @@ const shared = {
   state: z
     .enum(['on', 'off'])
     .meta({ description: 'off: nothing is sent; what changes meanwhile is sent when it is on again.' }),
-  offReason: z.enum(['asked', 'failing']).nullable().meta({
-    description: 'failing: it was turned off because nothing was accepted for three days.',
+  offReason: z.enum(['asked', 'failing', 'admin_gone', 'key_rotated']).nullable().meta({
+    description:
+      'failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up. More may come.',
   }),
   offSince: time.nullable(),
   createdAt: time,

@@ -207,6 +207,52 @@ test('records from before it was noted in a column are noted as those of today',
   ]);
 }, 60_000);
 
+test('webhooks of admins who left before these took them along are turned off once', async () => {
+  await administration.query(`drop database ${database} with (force)`);
+  await administration.query(`create database ${database}`);
+  const before = (await migrationFiles()).filter(({ name }) => name < '393').map(({ name }) => name);
+  await migrate(connection(), { only: new Set(before) });
+  owner = await connected(connection());
+  await owner.query(`insert into brokerages (slug, name) values ('here', 'Here'), ('there', 'There');
+    insert into users (email, name) select name || '@example.test', name from unnest('{stays,left,staff,suspended,elsewhere}'::text[]) name;
+    insert into members (brokerage_id, user_id, role)
+      select b.id, u.id, 'admin' from users u join brokerages b on b.slug = case u.name when 'elsewhere' then 'there' else 'here' end;
+    with k as (select app.issue_api_key(b.id, u.id, 'A key', 'live', '{contacts:read}', 1000, null, sha256('k'), '1111') as id
+      from brokerages b, users u where b.slug = 'here' and u.name = 'stays')
+    insert into webhook_endpoints (key_id, url, created_by, place, history)
+      select k.id, 'https://example.test/' || o.name, o.id, s.published, s.history
+      from k, vault.change_stream s, (select name, id from users union all select 'key', null) o;
+    alter table members disable trigger user;
+    alter table users disable trigger user;
+    update members m set status = 'removed' from users u where u.id = m.user_id and u.name = 'left';
+    update members m set role = 'staff' from users u where u.id = m.user_id and u.name = 'staff';
+    update users set suspended_at = now() where name = 'suspended';
+    alter table members enable trigger user;
+    alter table users enable trigger user`);
+  await migrate(connection());
+  const { rows } = await owner.query(
+    `select split_part(e.url, '/', 4) as by, e.off_reason, e.off_because, b.slug, a.user_id, a.details
+     from webhook_endpoints e left join audit_records a on a.action = 'webhook.update' and a.subject_id = e.id::text
+     left join brokerages b on b.id = a.brokerage_id order by 1`,
+  );
+  const on = { off_reason: null, off_because: null, slug: null, user_id: null, details: null };
+  const off = {
+    off_reason: 'asked',
+    off_because: 'admin_gone',
+    slug: 'here',
+    user_id: null,
+    details: { state: 'off' },
+  };
+  expect(rows).toEqual([
+    { by: 'elsewhere', ...off },
+    { by: 'key', ...on },
+    { by: 'left', ...off },
+    { by: 'staff', ...on },
+    { by: 'stays', ...on },
+    { by: 'suspended', ...off },
+  ]);
+}, 60_000);
+
 test('what a file says to be breaking is remembered, and a release that does not know it is refused', async () => {
   await add('900_breaking.sql', '-- breaking: the name goes\nalter table contacts drop column phone cascade;\n');
   await add('901_more.sql', 'create table more (id int);\n');

@@ -24,8 +24,8 @@ export async function addFunctionRows({ owner, scene }: Stage): Promise<void> {
   await owner.query(`insert into vault.legal_holds (kind, subject_id) values ('person', $1)`, [broker]);
   const uploads = ['broker', 'exclusive buyer'].map((caller) => ({ by: scene.people[caller], account: caller }));
   await owner.query(
-    `insert into accounting_snapshots (deal_id, snapshot_type, status, requested_by, account_lines)
-     select $1, 'profit_and_loss', 'completed', u.by, jsonb_build_object(u.account, 'revenue') from jsonb_to_recordset($2) u (by uuid, account text)`,
+    `insert into accounting_snapshots (id, deal_id, snapshot_type, status, requested_by, account_lines)
+     select u.by, $1, 'profit_and_loss', 'completed', u.by, jsonb_build_object(u.account, 'revenue') from jsonb_to_recordset($2) u (by uuid, account text)`,
     [scene.deal, JSON.stringify(uploads)],
   );
 }
@@ -84,6 +84,15 @@ export const functionQueries: Readonly<Record<string, FunctionQuery>> = {
   }),
   "how accounts in the broker's upload were assigned": accountsOf('broker'),
   "how accounts in the buyer's upload were assigned": accountsOf('exclusive buyer'),
+  "that the broker's upload has ended": ({ people }) => ({
+    text: 'select 1 where app.upload_has_ended($1)',
+    values: [people['broker']],
+  }),
+  'that the deal has a broker': ({ deal }) => ({ text: 'select 1 where app.has_broker($1)', values: [deal] }),
+  'the name of a condition that is not met for a closing': ({ deal }) => ({
+    text: `select 1 from unnest(app.closing_warnings($1)) w where w like '%Lease assigned%'`,
+    values: [deal],
+  }),
   'the queue of events': () => ({ text: 'select 1 from vault.events', values: [] }),
   'the outbox': () => ({ text: 'select 1 from vault.outbox', values: [] }),
   "everybody's notifications": () => ({ text: 'select 1 from vault.notifications', values: [] }),

@@ -25,9 +25,10 @@ const withAdministrators = 'when everything has an end, and participants adminis
 /** The scene as it is, and moments of the sale that it does not show: changes made as the owner, in the same transaction. */
 const moments: Moments = {
   'as it is': [],
-  'with exclusivities that have lapsed': [
+  'with exclusivities and offers that have lapsed': [
     `update deal_stages set state = 'exclusivity'`,
     `update exclusivities set granted_at = app.now() - interval '9 days', expires_at = app.now() - interval '1 hour' where ended_at is null`,
+    `update offers o set payload = payload || '{"expires_at": "2020-01-31T12:00:00Z"}' from users u where u.id = o.buyer_user_id and u.name = 'other buyer'`,
   ],
   'with exclusivities that run': [
     `update deal_stages set state = 'exclusivity'`,
@@ -464,7 +465,8 @@ const queued = `select w.kind, w.deal_id, d.title as deal_title, w.count, w.due_
        'offers_to_consider',
        't.submitted_at',
        `offers t join deals d on d.id = t.deal_id left join deal_stages g on g.deal_id = d.id
-        where t.is_current and (t.deal_id = ${as('broker')} or t.deal_id = ${as('seller')}) and ${dealState} in ('listed', 'under_offer')`,
+        where t.is_current and (t.deal_id = ${as('broker')} or t.deal_id = ${as('seller')}) and ${dealState} in ('listed', 'under_offer')
+          and (t.payload ->> 'expires_at' is null or (t.payload ->> 'expires_at')::timestamptz > app.now())`,
      ),
      waiting('offer_changes_to_decide', 't.submitted_at', `${changes} and t.deal_id = ${as('broker')}`),
      waiting(

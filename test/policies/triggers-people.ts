@@ -107,6 +107,13 @@ check(
     assert.deepEqual(await by(advisors.active), [person('broker')]);
     assert.deepEqual(await by(advisors.invited), [person('broker')]);
     assert.deepEqual(await by(advisors.left), []);
+    const advises = (status: string) =>
+      past(
+        null,
+        `insert into participants (deal_id, user_id, role, status, advises)
+          values ('${on.deal}', '${person('admin')}', 'advisor', '${status}', '${on.buyer}')`,
+      );
+    assert.equal(await advises('invited'), 'advised_removed');
     assert.equal(await past(null, set(`status = 'invited'`, on.buyer)), 'done');
     assert.equal(await past('exclusive buyer', set(`status = 'active'`, on.buyer)), 'done');
     assert.deepEqual(await statuses(), { ...before, active: 'removed', invited: 'removed' });

@@ -337,7 +337,10 @@ describe('in the settings', () => {
 
     const fresh = await rotate(key.id, 0);
     expect(await states()).toEqual({ '/admins': 'on', '/moved': 'off', '/renewed': 'off', '/stolen': 'off' });
-    expect((await fresh('GET', `/webhooks/${stolen.id}`)).body).toMatchObject({ state: 'off', offReason: 'asked' });
+    expect((await fresh('GET', `/webhooks/${stolen.id}`)).body).toMatchObject({
+      state: 'off',
+      offReason: 'key_rotated',
+    });
     await contact('Not for thieves');
     await deliver();
     expect(received.map(({ path }) => path)).toEqual(['/admins']);
@@ -379,9 +382,19 @@ describe('in the settings', () => {
     expect(await states()).toEqual({ '/stays': 'on', '/goes': 'on', '/in': 'on' });
     await gone(other!.id);
     expect(await states()).toEqual({ '/stays': 'on', '/goes': 'off', '/in': 'on' });
+    const shown = async () =>
+      (await ours()).body.items.find(({ url }: { url: string }) => url === `${scene.origin}/goes`);
+    const { id } = await shown();
+    expect(await shown()).toMatchObject({ off_reason: 'admin_gone', off_since: expect.any(String) });
+    expect((await admin.ask(`/webhooks/${id}`, { description: 'Looked at' }, 'PATCH')).status).toBe(200);
+    expect(await shown()).toMatchObject({ description: 'Looked at', off_reason: 'admin_gone' });
     await contact('Not for who is gone');
     await deliver();
     expect(received.map(({ path }) => path).toSorted()).toEqual(['/in', '/stays']);
+    expect((await admin.ask(`/webhooks/${id}`, { state: 'on' }, 'PATCH')).status).toBe(200);
+    expect(await shown()).toMatchObject({ state: 'on', off_reason: null });
+    expect((await admin.ask(`/webhooks/${id}`, { state: 'off' }, 'PATCH')).status).toBe(200);
+    expect(await shown()).toMatchObject({ state: 'off', off_reason: 'asked' });
   });
 });
 

@@ -5,6 +5,7 @@ import type http from 'node:http';
 import { setTimeout as wait } from 'node:timers/promises';
 import pg from 'pg';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { erasePerson } from '../../server/domain/accounts/erasure.ts';
 import { publishChanges } from '../../server/domain/events/changes.ts';
 import {
   claimDeliveries,
@@ -14,7 +15,8 @@ import {
   type ClaimedBatch,
   type NotedBatch,
 } from '../../server/domain/webhooks/deliveries.ts';
-import { locksWaited } from '../locks.ts';
+import { atOnce, locksWaited } from '../locks.ts';
+import { connect } from '../policies/scene.ts';
 import { as, brokerage } from './scene.ts';
 import { hour, Webhook, webhookScene, type Made } from './webhook-scene.ts';
 
@@ -599,6 +601,41 @@ describe('a batch', () => {
       expect(await more({})).toEqual([]);
       await scene.service.sql('update api_keys set revoked_at = null where id = $1', [scene.key.id]);
       expect(await more({ is_over: true })).toEqual([]);
+    });
+
+    test('switches its webhook off while the admin who added it is erased, who gets no mail about it', async () => {
+      const { service, tenant } = scene;
+      const [other] = await service.sql<{ id: string }>(
+        `with u as (insert into users (email, name) values ('gone@example.test', 'Gone') returning id)
+         insert into members (brokerage_id, user_id, role) select $1, u.id, 'admin' from u returning user_id as id`,
+        [tenant.id],
+      );
+      const delivery = batch.deliveries[0]!.id;
+      await service.sql('update webhook_endpoints set created_by = $1', [other!.id]);
+      await service.sql(
+        `update webhook_deliveries set first_attempt_at = app.now() - interval '4 days' where id = $1`,
+        [delivery],
+      );
+      await service.sql('delete from vault.outbox');
+      const attempts = [{ ...taking, id: delivery, nth: 1, outcome: 'failed', status: 500, error: 'E' } as const];
+      const eraser = await connect(service.connections.owner);
+      try {
+        await atOnce(
+          service,
+          ['webhook_deliveries', 'id', delivery],
+          () =>
+            service.database.run(
+              noteDeliveries([{ endpoint: id, claim: batch.claim, ...none, is_over: true, attempts }]),
+            ),
+          () => erasePerson(eraser, other!.id, async () => {}),
+        );
+      } finally {
+        await eraser.end();
+      }
+      expect(await service.sql('select off_reason from webhook_endpoints')).toEqual([{ off_reason: 'failing' }]);
+      expect(await service.sql('select kind, recipient_id from vault.outbox')).toEqual([
+        { kind: 'webhook_off', recipient_id: tenant.admin },
+      ]);
     });
 
     test('is noted once, and not by whom another has followed', async () => {

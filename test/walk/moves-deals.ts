@@ -173,11 +173,11 @@ export const ofDeals: Readonly<Record<string, Make>> = {
           origin,
         ),
       ],
-      // An advisor advises a broker, seller, buyer or viewer, not an advisor and not themself; the advised advises nobody.
+      // An advisor advises a broker, seller, buyer or viewer who is there, not an advisor and not themself; the advised advises nobody.
       may:
         (actsAs(w, me, deal, 'broker') || isAdminOf(w, me, deal)) &&
         there?.status !== 'active' &&
-        (!advises || (advises.role !== 'advisor' && advises !== there && !hasAdvisors)),
+        (!advises || (advises.role !== 'advisor' && advises.status !== 'removed' && advises !== there && !hasAdvisors)),
       ...(there ? {} : { makes: ['participants'] }),
       happens(id) {
         if (there) {

@@ -1,5 +1,6 @@
 /** People are removed from deals and brokerages, and erased, at the same time: none waits for another for ever. */
 
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { erasePerson } from '../../server/domain/accounts/erasure.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
@@ -215,6 +216,44 @@ test('a member who is made staff while they are erased', async () => {
   );
   expect(pseudonym).toMatch(/^Former participant /);
   expect(status).toBe(404);
+});
+
+test('a member who changes their address while they are removed loses the invitations to deals that wait', async () => {
+  const { brokers, join, remove } = await addBrokers();
+  const person = await join('broker', 'Di');
+  // Of the two invitations the later lies first in the table.
+  const [earlier, later] = [randomUUID(), randomUUID()].toSorted();
+  for (const [id, { deal }] of [
+    [later, brokers[0]],
+    [earlier, brokers[1]],
+  ] as const)
+    await insert(service, 'participants', { id, deal_id: deal, user_id: person, role: 'viewer', status: 'invited' });
+  const { headers } = await signInAs(service, person);
+  const token = mintToken();
+  await service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
+    person,
+    `$argon2id$v=19$m=19456,t=2,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`,
+  ]);
+  await service.sql('insert into vault.address_changes (user_id, digest, new_email) values ($1, $2, $3)', [
+    person,
+    tokenDigest(token),
+    `${person}@else.example`,
+  ]);
+  const answers = await atOnce(
+    service,
+    ['participants', 'id', earlier!],
+    () => remove(person),
+    () =>
+      fetch(`${service.origin}/api/auth/address/confirm`, {
+        method: 'POST',
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ token }),
+      }),
+  );
+  expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+  expect(await service.sql(`select from participants where user_id = $1 and status <> 'removed'`, [person])).toEqual(
+    [],
+  );
 });
 
 describe.each<[string, (team: Awaited<ReturnType<typeof addBrokers>>) => Promise<{ status: number }>]>([

@@ -403,7 +403,14 @@ describe('an offer', () => {
         `update offers set payload = payload || jsonb_build_object('expires_at', $2::text) where id = $1`,
         [of('new buyer', 3), expires_at],
       );
+    const toConsider = async () =>
+      (await broker.ask('/home')).body.queue.find(
+        (entry: { kind: string; deal_id: string }) =>
+          entry.kind === 'offers_to_consider' && entry.deal_id === web.scene.idle,
+      ).count;
+    expect(await toConsider()).toBe(2);
     await standsUntil('2026-01-31T12:00:00Z');
+    expect(await toConsider()).toBe(1);
     expect((await accept(broker, of('new buyer', 3))).body.error).toMatchObject({
       code: 'offer_expired',
       message: 'This offer expired on 31 January 2026 at 12:00 UTC: ask the buyer to submit it again.',

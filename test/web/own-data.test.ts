@@ -75,6 +75,33 @@ test('not as what somebody is invited again, until they have shown that the mail
   expect(await own()).toMatchObject({ role: 'seller', status: 'invited' });
 });
 
+test('when somebody joined who was removed and is back', async () => {
+  const { service, scene } = web;
+  for (const [table, caller, of] of [
+    ['participants', "broker's advisor", 'participations'],
+    ['members', 'colleague', 'memberships'],
+  ] as const) {
+    const joined = async () => {
+      const [only] = (await ownData(caller))[of] as [{ joined_at: string }];
+      return Date.parse(only.joined_at);
+    };
+    const becomes = (status: string) =>
+      service.sql(`update ${table} set status = $2 where user_id = $1`, [scene.people[caller], status]);
+    const first = await joined();
+    service.clock.advance(60_000);
+    for (const status of ['removed', 'invited']) {
+      await becomes(status);
+      expect([status, await joined()]).toEqual([status, first]);
+    }
+    await becomes('active');
+    const again = await joined();
+    expect(again).toBeGreaterThanOrEqual(first + 60_000);
+    service.clock.advance(60_000);
+    await becomes('active');
+    expect(await joined()).toBe(again);
+  }
+});
+
 test('not how others changed what somebody recorded on a deal that they have left', async () => {
   const { service, scene } = web;
   const { deal, participants } = scene;

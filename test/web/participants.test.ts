@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rows } from '../../server/database/statement.ts';
 import { enterWithApiKey, mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { lookUp, mailedToken, newPassword, Visitor } from '../auth/scene.ts';
-import { atOnce } from '../locks.ts';
+import { atOnce, whileChanging } from '../locks.ts';
 import { signInAs, type Answer } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
@@ -199,6 +199,18 @@ describe('an invitation', () => {
       ]);
     },
   );
+
+  test('makes nobody the advisor of who is removed meanwhile', async () => {
+    const broker = await web.as('broker');
+    const { body } = await broker.ask(path, person('leaves@example.test'));
+    const { id } = body.participant;
+    const answer = await whileChanging(
+      web.service,
+      [[`update participants set status = 'removed' where id = $1`, [id]]],
+      () => broker.ask(path, person('counsel@leaves.test', 'advisor', id)),
+    );
+    expect([answer.status, answer.body.error?.code]).toEqual([409, 'advised_removed']);
+  });
 
   test('is refused to who takes part already, and says which fields do not fit', async () => {
     const broker = await web.as('broker');
@@ -398,6 +410,13 @@ describe('a person', () => {
     expect(new Set(records.map(({ subject_id }) => subject_id))).toEqual(new Set([id, part, waiting]));
     expect(new Set(records.map(({ user_id }) => user_id))).toEqual(new Set([web.scene.people['broker']]));
     expect(await web.service.sql('select from qoe_workspace_members where participant_id = $1', [part])).toEqual([]);
+
+    // Nobody advises who is not there.
+    for (const refused of [
+      await broker.ask(`${path}/${part}/invitation`, {}),
+      await broker.ask(path, person('counsel@late.test', 'advisor', id)),
+    ])
+      expect(refused).toMatchObject({ status: 409, body: { error: { code: 'advised_removed' } } });
 
     // What a buyer's accountant may not read: with the seller every buyer's offers.
     await accept('new buyer', await invite('new buyer', 'seller'));

@@ -842,8 +842,8 @@ export type Webhook = {
   types: string[] | null;
   /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
   state: 'on' | 'off';
-  /** failing: it was turned off because nothing was accepted for three days. */
-  offReason: ('asked' | 'failing') | null;
+  /** failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up. More may come. */
+  offReason: ('asked' | 'failing' | 'admin_gone' | 'key_rotated') | null;
   offSince: string | null;
   createdAt: string;
   updatedAt: string;
@@ -1035,8 +1035,8 @@ export type WebhookWithSecret = {
   types: string[] | null;
   /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
   state: 'on' | 'off';
-  /** failing: it was turned off because nothing was accepted for three days. */
-  offReason: ('asked' | 'failing') | null;
+  /** failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up. More may come. */
+  offReason: ('asked' | 'failing' | 'admin_gone' | 'key_rotated') | null;
   offSince: string | null;
   createdAt: string;
   updatedAt: string;

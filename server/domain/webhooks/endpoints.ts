@@ -12,15 +12,15 @@ export interface Webhook {
   /** Types of events; null for all. */
   types: string[] | null;
   state: 'on' | 'off';
-  /** Whether a person switched it off, or three days without success did. */
-  off_reason: 'asked' | 'failing' | null;
+  /** Whether a person switched it off, three days without success did, or it went off with the admin or key that it went by. */
+  off_reason: 'asked' | 'failing' | 'admin_gone' | 'key_rotated' | null;
   off_since: string | null;
   created_at: string;
   updated_at: string;
 }
 
-const fields =
-  'e.id, e.key_id, e.url, e.description, e.types, e.state, e.off_reason, e.off_since, e.created_at, e.updated_at';
+const fields = `e.id, e.key_id, e.url, e.description, e.types, e.state, coalesce(e.off_because, e.off_reason) as off_reason, e.off_since,
+  e.created_at, e.updated_at`;
 
 const firstOwn = rows<Webhook, [number]>(
   'first_webhooks',

@@ -252,11 +252,13 @@ export const keyScopes: Record<T.KeyScope, string> = {
   'webhooks:write': 'Change webhooks',
 };
 
-/** On, turned off by somebody, or turned off because nothing was taken for three days. */
+/** On, turned off by somebody, because nothing was taken for three days, or with the admin or key that it went by. */
 export const webhookStates: Record<'on' | NonNullable<T.Webhook['off_reason']>, Look> = {
   on: look('On', 'good'),
   asked: look('Off'),
   failing: look('Turned off: not answering', 'bad'),
+  admin_gone: look('Turned off: admin left', 'bad'),
+  key_rotated: look('Turned off: key rotated', 'bad'),
 };
 
 export const webhookDeliveryStates: Record<T.WebhookDelivery['state'], Look> = {
