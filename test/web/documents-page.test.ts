@@ -1,6 +1,6 @@
 /** The data room in a real browser: files dropped, looked at, changed, taken out, and seen by whom they are open to. */
 
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, Locator, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
@@ -120,6 +120,61 @@ test('a large file shows how far it is, goes on while the drawer is closed, and 
   // With its session goes what it slowed down.
   await devtools.detach();
 }, 60_000);
+
+/** Drops files in a room whose requests are kept waiting, and goes on to the people of the deal; the requests, by the names of their files. */
+async function leaveUploading(page: Page, names: readonly string[]): Promise<ReadonlyMap<string, Route>> {
+  const held = new Map<string, Route>();
+  await page.route('**/api/web/deals/*/documents?filename=*', (route) => {
+    held.set(new URL(route.request().url()).searchParams.get('filename')!, route);
+  });
+  await page.getByRole('button', { name: 'Upload' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Upload documents' });
+  await drawer.getByLabel('Category').selectOption('Tax');
+  await drawer
+    .locator('input[type=file]')
+    .setInputFiles(names.map((name) => ({ name, mimeType: 'application/pdf', buffer: aPdf() })));
+  await expect.poll(() => held.size).toBe(names.length);
+  await drawer.getByRole('button', { name: 'Continue in the background' }).click();
+  await page.getByRole('link', { name: 'People', exact: true }).click();
+  await page.getByRole('heading', { name: 'People', exact: true }).waitFor();
+  return held;
+}
+
+test('uploads go on while another page is shown, which says what failed, and are shown again on coming back', async () => {
+  const page = await roomOf('seller');
+  const held = await leaveUploading(page, ['Survey.pdf', 'Permit.pdf']);
+  await held.get('Permit.pdf')!.abort();
+  await page.getByText('Permit.pdf could not be uploaded.').waitFor();
+  await page.getByRole('link', { name: 'Documents', exact: true }).click();
+  await page.getByText(/^Uploading: \d+%$/).waitFor();
+  await held.get('Survey.pdf')!.continue();
+  await row(page, 'Survey.pdf').waitFor();
+  await page.getByText('1 file could not be uploaded.').waitFor();
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Show' }).click();
+  const uploads = page.getByRole('dialog').getByRole('list', { name: 'Uploads' });
+  await uploads.getByText('The upload was interrupted.').waitFor();
+  await uploads.getByRole('button', { name: 'Send Permit.pdf again' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click();
+  await row(page, 'Permit.pdf').getByText('Tax').waitFor();
+});
+
+test('whoever signs out during an upload is asked, and it stops', async () => {
+  const page = await roomOf('seller');
+  await leaveUploading(page, ['Roof.pdf']);
+  const signOut = async () => {
+    await page.getByRole('banner').getByRole('button', { name: 'seller' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    return page.getByRole('alertdialog', { name: 'Sign out while files are uploading?' });
+  };
+  await (await signOut()).getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+  const stopped = page.waitForEvent('requestfailed', (request) => request.url().includes('filename=Roof'));
+  await (await signOut()).getByRole('button', { name: 'Sign out' }).click();
+  await stopped;
+  await page.waitForURL('**/sign-in');
+  await page.unrouteAll();
+});
 
 test('what was typed for files that were not dropped yet is asked about before the page is left', async () => {
   const page = await roomOf('broker');

@@ -25,8 +25,11 @@ function add(added: Omit<Toast, 'id'>): void {
   keep([...toasts.slice(-2), { ...added, id: lastId }]);
 }
 
-/** Says in passing that something was done; with `undo`, offers to take it back. From anywhere, no hook needed. */
-export function toast(title: string, options: { undo?: () => unknown } = {}): void {
+/**
+ * Says in passing that something was done, or, in the tone `bad`, that it failed; with `undo`, offers to take it back. From anywhere, no
+ * hook needed.
+ */
+export function toast(title: string, options: { tone?: 'bad'; undo?: () => unknown } = {}): void {
   add({ title, tone: 'good', ...options });
 }
 
