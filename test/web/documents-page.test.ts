@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
-import { aPdf, aPng, upload } from './uploads.ts';
+import { aLargePdf, aPdf, aPng, upload } from './uploads.ts';
 
 let web: WebScene;
 let browser: Browser;
@@ -247,6 +247,39 @@ test('a PDF and an image are shown in the page, and the broker reads who looked'
   expect(await drawer.getByRole('listitem').count()).toBe(1);
   await expectAccessible(broker);
 }, 60_000);
+
+test('a page of a PDF that could not be fetched is said to have failed, and is there after another try', async () => {
+  await add('Scans of the yard.pdf', aLargePdf());
+  const page = await roomOf('viewer');
+  // What reads PDFs leaves a promise of its own rejected, which the browser complains of.
+  const { close } = testPages.pop()!;
+  await page.route('**/preview', (route) => {
+    const start = Number(/^bytes=(\d+)/.exec(route.request().headers()['range'] ?? '')?.[1] ?? 0);
+    return start > 1_000_000 && start < 3_000_000 ? route.abort() : route.continue();
+  });
+  await page.getByRole('button', { name: 'Preview Scans of the yard.pdf' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('First page').waitFor({ state: 'attached' });
+  await dialog.getByRole('heading', { name: 'Page 2' }).scrollIntoViewIfNeeded();
+  await dialog.getByText('Page 2 could not be shown.').waitFor();
+  await page.unrouteAll();
+  await dialog.getByRole('button', { name: 'Try again' }).click();
+  await dialog.getByText('Second page').waitFor({ state: 'attached' });
+  expect(await dialog.getByRole('alert').count()).toBe(0);
+  await close();
+});
+
+test('a download that fails leaves the page where it is', async () => {
+  await add('Expired.pdf', aPdf());
+  const page = await roomOf('viewer');
+  await page.getByRole('button', { name: 'Preview Expired.pdf' }).click();
+  await page.getByRole('dialog').getByText('1 page').waitFor();
+  await web.service.sql(`update documents set removed_at = app.now() where filename = 'Expired.pdf'`);
+  const answered = page.waitForEvent('download');
+  await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click();
+  await (await answered).failure();
+  expect(new URL(page.url()).pathname).toBe(`/deals/${web.scene.deal}/documents`);
+});
 
 test('a download is a file with its own name', async () => {
   await add('Übersicht "neu".pdf', aPdf());
