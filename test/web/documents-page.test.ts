@@ -340,6 +340,27 @@ test('a document is found, edited, taken out, and brought back by undo, for ever
   await row(buyer, 'Lease, final.pdf').waitFor();
 }, 60_000);
 
+test('a category of one’s own stays among those to choose from, and chosen, whatever is found', async () => {
+  for (const category of ['Zoning', 'Wetlands'])
+    await upload(web.service, await web.as('broker'), web.scene.deal, aPdf(), {
+      filename: `${category}.pdf`,
+      category,
+    });
+  const page = await sharedRoomOf('broker');
+  const select = page.getByLabel('Category');
+  const shown = () => select.locator('option:checked').innerText();
+  await select.selectOption('Zoning');
+  await expect.poll(() => rows(page).count()).toBe(1);
+  await select.selectOption('Wetlands');
+  await row(page, 'Wetlands.pdf').waitFor();
+  await page.getByRole('searchbox', { name: 'Search documents' }).fill('nothing like it');
+  await page.getByText('No matching documents').waitFor();
+  expect(await shown()).toBe('Wetlands');
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await row(page, 'Zoning.pdf').waitFor();
+  expect(await shown()).toBe('All categories');
+});
+
 test('thousands of documents scroll, and a phone shows them without a jump sideways', async () => {
   await web.service.sql(
     `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key)
