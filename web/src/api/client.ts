@@ -16,6 +16,8 @@ export class ApiError extends Error {
   readonly details: readonly { path: string; message: string }[];
   /** In how many seconds to try again, when the server says so. */
   readonly retryAfter: number | null;
+  /** Whether it asked for a proof of who the person is, and they called that off: they know that nothing was done. */
+  calledOff = false;
 
   constructor(status: number, error: ErrorBody['error'], retryAfter: number | null = null) {
     super(error.message);

@@ -35,6 +35,7 @@ export function toast(title: string, options: { tone?: 'bad'; undo?: () => unkno
 
 /** Says that something failed, and what to do; for actions without a form. */
 export function toastError(error: unknown): void {
+  if (error instanceof ApiError && error.calledOff) return;
   add({ title: error instanceof ApiError ? error.message : 'Something went wrong. Try again.', tone: 'bad' });
   if (!(error instanceof ApiError)) throw error;
 }
