@@ -84,6 +84,27 @@ describe('the sections of a deal', () => {
     }
   });
 
+  test('are printed as what they are about alone, black on white, in the width of the paper', async () => {
+    const page = await at('broker', `/deals/${web.scene.deal}/closing`);
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    await page.locator('html[data-theme=light]').waitFor();
+    expect(await page.getByRole('navigation').count()).toBe(0);
+    expect(await page.getByRole('banner').count()).toBe(0);
+    expect(await button(page, 'Add condition').count()).toBe(0);
+    // A state says something, though it can be pressed.
+    expect(await button(page, /^Status of /).count()).toBeGreaterThan(0);
+    const looks = `['body', 'main', 'main h2 ~ p, main section p'].map((one) => {
+      const { color, backgroundColor, marginLeft, maxWidth } = getComputedStyle(document.querySelector(one));
+      return [color, backgroundColor, marginLeft, maxWidth];
+    })`;
+    const [body, main, words] = await page.evaluate<string[][]>(looks);
+    expect(body!.slice(0, 2)).toEqual(['rgb(0, 0, 0)', 'rgb(255, 255, 255)']);
+    expect(main!.slice(2)).toEqual(['0px', 'none']);
+    expect(words![0]).toBe('rgb(0, 0, 0)');
+    await page.emulateMedia({ media: null, colorScheme: 'light' });
+    await page.getByRole('navigation').first().waitFor();
+  });
+
   test('give the focus back to what opened a dialog, a drawer or a question', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}/nda`);
     const opens = async (name: string | RegExp, ...layers: ('menu' | 'dialog' | 'alertdialog')[]) => {
