@@ -144,7 +144,7 @@ test('uploads go on while another page is shown, which says what failed, and are
   const page = await roomOf('seller');
   const held = await leaveUploading(page, ['Survey.pdf', 'Permit.pdf']);
   await held.get('Permit.pdf')!.abort();
-  await page.getByText('Permit.pdf could not be uploaded.').waitFor();
+  await page.getByText('Permit.pdf could not be uploaded.').first().waitFor();
   await page.getByRole('link', { name: 'Documents', exact: true }).click();
   await page.getByText(/^Uploading: \d+%$/).waitFor();
   await held.get('Survey.pdf')!.continue();
@@ -346,7 +346,7 @@ test('a category of one’s own stays among those to choose from, and chosen, wh
       filename: `${category}.pdf`,
       category,
     });
-  const page = await sharedRoomOf('broker');
+  const page = await roomOf('broker');
   const select = page.getByLabel('Category');
   const shown = () => select.locator('option:checked').innerText();
   await select.selectOption('Zoning');
