@@ -649,7 +649,18 @@ test('revisions are held against each other: dates, conditions and words too, fo
     expect(new URL(page.url()).searchParams.get('first')).toBe(later);
     // What is not there is said, and another choice mends it.
     await page.goto(`${web.service.origin}/deals/${deal}/offers?first=${later}&second=${crypto.randomUUID()}`);
-    await page.getByText('One of the two does not exist').waitFor();
+    const unknown = page.getByText('One of the two does not exist');
+    await unknown.waitFor();
+    // So is that they could not be loaded, which neither the choice nor what is typed in is to blame for.
+    await page.route(/\/offers\/(worth|[^?]*\/against\/)/, (route) => route.abort());
+    await page.goto(`${page.url()}&rate=10`);
+    const failed = page.getByRole('alert').filter({ hasText: 'Dealkeep cannot be reached.' });
+    await expect.poll(() => failed.count()).toBe(2);
+    expect(await page.getByText(/One of the two|Nothing can be computed/).count()).toBe(0);
+    await page.unrouteAll();
+    await failed.first().getByRole('button', { name: 'Try again' }).click();
+    await expect.poll(() => failed.count()).toBe(0);
+    await unknown.waitFor();
     // Parts of more than the price together are shown, and on the other page the rows that do not count.
     await web.service.sql('update offers set payload = $2 where id = $1', [
       offerOf('other buyer'),

@@ -406,8 +406,15 @@ test('in the browser: a broker explains, releases and withdraws, and an open pag
     await line.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('heading', { name: `Open contradictions (${count})` }).waitFor();
+
+    // What one broker writes stays when another has answered meanwhile.
+    await line.getByRole('button', { name: 'Explain' }).click();
+    await page.getByLabel('Why').fill('It was booked late.');
+    await explain(await unmatched('broker', 'FY1998'), 'It is a typing error.');
+    await page.getByText('Explained (1)').waitFor();
+    expect(await page.getByLabel('Why').inputValue()).toBe('It was booked late.');
     expect([...testPage.complaints, ...theirs.complaints]).toEqual([]);
   } finally {
     await browser.close();
   }
-}, 60_000);
+}, 120_000);

@@ -84,6 +84,27 @@ describe('the sections of a deal', () => {
     }
   });
 
+  test('are printed as what they are about alone, black on white, in the width of the paper', async () => {
+    const page = await at('broker', `/deals/${web.scene.deal}/closing`);
+    await page.emulateMedia({ media: 'print', colorScheme: 'dark' });
+    await page.locator('html[data-theme=light]').waitFor();
+    expect(await page.getByRole('navigation').count()).toBe(0);
+    expect(await page.getByRole('banner').count()).toBe(0);
+    expect(await button(page, 'Add condition').count()).toBe(0);
+    // A state says something, though it can be pressed.
+    expect(await button(page, /^Status of /).count()).toBeGreaterThan(0);
+    const looks = `['body', 'main', 'main h2 ~ p, main section p'].map((one) => {
+      const { color, backgroundColor, marginLeft, maxWidth } = getComputedStyle(document.querySelector(one));
+      return [color, backgroundColor, marginLeft, maxWidth];
+    })`;
+    const [body, main, words] = await page.evaluate<string[][]>(looks);
+    expect(body!.slice(0, 2)).toEqual(['rgb(0, 0, 0)', 'rgb(255, 255, 255)']);
+    expect(main!.slice(2)).toEqual(['0px', 'none']);
+    expect(words![0]).toBe('rgb(0, 0, 0)');
+    await page.emulateMedia({ media: null, colorScheme: 'light' });
+    await page.getByRole('navigation').first().waitFor();
+  });
+
   test('give the focus back to what opened a dialog, a drawer or a question', async () => {
     const page = await at('broker', `/deals/${web.scene.deal}/nda`);
     const opens = async (name: string | RegExp, ...layers: ('menu' | 'dialog' | 'alertdialog')[]) => {
@@ -547,18 +568,27 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   await button(theirs, 'Propose a change').click();
   await button(dialog, 'Propose change').click();
   await dialog.waitFor({ state: 'detached' });
-  // What is past by now is not taken over; today is not past.
+  // What is past by now is not taken over; today is not past. A number beyond the form's fields is, with all of its digits.
   service.clock.advance(1000);
   const today = service.clock.inDays(0).slice(0, 10);
   await service.sql(
-    `update offers set payload = payload || jsonb_build_object('expires_at', '2020-01-01T12:00:00Z', 'target_close_date', $2::text)
+    `update offers set payload = payload ||
+       jsonb_build_object('expires_at', '2020-01-01T12:00:00Z', 'target_close_date', $2::text, 'holdback', 12345678901234567890.50)
      where deal_id = $1`,
     [deal, today],
   );
   await theirs.reload();
+  await theirs.getByText('holdback: 12345678901234567890.50').first().waitFor();
   await button(theirs, 'Propose a change').click();
-  expect(await theirs.getByRole('dialog').getByLabel('Valid until').inputValue()).toBe('');
-  expect(await theirs.getByRole('dialog').getByLabel('Target closing').inputValue()).toBe(today);
+  expect(await dialog.getByLabel('Valid until').inputValue()).toBe('');
+  expect(await dialog.getByLabel('Target closing').inputValue()).toBe(today);
+  await dialog.getByLabel('Price', { exact: true }).fill('3500000');
+  await button(dialog, 'Propose change').click();
+  await dialog.waitFor({ state: 'detached' });
+  const holdbacks = `select payload -> 'holdback' #>> '{}' as said, jsonb_typeof(payload -> 'holdback') as kind from offers where deal_id = $1`;
+  expect(new Set((await service.sql(holdbacks, [deal])).map(({ said, kind }) => `${kind} ${said}`))).toEqual(
+    new Set(['number 12345678901234567890.50']),
+  );
 });
 
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {

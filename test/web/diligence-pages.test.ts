@@ -67,6 +67,22 @@ test('an answer to what their advisor asked is an answer to the buyer; to the br
   }
 });
 
+test('what is written about a question stays when somebody else takes the question on meanwhile', async () => {
+  const asked = { category: 'legal', question_text: 'Who owns the building?' };
+  const { body: question } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
+  const page = await at('broker', 'questions');
+  await page
+    .getByRole('listitem')
+    .filter({ hasText: asked.question_text })
+    .getByRole('button', { name: 'Reject' })
+    .click();
+  const reason = page.getByRole('dialog', { name: 'Reject this question' }).getByLabel('Reason');
+  await reason.fill('The teaser says so.');
+  await (await web.as('broker')).ask(`/questions/${question.id}/release`, {});
+  await page.locator('section[aria-label^="All"] li').filter({ hasText: asked.question_text }).waitFor();
+  expect(await reason.inputValue()).toBe('The teaser says so.');
+});
+
 test('a question that is withdrawn is said to be', async () => {
   const asked = { category: 'legal', question_text: 'Is the lease assignable?' };
   await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);

@@ -1,11 +1,11 @@
 /** The data room in a real browser: files dropped, looked at, changed, taken out, and seen by whom they are open to. */
 
-import type { Browser, Locator, Page } from 'playwright-core';
+import type { Browser, Locator, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
-import { aPdf, aPng, upload } from './uploads.ts';
+import { aLargePdf, aPdf, aPng, upload } from './uploads.ts';
 
 let web: WebScene;
 let browser: Browser;
@@ -121,6 +121,61 @@ test('a large file shows how far it is, goes on while the drawer is closed, and 
   await devtools.detach();
 }, 60_000);
 
+/** Drops files in a room whose requests are kept waiting, and goes on to the people of the deal; the requests, by the names of their files. */
+async function leaveUploading(page: Page, names: readonly string[]): Promise<ReadonlyMap<string, Route>> {
+  const held = new Map<string, Route>();
+  await page.route('**/api/web/deals/*/documents?filename=*', (route) => {
+    held.set(new URL(route.request().url()).searchParams.get('filename')!, route);
+  });
+  await page.getByRole('button', { name: 'Upload' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Upload documents' });
+  await drawer.getByLabel('Category').selectOption('Tax');
+  await drawer
+    .locator('input[type=file]')
+    .setInputFiles(names.map((name) => ({ name, mimeType: 'application/pdf', buffer: aPdf() })));
+  await expect.poll(() => held.size).toBe(names.length);
+  await drawer.getByRole('button', { name: 'Continue in the background' }).click();
+  await page.getByRole('link', { name: 'People', exact: true }).click();
+  await page.getByRole('heading', { name: 'People', exact: true }).waitFor();
+  return held;
+}
+
+test('uploads go on while another page is shown, which says what failed, and are shown again on coming back', async () => {
+  const page = await roomOf('seller');
+  const held = await leaveUploading(page, ['Survey.pdf', 'Permit.pdf']);
+  await held.get('Permit.pdf')!.abort();
+  await page.getByText('Permit.pdf could not be uploaded.').first().waitFor();
+  await page.getByRole('link', { name: 'Documents', exact: true }).click();
+  await page.getByText(/^Uploading: \d+%$/).waitFor();
+  await held.get('Survey.pdf')!.continue();
+  await row(page, 'Survey.pdf').waitFor();
+  await page.getByText('1 file could not be uploaded.').waitFor();
+  await page.unrouteAll();
+  await page.getByRole('button', { name: 'Show' }).click();
+  const uploads = page.getByRole('dialog').getByRole('list', { name: 'Uploads' });
+  await uploads.getByText('The upload was interrupted.').waitFor();
+  await uploads.getByRole('button', { name: 'Send Permit.pdf again' }).click();
+  await page.getByRole('dialog').getByRole('button', { name: 'Done' }).click();
+  await row(page, 'Permit.pdf').getByText('Tax').waitFor();
+});
+
+test('whoever signs out during an upload is asked, and it stops', async () => {
+  const page = await roomOf('seller');
+  await leaveUploading(page, ['Roof.pdf']);
+  const signOut = async () => {
+    await page.getByRole('banner').getByRole('button', { name: 'seller' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    return page.getByRole('alertdialog', { name: 'Sign out while files are uploading?' });
+  };
+  await (await signOut()).getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+  const stopped = page.waitForEvent('requestfailed', (request) => request.url().includes('filename=Roof'));
+  await (await signOut()).getByRole('button', { name: 'Sign out' }).click();
+  await stopped;
+  await page.waitForURL('**/sign-in');
+  await page.unrouteAll();
+});
+
 test('what was typed for files that were not dropped yet is asked about before the page is left', async () => {
   const page = await roomOf('broker');
   await page.getByRole('button', { name: 'Upload' }).click();
@@ -193,6 +248,39 @@ test('a PDF and an image are shown in the page, and the broker reads who looked'
   await expectAccessible(broker);
 }, 60_000);
 
+test('a page of a PDF that could not be fetched is said to have failed, and is there after another try', async () => {
+  await add('Scans of the yard.pdf', aLargePdf());
+  const page = await roomOf('viewer');
+  // What reads PDFs leaves a promise of its own rejected, which the browser complains of.
+  const { close } = testPages.pop()!;
+  await page.route('**/preview', (route) => {
+    const start = Number(/^bytes=(\d+)/.exec(route.request().headers()['range'] ?? '')?.[1] ?? 0);
+    return start > 1_000_000 && start < 3_000_000 ? route.abort() : route.continue();
+  });
+  await page.getByRole('button', { name: 'Preview Scans of the yard.pdf' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText('First page').waitFor({ state: 'attached' });
+  await dialog.getByRole('heading', { name: 'Page 2' }).scrollIntoViewIfNeeded();
+  await dialog.getByText('Page 2 could not be shown.').waitFor();
+  await page.unrouteAll();
+  await dialog.getByRole('button', { name: 'Try again' }).click();
+  await dialog.getByText('Second page').waitFor({ state: 'attached' });
+  expect(await dialog.getByRole('alert').count()).toBe(0);
+  await close();
+});
+
+test('a download that fails leaves the page where it is', async () => {
+  await add('Expired.pdf', aPdf());
+  const page = await roomOf('viewer');
+  await page.getByRole('button', { name: 'Preview Expired.pdf' }).click();
+  await page.getByRole('dialog').getByText('1 page').waitFor();
+  await web.service.sql(`update documents set removed_at = app.now() where filename = 'Expired.pdf'`);
+  const answered = page.waitForEvent('download');
+  await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click();
+  await (await answered).failure();
+  expect(new URL(page.url()).pathname).toBe(`/deals/${web.scene.deal}/documents`);
+});
+
 test('a download is a file with its own name', async () => {
   await add('Übersicht "neu".pdf', aPdf());
   const page = await roomOf('viewer');
@@ -251,6 +339,27 @@ test('a document is found, edited, taken out, and brought back by undo, for ever
   await row(page, 'Lease, final.pdf').waitFor();
   await row(buyer, 'Lease, final.pdf').waitFor();
 }, 60_000);
+
+test('a category of one’s own stays among those to choose from, and chosen, whatever is found', async () => {
+  for (const category of ['Zoning', 'Wetlands'])
+    await upload(web.service, await web.as('broker'), web.scene.deal, aPdf(), {
+      filename: `${category}.pdf`,
+      category,
+    });
+  const page = await roomOf('broker');
+  const select = page.getByLabel('Category');
+  const shown = () => select.locator('option:checked').innerText();
+  await select.selectOption('Zoning');
+  await expect.poll(() => rows(page).count()).toBe(1);
+  await select.selectOption('Wetlands');
+  await row(page, 'Wetlands.pdf').waitFor();
+  await page.getByRole('searchbox', { name: 'Search documents' }).fill('nothing like it');
+  await page.getByText('No matching documents').waitFor();
+  expect(await shown()).toBe('Wetlands');
+  await page.getByRole('button', { name: 'Show all' }).click();
+  await row(page, 'Zoning.pdf').waitFor();
+  expect(await shown()).toBe('All categories');
+});
 
 test('thousands of documents scroll, and a phone shows them without a jump sideways', async () => {
   await web.service.sql(

@@ -33,6 +33,11 @@ test(
     const { cookie } = await web.as('broker');
     const testPage = await openTestPage(browser, web.service.origin, { cookie, viewport: { width: 320, height: 640 } });
     const { page } = testPage;
+    const zones: (string | null)[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PUT' && request.url().endsWith('/notifications/settings'))
+        zones.push(request.postData());
+    });
     await testPage.go('/notifications');
     await page.getByText('Nothing yet').waitFor();
     await ask();
@@ -55,6 +60,8 @@ test(
     await page.getByRole('link', { name: 'Notifications, 1 new' }).first().click();
     await page.getByRole('button', { name: 'Mark all as read' }).click();
     await page.getByRole('link', { name: 'Notifications', exact: true }).first().waitFor();
+    // The time zone of the first visit was kept, once.
+    expect(zones).toHaveLength(1);
     expect(testPage.complaints).toEqual([]);
     await testPage.close();
   },

@@ -7,6 +7,36 @@ import type { Answer, SignedIn } from './person.ts';
 
 /** A PDF of one page. */
 export const aPdf = (): Buffer => pdf('Lease', 'The shop is let from year to year.').bytes;
+/** A PDF of two pages, so large that what is on the second, in the middle of what stands for scans, is fetched when somebody looks at it. */
+export function aLargePdf(): Buffer {
+  const stream = (body: string) => `<< /Length ${body.length} >>\nstream\n${body}\nendstream`;
+  const page = (contents: number) =>
+    `<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents ${contents} 0 R /Resources << /Font << /F1 7 0 R >> >> >>`;
+  const scans = stream('0'.repeat(2_000_000));
+  const objects: readonly (readonly [number: number, object: string])[] = [
+    [1, '<< /Type /Catalog /Pages 2 0 R >>'],
+    [2, '<< /Type /Pages /Kids [3 0 R 4 0 R] /Count 2 >>'],
+    [3, page(5)],
+    [4, page(6)],
+    [5, stream('BT /F1 15 Tf 56 732 Td (First page) Tj ET')],
+    [7, '<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>'],
+    [8, scans],
+    [6, stream('BT /F1 15 Tf 56 732 Td (Second page) Tj ET')],
+    [9, scans],
+  ];
+  let file = '%PDF-1.4\n';
+  const offsets = new Map<number, number>();
+  for (const [number, object] of objects) {
+    offsets.set(number, file.length);
+    file += `${number} 0 obj\n${object}\nendobj\n`;
+  }
+  const entries = Array.from({ length: 9 }, (_, at) => `${String(offsets.get(at + 1)).padStart(10, '0')} 00000 n \n`);
+  return Buffer.from(
+    `${file}xref\n0 10\n0000000000 65535 f \n${entries.join('')}trailer\n<< /Size 10 /Root 1 0 R >>\nstartxref\n${file.length}\n%%EOF\n`,
+    'latin1',
+  );
+}
+
 /** A PNG of a floor plan. */
 export const aPng = (): Buffer => floorPlan([20, 20, 200, 120]).bytes;
 

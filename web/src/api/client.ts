@@ -16,6 +16,8 @@ export class ApiError extends Error {
   readonly details: readonly { path: string; message: string }[];
   /** In how many seconds to try again, when the server says so. */
   readonly retryAfter: number | null;
+  /** Whether it asked for a proof of who the person is, and they called that off: they know that nothing was done. */
+  calledOff = false;
 
   constructor(status: number, error: ErrorBody['error'], retryAfter: number | null = null) {
     super(error.message);
@@ -130,10 +132,32 @@ export async function isSignedInAgain({ code }: ApiError, path: string): Promise
   return signingInAgain;
 }
 
+// Not yet in TypeScript's library: ECMAScript's JSON.parse source text access. Browsers from before 2025 lack it, and round.
+interface ExactJson {
+  parse(text: string, reviver: (key: string, value: unknown, context?: { source?: string }) => unknown): unknown;
+  rawJSON?(text: string): unknown;
+}
+
+const { parse, rawJSON }: ExactJson = JSON as unknown as ExactJson;
+
+/**
+ * The value of JSON. A number that people wrote may have more digits than JavaScript's hold: it then stays what was sent, and is that
+ * again where it is written as JSON.
+ */
+function exactly(text: string): unknown {
+  // Fewer digits are never rounded, and need no look at each value, which takes ten times as long.
+  if (rawJSON === undefined || !/\d[\d.]{15}/.test(text)) return JSON.parse(text);
+  return parse(text, (_key, value, context) =>
+    typeof value === 'number' && context?.source !== undefined && String(value) !== context.source
+      ? rawJSON(context.source)
+      : value,
+  );
+}
+
 /** The value of an answer that went well, from its text; what is no JSON, such as a proxy's page, is reported as a fault on our side. */
 export function valueOf(status: number, text: string): unknown {
   try {
-    return JSON.parse(text);
+    return exactly(text);
   } catch {
     throw new ApiError(status, broken);
   }

@@ -10,6 +10,7 @@ import { refreshAll } from './query-client.ts';
 import { keys } from './query-keys.ts';
 import { refreshList } from './paged.ts';
 import type { LiveEvent } from './shapes.ts';
+import { forgetUploads } from './document-uploads.ts';
 import { forgetDrafts } from '../lib/drafts.ts';
 import { leaveFreely } from '../lib/unsaved.ts';
 
@@ -34,9 +35,10 @@ channel.addEventListener('message', ({ data }: MessageEvent<TabMessage>) => {
   else if ('event' in data && early.length <= mostEarly) early.push(early.length < mostEarly ? data.event : anything);
 });
 
-/** Forgets what the person who has just signed out had typed, and has the other tabs leave, which still show their pages. */
+/** Forgets what the person who has just signed out had typed and was uploading, and has the other tabs leave, which still show their pages. */
 export function forgetPerson(): void {
   forgetDrafts();
+  forgetUploads();
   channel.postMessage({ signedOut: true } satisfies TabMessage);
 }
 
@@ -44,6 +46,7 @@ export function forgetPerson(): void {
 function leaveAsWell(): void {
   // Something may have been kept here since the other tab forgot all of it.
   forgetDrafts();
+  forgetUploads();
   leaveFreely();
   window.location.assign('/sign-in');
 }

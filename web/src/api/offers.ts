@@ -9,6 +9,9 @@ import { api } from './client.ts';
 import { keys } from './query-keys.ts';
 import type { Id, Instant, OfferInput, TypedTerms } from './shapes.ts';
 
+/** Of an answer with payloads nothing is taken over into the next: the numbers in them that stay as they were sent cannot be copied. */
+const structuralSharing = false;
+
 /** Each buyer's current offer, and the terms that are agreed. */
 export const offersQuery = (dealId: Id) =>
   infiniteQueryOptions({
@@ -17,6 +20,7 @@ export const offersQuery = (dealId: Id) =>
       api.get('/web/deals/:id/offers', { param: { id: dealId }, query: { cursor: pageParam }, signal }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor ?? null,
+    structuralSharing,
   });
 
 /** What the current offers come to against the books, with what a person typed in; while that changes, what was there before. */
@@ -56,6 +60,7 @@ export const revisionsQuery = (dealId: Id, buyer: Id) =>
       }),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next_cursor ?? null,
+    structuralSharing,
   });
 
 /** Submitting an offer or its next revision; accepting one, which moves the deal; deciding on a change of accepted terms. */

@@ -28,7 +28,7 @@ const sizes = {
 function buttonClass({ kind = 'secondary', size = 'md' }: Look, className?: string): string {
   return cx(
     'relative inline-flex items-center justify-center rounded-md border font-medium whitespace-nowrap select-none',
-    'transition-colors duration-100 disabled:opacity-55 aria-disabled:opacity-55 [&_svg]:shrink-0',
+    'transition-colors duration-100 disabled:opacity-55 aria-disabled:opacity-55 print:hidden [&_svg]:shrink-0',
     kinds[kind],
     sizes[size],
     className,
@@ -115,7 +115,7 @@ export function IconButton({ label, icon, size = 'md', kind = 'quiet', pending, 
         aria-label={label}
         aria-busy={pending || undefined}
         className={cx(
-          'inline-grid shrink-0 place-items-center rounded-md border transition-colors duration-100 disabled:opacity-55',
+          'inline-grid shrink-0 place-items-center rounded-md border transition-colors duration-100 disabled:opacity-55 print:hidden',
           kinds[kind],
           size === 'sm' ? 'size-8 coarse:size-10' : 'size-9 coarse:size-11',
           className,

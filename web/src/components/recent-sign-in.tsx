@@ -104,8 +104,7 @@ export function RecentSignInProvider({ children }: { children: ReactNode }) {
   };
   const withRecentSignIn = useCallback<WithRecentSignIn>(
     async (action) => {
-      const proofAskedBy = (error: unknown): Proof | null => {
-        if (!(error instanceof ApiError)) return null;
+      const proofAskedBy = (error: ApiError): Proof | null => {
         if (error.code === 'recent_sign_in_required') return error.code;
         const factor = client.getQueryData(meQuery.queryKey)?.second_factor;
         // Whoever has none sets one up instead, as the refusal says.
@@ -115,11 +114,15 @@ export function RecentSignInProvider({ children }: { children: ReactNode }) {
       try {
         return await action();
       } catch (error) {
+        if (!(error instanceof ApiError)) throw error;
         const proof = proofAskedBy(error);
         if (proof === null) throw error;
         waiting.current ??= Promise.withResolvers<boolean>();
         setAsking(proof);
-        if (!(await waiting.current.promise)) throw error;
+        if (!(await waiting.current.promise)) {
+          error.calledOff = true;
+          throw error;
+        }
         return action();
       }
     },

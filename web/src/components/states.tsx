@@ -87,7 +87,7 @@ function PageTitle({ title }: { title: string }) {
 }
 
 /** Whether there is nothing for the person, or no longer. */
-const isMissing = (error: Error | null): boolean =>
+export const isMissing = (error: Error | null): boolean =>
   error instanceof ApiError && (error.status === 404 || error.status === 403);
 
 interface ErrorStateProps extends Pick<EmptyStateProps, 'level'> {

@@ -25,13 +25,17 @@ function add(added: Omit<Toast, 'id'>): void {
   keep([...toasts.slice(-2), { ...added, id: lastId }]);
 }
 
-/** Says in passing that something was done; with `undo`, offers to take it back. From anywhere, no hook needed. */
-export function toast(title: string, options: { undo?: () => unknown } = {}): void {
+/**
+ * Says in passing that something was done, or, in the tone `bad`, that it failed; with `undo`, offers to take it back. From anywhere, no
+ * hook needed.
+ */
+export function toast(title: string, options: { tone?: 'bad'; undo?: () => unknown } = {}): void {
   add({ title, tone: 'good', ...options });
 }
 
 /** Says that something failed, and what to do; for actions without a form. */
 export function toastError(error: unknown): void {
+  if (error instanceof ApiError && error.calledOff) return;
   add({ title: error instanceof ApiError ? error.message : 'Something went wrong. Try again.', tone: 'bad' });
   if (!(error instanceof ApiError)) throw error;
 }

@@ -1,6 +1,7 @@
 import { useBlocker } from '@tanstack/react-router';
 import { createContext, useCallback, useContext, useRef, useState, type ReactNode } from 'react';
-import { anythingUnsaved, formsIn } from '../lib/unsaved.ts';
+import { isUploading } from '../api/document-uploads.ts';
+import { anythingUnsaved, formsIn, isLeaving } from '../lib/unsaved.ts';
 import { ConfirmDialog } from './confirm-dialog.tsx';
 
 /** Asks whether what was written may go; true when the person says so. */
@@ -31,7 +32,7 @@ export function UnsavedProvider({ children }: { children: ReactNode }) {
       for (const form of formsIn()) if (form.dirty) form.discard();
       return false;
     },
-    enableBeforeUnload: anythingUnsaved,
+    enableBeforeUnload: () => anythingUnsaved() || (isUploading() && !isLeaving()),
   });
   return (
     <AskDiscardContext value={ask}>

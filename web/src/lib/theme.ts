@@ -7,6 +7,8 @@ const stored = 'dealkeep.theme';
 // The pages that the server draws, the one that asks for consent among them, know of the choice by a cookie.
 const cookie = 'dealkeep-theme';
 const system = window.matchMedia('(prefers-color-scheme: dark)');
+/** Paper is white. */
+const print = window.matchMedia('print');
 const followers = new Set<() => void>();
 let choice: ThemeChoice = read();
 
@@ -22,7 +24,7 @@ function read(): ThemeChoice {
 }
 
 function apply(): void {
-  const dark = choice === 'system' ? system.matches : choice === 'dark';
+  const dark = !print.matches && (choice === 'system' ? system.matches : choice === 'dark');
   const root = document.documentElement;
   root.dataset.theme = dark ? 'dark' : 'light';
   const paper = getComputedStyle(root).getPropertyValue('--paper');
@@ -31,6 +33,7 @@ function apply(): void {
 }
 
 system.addEventListener('change', apply);
+print.addEventListener('change', apply);
 window.addEventListener('storage', (event) => {
   if (event.key !== stored) return;
   choice = read();

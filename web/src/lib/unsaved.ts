@@ -54,6 +54,9 @@ export function anythingUnsaved(): boolean {
   return !leaving && formsIn().some(({ dirty }) => dirty);
 }
 
+/** Whether the page is to go without asking. */
+export const isLeaving = (): boolean => leaving;
+
 /** Lets the page go without asking: what was typed is kept, or was given up already. */
 export function leaveFreely(): void {
   leaving = true;

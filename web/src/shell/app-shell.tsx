@@ -10,7 +10,7 @@ import { IconButton } from '../components/button.tsx';
 import { cx } from '../lib/cx.ts';
 import { PortalContainerContext } from '../components/portal-container.tsx';
 import { AccountMenu } from './account-menu.tsx';
-import { Bell } from './bell.tsx';
+import { Bell, useFirstZone } from './bell.tsx';
 import { Brand } from './brand.tsx';
 import { ConnectionNotice } from './connection-notice.tsx';
 import { placesFor } from './navigation.ts';
@@ -220,6 +220,8 @@ export function AppShell() {
   const palette = usePalette(asking);
   const [main, setMain] = useMain();
   useKeptFocus(main);
+  // Not in the bell, of which there is one for each width.
+  useFirstZone();
   useEffect(() => followChanges(client), [client]);
   return (
     <PortalContainerContext value={main}>

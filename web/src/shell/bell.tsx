@@ -5,7 +5,8 @@ import { useEffect, useRef } from 'react';
 import { unreadQuery, useNotificationActions } from '../api/notifications.ts';
 
 /** Keeps the time zone of the browser of a person's first visit, until they choose: their daily mail is sent by it. */
-function useFirstZone(zone: string | null | undefined): void {
+export function useFirstZone(): void {
+  const zone = useQuery(unreadQuery).data?.time_zone;
   const { set } = useNotificationActions();
   const tried = useRef(false);
   useEffect(() => {
@@ -18,7 +19,6 @@ function useFirstZone(zone: string | null | undefined): void {
 /** Leads to the person's notifications, and shows how many are new. */
 export function Bell() {
   const { data } = useQuery(unreadQuery);
-  useFirstZone(data?.time_zone);
   const count = data?.count ?? 0;
   const shown = count >= 100 ? '99+' : String(count);
   return (

@@ -1,28 +1,43 @@
 import { signOut } from '../api/auth.ts';
 import { whenSessionEnds } from '../api/client.ts';
+import { isUploading } from '../api/document-uploads.ts';
 import { forgetPerson } from '../api/live.ts';
 import { useMe } from '../api/me.ts';
+import { useConfirm } from '../components/confirm-dialog.tsx';
 import { toastError } from '../components/toast.tsx';
 import { useAskDiscard } from '../components/unsaved.tsx';
 import { anythingUnsaved, leaveFreely } from '../lib/unsaved.ts';
 
-/** Signs the person out, and forgets what was shown to them and what they had typed; asks before that is lost. */
+/** Signs the person out, and forgets what was shown to them and what they had typed; asks before that is lost, or files that are being uploaded. */
 export function useLeave(): () => Promise<void> {
   const askDiscard = useAskDiscard();
+  const confirm = useConfirm();
   const { user } = useMe();
-  return async () => {
-    if (anythingUnsaved() && !(await askDiscard())) return;
+  const leave = async () => {
     // What is still asked for meanwhile needs no new session.
     const stop = whenSessionEnds(() => Promise.resolve(false));
     try {
       await signOut(user.id);
-      forgetPerson();
-      leaveFreely();
-      // Loading the page anew, nothing of the person is left in it.
-      window.location.assign('/sign-in');
     } catch (error) {
       stop();
-      toastError(error);
+      throw error;
     }
+    forgetPerson();
+    leaveFreely();
+    // Loading the page anew, nothing of the person is left in it.
+    window.location.assign('/sign-in');
+  };
+  return async () => {
+    if (anythingUnsaved() && !(await askDiscard())) return;
+    if (!isUploading()) return leave().catch(toastError);
+    confirm(
+      {
+        title: 'Sign out while files are uploading?',
+        body: 'Files that have not arrived yet will not be uploaded.',
+        action: 'Sign out',
+        danger: true,
+      },
+      leave,
+    );
   };
 }

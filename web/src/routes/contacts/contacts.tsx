@@ -14,6 +14,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { itemsOf, PagedList } from '../../components/paged-list.tsx';
 import { EmptyState, SkeletonRows } from '../../components/states.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
+import { download } from '../../lib/download.ts';
 import { readContactsSearch, type ContactsSearch } from './search.ts';
 import { ContactDialog } from './dialog.tsx';
 import { archiveColumn, contactCard, contactColumns } from './rows.tsx';
@@ -106,10 +107,7 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
         description="People and companies that every member of your brokerage sees."
         actions={
           <>
-            <Button
-              icon={<Download className="size-4" />}
-              onClick={() => window.location.assign(contactsExport(brokerageId))}
-            >
+            <Button icon={<Download className="size-4" />} onClick={() => download(contactsExport(brokerageId))}>
               Export
             </Button>
             {!bare && (

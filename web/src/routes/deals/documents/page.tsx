@@ -71,6 +71,8 @@ export default function DocumentsTab() {
   const [open, setOpen] = useState<Open>(null);
   const [filter, setFilter] = useState(everything);
   const query = useQuery({ ...documentsQuery(deal.id, filter), placeholderData: keepPreviousData });
+  // What is found has no others: one could not go from one category to the next.
+  const categories = useQuery(documentsQuery(deal.id, everything)).data?.items.map(({ category }) => category) ?? [];
   const uploads = useDocumentUploads(deal.id);
   const beginUpload = useCallback(() => setUploading(true), []);
   useFilesOverPage(mayUpload, beginUpload);
@@ -116,7 +118,7 @@ export default function DocumentsTab() {
           <Filters
             filter={filter}
             change={change}
-            categories={[...new Set(query.data?.items.map(({ category }) => category))]}
+            categories={[...new Set(filter.category === '' ? categories : [...categories, filter.category])]}
           />
         )}
         <Loaded query={query} skeleton={<SkeletonRows rows={6} height="h-17" />}>

@@ -2,7 +2,7 @@ import type { PDFDocumentProxy, PDFPageProxy, RenderTask } from 'pdfjs-dist';
 import { Minus, Plus } from 'lucide-react';
 import { useEffect, useRef, useState } from 'react';
 import { openPdf } from './pdf.ts';
-import { IconButton } from '../../../components/button.tsx';
+import { Button, IconButton } from '../../../components/button.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { Skeleton } from '../../../components/states.tsx';
 
@@ -14,44 +14,59 @@ interface PdfViewProps {
 }
 
 interface Opened {
+  /** Counts how often it was opened. */
+  attempt: number;
   document: PDFDocumentProxy;
   /** Of the first page, in the PDF's own units; pages that are not read yet are taken to be alike. */
   size: { width: number; height: number };
+  close: () => void;
 }
 
 const zooms = [0.5, 0.75, 1, 1.25, 1.5, 2, 3] as const;
 /** A browser gives up on larger drawings, in pixels. */
 const mostPixels = 16_000_000;
 
-function whyNot(error: unknown): string {
-  return error instanceof Error && error.name === 'PasswordException'
-    ? 'This PDF is protected by a password. Download it to open it.'
-    : 'This PDF could not be shown here. Download it instead.';
-}
-
 /** A PDF, page below page; each is read and drawn when it comes near. */
 export default function PdfView({ url, label }: PdfViewProps) {
   const [opened, setOpened] = useState<Opened | null>(null);
-  const [fault, setFault] = useState<string | null>(null);
+  const [fault, setFault] = useState<'protected' | 'failed' | null>(null);
+  const [attempt, setAttempt] = useState(1);
   const [zoom, setZoom] = useState(1);
   useEffect(() => {
-    const pdf = openPdf(url);
+    const { document: opening, close } = openPdf(url);
     let ended = false;
-    pdf.document
+    let isShown = false;
+    opening
       .then(async (document) => {
         const { width, height } = (await document.getPage(1)).getViewport({ scale: 1 });
-        if (!ended) setOpened({ document, size: { width, height } });
+        if (ended) return;
+        isShown = true;
+        setOpened({ attempt, document, size: { width, height }, close });
       })
       .catch((error: unknown) => {
-        if (!ended) setFault(whyNot(error));
+        if (!ended) setFault(error instanceof Error && error.name === 'PasswordException' ? 'protected' : 'failed');
       });
     return () => {
       ended = true;
-      pdf.close();
+      if (!isShown) close();
     };
-  }, [url]);
+  }, [url, attempt]);
+  // What is shown stays while it is opened again, so that the person keeps their place.
+  useEffect(() => () => opened?.close(), [opened]);
+  // A part that could not be fetched is not asked for again by what has the document open.
+  const openAgain = () => {
+    setFault(null);
+    setAttempt(attempt + 1);
+  };
 
-  if (fault !== null) return <Notice tone="warn">{fault}</Notice>;
+  if (fault === 'protected')
+    return <Notice tone="warn">This PDF is protected by a password. Download it to open it.</Notice>;
+  if (fault === 'failed')
+    return (
+      <Notice tone="warn" action={<TryAgain onClick={openAgain} />}>
+        This PDF could not be shown here. Try again, or download it.
+      </Notice>
+    );
   if (opened === null) {
     return (
       <div aria-busy="true">
@@ -88,20 +103,31 @@ export default function PdfView({ url, label }: PdfViewProps) {
           />
         </span>
       </div>
-      {/* What scrolls sideways must be reachable by keyboard. */}
-      {/* oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex */}
-      <div className="flex flex-col gap-3 overflow-x-auto rounded-md bg-sunken p-3" tabIndex={0}>
+      <div
+        key={opened.attempt}
+        className="flex flex-col gap-3 overflow-x-auto rounded-md bg-sunken p-3"
+        tabIndex={0} // oxlint-disable-line jsx-a11y/no-noninteractive-tabindex -- what scrolls sideways must be reachable by keyboard
+      >
         {Array.from({ length: numPages }, (_, index) => (
-          <PdfPage key={index} {...opened} number={index + 1} zoom={zoom} />
+          <PdfPage key={index} {...opened} number={index + 1} zoom={zoom} onAgain={openAgain} />
         ))}
       </div>
     </section>
   );
 }
 
+function TryAgain({ onClick }: { onClick: () => void }) {
+  return (
+    <Button size="sm" onClick={onClick}>
+      Try again
+    </Button>
+  );
+}
+
 interface PdfPageProps extends Opened {
   number: number;
   zoom: number;
+  onAgain: () => void;
 }
 
 /** Whether something is on the screen or about to be. */
@@ -119,17 +145,18 @@ function useNear(margin: string) {
   return { place, near };
 }
 
-function PdfPage({ document, size: usual, number, zoom }: PdfPageProps) {
+function PdfPage({ document, size: usual, number, zoom, onAgain }: PdfPageProps) {
   const { place, near } = useNear('800px 0px');
   const canvas = useRef<HTMLCanvasElement>(null);
   const [page, setPage] = useState<PDFPageProxy | null>(null);
   const [words, setWords] = useState('');
+  const [failed, setFailed] = useState(false);
   const size = page?.getViewport({ scale: 1 }) ?? usual;
 
   useEffect(() => {
     if (!near || page) return;
     let ended = false;
-    void document
+    document
       .getPage(number)
       .then(async (read) => {
         const { items } = await read.getTextContent();
@@ -137,7 +164,9 @@ function PdfPage({ document, size: usual, number, zoom }: PdfPageProps) {
         setPage(read);
         setWords(items.map((item) => ('str' in item ? item.str + (item.hasEOL ? '\n' : '') : '')).join(''));
       })
-      .catch(() => {});
+      .catch(() => {
+        if (!ended) setFailed(true);
+      });
     return () => {
       ended = true;
     };
@@ -152,8 +181,12 @@ function PdfPage({ document, size: usual, number, zoom }: PdfPageProps) {
     element.width = Math.floor(viewport.width);
     element.height = Math.floor(viewport.height);
     const drawing: RenderTask = page.render({ canvas: element, viewport });
-    drawing.promise.catch(() => {});
+    let ended = false;
+    drawing.promise.catch(() => {
+      if (!ended) setFailed(true);
+    });
     return () => {
+      ended = true;
       drawing.cancel();
       // Pages far away keep their place and give back their memory.
       element.width = 0;
@@ -169,6 +202,13 @@ function PdfPage({ document, size: usual, number, zoom }: PdfPageProps) {
       className="relative mx-auto shrink-0 shadow-1"
     >
       <canvas ref={canvas} aria-hidden className="absolute inset-0 size-full" />
+      {failed && (
+        <div className="absolute inset-0 grid place-items-center p-3">
+          <Notice tone="bad" action={<TryAgain onClick={onAgain} />}>
+            Page {number} could not be shown.
+          </Notice>
+        </div>
+      )}
       <div className="sr-only">
         <h3>Page {number}</h3>
         <p className="whitespace-pre-wrap">{words}</p>

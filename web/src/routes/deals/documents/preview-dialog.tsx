@@ -4,6 +4,7 @@ import type { DealDocument } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
 import { DocumentPreview } from './preview.tsx';
+import { download } from '../../../lib/download.ts';
 import { formatBytes } from '../../../lib/format.ts';
 
 /** A document shown in place; that it was opened is kept. */
@@ -16,7 +17,7 @@ export function PreviewDialog({ document, onClose }: { document: DealDocument; o
       description={formatBytes(document.size_bytes)}
       footer={
         <>
-          <Button icon={<Download className="size-4" />} onClick={() => window.location.assign(contentOf(document))}>
+          <Button icon={<Download className="size-4" />} onClick={() => download(contentOf(document))}>
             Download
           </Button>
           <Button kind="primary" onClick={onClose}>

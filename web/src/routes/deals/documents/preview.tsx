@@ -1,4 +1,5 @@
 import { lazy, Suspense, useState } from 'react';
+import { Button } from '../../../components/button.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { Skeleton } from '../../../components/states.tsx';
 
@@ -23,7 +24,19 @@ export function DocumentPreview({ url, mediaType, label }: DocumentPreviewProps)
 
 function Picture({ url, label }: { url: string; label: string }) {
   const [state, setState] = useState<'loading' | 'shown' | 'failed'>('loading');
-  if (state === 'failed') return <Notice tone="warn">This image could not be shown here. Download it instead.</Notice>;
+  if (state === 'failed')
+    return (
+      <Notice
+        tone="warn"
+        action={
+          <Button size="sm" onClick={() => setState('loading')}>
+            Try again
+          </Button>
+        }
+      >
+        This image could not be shown here. Try again, or download it.
+      </Notice>
+    );
   return (
     <div aria-busy={state === 'loading'} className="grid min-h-[40dvh] place-items-center rounded-md bg-sunken p-3">
       <img

@@ -1,3 +1,4 @@
+import type { AboutFiles } from '../../../api/document-uploads.ts';
 import { Button } from '../../../components/button.tsx';
 import { Drawer } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
@@ -6,7 +7,7 @@ import { Input, Select } from '../../../components/input.tsx';
 import { plural } from '../../../lib/format.ts';
 import { confidentialities, optionsOf, questionCategories } from '../../../lib/states.ts';
 import { UploadList } from './upload-list.tsx';
-import type { AboutFiles, DocumentUploads } from './uploads.ts';
+import type { DocumentUploads } from './uploads.ts';
 
 interface UploadDrawerProps {
   uploads: DocumentUploads;

@@ -1,8 +1,8 @@
 import { CircleAlert, CircleCheck, RotateCw, X } from 'lucide-react';
+import type { Upload } from '../../../api/document-uploads.ts';
 import { IconButton } from '../../../components/button.tsx';
 import { ProgressBar } from '../../../components/progress-bar.tsx';
 import { formatBytes } from '../../../lib/format.ts';
-import type { Upload } from './upload-queue.ts';
 
 const words: Record<Upload['state'], string> = {
   waiting: 'Waiting',

@@ -1,27 +1,10 @@
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState, useSyncExternalStore } from 'react';
+import { uploadsTo, type AboutFiles } from '../../../api/document-uploads.ts';
 import { useDocumentActions } from '../../../api/documents.ts';
-import type { Confidentiality, DealDocument, Id } from '../../../api/shapes.ts';
-import { upload } from '../../../api/upload.ts';
+import type { Id } from '../../../api/shapes.ts';
 import { useUnsaved } from '../../../lib/use-unsaved.ts';
-import { useUploads } from './use-uploads.ts';
 
-/** What the server takes at most, in bytes. */
-const largest = 2_147_483_648;
-
-function checkFile({ size }: File): string | null {
-  if (size > largest) return 'The file is larger than 2 GB. Split it, or compress it.';
-  return size === 0 ? 'The file is empty.' : null;
-}
-
-/** What is said of files before they are dropped. */
-export interface AboutFiles {
-  category: string;
-  confidentiality: Confidentiality;
-  /** The diligence request that they answer; '' for none. */
-  request: string;
-}
-
-/** Uploads to a deal's data room. They go on while the drawer is closed, and the browser asks before it leaves them. */
+/** Uploads to a deal's data room. They go on while the drawer is closed or another page is shown, and the browser asks before it leaves them. */
 export function useDocumentUploads(dealId: Id) {
   const { refresh } = useDocumentActions(dealId);
   const [about, setAbout] = useState<AboutFiles>({ category: 'financials', confidentiality: 'nda_gated', request: '' });
@@ -31,33 +14,21 @@ export function useDocumentUploads(dealId: Id) {
     dirty: about.request.trim() !== '' && about.request !== used,
     discard: () => setAbout((before) => ({ ...before, request: '' })),
   });
-  // What was said of a file when it was dropped: who may open it must not change while it waits.
-  const chosen = useRef(new WeakMap<File, AboutFiles>());
-  const queue = useUploads<DealDocument>({
-    send: (file, progress) => {
-      const { category, confidentiality, request } = chosen.current.get(file) ?? about;
-      return upload('/web/deals/:id/documents', file, {
-        param: { id: dealId },
-        query: { filename: file.name, category, confidentiality, diligence_request: request.trim() || null },
-        ...progress,
-      });
+  const { read, follow, add, stop, retry, clear } = uploadsTo(dealId, () => void refresh());
+  const uploads = useSyncExternalStore(follow, read);
+  return {
+    uploads,
+    busy: uploads.some(({ state }) => state === 'waiting' || state === 'sending'),
+    add: (files: readonly File[]) => {
+      setUsed(about.request);
+      add(files, about);
     },
-    check: checkFile,
-    onDone: () => void refresh(),
-  });
-  const busy = queue.uploads.some(({ state }) => state === 'waiting' || state === 'sending');
-  useEffect(() => {
-    if (!busy) return;
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault();
-    window.addEventListener('beforeunload', ask);
-    return () => window.removeEventListener('beforeunload', ask);
-  }, [busy]);
-  const add = (files: readonly File[]) => {
-    for (const file of files) chosen.current.set(file, about);
-    setUsed(about.request);
-    queue.add(files);
+    stop,
+    retry,
+    clear,
+    about,
+    setAbout,
   };
-  return { ...queue, add, about, setAbout, busy };
 }
 
 export type DocumentUploads = ReturnType<typeof useDocumentUploads>;

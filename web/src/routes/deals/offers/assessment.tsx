@@ -1,11 +1,14 @@
 /** Below the offers themselves: what they come to against the books, and what accepting one would mean. */
 import { useQuery } from '@tanstack/react-query';
+import { ApiError } from '../../../api/client.ts';
 import { worthQuery } from '../../../api/offers.ts';
 import type { Offer, OfferAssessment, TypedTerms } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
+import { Card } from '../../../components/card.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
+import { ErrorState } from '../../../components/states.tsx';
 import { paths } from '../../../paths.ts';
 import { useDeal } from '../context.ts';
 import { CoverageCard, SbaCard } from './acceptance.tsx';
@@ -56,7 +59,7 @@ export function Assessment({ offers }: { offers: readonly Offer[] }) {
   const search = offersRoute.useSearch();
   const navigate = offersRoute.useNavigate();
   const typed = typedIn(search);
-  const { data, isPending, isError } = useQuery(worthQuery(deal.id, typed));
+  const { data, error, isPending, refetch } = useQuery(worthQuery(deal.id, typed));
   const keep = (kept: OffersSearch) =>
     void navigate({
       to: paths.dealOffers,
@@ -69,7 +72,7 @@ export function Assessment({ offers }: { offers: readonly Offer[] }) {
   const setTyped = (terms: TypedTerms) =>
     keep({ ...(first && { first }), ...(second && { second }), ...(accepted && { accepted }), ...terms });
   if (isPending) return null;
-  if (isError && !data && Object.keys(typed).length > 0)
+  if (error instanceof ApiError && error.code === 'validation_error')
     return (
       <Notice title="Nothing can be computed with the terms in this page’s address">
         <Button size="sm" onClick={() => setTyped({})}>
@@ -88,6 +91,11 @@ export function Assessment({ offers }: { offers: readonly Offer[] }) {
           more={offers.length > assessed.length}
           onPeriod={(period_label) => setTyped({ ...typed, period_label })}
         />
+      )}
+      {error && !data && (
+        <Card flush>
+          <ErrorState error={error} onRetry={() => void refetch()} />
+        </Card>
       )}
       <SideBySide offers={offers} best={data?.compared} typed={typed} />
       {data && hasFigures && (

@@ -19,7 +19,7 @@ import { termWords } from '../../../components/offers/payload.ts';
 import { none } from '../../../components/offers/terms.tsx';
 import { itemsOf } from '../../../components/paged-list.tsx';
 import { ScrollRegion } from '../../../components/scroll-region.tsx';
-import { SkeletonText } from '../../../components/states.tsx';
+import { isMissing, Loaded, SkeletonText } from '../../../components/states.tsx';
 import { DayText, Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { formatMultiple, formatPoints, formatShare, plural } from '../../../lib/format.ts';
@@ -302,16 +302,21 @@ export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode 
           <Select value={second} onChange={(id) => choose(id === first ? second : first, id)} options={choices} />
         </Field>
       </div>
-      {query.isError ? (
+      {isMissing(query.error) ? (
         <p className="border-t border-line px-4 py-3 text-soft sm:px-5">
           One of the two does not exist, or you have no access to it. Choose another.
         </p>
-      ) : query.data ? (
-        <Lines two={query.data} />
       ) : (
-        <div className="px-4 pb-4 sm:px-5">
-          <SkeletonText lines={6} />
-        </div>
+        <Loaded
+          query={query}
+          skeleton={
+            <div className="px-4 pb-4 sm:px-5">
+              <SkeletonText lines={6} />
+            </div>
+          }
+        >
+          {(two) => <Lines two={two} />}
+        </Loaded>
       )}
     </Card>
   );

@@ -84,10 +84,10 @@ interface LineProps {
   /** Whether the reader sees everything, and may answer. */
   all: boolean;
   mayAnswer: boolean;
+  onExplain: (one: Contradiction) => void;
 }
 
-function ContradictionLine({ dealId, one, all, mayAnswer }: LineProps) {
-  const [open, setOpen] = useState(false);
+function ContradictionLine({ dealId, one, all, mayAnswer, onExplain }: LineProps) {
   const { release, withdraw, takeBack } = useContradictionActions(dealId);
   const confirm = useConfirm();
   const sentence = useId();
@@ -121,7 +121,7 @@ function ContradictionLine({ dealId, one, all, mayAnswer }: LineProps) {
       {answer && <Said answer={answer} all={all} />}
       {mayAnswer && (
         <div className="mt-2.5 flex flex-wrap gap-2">
-          <Button {...about} onClick={() => setOpen(true)}>
+          <Button {...about} onClick={() => onExplain(one)}>
             {answer ? 'Change' : 'Explain'}
           </Button>
           {answer && answer.released_at === null && !answer.of_other_figures && (
@@ -174,7 +174,6 @@ function ContradictionLine({ dealId, one, all, mayAnswer }: LineProps) {
           )}
         </div>
       )}
-      {open && <ExplainDialog dealId={dealId} one={one} onClose={() => setOpen(false)} />}
     </li>
   );
 }
@@ -206,9 +205,12 @@ function Listed({ title, description, found: { count, items }, ...rest }: Listed
 /** Where the books contradict themselves, and apart from it what of that was explained. Nothing where there is nothing that the reader may see. */
 export function ContradictionsCards({ dealId }: { dealId: Id }) {
   const { data } = useQuery(computedQuery(dealId));
+  // Not in its line: another's answer moves it to the other card while somebody writes.
+  const [explaining, setExplaining] = useState<Contradiction | null>(null);
   if (!data) return null;
   const { all, may_answer, explained, ...open } = data.contradictions;
-  const rest = { dealId, all, mayAnswer: may_answer };
+  const rest = { dealId, all, mayAnswer: may_answer, onExplain: setExplaining };
+  const asItIs = [...open.items, ...explained.items].find(({ key }) => key === explaining?.key) ?? explaining;
   return (
     <>
       <Listed
@@ -231,6 +233,7 @@ export function ContradictionsCards({ dealId }: { dealId: Id }) {
         found={explained}
         {...rest}
       />
+      {asItIs && <ExplainDialog dealId={dealId} one={asItIs} onClose={() => setExplaining(null)} />}
     </>
   );
 }

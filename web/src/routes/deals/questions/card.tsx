@@ -1,4 +1,3 @@
-import { useState } from 'react';
 import { useQuestionActions } from '../../../api/questions.ts';
 import { useIsNew } from '../../../api/visits.ts';
 import type { Question } from '../../../api/shapes.ts';
@@ -13,20 +12,22 @@ import { cx } from '../../../lib/cx.ts';
 import { questionCategories, questionStates } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
 import { RemindButton } from '../remind-button.tsx';
-import { AnswerDialog, DistributeDialog, RejectDialog } from './dialogs.tsx';
+import type { QuestionStep } from './dialogs.tsx';
 
-type Open = 'reject' | 'answer' | 'distribute' | null;
+interface QuestionCardProps {
+  question: Question;
+  /** Opens the dialog of a step. */
+  onStep: (step: QuestionStep, question: Question) => void;
+}
 
 /** One question with its answer as the caller may read it, and what they can do with it now. */
-export function QuestionCard({ question }: { question: Question }) {
-  const [open, setOpen] = useState<Open>(null);
+export function QuestionCard({ question, onStep }: QuestionCardProps) {
   const confirm = useConfirm();
   const { release, withdraw } = useQuestionActions(question.deal_id);
   const can = new Set(question.actions);
   const { side, capacities } = useDeal();
   const isNew = useIsNew(question.deal_id, 'questions');
   const waits = capacities.can_review_questions && question.status === 'with_seller';
-  const close = () => setOpen(null);
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-faint">
@@ -75,18 +76,18 @@ export function QuestionCard({ question }: { question: Question }) {
           {can.has('answer') && (
             <Button
               kind={question.status === 'with_seller' ? 'primary' : 'secondary'}
-              onClick={() => setOpen('answer')}
+              onClick={() => onStep('answer', question)}
             >
               {question.status === 'with_seller' ? 'Answer' : 'Correct the answer'}
             </Button>
           )}
           {can.has('distribute') && (
-            <Button kind="primary" onClick={() => setOpen('distribute')}>
+            <Button kind="primary" onClick={() => onStep('distribute', question)}>
               Send the answer
             </Button>
           )}
           {waits && <RemindButton subject="questions" id={question.id} of="this question" />}
-          {can.has('reject') && <Button onClick={() => setOpen('reject')}>Reject</Button>}
+          {can.has('reject') && <Button onClick={() => onStep('reject', question)}>Reject</Button>}
           {can.has('withdraw') && (
             <Button
               onClick={() =>
@@ -106,9 +107,6 @@ export function QuestionCard({ question }: { question: Question }) {
           )}
         </div>
       )}
-      {open === 'reject' && <RejectDialog question={question} onClose={close} />}
-      {open === 'answer' && <AnswerDialog question={question} onClose={close} />}
-      {open === 'distribute' && <DistributeDialog question={question} onClose={close} />}
     </Card>
   );
 }

@@ -100,7 +100,7 @@ interface QuestionDialogProps {
 }
 
 /** The broker rejects a question, and may say why. */
-export function RejectDialog({ question, onClose }: QuestionDialogProps) {
+function RejectDialog({ question, onClose }: QuestionDialogProps) {
   const { reject } = useQuestionActions(question.deal_id);
   return (
     <WordsDialog
@@ -122,7 +122,7 @@ export function RejectDialog({ question, onClose }: QuestionDialogProps) {
 }
 
 /** The seller answers, or corrects an answer that the broker has not sent yet. */
-export function AnswerDialog({ question, onClose }: QuestionDialogProps) {
+function AnswerDialog({ question, onClose }: QuestionDialogProps) {
   const { answer } = useQuestionActions(question.deal_id);
   return (
     <WordsDialog
@@ -144,7 +144,7 @@ export function AnswerDialog({ question, onClose }: QuestionDialogProps) {
 }
 
 /** The broker sends the answer to the buyer, in the seller's words or their own. */
-export function DistributeDialog({ question, onClose }: QuestionDialogProps) {
+function DistributeDialog({ question, onClose }: QuestionDialogProps) {
   const { distribute } = useQuestionActions(question.deal_id);
   return (
     <WordsDialog
@@ -163,4 +163,15 @@ export function DistributeDialog({ question, onClose }: QuestionDialogProps) {
       onClose={onClose}
     />
   );
+}
+
+const dialogs = { reject: RejectDialog, answer: AnswerDialog, distribute: DistributeDialog };
+
+/** What is done about a question in a dialog. */
+export type QuestionStep = keyof typeof dialogs;
+
+/** The dialog of a step. */
+export function StepDialog({ step, ...rest }: QuestionDialogProps & { step: QuestionStep }) {
+  const Step = dialogs[step];
+  return <Step {...rest} />;
 }

@@ -9,7 +9,7 @@ import { Card } from '../../../components/card.tsx';
 import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { useDeal } from '../context.ts';
 import { InviteBuyerLink } from '../invite-buyer-link.tsx';
-import { AskDialog } from './dialogs.tsx';
+import { AskDialog, StepDialog, type QuestionStep } from './dialogs.tsx';
 import { QuestionCard } from './card.tsx';
 import { TabPage } from '../tab-page.tsx';
 
@@ -17,6 +17,8 @@ import { TabPage } from '../tab-page.tsx';
 export default function QuestionsTab() {
   const { deal, capacities, counts, side } = useDeal();
   const [asking, setAsking] = useState(false);
+  // Not in the card: another's step moves it to the other group while somebody writes.
+  const [open, setOpen] = useState<{ step: QuestionStep; question: Question } | null>(null);
   const query = useQuery(questionsQuery(deal.id));
   useVisit(deal.id, 'questions');
   useReadAnswers(deal.id, side === 'buyer' && query.isSuccess && (counts.questions_waiting ?? 0) > 0);
@@ -61,11 +63,12 @@ export default function QuestionsTab() {
               </EmptyState>
             </Card>
           ) : (
-            <Sorted questions={items} />
+            <Sorted questions={items} onStep={(step, question) => setOpen({ step, question })} />
           )
         }
       </Loaded>
       {asking && <AskDialog dealId={deal.id} onClose={() => setAsking(false)} />}
+      {open && <StepDialog {...open} onClose={() => setOpen(null)} />}
     </TabPage>
   );
 }
@@ -74,18 +77,23 @@ export default function QuestionsTab() {
 const waits = ({ actions, status }: Question): boolean =>
   actions.some((action) => action !== 'withdraw') && !(status === 'answered' && !actions.includes('distribute'));
 
-function Sorted({ questions }: { questions: readonly Question[] }) {
+interface QuestionsProps {
+  questions: readonly Question[];
+  onStep: (step: QuestionStep, question: Question) => void;
+}
+
+function Sorted({ questions, onStep }: QuestionsProps) {
   const waiting = questions.filter(waits);
   const rest = questions.filter((question) => !waits(question));
   return (
     <>
-      <Group title="Waiting for you" questions={waiting} />
-      <Group title={waiting.length > 0 ? 'All others' : 'All questions'} questions={rest} />
+      <Group title="Waiting for you" questions={waiting} onStep={onStep} />
+      <Group title={waiting.length > 0 ? 'All others' : 'All questions'} questions={rest} onStep={onStep} />
     </>
   );
 }
 
-function Group({ title, questions }: { title: string; questions: readonly Question[] }) {
+function Group({ title, questions, onStep }: QuestionsProps & { title: string }) {
   if (questions.length === 0) return null;
   return (
     <section aria-label={title} className="flex flex-col gap-3">
@@ -95,7 +103,7 @@ function Group({ title, questions }: { title: string; questions: readonly Questi
       <ul className="flex flex-col gap-3">
         {questions.map((question) => (
           <li key={question.id}>
-            <QuestionCard question={question} />
+            <QuestionCard question={question} onStep={onStep} />
           </li>
         ))}
       </ul>

@@ -8,6 +8,7 @@ import { Button } from '../../../components/button.tsx';
 import { DataTable } from '../../../components/data-table.tsx';
 import { PagedList } from '../../../components/paged-list.tsx';
 import { EmptyState, SkeletonRows } from '../../../components/states.tsx';
+import { download } from '../../../lib/download.ts';
 import { SettingsPage } from '../settings-page.tsx';
 import { recordCard, recordColumns, RecordDrawer } from './record.tsx';
 import { everything, filterOf, Filters } from './filters.tsx';
@@ -26,7 +27,7 @@ function Trail({ brokerageId }: { brokerageId: Id | null }) {
           : 'Who did what in your brokerage, through which client or key, and how it ended.'
       }
       actions={
-        <Button icon={<Download className="size-4" />} onClick={() => window.location.assign(auditExport(filter))}>
+        <Button icon={<Download className="size-4" />} onClick={() => download(auditExport(filter))}>
           Export
         </Button>
       }

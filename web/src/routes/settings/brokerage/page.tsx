@@ -15,6 +15,7 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
+import { download } from '../../../lib/download.ts';
 import { formatDate } from '../../../lib/format.ts';
 import { memberRoles } from '../../../lib/states.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
@@ -158,17 +159,14 @@ function LogoCard({ brokerage }: { brokerage: Brokerage }) {
 function ExportCard({ brokerage }: { brokerage: Brokerage }) {
   const { askExport } = useMemberActions(brokerage.id);
   const withRecentSignIn = useRecentSignIn();
-  const download = () =>
-    withRecentSignIn(() => askExport.mutateAsync()).then(
-      () => window.location.assign(brokerageExport(brokerage.id)),
-      toastError,
-    );
+  const take = () =>
+    withRecentSignIn(() => askExport.mutateAsync()).then(() => download(brokerageExport(brokerage.id)), toastError);
   return (
     <Card
       title="Export"
       description="Deals, people, contacts and documents as one archive (ZIP): every table for spreadsheets and for programs, and the documents themselves. It contains what you may see: for a sale in which you take no part, what its viewers see. Who did what on a deal is in the audit trail. The operator of this service can export everything."
     >
-      <Button pending={askExport.isPending} onClick={() => void download()}>
+      <Button pending={askExport.isPending} onClick={() => void take()}>
         Download the archive
       </Button>
     </Card>

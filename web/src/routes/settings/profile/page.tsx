@@ -11,6 +11,7 @@ import { Input } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
+import { download } from '../../../lib/download.ts';
 import { cx } from '../../../lib/cx.ts';
 import { leaveFreely } from '../../../lib/unsaved.ts';
 import { chooseTheme, useTheme } from '../../../lib/theme.ts';
@@ -80,17 +81,14 @@ function AddressCard() {
 
 function saveAs(filename: string, json: string): void {
   const url = URL.createObjectURL(new Blob([json], { type: 'application/json' }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = filename;
-  link.click();
+  download(url, filename);
   URL.revokeObjectURL(url);
 }
 
 function DataCard() {
   const { exportOwnData } = useSecurityActions();
   const withRecentSignIn = useRecentSignIn();
-  const download = () =>
+  const take = () =>
     withRecentSignIn(() => exportOwnData.mutateAsync()).then(
       (json) => saveAs('my-dealkeep-data.json', json),
       toastError,
@@ -100,7 +98,7 @@ function DataCard() {
       title="Your data"
       description="Your account, what you wrote and did on deals, and your own audit trail, as one JSON file."
     >
-      <Button pending={exportOwnData.isPending} onClick={() => void download()}>
+      <Button pending={exportOwnData.isPending} onClick={() => void take()}>
         Download my data
       </Button>
     </Card>

@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ApiError } from '../../../api/client.ts';
 import { useMe } from '../../../api/me.ts';
 import { useSecurityActions, type PendingFactor } from '../../../api/security.ts';
 import { StatePill } from '../../../components/badge.tsx';
@@ -104,20 +103,9 @@ export function FactorCard() {
   const [pending, setPending] = useState<PendingFactor | null>(null);
   const [codes, setCodes] = useState<readonly string[] | null>(null);
 
-  /** A proof of who they are that the person called off is no failure to report. */
-  const doing = async (action: () => Promise<void>) => {
-    try {
-      await action();
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'recent_sign_in_required') toastError(error);
-    }
-  };
-  const begin = () => doing(async () => setPending(await withRecentSignIn(() => beginFactor.mutateAsync())));
+  const begin = () => withRecentSignIn(() => beginFactor.mutateAsync()).then(setPending, toastError);
   const renew = () =>
-    doing(async () => {
-      const made = await withRecentSignIn(() => renewCodes.mutateAsync());
-      setCodes(made.recovery_codes);
-    });
+    withRecentSignIn(() => renewCodes.mutateAsync()).then((made) => setCodes(made.recovery_codes), toastError);
   const remove = () =>
     confirm(
       {
@@ -127,10 +115,10 @@ export function FactorCard() {
         danger: true,
       },
       () =>
-        doing(async () => {
-          await withRecentSignIn(() => removeFactor.mutateAsync());
-          toast('The authenticator is removed');
-        }),
+        withRecentSignIn(() => removeFactor.mutateAsync()).then(
+          () => toast('The authenticator is removed'),
+          toastError,
+        ),
     );
   return (
     <Card

@@ -1,0 +1,172 @@
+/**
+ * Uploads to the data rooms of deals, a few files at a time. They go on while the person looks at something else; what failed stays until
+ * they have seen it.
+ */
+import { toast } from '../components/toast.tsx';
+import { ApiError } from './client.ts';
+import type { Confidentiality, Id } from './shapes.ts';
+import { upload } from './upload.ts';
+
+/** What is said of files before they are dropped. */
+export interface AboutFiles {
+  category: string;
+  confidentiality: Confidentiality;
+  /** The diligence request that they answer; '' for none. */
+  request: string;
+}
+
+export interface Upload {
+  id: number;
+  file: File;
+  /** As it was said when the file was dropped: who may open it must not change while it waits. */
+  about: AboutFiles;
+  state: 'waiting' | 'sending' | 'done' | 'failed' | 'stopped';
+  /** Bytes so far. */
+  sent: number;
+  /** Why it failed, for the person. */
+  message: string | null;
+}
+
+const parallel = 3;
+/** What the server takes at most, in bytes. */
+const largest = 2_147_483_648;
+
+/** Why a file need not be sent at all, for the person; null when there is no such reason. */
+function faultOf({ size }: File): string | null {
+  if (size > largest) return 'The file is larger than 2 GB. Split it, or compress it.';
+  return size === 0 ? 'The file is empty.' : null;
+}
+
+const isUnderWay = ({ state }: Upload): boolean => state === 'waiting' || state === 'sending';
+
+class UploadQueue {
+  readonly #dealId: Id;
+  readonly #onDone: () => void;
+  #uploads: readonly Upload[] = [];
+  #lastId = 0;
+  readonly #stops = new Map<number, AbortController>();
+  readonly #followers = new Set<() => void>();
+
+  constructor(dealId: Id, onDone: () => void) {
+    this.#dealId = dealId;
+    this.#onDone = onDone;
+  }
+
+  readonly read = (): readonly Upload[] => this.#uploads;
+
+  readonly follow = (follower: () => void): (() => void) => {
+    this.#followers.add(follower);
+    return () => {
+      this.#followers.delete(follower);
+      this.#forgetSettled();
+    };
+  };
+
+  readonly add = (files: readonly File[], about: AboutFiles): void => {
+    const added = files.map((file): Upload => {
+      this.#lastId += 1;
+      return { id: this.#lastId, file, about, state: 'waiting', sent: 0, message: null };
+    });
+    this.#keep([...this.#uploads, ...added]);
+    this.#advance();
+  };
+
+  readonly stop = (id: number): void => {
+    const running = this.#stops.get(id);
+    if (running) running.abort();
+    else this.#change(id, { state: 'stopped' });
+  };
+
+  readonly retry = (id: number): void => {
+    this.#change(id, { state: 'waiting', sent: 0, message: null });
+    this.#advance();
+  };
+
+  /** Takes what is finished, one way or the other, off the list. */
+  readonly clear = (): void => this.#keep(this.#uploads.filter(isUnderWay));
+
+  /** Stops everything, and forgets it. */
+  readonly end = (): void => {
+    this.#keep([]);
+    for (const stop of this.#stops.values()) stop.abort();
+  };
+
+  /** Where nobody looks, keeps no more than there is still to be seen: what is under way, and what failed. */
+  #forgetSettled(): void {
+    if (this.#followers.size > 0) return;
+    this.#uploads = this.#uploads.filter((one) => isUnderWay(one) || one.state === 'failed');
+  }
+
+  #keep(uploads: readonly Upload[]): void {
+    this.#uploads = uploads;
+    this.#forgetSettled();
+    for (const follower of this.#followers) follower();
+  }
+
+  #change(id: number, part: Partial<Upload>): void {
+    this.#keep(this.#uploads.map((one) => (one.id === id ? { ...one, ...part } : one)));
+  }
+
+  #fail({ id, file }: Upload, message: string): void {
+    this.#change(id, { state: 'failed', message });
+    if (this.#followers.size === 0)
+      toast(`${file.name} could not be uploaded. The deal’s documents show why.`, { tone: 'bad' });
+  }
+
+  #advance(): void {
+    const sending = this.#uploads.filter(({ state }) => state === 'sending').length;
+    const next = this.#uploads.filter(({ state }) => state === 'waiting').slice(0, parallel - sending);
+    for (const one of next) void this.#send(one);
+  }
+
+  async #send(one: Upload): Promise<void> {
+    const { id, file, about } = one;
+    const fault = faultOf(file);
+    if (fault !== null) {
+      this.#fail(one, fault);
+      return;
+    }
+    const stop = new AbortController();
+    this.#stops.set(id, stop);
+    this.#change(id, { state: 'sending', sent: 0, message: null });
+    try {
+      await upload('/web/deals/:id/documents', file, {
+        param: { id: this.#dealId },
+        query: {
+          filename: file.name,
+          category: about.category,
+          confidentiality: about.confidentiality,
+          diligence_request: about.request.trim() || null,
+        },
+        signal: stop.signal,
+        onProgress: (sent) => this.#change(id, { sent }),
+      });
+      this.#change(id, { state: 'done', sent: file.size });
+      this.#onDone();
+    } catch (error) {
+      if (stop.signal.aborted) this.#change(id, { state: 'stopped' });
+      else this.#fail(one, error instanceof ApiError ? error.message : 'The upload failed.');
+    } finally {
+      this.#stops.delete(id);
+      this.#advance();
+    }
+  }
+}
+
+const queues = new Map<Id, UploadQueue>();
+
+/** The uploads to a deal's data room, also those that began when its page was shown before. `onDone` follows each that has arrived. */
+export function uploadsTo(dealId: Id, onDone: () => void): UploadQueue {
+  const queue = queues.get(dealId) ?? new UploadQueue(dealId, onDone);
+  queues.set(dealId, queue);
+  return queue;
+}
+
+/** Whether a file is being uploaded to any deal, or waits for its turn. */
+export const isUploading = (): boolean => [...queues.values()].some((queue) => queue.read().some(isUnderWay));
+
+/** Stops all uploads, and forgets them: at signing out. */
+export function forgetUploads(): void {
+  for (const queue of queues.values()) queue.end();
+  queues.clear();
+}
