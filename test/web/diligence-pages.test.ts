@@ -67,6 +67,33 @@ test('an answer to what their advisor asked is an answer to the buyer; to the br
   }
 });
 
+test('an answer that the seller corrects while the broker is about to send it is shown before it is sent', async () => {
+  const asked = { category: 'tax', question_text: 'Is any tax overdue?' };
+  const path = `/deals/${web.scene.deal}/questions`;
+  const { body: question } = await (await web.as('exclusive buyer')).ask(path, asked);
+  const step = async (who: string, name: string, words = {}) =>
+    expect((await (await web.as(who)).ask(`/questions/${question.id}/${name}`, words)).status).toBe(200);
+  await step('broker', 'release');
+  await step('seller', 'answer', { answer_text: 'None.' });
+  const page = await at('broker', 'questions');
+  const card = page.getByRole('listitem').filter({ hasText: asked.question_text });
+  await card.getByRole('button', { name: 'Send the answer' }).click();
+  const dialog = page.getByRole('dialog');
+  const answer = dialog.getByLabel('Answer to the buyer');
+  expect(await answer.inputValue()).toBe('None.');
+  await step('seller', 'answer', { answer_text: 'The sales tax of June.' });
+  // The page knows of it, and the dialog stays as it was read.
+  await page.getByText('The sales tax of June.').waitFor({ state: 'attached' });
+  await dialog.getByText('The seller’s answer: None.').waitFor();
+  await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+  await dialog.getByText('The answer was changed meanwhile.').waitFor();
+  await dialog.getByText('The seller’s answer: The sales tax of June.').waitFor();
+  expect(await answer.inputValue()).toBe('The sales tax of June.');
+  await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await card.getByText('Sent to the buyer').waitFor();
+});
+
 test('a question that is withdrawn is said to be', async () => {
   const asked = { category: 'legal', question_text: 'Is the lease assignable?' };
   await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
