@@ -330,6 +330,34 @@ describe('a change of a record leaves what somebody else changes of it meanwhile
   });
 });
 
+test('a form that is being sent cannot be changed, so that nothing is typed into it in vain', async () => {
+  const { page, visit } = await testPageOf('broker');
+  await visit(`/deals/${web.scene.idle}`);
+  await choose(page, 'More actions', 'Edit deal');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Title').fill('Print shop with a bindery');
+  await dialog.getByLabel('Asking price').fill('300');
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  await page.route('**/api/web/deals/*', async (route) => {
+    if (route.request().method() === 'PATCH') await answered;
+    await route.continue();
+  });
+  const sent = page.waitForRequest((request) => request.method() === 'PATCH');
+  await button(dialog, 'Save').click();
+  await sent;
+  for (const [label, value] of [
+    ['Title', 'Print shop with a bindery'],
+    ['Asking price', '300'],
+  ] as const) {
+    await dialog.getByLabel(label).press('End');
+    await page.keyboard.type('9');
+    expect(await dialog.getByLabel(label).inputValue()).toBe(value);
+  }
+  answer();
+  await dialog.waitFor({ state: 'detached' });
+  await page.unrouteAll({ behavior: 'wait' });
+});
+
 describe('what was typed', () => {
   const words = 'Is the lease transferable? Words that nobody else is to read.';
 

@@ -148,6 +148,8 @@ export function useForm<V extends object, R = unknown>({
   };
 
   const set: Form<V>['set'] = (name, value) => {
+    // What is typed while the rest is on its way would be neither sent nor kept.
+    if (pending) return;
     setValues((present) => ({ ...present, [name]: value }));
     setErrors(({ [name]: _mended, ...rest }) => rest);
     setTouched(true);
