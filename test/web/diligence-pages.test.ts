@@ -67,6 +67,29 @@ test('an answer to what their advisor asked is an answer to the buyer; to the br
   }
 });
 
+test('what need not be chosen can be taken back: the owner of a finding, the contingency of an offer', async () => {
+  const page = await at('exclusive buyer', 'findings');
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'Record a finding' }).first().click();
+  await dialog.getByLabel('Finding').fill('Unfiled returns');
+  await dialog.getByLabel('Category').fill('tax');
+  await dialog.getByLabel('Severity').selectOption('major');
+  await dialog.getByLabel('Owner').selectOption({ label: 'exclusive buyer' });
+  await dialog.getByLabel('Owner').selectOption('Unassigned');
+  await dialog.getByRole('button', { name: 'Record' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const { body } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/findings`);
+  const found = body.items.find(({ title }: { title: string }) => title === 'Unfiled returns');
+  expect(found.owner_user_id).toBeNull();
+
+  await page.getByRole('link', { name: 'Offers' }).click();
+  await page.getByRole('button', { name: 'Propose a change' }).click();
+  const contingency = dialog.getByLabel('Financing contingency');
+  await contingency.selectOption('yes');
+  await contingency.selectOption('Not stated');
+  expect(await contingency.inputValue()).toBe('');
+});
+
 test('an answer that the seller corrects while the broker is about to send it is shown before it is sent', async () => {
   const asked = { category: 'tax', question_text: 'Is any tax overdue?' };
   const path = `/deals/${web.scene.deal}/questions`;
