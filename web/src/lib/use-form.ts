@@ -96,8 +96,9 @@ export function useForm<V extends object, R = unknown>({
   }, [refused]);
 
   const open = useRef<OpenForm>({ element: null, dirty: false, pending: false, restored: false, discard: () => {} });
-  const forget = () => {
-    setValues(beginning);
+  const reset = (next: V) => {
+    setValues(next);
+    setBeginning(next);
     setErrors({});
     setFault(null);
     setTouched(false);
@@ -112,7 +113,7 @@ export function useForm<V extends object, R = unknown>({
     noteForm(open.current, {
       dirty: dirty && draft !== null,
       pending,
-      discard: forget,
+      discard: () => reset(beginning),
       ...(!dirty && { restored: false }),
     });
   });
@@ -191,14 +192,7 @@ export function useForm<V extends object, R = unknown>({
     fault,
     pending,
     dirty,
-    reset: (next = initial) => {
-      setValues(next);
-      setBeginning(next);
-      setErrors({});
-      setFault(null);
-      setTouched(false);
-      if (draft !== null) dropDraft(draft);
-    },
+    reset: (next = initial) => reset(next),
     begin: (name, value) => {
       setBeginning((before) => ({ ...before, [name]: value }));
       if (!open.current.dirty) setValues((present) => ({ ...present, [name]: value }));

@@ -5,6 +5,7 @@ import { Field } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { Input, Select } from '../../components/input.tsx';
 import { toast } from '../../components/toast.tsx';
+import { useAskDiscard } from '../../components/unsaved.tsx';
 import { contactTypes, optionsOf } from '../../lib/states.ts';
 import { orNull, required, sendChanges, useForm } from '../../lib/use-form.ts';
 
@@ -46,6 +47,12 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
       toast(contact ? 'Contact saved' : `${display_name.trim()} added`);
     },
   });
+  const askDiscard = useAskDiscard();
+  const archive = async (one: Contact) => {
+    if (form.dirty && !(await askDiscard())) return;
+    form.reset();
+    onArchive(one);
+  };
   return (
     <FormDialog
       form={form}
@@ -53,7 +60,7 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
       action={contact ? 'Save' : 'Add contact'}
       aside={
         contact && (
-          <Button kind="quiet" className="sm:mr-auto" onClick={() => onArchive(contact)}>
+          <Button kind="quiet" className="sm:mr-auto" disabled={form.pending} onClick={() => void archive(contact)}>
             {contact.archived_at === null ? 'Archive' : 'Restore'}
           </Button>
         )
