@@ -116,7 +116,11 @@ export const ofRecords: Readonly<Record<string, Make>> = {
         sends: answerQuestion(id, 'Three.', origin),
         may: actsAs(w, me, deal, 'seller') && (status === 'with_seller' || status === 'answered'),
       },
-      { to: 'distributed', sends: [distributeQuestion(id, 'Three.', origin)], may: broker && status === 'answered' },
+      {
+        to: 'distributed',
+        sends: distributeQuestion(id, 'Three.', 'Three.', origin),
+        may: broker && status === 'answered',
+      },
     ] as const;
     const { to, sends, may } = pick([...kinds, kinds[0], kinds[3], kinds[4]], step.b)!;
     return {

@@ -55,6 +55,18 @@ test('a contact is added, found, edited, archived, and brought back by undo', { 
   await page.getByRole('dialog').waitFor({ state: 'detached' });
   await expect.poll(() => page.evaluate('document.activeElement.textContent')).toContain('zora@example.test');
 
+  await row('zora@example.test').click();
+  await dialog.getByLabel('Phone').fill('+1 555 0100');
+  await dialog.getByRole('button', { name: 'Archive' }).click();
+  await page.getByRole('button', { name: 'Keep editing' }).click();
+  await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+  expect(await dialog.getByLabel('Phone').inputValue()).toBe('+1 555 0100');
+  await dialog.getByRole('button', { name: 'Archive' }).click();
+  await page.getByRole('button', { name: 'Discard' }).click();
+  await page.getByText('No matching contacts').waitFor();
+  await page.getByRole('button', { name: 'Undo' }).click();
+  await row('+1 555 0199').waitFor();
+
   await page.getByRole('button', { name: 'Archive Zora Quill' }).click();
   await page.getByText('No matching contacts').waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();

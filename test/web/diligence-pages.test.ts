@@ -83,6 +83,56 @@ test('what is written about a question stays when somebody else takes the questi
   expect(await reason.inputValue()).toBe('The teaser says so.');
 });
 
+test('what need not be chosen can be taken back: the owner of a finding, the contingency of an offer', async () => {
+  const page = await at('exclusive buyer', 'findings');
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'Record a finding' }).first().click();
+  await dialog.getByLabel('Finding').fill('Unfiled returns');
+  await dialog.getByLabel('Category').fill('tax');
+  await dialog.getByLabel('Severity').selectOption('major');
+  await dialog.getByLabel('Owner').selectOption({ label: 'exclusive buyer' });
+  await dialog.getByLabel('Owner').selectOption('Unassigned');
+  await dialog.getByRole('button', { name: 'Record' }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const { body } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/findings`);
+  const found = body.items.find(({ title }: { title: string }) => title === 'Unfiled returns');
+  expect(found.owner_user_id).toBeNull();
+
+  await page.getByRole('link', { name: 'Offers' }).click();
+  await page.getByRole('button', { name: 'Propose a change' }).click();
+  const contingency = dialog.getByLabel('Financing contingency');
+  await contingency.selectOption('yes');
+  await contingency.selectOption('Not stated');
+  expect(await contingency.inputValue()).toBe('');
+});
+
+test('an answer that the seller corrects while the broker is about to send it is shown before it is sent', async () => {
+  const asked = { category: 'tax', question_text: 'Is any tax overdue?' };
+  const path = `/deals/${web.scene.deal}/questions`;
+  const { body: question } = await (await web.as('exclusive buyer')).ask(path, asked);
+  const step = async (who: string, name: string, words = {}) =>
+    expect((await (await web.as(who)).ask(`/questions/${question.id}/${name}`, words)).status).toBe(200);
+  await step('broker', 'release');
+  await step('seller', 'answer', { answer_text: 'None.' });
+  const page = await at('broker', 'questions');
+  const card = page.getByRole('listitem').filter({ hasText: asked.question_text });
+  await card.getByRole('button', { name: 'Send the answer' }).click();
+  const dialog = page.getByRole('dialog');
+  const answer = dialog.getByLabel('Answer to the buyer');
+  expect(await answer.inputValue()).toBe('None.');
+  await step('seller', 'answer', { answer_text: 'The sales tax of June.' });
+  // The page knows of it, and the dialog stays as it was read.
+  await page.getByText('The sales tax of June.').waitFor({ state: 'attached' });
+  await dialog.getByText('The seller’s answer: None.').waitFor();
+  await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+  await dialog.getByText('The answer was changed meanwhile.').waitFor();
+  await dialog.getByText('The seller’s answer: The sales tax of June.').waitFor();
+  expect(await answer.inputValue()).toBe('The sales tax of June.');
+  await dialog.getByRole('button', { name: 'Send', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  await card.getByText('Sent to the buyer').waitFor();
+});
+
 test('a question that is withdrawn is said to be', async () => {
   const asked = { category: 'legal', question_text: 'Is the lease assignable?' };
   await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);

@@ -102,6 +102,35 @@ test('a broker reminds whoever something waits for, once a day', { timeout: 120_
   await testPage.close();
 });
 
+test('settings that are changed one right after the other are all kept', { timeout: 60_000 }, async () => {
+  const { cookie, ask: asks } = await web.as('other buyer');
+  const testPage = await openTestPage(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });
+  const { page } = testPage;
+  const settings = async () => (await asks('/notifications/choices')).body.settings;
+  await testPage.go('/settings/notifications');
+  await expect.poll(settings).toEqual({ time_zone: 'America/New_York', digest_hour: 8 });
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  await page.route('**/api/web/notifications/settings', async (route) => {
+    await answered;
+    await route.continue();
+  });
+  const [zone, hour] = [page.getByLabel('Time zone'), page.getByLabel('At', { exact: true })];
+  // Each is shown at once, before the first of them was answered.
+  for (const [field, value] of [
+    [zone, 'Asia/Tokyo'],
+    [hour, '17'],
+    [hour, '18'],
+  ] as const) {
+    await field.selectOption(value);
+    await expect.poll(() => field.inputValue()).toBe(value);
+  }
+  answer();
+  await expect.poll(settings).toEqual({ time_zone: 'Asia/Tokyo', digest_hour: 18 });
+  expect([await zone.inputValue(), await hour.inputValue()]).toEqual(['Asia/Tokyo', '18']);
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+});
+
 test('the settings keep how loud each kind is, the hour, and what is quieter', { timeout: 120_000 }, async () => {
   const { cookie } = await web.as('seller');
   const testPage = await openTestPage(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });

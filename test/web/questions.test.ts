@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
+import { whileChanging } from '../locks.ts';
 import type { Scene } from '../policies/scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
@@ -74,6 +75,27 @@ describe('the way of a question', () => {
 });
 
 describe('what is refused', () => {
+  test('to send an answer that the seller has corrected since it was read, also at the same moment', async () => {
+    const id = await ask();
+    await as('broker').ask(`/questions/${id}/release`, {});
+    const answer = (answer_text: string) => as('seller').ask(`/questions/${id}/answer`, { answer_text });
+    const send = (read: { answer_text: string }) =>
+      as('broker').ask(`/questions/${id}/distribute`, { distributed_response: 'Yes.', ...read });
+    const corrected = {
+      status: 409,
+      body: { error: { code: 'conflict', message: expect.stringContaining('The answer was changed') } },
+    };
+    await answer('Yes.');
+    await answer('No.');
+    expect(await send({ answer_text: 'Yes.' })).toMatchObject(corrected);
+    const correction = [
+      [`update question_answers set answer_text = 'Perhaps.' where question_id = $1`, [id]],
+      [`update questions set status = 'answered' where id = $1`, [id]],
+    ] as const;
+    expect(await whileChanging(service, correction, () => send({ answer_text: 'No.' }))).toMatchObject(corrected);
+    expect(await send({ answer_text: 'Perhaps.' })).toMatchObject({ status: 200, body: { status: 'distributed' } });
+  });
+
   test('a step that is not theirs, in words', async () => {
     const id = await ask();
     expect(await as('other buyer').ask(`/questions/${id}/release`, {})).toMatchObject({

@@ -38,6 +38,9 @@ beforeAll(async () => {
     `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount) values ($1, 'FY1997', 'other', 100)`,
     [deal],
   );
+  await web.service.sql(`update documents set filename = 'lease.pdf' where id = $1`, [
+    web.scene.records['documents/selected_buyer_only'],
+  ]);
   browser = await openBrowser();
 }, 120_000);
 afterEach(async () => {
@@ -242,6 +245,117 @@ describe('a dialog with something typed into it', () => {
       expect(await asked(page).count()).toBe(0);
     }
   });
+});
+
+describe('a change of a record leaves what somebody else changes of it meanwhile', () => {
+  test('also where it was kept as a draft; an amount and its currency are sent together', async () => {
+    const { page, go } = await ownTestPageOf('broker');
+    const { ask } = await web.as('broker');
+    const at = `/deals/${web.scene.deal}`;
+    const others = async (change: object) => expect((await ask(at, change, 'PATCH')).status).toBe(200);
+    const open = () => choose(page, 'More actions', 'Edit deal');
+    const dialog = page.getByRole('dialog');
+    await go(at);
+    await open();
+    await dialog.getByLabel('Industry').fill('Bakeries');
+    await expect.poll(() => drafts(page)).toHaveLength(1);
+    await others({ location: 'Norman' });
+    page.on('dialog', (prompt) => void prompt.accept());
+    await page.reload();
+    await loaded(page);
+    await open();
+    await dialog.getByText('Your draft from last time').waitFor();
+    await dialog.getByLabel('Asking price').fill('200');
+    await others({ currency: 'EUR', summary: 'Bread since 1931.' });
+    await button(dialog, 'Save').click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await ask(at)).body.deal).toMatchObject({
+      industry: 'Bakeries',
+      location: 'Norman',
+      summary: 'Bread since 1931.',
+      asking_price: '200',
+      currency: 'USD',
+    });
+  });
+
+  test('whichever it is', { timeout: 120_000 }, async () => {
+    const { page, visit } = await testPageOf('broker');
+    for (const { table, name, at, open, typed, others } of [
+      {
+        table: 'contacts',
+        name: 'a contact of the brokerage',
+        at: '/contacts',
+        open: () => page.getByRole('row').filter({ hasText: 'A. Contact' }).click(),
+        typed: ['Phone', { phone: '+1 555 0100' }],
+        others: { email: 'a@example.test' },
+      },
+      {
+        table: 'closing_conditions',
+        name: "the exclusive buyer's to meet",
+        at: withDeal('/closing')(web.scene),
+        open: () => choose(page, 'Actions for Lease assigned', 'Edit'),
+        typed: ['What must be done', { name: 'Lease assigned and signed' }],
+        others: { owner_user_id: web.scene.people['broker'] },
+      },
+      {
+        table: 'documents',
+        name: 'selected_buyer_only',
+        at: withDeal('/documents')(web.scene),
+        open: async () => choose(page, 'More about lease.pdf', 'Edit'),
+        typed: ['Name', { filename: 'lease of 2026.pdf' }],
+        others: { category: 'legal' },
+      },
+      {
+        table: 'connected_clients',
+        name: "the broker's own",
+        at: '/settings/clients',
+        open: () => choose(page, 'Actions for An assistant', 'Edit'),
+        typed: ['Name', { name: 'Our assistant' }],
+        others: { redirect_uris: ['https://client.example/other'] },
+      },
+    ] as const) {
+      const id = web.scene.records[`${table}/${name}`];
+      const [label, written] = typed;
+      const [column, theirs] = Object.entries(others)[0]!;
+      await visit(at);
+      await open();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByLabel(label).fill(Object.values(written)[0]!);
+      await web.service.sql(`update ${table} set ${column} = $2 where id = $1`, [id, theirs]);
+      await button(dialog, 'Save').click();
+      await dialog.waitFor({ state: 'detached' });
+      const [found] = await web.service.sql(`select * from ${table} where id = $1`, [id]);
+      expect(found, table).toMatchObject({ ...written, ...others });
+    }
+  });
+});
+
+test('a form that is being sent cannot be changed, so that nothing is typed into it in vain', async () => {
+  const { page, visit } = await testPageOf('broker');
+  await visit(`/deals/${web.scene.idle}`);
+  await choose(page, 'More actions', 'Edit deal');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('Title').fill('Print shop with a bindery');
+  await dialog.getByLabel('Asking price').fill('300');
+  const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+  await page.route('**/api/web/deals/*', async (route) => {
+    if (route.request().method() === 'PATCH') await answered;
+    await route.continue();
+  });
+  const sent = page.waitForRequest((request) => request.method() === 'PATCH');
+  await button(dialog, 'Save').click();
+  await sent;
+  for (const [label, value] of [
+    ['Title', 'Print shop with a bindery'],
+    ['Asking price', '300'],
+  ] as const) {
+    await dialog.getByLabel(label).press('End');
+    await page.keyboard.type('9');
+    expect(await dialog.getByLabel(label).inputValue()).toBe(value);
+  }
+  answer();
+  await dialog.waitFor({ state: 'detached' });
+  await page.unrouteAll({ behavior: 'wait' });
 });
 
 describe('what was typed', () => {

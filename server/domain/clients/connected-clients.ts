@@ -75,12 +75,17 @@ export function createClient({ name, redirectUris }: ClientDetails, from: Origin
 
 const change = row<{ id: string }>(
   'change_connected_client',
-  `with changed as (update connected_clients set name = $2, redirect_uris = $3 where id = $1 returning id, brokerage_id)
+  `with changed as (update connected_clients set name = coalesce($2, name), redirect_uris = coalesce($3, redirect_uris)
+     where id = $1 returning id, brokerage_id)
    select id, app.audit('client.change', id::text, 'done', brokerage_id, null, $4, $5, '{}') from changed`,
 );
 
-/** Renames a client that the caller manages and replaces its redirect URIs; false when there is none. */
-export function changeClient(id: string, details: ClientDetails, from: Origin): Statement<boolean> {
+/** Changes what is given of a client that the caller manages; false when there is none. */
+export function changeClient(
+  id: string,
+  details: { [K in keyof ClientDetails]?: ClientDetails[K] | undefined },
+  from: Origin,
+): Statement<boolean> {
   return mapped(
     change(id, details.name, details.redirectUris, from.address, from.requestId),
     (found) => found !== null,

@@ -106,10 +106,10 @@ export const askQuestion = (
   origin: Origin,
 ): Statement<string> => addedId(ask(...from(origin), dealId, category, text));
 
-const move = (name: string, action: DealAction, set: string) =>
+const move = (name: string, action: DealAction, set: string, where = 'true') =>
   row<{ id: string }>(
     name,
-    `with changed as (update questions set ${set} where id = $3 returning id, deal_id)
+    `with changed as (update questions set ${set} where id = $3 and ${where} returning id, deal_id)
      select changed.id from changed ${audited(action)}`,
   );
 
@@ -119,7 +119,9 @@ const distribute = move(
   'distribute_question',
   'question.distribute',
   `status = 'distributed', distributed_response = $4`,
+  '($5::text is null or $5 = (select answer_text from question_answers where question_id = questions.id))',
 );
+const hold = row<unknown, [id: string]>('hold_question', 'select from questions where id = $1 for no key update');
 const withdraw = move('withdraw_question', 'question.withdraw', `status = 'withdrawn'`);
 const answered = move('answered_question', 'question.answer', `status = 'answered'`);
 
@@ -130,9 +132,20 @@ export const releaseQuestion = (id: string, origin: Origin) => tookPlace(release
 export const rejectQuestion = (id: string, reason: string | null, origin: Origin) =>
   tookPlace(reject(...from(origin), id, reason));
 
-/** Sends the answer to the asker, in the broker's words. */
-export const distributeQuestion = (id: string, response: string, origin: Origin) =>
-  tookPlace(distribute(...from(origin), id, response));
+/**
+ * Sends the answer to the asker, in the broker's words: two statements for one transaction. False also when the seller's
+ * answer is no longer the one that was `read`; null does not compare it.
+ */
+export const distributeQuestion = (
+  id: string,
+  response: string,
+  read: string | null,
+  origin: Origin,
+): [Statement<unknown>, Statement<boolean>] => [
+  // A correction changes the question, too. It is waited for here, as the next statement sees only what was committed before it began.
+  hold(id),
+  tookPlace(distribute(...from(origin), id, response, read)),
+];
 
 /** Withdraws a question of one's own. */
 export const withdrawQuestion = (id: string, origin: Origin) => tookPlace(withdraw(...from(origin), id));

@@ -95,7 +95,7 @@ export function connectedClientRoutes(services: Services, isTaken: TakenDocument
       return c.json(shown(client, person.user_id), 201);
     })
 
-    .patch('/clients/:id', body(Details), async (c) => {
+    .patch('/clients/:id', body(Details.partial()), async (c) => {
       const { name, redirect_uris } = c.req.valid('json');
       return change(c, changeClient(pathId(c), { name, redirectUris: redirect_uris }, originOf(c)));
     })

@@ -20,6 +20,10 @@ export function orNotFound<T>(answer: T | null): T {
 export const invalid = (details: FieldError[]): Problem =>
   new Problem(400, 'validation_error', details[0]?.message ?? 'Something does not fit.', { details });
 
+/** 409: `what` the person has read is not what is there now. */
+export const changedMeanwhile = (what: string): Problem =>
+  new Problem(409, 'conflict', `${what} meanwhile. Review it, then try again.`);
+
 /** What a form can show at its fields: no headers. */
 function errorsIn(details: Problem['details']): { details?: readonly FieldError[] } {
   if (!Array.isArray(details)) return {};

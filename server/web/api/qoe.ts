@@ -29,10 +29,10 @@ import {
 import { customersOnPage, qoeOverview } from '../../domain/diligence/overview.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
-import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
+import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { body, day, exactDecimal, instant, line, optional, pathId, query, text } from './input.ts';
 import { withDeal, withRecord } from './visible-record.ts';
-import { orNotFound } from './problems.ts';
+import { changedMeanwhile, orNotFound } from './problems.ts';
 
 const Span = z.object({ start_date: optional(day), end_date: optional(day) });
 const Dates = Span.refine(({ start_date, end_date }) => (start_date === null) === (end_date === null), {
@@ -59,9 +59,6 @@ const Answer = z.strictObject({
 });
 const Release = z.strictObject({ answered_at: instant });
 const Place = z.strictObject({ role: z.enum(['reader', 'editor'], { error: 'Choose reader or editor.' }) });
-
-const changedMeanwhile = (what: string): Problem =>
-  new Problem(409, 'conflict', `${what} meanwhile. Review it, then try again.`);
 
 /** The key of a contradiction in the path. Throws 404: under what is none there is nothing. */
 function pathKey(c: Context): string {

@@ -20,7 +20,7 @@ import { originOf } from '../../http/origin.ts';
 import { notAllowed } from '../../http/problem.ts';
 import { body, optional, pathId, text } from './input.ts';
 import { withDeal, withRecord } from './visible-record.ts';
-import { orNotFound } from './problems.ts';
+import { changedMeanwhile, orNotFound } from './problems.ts';
 
 const New = z.strictObject({
   category: z.enum(questionCategories, { error: 'Choose what the question is about.' }),
@@ -28,7 +28,11 @@ const New = z.strictObject({
 });
 const Rejection = z.strictObject({ rejection_reason: optional(text(2000)) });
 const Answer = z.strictObject({ answer_text: text(8000) });
-const Distribution = z.strictObject({ distributed_response: text(8000) });
+const Distribution = z.strictObject({
+  distributed_response: text(8000),
+  /** The seller's answer as the broker read it; pages loaded from an earlier release do not send it. */
+  answer_text: optional(text(8000)),
+});
 
 /** Its routes, below /api/web. */
 export function questionRoutes(services: Services) {
@@ -79,7 +83,14 @@ export function questionRoutes(services: Services) {
     })
 
     .post('/questions/:id/distribute', body(Distribution), async (c) => {
-      const { distributed_response } = c.req.valid('json');
-      return change(c, distributeQuestion(pathId(c), distributed_response, originOf(c)));
+      const id = pathId(c);
+      const { distributed_response, answer_text } = c.req.valid('json');
+      const steps = distributeQuestion(id, distributed_response, answer_text, originOf(c));
+      const [, distributed, question] = await withRecord(services, c, 'questions', id, ...steps, questionOnPage(id));
+      if (!distributed)
+        throw answer_text !== null && answer_text !== question?.answer_text
+          ? changedMeanwhile('The answer was changed')
+          : notAllowed();
+      return c.json(orNotFound(question));
     });
 }

@@ -25,7 +25,7 @@ export function useConditionActions(dealId: Id) {
       onSuccess: again,
     }),
     edit: useMutation({
-      mutationFn: ({ id, ...input }: ConditionInput & { id: Id }) =>
+      mutationFn: ({ id, ...input }: Partial<ConditionInput> & { id: Id }) =>
         api.patch('/web/conditions/:id', { param: { id }, json: input }),
       onSuccess: again,
     }),

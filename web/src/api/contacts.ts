@@ -54,7 +54,7 @@ export function useContactActions(brokerageId: Id) {
       onSuccess: again,
     }),
     change: useMutation({
-      mutationFn: ({ id, ...input }: ContactInput & { id: Id }) =>
+      mutationFn: ({ id, ...input }: Partial<ContactInput> & { id: Id }) =>
         api.patch('/web/contacts/:id', { param: { id }, json: input }),
       onSuccess: changed,
     }),

@@ -1,4 +1,5 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import type { RequestBody } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './query-keys.ts';
 import type { Confidentiality, DealDocument, Id } from './shapes.ts';
@@ -51,12 +52,8 @@ export function useDocumentActions(dealId: Id) {
       mutationFn: ({
         document,
         ...change
-      }: {
-        document: DealDocument;
-        filename: string;
-        category: string;
-        confidentiality: Confidentiality;
-      }) => api.patch('/web/documents/:source/:id', { ...named(document), json: change }),
+      }: { document: DealDocument } & RequestBody<'patch', '/web/documents/:source/:id'>) =>
+        api.patch('/web/documents/:source/:id', { ...named(document), json: change }),
       onSuccess,
     }),
     remove: useMutation({

@@ -1,6 +1,7 @@
 import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { toastError } from '../components/toast.tsx';
 import { api } from './client.ts';
+import { useOptimistic } from './optimistic.ts';
 import { keys } from './query-keys.ts';
 import type { Id, NotificationChoices, NotificationKind } from './shapes.ts';
 
@@ -61,6 +62,7 @@ export const dealNotificationsQuery = (id: Id) =>
 export function useNotificationActions() {
   const client = useQueryClient();
   const again = () => client.invalidateQueries({ queryKey: keys.notifications() });
+  const { queryKey } = notificationChoicesQuery;
   return {
     /** Without ids: everything. */
     read: useMutation({
@@ -68,23 +70,28 @@ export function useNotificationActions() {
       onSuccess: again,
       onError: toastError,
     }),
-    choose: useMutation({
-      mutationFn: ({ kind, delivery }: { kind: NotificationKind; delivery: Delivery }) =>
+    choose: useOptimistic<NotificationChoices, { kind: NotificationKind; delivery: Delivery }, unknown>({
+      queryKey,
+      update: (choices, { kind, delivery }) => ({
+        ...choices,
+        kinds: choices.kinds.map((one) => (one.kind === kind ? { ...one, delivery } : one)),
+      }),
+      send: ({ kind, delivery }) =>
         api.put('/web/notifications/choices/:kind', { param: { kind }, json: { delivery } }),
-      onSettled: again,
-      onError: toastError,
     }),
     chooseDeal: useMutation({
+      // One after the other, or an earlier choice could be the last to arrive.
+      scope: { id: 'notifications of a deal' },
       mutationFn: ({ dealId, delivery }: { dealId: Id; delivery: DealDelivery | null }) =>
         api.put('/web/deals/:id/notifications', { param: { id: dealId }, json: { delivery } }),
       onSettled: again,
       onError: toastError,
     }),
-    set: useMutation({
-      mutationFn: (json: { time_zone: string; digest_hour: number }) =>
-        api.put('/web/notifications/settings', { json }),
-      onSettled: again,
-      onError: toastError,
+    set: useOptimistic<NotificationChoices, NonNullable<NotificationChoices['settings']>, unknown>({
+      queryKey,
+      also: [keys.notifications('unread')],
+      update: (choices, settings) => ({ ...choices, settings }),
+      send: (json) => api.put('/web/notifications/settings', { json }),
     }),
   };
 }

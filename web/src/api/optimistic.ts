@@ -21,6 +21,7 @@ export function useOptimistic<Data, Input, Result>(
   const client = useQueryClient();
   const { queryKey, update, send, also = [], onDone } = options;
   return useMutation({
+    mutationKey: queryKey,
     mutationFn: send,
     // One after the other, or an earlier change could be the last to arrive.
     scope: { id: JSON.stringify(queryKey) },
@@ -35,6 +36,10 @@ export function useOptimistic<Data, Input, Result>(
       toastError(error);
     },
     onSuccess: (result, input) => onDone?.(result, input),
-    onSettled: () => Promise.all([queryKey, ...also].map((key) => client.invalidateQueries({ queryKey: key }))),
+    onSettled: async () => {
+      // After the last of several: what the server has before would stand in place of those that are still to be sent.
+      if (client.isMutating({ mutationKey: queryKey, exact: true }) > 1) return;
+      await Promise.all([queryKey, ...also].map((key) => client.invalidateQueries({ queryKey: key })));
+    },
   });
 }

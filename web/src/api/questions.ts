@@ -43,6 +43,11 @@ export function useQuestionActions(dealId: Id) {
     void client.invalidateQueries({ queryKey: keys.home });
   };
   return {
+    /** The seller's answer to a question as it is now. */
+    currentAnswer: async (id: Id): Promise<string | null> => {
+      const { items } = await client.fetchQuery({ ...questionsQuery(dealId), staleTime: 0 });
+      return items.find((one) => one.id === id)?.answer_text ?? null;
+    },
     ask: useMutation({
       mutationFn: (input: { category: QuestionCategory; question_text: string }) =>
         api.post('/web/deals/:id/questions', { param: { id: dealId }, json: input }),

@@ -233,7 +233,8 @@ export function useClientActions() {
     register: useChange('clients', (input: ClientInput) => api.post('/web/clients', { json: input }), tools),
     change: useChange(
       'clients',
-      ({ id, ...input }: ClientInput & { id: Id }) => api.patch('/web/clients/:id', { param: { id }, json: input }),
+      ({ id, ...input }: Partial<ClientInput> & { id: Id }) =>
+        api.patch('/web/clients/:id', { param: { id }, json: input }),
       tools,
     ),
     share: useChange('clients', ({ id, brokerage_id }: { id: Id; brokerage_id: Id | null }) =>

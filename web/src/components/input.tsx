@@ -114,7 +114,7 @@ interface SelectProps<V extends string> extends Omit<SelectHTMLAttributes<HTMLSe
   value: V | '';
   onChange: (value: V) => void;
   options: readonly { value: V; label: string; disabled?: boolean }[];
-  /** Shown while nothing is chosen. */
+  /** Shown until something is chosen, which it has to be. What may be left open has an option of its own for that. */
   placeholder?: string;
   ref?: Ref<HTMLSelectElement>;
 }

@@ -31,7 +31,8 @@ interface MoneyFieldProps extends Rest {
 /** An amount of money. Takes it as the person's language writes it, gives it as a decimal string with every digit. */
 export function MoneyField({ value, onChange, currency, className, ...rest }: MoneyFieldProps) {
   const [typed, setTyped] = useState<string | null>(null);
-  const shown = typed ?? (isDecimal(value) ? grouped(value) : value);
+  const read = (text: string) => readDecimal(text) ?? text.trim();
+  const shown = typed !== null && read(typed) === value ? typed : isDecimal(value) ? grouped(value) : value;
   const symbol = symbolOf(currency);
   return (
     <div className="relative">
@@ -49,7 +50,7 @@ export function MoneyField({ value, onChange, currency, className, ...rest }: Mo
         value={shown}
         onChange={(event) => {
           setTyped(event.target.value);
-          onChange(readDecimal(event.target.value) ?? event.target.value.trim());
+          onChange(read(event.target.value));
         }}
         onBlur={(event) => {
           setTyped(null);

@@ -12,8 +12,8 @@ interface FormOptions<V, R> {
    * "answer/<id of the question>". Null for passwords, codes and signatures: those are never kept, nor asked about.
    */
   draft: string | null;
-  /** Sends the values. What an ApiError says of a field appears at that field, the rest above the buttons. */
-  submit: (values: V) => Promise<R>;
+  /** Sends the values, which began as those `before`. What an ApiError says of a field appears at that field, the rest above the buttons. */
+  submit: (values: V, before: V) => Promise<R>;
   onDone?: (result: R, values: V) => unknown;
   /** Faults to show before anything is sent, by field. */
   check?: (values: V) => Errors;
@@ -50,6 +50,12 @@ export interface Form<V> {
 
 function sameValues(one: object, other: object): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
+}
+
+/** What of `now` is not as it was `before`. */
+function changesOf<T extends object>(before: T, now: T): Partial<T> {
+  const changed = Object.entries(now).filter(([name, value]) => !sameValues([value], [before[name as keyof T]]));
+  return Object.fromEntries(changed) as Partial<T>;
 }
 
 /** Whether something kept has values for this form: fields that it has, each of the kind that it takes. */
@@ -90,8 +96,9 @@ export function useForm<V extends object, R = unknown>({
   }, [refused]);
 
   const open = useRef<OpenForm>({ element: null, dirty: false, pending: false, restored: false, discard: () => {} });
-  const forget = () => {
-    setValues(beginning);
+  const reset = (next: V) => {
+    setValues(next);
+    setBeginning(next);
     setErrors({});
     setFault(null);
     setTouched(false);
@@ -106,7 +113,7 @@ export function useForm<V extends object, R = unknown>({
     noteForm(open.current, {
       dirty: dirty && draft !== null,
       pending,
-      discard: forget,
+      discard: () => reset(beginning),
       ...(!dirty && { restored: false }),
     });
   });
@@ -129,9 +136,10 @@ export function useForm<V extends object, R = unknown>({
 
   useEffect(() => {
     if (draft === null || !touched) return;
-    if (dirty) keepDraft(draft, values);
+    // Without the rest, which others may change until it is read again.
+    if (dirty) keepDraft(draft, changesOf(beginning, values));
     else dropDraft(draft);
-  }, [draft, touched, dirty, values]);
+  }, [draft, touched, dirty, beginning, values]);
 
   const refuse = (found: Errors, whole: string | null) => {
     refusals.current += 1;
@@ -141,6 +149,8 @@ export function useForm<V extends object, R = unknown>({
   };
 
   const set: Form<V>['set'] = (name, value) => {
+    // What is typed while the rest is on its way would be neither sent nor kept.
+    if (pending) return;
     setValues((present) => ({ ...present, [name]: value }));
     setErrors(({ [name]: _mended, ...rest }) => rest);
     setTouched(true);
@@ -156,7 +166,7 @@ export function useForm<V extends object, R = unknown>({
     setErrors({});
     setFault(null);
     try {
-      const result = await submit(values);
+      const result = await submit(values, beginning);
       setTouched(false);
       setBeginning(values);
       if (draft !== null) dropDraft(draft);
@@ -182,14 +192,7 @@ export function useForm<V extends object, R = unknown>({
     fault,
     pending,
     dirty,
-    reset: (next = initial) => {
-      setValues(next);
-      setBeginning(next);
-      setErrors({});
-      setFault(null);
-      setTouched(false);
-      if (draft !== null) dropDraft(draft);
-    },
+    reset: (next = initial) => reset(next),
     begin: (name, value) => {
       setBeginning((before) => ({ ...before, [name]: value }));
       if (!open.current.dirty) setValues((present) => ({ ...present, [name]: value }));
@@ -217,6 +220,22 @@ export function useForm<V extends object, R = unknown>({
 
 /** What a text field sends: null when nothing is written in it. */
 export const orNull = (text: string): string | null => (text.trim() === '' ? null : text.trim());
+
+/**
+ * Sends what a person has changed of a record and nothing else, so that what others have changed of it meanwhile stays.
+ * Fields that mean something only `together` are sent together.
+ */
+export async function sendChanges<I extends object>(
+  before: I,
+  now: I,
+  send: (changes: Partial<I>) => Promise<unknown>,
+  together: readonly (keyof I)[] = [],
+): Promise<void> {
+  const changes = changesOf(before, now);
+  if (Object.keys(changes).length === 0) return;
+  if (together.some((name) => name in changes)) for (const name of together) changes[name] = now[name];
+  await send(changes);
+}
 
 /** Faults for what was left empty: `required(values, {email: 'Type your e-mail address.'})`. */
 export function required<V extends object>(values: V, messages: { [N in keyof V]?: string }): Errors {

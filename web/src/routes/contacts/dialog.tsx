@@ -5,10 +5,18 @@ import { Field } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { Input, Select } from '../../components/input.tsx';
 import { toast } from '../../components/toast.tsx';
+import { useAskDiscard } from '../../components/unsaved.tsx';
 import { contactTypes, optionsOf } from '../../lib/states.ts';
-import { orNull, required, useForm } from '../../lib/use-form.ts';
+import { orNull, required, sendChanges, useForm } from '../../lib/use-form.ts';
 
 type Values = Record<'display_name' | 'email' | 'phone', string> & Pick<ContactInput, 'type'>;
+
+const toInput = ({ type, display_name, email, phone }: Values): ContactInput => ({
+  type,
+  display_name: display_name.trim(),
+  email: orNull(email),
+  phone: orNull(phone),
+});
 
 interface ContactDialogProps {
   brokerageId: Id;
@@ -21,7 +29,7 @@ interface ContactDialogProps {
 /** Adds a contact, or shows one to be changed or archived. */
 export function ContactDialog({ brokerageId, contact, onArchive, onClose }: ContactDialogProps) {
   const { add, change } = useContactActions(brokerageId);
-  const form = useForm<Values, Contact>({
+  const form = useForm<Values>({
     initial: {
       type: contact?.type ?? 'person',
       display_name: contact?.display_name ?? '',
@@ -30,15 +38,21 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
     },
     draft: `contact/${contact?.id ?? `new in ${brokerageId}`}`,
     check: (values) => required(values, { display_name: 'Enter a name.' }),
-    submit: ({ type, display_name, email, phone }) => {
-      const input = { type, display_name: display_name.trim(), email: orNull(email), phone: orNull(phone) };
-      return contact ? change.mutateAsync({ id: contact.id, ...input }) : add.mutateAsync(input);
-    },
-    onDone: ({ display_name }) => {
+    submit: (values, before) =>
+      contact
+        ? sendChanges(toInput(before), toInput(values), (changes) => change.mutateAsync({ id: contact.id, ...changes }))
+        : add.mutateAsync(toInput(values)),
+    onDone: (_, { display_name }) => {
       onClose();
-      toast(contact ? 'Contact saved' : `${display_name} added`);
+      toast(contact ? 'Contact saved' : `${display_name.trim()} added`);
     },
   });
+  const askDiscard = useAskDiscard();
+  const archive = async (one: Contact) => {
+    if (form.dirty && !(await askDiscard())) return;
+    form.reset();
+    onArchive(one);
+  };
   return (
     <FormDialog
       form={form}
@@ -46,7 +60,7 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
       action={contact ? 'Save' : 'Add contact'}
       aside={
         contact && (
-          <Button kind="quiet" className="sm:mr-auto" onClick={() => onArchive(contact)}>
+          <Button kind="quiet" className="sm:mr-auto" disabled={form.pending} onClick={() => void archive(contact)}>
             {contact.archived_at === null ? 'Archive' : 'Restore'}
           </Button>
         )

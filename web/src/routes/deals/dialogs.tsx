@@ -10,7 +10,7 @@ import { toast } from '../../components/toast.tsx';
 import { MoneyField } from '../../components/value-fields.tsx';
 import { currencies } from './currencies.ts';
 import { readDealsSearch, type DealsSearch } from './search.ts';
-import { orNull, required, useForm } from '../../lib/use-form.ts';
+import { orNull, required, sendChanges, useForm } from '../../lib/use-form.ts';
 
 interface Values {
   organization_id: string;
@@ -35,7 +35,7 @@ function toInput(values: Values): DealInput {
   };
 }
 
-interface DealDialogProps {
+interface DealDialogProps<R> {
   title: string;
   description?: string;
   action: string;
@@ -43,12 +43,12 @@ interface DealDialogProps {
   draft: string;
   /** Shows which brokerage the deal belongs to; only a new one can still choose. */
   choosesBrokerage?: boolean;
-  submit: (values: Values) => Promise<Deal>;
-  onDone: (deal: Deal) => unknown;
+  submit: (values: Values, before: Values) => Promise<R>;
+  onDone: (result: R) => unknown;
   onClose: () => void;
 }
 
-function DealDialog({ initial, draft, choosesBrokerage = false, submit, onDone, ...dialog }: DealDialogProps) {
+function DealDialog<R>({ initial, draft, choosesBrokerage = false, submit, onDone, ...dialog }: DealDialogProps<R>) {
   const { memberships } = useMe();
   const brokerages = memberships.filter(({ role }) => role !== 'staff');
   const form = useForm({
@@ -158,7 +158,9 @@ export function EditDealDialog({ deal, onClose }: { deal: Deal; onClose: () => v
         currency: deal.currency,
         needs_nda: deal.needs_nda,
       }}
-      submit={(values) => edit.mutateAsync(toInput(values))}
+      submit={(values, before) =>
+        sendChanges(toInput(before), toInput(values), edit.mutateAsync, ['asking_price', 'currency'])
+      }
       onDone={() => {
         toast('Deal saved');
         onClose();

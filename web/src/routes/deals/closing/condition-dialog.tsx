@@ -1,15 +1,21 @@
 import { useConditionActions } from '../../../api/conditions.ts';
-import type { ClosingCondition } from '../../../api/shapes.ts';
+import type { ClosingCondition, ConditionInput } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { DateField } from '../../../components/value-fields.tsx';
 import { participantRoles } from '../../../lib/states.ts';
-import { orNull, required, useForm } from '../../../lib/use-form.ts';
+import { orNull, required, sendChanges, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 
 const nobody = 'nobody';
+
+const toInput = (values: Record<'name' | 'owner_user_id' | 'deadline', string>): ConditionInput => ({
+  name: values.name.trim(),
+  owner_user_id: values.owner_user_id === nobody ? null : values.owner_user_id,
+  deadline: orNull(values.deadline),
+});
 
 /** Adds a closing condition, or changes what one says, whose it is and when it is due. */
 export function ConditionDialog({ condition, onClose }: { condition: ClosingCondition | null; onClose: () => void }) {
@@ -24,14 +30,10 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
     },
     draft: `condition/${condition?.id ?? `new on ${deal.id}`}`,
     check: (values) => required(values, { name: 'Enter what must be done.' }),
-    submit: (values) => {
-      const input = {
-        name: values.name.trim(),
-        owner_user_id: values.owner_user_id === nobody ? null : values.owner_user_id,
-        deadline: orNull(values.deadline),
-      };
-      return condition ? edit.mutateAsync({ id: condition.id, ...input }) : add.mutateAsync(input);
-    },
+    submit: (values, before): Promise<unknown> =>
+      condition
+        ? sendChanges(toInput(before), toInput(values), (changes) => edit.mutateAsync({ id: condition.id, ...changes }))
+        : add.mutateAsync(toInput(values)),
     onDone: () => {
       toast(condition ? 'Condition saved' : 'Condition added');
       onClose();

@@ -5,7 +5,7 @@ import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { confidentialities, documentCategory, optionsOf, questionCategories } from '../../../lib/states.ts';
-import { required, useForm } from '../../../lib/use-form.ts';
+import { required, sendChanges, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 
 interface Values {
@@ -19,11 +19,11 @@ export function EditDialog({ document, onClose }: { document: DealDocument; onCl
   const { deal } = useDeal();
   const { change } = useDocumentActions(deal.id);
   const { filename, category, confidentiality } = document;
-  const form = useForm<Values, DealDocument>({
+  const form = useForm<Values>({
     initial: { filename, category, confidentiality },
     draft: `document/${document.id}`,
     check: (values) => required(values, { filename: 'Enter a name.' }),
-    submit: (values) => change.mutateAsync({ document, ...values }),
+    submit: (values, before) => sendChanges(before, values, (changes) => change.mutateAsync({ document, ...changes })),
     onDone: () => {
       onClose();
       toast('Document changed');

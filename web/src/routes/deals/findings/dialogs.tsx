@@ -61,10 +61,12 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
       <Field label="Owner" error={form.errors.owner_user_id} optional>
         <Select
           {...form.field('owner_user_id')}
-          placeholder="Unassigned"
-          options={participants
-            .filter(({ status }) => status === 'active')
-            .map(({ user_id, name }) => ({ value: user_id, label: name }))}
+          options={[
+            { value: '', label: 'Unassigned' },
+            ...participants
+              .filter(({ status }) => status === 'active')
+              .map(({ user_id, name }) => ({ value: user_id, label: name })),
+          ]}
         />
       </Field>
     </FormDialog>

@@ -145,8 +145,8 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
         <Field label="Financing contingency" optional error={form.errors.financing_contingency}>
           <Select
             {...form.field('financing_contingency')}
-            placeholder="Not stated"
             options={[
+              { value: '', label: 'Not stated' },
               { value: 'no', label: 'No' },
               { value: 'yes', label: 'Yes' },
             ]}

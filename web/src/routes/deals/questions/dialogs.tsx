@@ -1,4 +1,5 @@
-import { type ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
+import { ApiError } from '../../../api/client.ts';
 import { useQuestionActions } from '../../../api/questions.ts';
 import type { Id, Question, QuestionCategory } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
@@ -6,7 +7,7 @@ import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Select, Textarea } from '../../../components/input.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { optionsOf, questionCategories } from '../../../lib/states.ts';
-import { orNull, required, useForm } from '../../../lib/use-form.ts';
+import { orNull, required, useForm, type Form } from '../../../lib/use-form.ts';
 
 interface AskValues {
   category: QuestionCategory | '';
@@ -59,18 +60,19 @@ interface WordsProps {
   quote: ReactNode;
   /** The name of the field in the request. */
   name: string;
-  send: (words: string) => Promise<unknown>;
+  /** `begin` gives the text another beginning, unless the person has written. */
+  send: (words: string, begin: (text: string) => void) => Promise<unknown>;
   onClose: () => void;
 }
 
 /** A dialog of one text about a question, which stands above it. */
 function WordsDialog(props: WordsProps) {
   const { name, missing } = props;
-  const form = useForm<Record<string, string>>({
+  const form: Form<Record<string, string>> = useForm<Record<string, string>>({
     initial: { [name]: props.initial },
     draft: `${name}/${props.about}`,
     check: (values) => (missing === null ? {} : required(values, { [name]: missing })),
-    submit: (values) => props.send(values[name] ?? ''),
+    submit: (values) => props.send(values[name] ?? '', (text) => form.begin(name, text)),
     onDone: () => {
       props.onClose();
       toast(props.done);
@@ -145,12 +147,14 @@ function AnswerDialog({ question, onClose }: QuestionDialogProps) {
 
 /** The broker sends the answer to the buyer, in the seller's words or their own. */
 function DistributeDialog({ question, onClose }: QuestionDialogProps) {
-  const { distribute } = useQuestionActions(question.deal_id);
+  const { distribute, currentAnswer } = useQuestionActions(question.deal_id);
+  // As it was when the dialog opened: a correction that comes meanwhile is shown when this one is refused.
+  const [read, setRead] = useState(question.answer_text);
   return (
     <WordsDialog
       title="Send the answer"
       description="This is what the buyer’s side reads. It cannot be changed afterwards."
-      label="Answer"
+      label="Answer to the buyer"
       name="distributed_response"
       initial={question.answer_text ?? ''}
       maxLength={8000}
@@ -158,8 +162,25 @@ function DistributeDialog({ question, onClose }: QuestionDialogProps) {
       action="Send"
       done="The answer is sent"
       about={question.id}
-      quote={question.question_text}
-      send={(words) => distribute.mutateAsync({ id: question.id, distributed_response: words })}
+      quote={
+        <>
+          {question.question_text}
+          {'\n\n'}
+          The seller’s answer: {read}
+        </>
+      }
+      send={async (words, begin) => {
+        try {
+          await distribute.mutateAsync({ id: question.id, distributed_response: words, answer_text: read });
+        } catch (error) {
+          if (error instanceof ApiError && error.code === 'conflict') {
+            const answer = await currentAnswer(question.id);
+            setRead(answer);
+            begin(answer ?? '');
+          }
+          throw error;
+        }
+      }}
       onClose={onClose}
     />
   );

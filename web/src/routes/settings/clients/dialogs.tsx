@@ -1,6 +1,6 @@
 import { useId } from 'react';
 import { useClientActions } from '../../../api/settings.ts';
-import type { Client, Clients } from '../../../api/shapes.ts';
+import type { Client, ClientInput, Clients } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { CopyField } from '../../../components/copy-field.tsx';
 import { Dialog } from '../../../components/dialog.tsx';
@@ -9,7 +9,7 @@ import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Textarea } from '../../../components/input.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { toast } from '../../../components/toast.tsx';
-import { required, useForm } from '../../../lib/use-form.ts';
+import { required, sendChanges, useForm } from '../../../lib/use-form.ts';
 
 interface ClientDialogProps {
   /** The client to change; without one, a new one is registered. */
@@ -19,34 +19,39 @@ interface ClientDialogProps {
   onRegistered: (client: Client) => void;
 }
 
-const urisOf = (text: string): string[] =>
-  text
+type Values = Record<'name' | 'redirect_uris', string>;
+
+const toInput = ({ name, redirect_uris }: Values): ClientInput => ({
+  name: name.trim(),
+  redirect_uris: redirect_uris
     .split('\n')
     .map((uri) => uri.trim())
-    .filter((uri) => uri !== '');
+    .filter((uri) => uri !== ''),
+});
 
 /** Registers a client, or changes its name and redirect URIs. */
 export function ClientDialog({ client, presets, onClose, onRegistered }: ClientDialogProps) {
   const id = useId();
   const { register, change } = useClientActions();
   const withRecentSignIn = useRecentSignIn();
-  const form = useForm<{ name: string; redirect_uris: string }, Client | undefined>({
+  const form = useForm<Values, Client | void>({
     initial: { name: client?.name ?? '', redirect_uris: client?.redirect_uris.join('\n') ?? '' },
     draft: `client/${client?.id ?? 'new'}`,
     check: (values) =>
       required(values, { name: 'Enter a name for the client.', redirect_uris: 'Give at least one redirect URI.' }),
-    submit: ({ name, redirect_uris }) => {
-      const input = { name: name.trim(), redirect_uris: urisOf(redirect_uris) };
-      // Where a shared client answers to is changed with a recent sign-in.
-      return client
-        ? withRecentSignIn(() => change.mutateAsync({ id: client.id, ...input }))
-        : register.mutateAsync(input);
-    },
+    submit: (values, before) =>
+      client
+        ? sendChanges(toInput(before), toInput(values), (changes) =>
+            // Where a shared client answers to is changed with a recent sign-in.
+            withRecentSignIn(() => change.mutateAsync({ id: client.id, ...changes })),
+          )
+        : register.mutateAsync(toInput(values)),
     onDone: (made) => {
-      if (client) {
+      if (made) onRegistered(made);
+      else {
         onClose();
         toast('Client saved');
-      } else if (made) onRegistered(made);
+      }
     },
   });
   return (

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
 import { apiKeysQuery, useWebhookActions } from '../../../api/settings.ts';
-import type { EventType, Id, Instant, Webhook, WebhookSecret } from '../../../api/shapes.ts';
+import type { EventType, Id, Instant, Webhook, WebhookInput, WebhookSecret } from '../../../api/shapes.ts';
 import { Checkbox } from '../../../components/checkbox.tsx';
 import { Field, FieldGroup } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
@@ -10,7 +10,7 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
 import { eventTypeGroups } from '../../../lib/event-types.ts';
-import { orNull, required, useForm, type Form } from '../../../lib/use-form.ts';
+import { orNull, required, sendChanges, useForm, type Form } from '../../../lib/use-form.ts';
 import { RenewDialog, SecretDialog } from '../secret-dialogs.tsx';
 
 interface DialogProps {
@@ -72,7 +72,11 @@ const checkOf = (values: Values) => ({
   ...required(values, { url: 'Enter where changes are sent to.' }),
   ...(!values.all && values.types.length === 0 && { types: 'Choose what is sent.' }),
 });
-const typesOf = ({ all, types }: Values): EventType[] | null => (all ? null : types);
+const toInput = ({ url, description, all, types }: Values): WebhookInput => ({
+  url: url.trim(),
+  description: orNull(description),
+  types: all ? null : types,
+});
 
 interface FieldsProps {
   form: Pick<Form<Values>, 'values' | 'set' | 'errors' | 'text'>;
@@ -116,15 +120,7 @@ export function AddDialog({
     draft: `webhook/${brokerageId}`,
     check: (values) => ({ ...checkOf(values), ...required(values, { key_id: 'Choose a key.' }) }),
     about: { api_key_ended: 'key_id', too_many_webhooks: 'key_id' },
-    submit: (values) =>
-      withRecentSignIn(() =>
-        add.mutateAsync({
-          key_id: values.key_id,
-          url: values.url.trim(),
-          description: orNull(values.description),
-          types: typesOf(values),
-        }),
-      ),
+    submit: (values) => withRecentSignIn(() => add.mutateAsync({ key_id: values.key_id, ...toInput(values) })),
     onDone: onMade,
   });
   return (
@@ -170,14 +166,9 @@ export function EditDialog({ webhook, onClose }: DialogProps & { webhook: Webhoo
     initial: { url, description: description ?? '', all: types === null, types: [...(types ?? [])] },
     draft: `webhook/${id}`,
     check: checkOf,
-    submit: (values) =>
-      withRecentSignIn(() =>
-        change.mutateAsync({
-          id,
-          ...(values.url.trim() !== url && { url: values.url.trim() }),
-          description: orNull(values.description),
-          types: typesOf(values),
-        }),
+    submit: (values, before) =>
+      sendChanges(toInput(before), toInput(values), (changes) =>
+        withRecentSignIn(() => change.mutateAsync({ id, ...changes })),
       ),
     onDone: () => {
       onClose();
