@@ -14830,18 +14830,25 @@ CREATE OR REPLACE FUNCTION vault.offers_told(deal uuid, side text, principal uui
 AS $function$
 declare
   of_deal_side constant boolean := side in ('broker', 'seller');
+  agreed uuid;
 begin
+  -- On most deals nothing was accepted, and what is agreed is found in five tables.
+  if exists (select from public.offer_decisions c where c.deal_id = deal and c.decision = 'accepted') then
+    agreed := app.accepted_offer(deal);
+  end if;
   return (
     select json_agg(json_build_array(o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at::text, o.payload::text,
       case when o.is_current then (
         select json_build_array(u.id, u.name, p.role) from public.participants p
         cross join lateral (select k.id, k.name from public.users k where k.id = p.user_id offset 0) u
-        where p.deal_id = deal and p.user_id = o.buyer_user_id and p.joined_at is not null) end))
+        where p.deal_id = deal and p.user_id = o.buyer_user_id and p.joined_at is not null) end,
+      (select json_build_array(c.decision, c.decided_at::text) from public.offer_decisions c where c.offer_id = o.id),
+      coalesce(o.id = agreed, false)))
     from (
       select l.* from (
         select k.id, k.buyer_user_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
         where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
-        order by k.is_current desc, k.submitted_at desc, k.id desc limit 50) l
+        order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 50) l
       order by l.submitted_at desc, l.id desc) o);
 end
 $function$;
@@ -15065,3 +15072,4 @@ $function$;
 -- 69221cd5b88200c37cbf8a0a45783be6463e2fe3027d0fc6deddcb4837fc7dc4  384_reset_of_the_present_address.sql
 -- 9c91b69f657d040f13e67e00d0fc12bf9d933ea3e3eac0027839e1a3c0753a96  385_advisors_leave_with_whom_they_advise.sql
 -- c1b07ba6ba3a9d77f89cb16965cf2dbf4b9e865002a559fa3dd85733c792e820  386_expired_offers_are_not_accepted.sql
+-- b0f99029777c808fe54f553afc5b64ab8721d9e41b7d40c112040943baec8804  400_decisions_told_with_offers.sql

@@ -143,6 +143,7 @@ export const offer = z.strictObject({
   is_current: z.boolean(),
   submitted_at: time,
   expired: z.boolean(),
+  ...optional({ accepted_at: time, declined_at: time, agreed: z.boolean() }),
   // What a buyer submits may leave keys out and add others.
   payload: z
     .looseObject({

@@ -9,7 +9,7 @@ import { amountIn, assessed, type AssessedOffer, type BasisSummary, type Valuati
 /** The offers of a deal in few words. Shares are from 0 to 1, in the order in which money is sure. */
 export interface Summary {
   readonly basis?: Omit<BasisSummary, 'add_backs'>;
-  /** The highest current ones first, at most {@link mostSummarized}. */
+  /** The highest first, at most {@link mostSummarized}. */
   readonly offers: {
     readonly offer_id: string;
     readonly multiples?: NonNullable<ValuationSummary['multiples']>;
@@ -28,7 +28,7 @@ export interface Summary {
 /** The most offers that are summarized. */
 const mostSummarized = 5;
 
-/** The summary of the current offers of a deal, compared with what the same caller sees of its books; null where there are none. */
+/** The summary of these offers of a deal, compared with what the same caller sees of its books; null where there are none. */
 export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOffer[]): Summary | null => {
   const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
   const highest = given.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
