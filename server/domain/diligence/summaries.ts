@@ -77,6 +77,7 @@ function shortOf(books: Books, found: Concentration) {
     total: found.total,
     half_of_it_from_largest: found.half,
     ...(found.revenue ? { revenue_of_period: found.revenue } : {}),
+    ...(found.largest.share_of_revenue ? { largest_share_of_revenue: found.largest.share_of_revenue } : {}),
     hhi: found.hhi,
     ...(found.ebitda_without_largest ? { ebitda_without_largest: found.ebitda_without_largest } : {}),
     ...(found.same_names.length > 0
