@@ -177,11 +177,19 @@ export const offersSummary = z
         offer_id: id,
         multiples: multiples.optional(),
         money: z.record(z.string(), amount).optional(),
+        parts_beyond_price: amount.optional(),
         coverage: z.string().optional(),
         coverage_without_largest_customer: z.string().optional(),
       }),
     ),
-    two_best: z.strictObject({ first: id, second: id, higher_by: z.record(z.string(), amount) }).optional(),
+    two_best: z
+      .strictObject({
+        first: id,
+        second: id,
+        higher_by: z.record(z.string(), amount),
+        unsaid: z.array(z.string()).optional(),
+      })
+      .optional(),
   })
   .meta({ brief: true })
   .optional();

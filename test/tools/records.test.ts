@@ -312,6 +312,39 @@ describe('svc_offers_list', () => {
     expect((await ask('other buyer')).offers).toEqual({ [rival]: open });
   });
 
+  test('says that parts come to more than the price, and what of the two best is not known', async () => {
+    const own = await addFullDeal(service);
+    const add = (who: Role, amounts: Record<string, string>) =>
+      insert(service, 'offers', {
+        deal_id: own.deal,
+        participant_id: own.participants[who],
+        buyer_user_id: own.people[who].userId,
+        revision_number: 1,
+        payload: JSON.stringify({ currency: 'USD', ...amounts }),
+      });
+    const higher = { purchase_price: '4000000', cash_at_close: '4000000', earnout: '1000000' };
+    const first = await add('exclusive buyer', higher);
+    const second = await add('other buyer', { purchase_price: '3900000' });
+    const ask = async () =>
+      (await asking(service, own.people.broker).ok('svc_offers_list', { deal_id: own.deal }))['summary'];
+    expect(await ask()).toMatchObject({
+      offers: [
+        { offer_id: first, money: { cash_at_close: '0.8', earnout: '0.2' }, parts_beyond_price: '1000000' },
+        { offer_id: second },
+      ],
+      two_best: { first, second, higher_by: { purchase_price: '100000' }, unsaid: ['cash_at_close', 'earnout'] },
+    });
+    // What comes to the price leaves nothing open.
+    await service.sql('update offers set payload = payload || $2 where id = $1', [
+      second,
+      JSON.stringify({ cash_at_close: '3900000' }),
+    ]);
+    expect(await ask()).toMatchObject({
+      two_best: { higher_by: { purchase_price: '100000', cash_at_close: '100000', earnout: '1000000' } },
+    });
+    expect(JSON.stringify(await ask())).not.toContain('unsaid');
+  });
+
   test('keeps unknown keys of a payload, and every digit of a number in them', async () => {
     await offer(
       'other buyer',
