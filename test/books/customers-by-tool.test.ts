@@ -95,3 +95,17 @@ test('shares and ranks are those within a currency, and the summary names its ow
     'Birch',
   ]);
 });
+
+test('amounts of a summary are in the currency that stands beside them', async () => {
+  await upload('period,currency,revenue,ebitda\nFY2124,EUR,900,200\n');
+  const { structuredContent } = await peer.call('svc_qoe_pl_periods', { deal_id: web.scene.deal });
+  const { snapshots, summary } = structuredContent as { snapshots: Row[]; summary: Row };
+  expect(new Set(snapshots.map(({ currency }) => currency))).toEqual(new Set(['USD', 'EUR']));
+  expect(summary['currency']).toBe('USD');
+
+  await upload(customers(['Anvil,USD,70,2125-09']), 'customer_revenue');
+  expect((await ask()).summary['ebitda']).toMatchObject({ FY2125: '400' });
+  await upload(customers(['Fjord,EUR,70,2125-09']), 'customer_revenue');
+  const told = await ask();
+  expect([told['currency'], told.summary['total'], told.summary['ebitda']]).toEqual(['EUR', '70', undefined]);
+});
