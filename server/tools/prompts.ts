@@ -86,7 +86,10 @@ const questions: readonly Question[] = [
         tool: 'svc_qoe_get',
         look: 'ebitda_bridge, if it is there: what the adjusted_ebitda behind a multiple is made of',
       },
-      { tool: 'svc_financing_stack_get', look: 'how far the financing of a buyer is committed' },
+      {
+        tool: 'svc_financing_stack_get',
+        look: 'how far the financing of each buyer, whose sources have their id as side_user_id, is committed',
+      },
     ],
     end: 'Answer with a table: purchase_price, cash_at_close and its share, seller_note, earnout, rollover_equity, financing_contingency, target_close_date, expires_at, terms. Amounts exactly as they stand, never added across currencies. Say below it what sets the offers apart; what an offer leaves open is unknown, not zero.',
   },

@@ -252,6 +252,7 @@ const financingSource = z.strictObject({
   currency: z.string().optional(),
   commitment_status: z.string(),
   created_by: id.nullable(),
+  side_user_id: id.nullable().optional(),
   created_at: time,
   updated_at: time,
 });
@@ -266,8 +267,13 @@ const financingTotal = z.strictObject({
 export const financingStack = z.strictObject({
   deal_id: id.optional(),
   currency: z.string().optional(),
+  side_user_id: id.nullable().meta({ beside: true }).optional(),
   sources: z.array(financingSource),
   totals: z.array(financingTotal).meta({ brief: true }),
+  totals_by_side: z
+    .array(financingTotal.extend({ side_user_id: id.nullable() }))
+    .meta({ beside: true })
+    .optional(),
   people,
 });
 
