@@ -14860,18 +14860,25 @@ CREATE OR REPLACE FUNCTION vault.offers_told(deal uuid, side text, principal uui
 AS $function$
 declare
   of_deal_side constant boolean := side in ('broker', 'seller');
+  agreed uuid;
 begin
+  -- On most deals nothing was accepted, and what is agreed is found in five tables.
+  if exists (select from public.offer_decisions c where c.deal_id = deal and c.decision = 'accepted') then
+    agreed := app.accepted_offer(deal);
+  end if;
   return (
     select json_agg(json_build_array(o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at::text, o.payload::text,
       case when o.is_current then (
         select json_build_array(u.id, u.name, p.role) from public.participants p
         cross join lateral (select k.id, k.name from public.users k where k.id = p.user_id offset 0) u
-        where p.deal_id = deal and p.user_id = o.buyer_user_id and p.joined_at is not null) end))
+        where p.deal_id = deal and p.user_id = o.buyer_user_id and p.joined_at is not null) end,
+      (select json_build_array(c.decision, c.decided_at::text) from public.offer_decisions c where c.offer_id = o.id),
+      coalesce(o.id = agreed, false)))
     from (
       select l.* from (
         select k.id, k.buyer_user_id, k.revision_number, k.is_current, k.submitted_at, k.payload from public.offers k
         where k.deal_id = deal and (of_deal_side or k.participant_id = principal)
-        order by k.is_current desc, k.submitted_at desc, k.id desc limit 50) l
+        order by k.is_current desc, coalesce(k.id = agreed, false) desc, k.submitted_at desc, k.id desc limit 50) l
       order by l.submitted_at desc, l.id desc) o);
 end
 $function$;
@@ -15103,3 +15110,4 @@ $function$;
 -- aed24a44099eb8acd17968c1951520fe3013e16fe881bfba4f319387880668af  392_asked_by_who_may_see.sql
 -- 581c29e6fcfd87d88fb72e5a9449aadd7661433725ef19aa7ecf55e67dea250d  393_why_webhooks_are_off.sql
 -- 1dcdc3946833a8e0c666067f4587284db0b367c25c48c52ee07100b280ca7915  394_joined_again.sql
+-- b0f99029777c808fe54f553afc5b64ab8721d9e41b7d40c112040943baec8804  400_decisions_told_with_offers.sql

@@ -80,13 +80,16 @@ const questions: readonly Question[] = [
     steps: () => [
       {
         tool: 'svc_offers_list',
-        look: 'one column for each offer with is_current; earlier revisions of the same buyer show how it changed; expired ones cannot be accepted any more; summary has multiples, shares of the money and coverage, where the books allow it',
+        look: 'one column for each offer with is_current or agreed; earlier revisions of the same buyer show how it changed; terms with agreed are accepted and stand, whatever was proposed since, what has declined_at was declined, and other expired ones cannot be accepted any more; summary has multiples, shares of the money and coverage, where the books allow it',
       },
       {
         tool: 'svc_qoe_get',
         look: 'ebitda_bridge, if it is there: what the adjusted_ebitda behind a multiple is made of',
       },
-      { tool: 'svc_financing_stack_get', look: 'how far the financing of a buyer is committed' },
+      {
+        tool: 'svc_financing_stack_get',
+        look: 'how far the financing of each buyer, whose sources have their id as side_user_id, is committed',
+      },
     ],
     end: 'Answer with a table: purchase_price, cash_at_close and its share, seller_note, earnout, rollover_equity, financing_contingency, target_close_date, expires_at, terms. Amounts exactly as they stand, never added across currencies. Say below it what sets the offers apart; what an offer leaves open is unknown, not zero.',
   },
@@ -99,7 +102,10 @@ const questions: readonly Question[] = [
     ask: (deal, since) => `What changed since ${since} on ${deal}?`,
     steps: (since) => [
       { tool: 'svc_deals_get', look: `updated_at on or after ${since}: state, exclusivity` },
-      { tool: 'svc_offers_list', look: `submitted_at on or after ${since}, beside the revision before` },
+      {
+        tool: 'svc_offers_list',
+        look: `submitted_at, accepted_at or declined_at on or after ${since}, beside the revision before`,
+      },
       { tool: 'svc_questions_list', look: `asked_at on or after ${since}` },
       { tool: 'svc_documents_list', look: `uploaded_at on or after ${since}` },
       { tool: 'svc_closing_conditions_list', look: `completed_at on or after ${since}, and what has become overdue` },

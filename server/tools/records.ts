@@ -40,7 +40,7 @@ export const linked = {
   url: z.url().meta({ beside: true }).optional(),
   deal_url: z.string().meta({ beside: true }).optional(),
 };
-/** Of a filter that names nothing there is (server/tools/filters.ts). */
+/** Of a filter that names nothing there is (server/tools/filters.ts), and of an adjustment to no period. */
 export const hint = z
   .strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())) })
   .meta({ beside: true })
@@ -143,6 +143,7 @@ export const offer = z.strictObject({
   is_current: z.boolean(),
   submitted_at: time,
   expired: z.boolean(),
+  ...optional({ accepted_at: time, declined_at: time, agreed: z.boolean() }),
   // What a buyer submits may leave keys out and add others.
   payload: z
     .looseObject({
@@ -176,11 +177,19 @@ export const offersSummary = z
         offer_id: id,
         multiples: multiples.optional(),
         money: z.record(z.string(), amount).optional(),
+        parts_beyond_price: amount.optional(),
         coverage: z.string().optional(),
         coverage_without_largest_customer: z.string().optional(),
       }),
     ),
-    two_best: z.strictObject({ first: id, second: id, higher_by: z.record(z.string(), amount) }).optional(),
+    two_best: z
+      .strictObject({
+        first: id,
+        second: id,
+        higher_by: z.record(z.string(), amount),
+        unsaid: z.array(z.string()).optional(),
+      })
+      .optional(),
   })
   .meta({ brief: true })
   .optional();
@@ -243,6 +252,7 @@ const financingSource = z.strictObject({
   currency: z.string().optional(),
   commitment_status: z.string(),
   created_by: id.nullable(),
+  side_user_id: id.nullable().optional(),
   created_at: time,
   updated_at: time,
 });
@@ -257,8 +267,13 @@ const financingTotal = z.strictObject({
 export const financingStack = z.strictObject({
   deal_id: id.optional(),
   currency: z.string().optional(),
+  side_user_id: id.nullable().meta({ beside: true }).optional(),
   sources: z.array(financingSource),
   totals: z.array(financingTotal).meta({ brief: true }),
+  totals_by_side: z
+    .array(financingTotal.extend({ side_user_id: id.nullable() }))
+    .meta({ beside: true })
+    .optional(),
   people,
 });
 

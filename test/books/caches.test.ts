@@ -120,7 +120,7 @@ async function computedAnew(caller: string, all: Books): Promise<Awaited<ReturnT
     bridge: outside ? null : bridge,
     basis: adjusted,
     byTools: [
-      bridge.period_label ? bridge.adjusted_ebitda : undefined,
+      basis || bridge.period_label ? bridgeOf(books, basis?.label ?? null).adjusted_ebitda : undefined,
       told.length > 0 ? told.map(({ label, adjusted_ebitda }) => [label, writtenOrNull(adjusted_ebitda)]) : undefined,
       // The tool tells of customers where the latest upload does.
       books.customers.some(({ snapshot_id }) => snapshot_id === books.uploads[0]?.id)

@@ -55,7 +55,12 @@ test('the summary is of the period of the rows, whichever other holds the day', 
     ebitda_without_largest: '10',
   });
   const year = await ask('2125-03-15');
-  expect(year).toMatchObject({ period_start_date: '2125-01-01', summary: { total: '1200' } });
+  // Of the customers that were uploaded Anvil is three quarters, of all sales less than half.
+  expect(year).toMatchObject({
+    period_start_date: '2125-01-01',
+    customers: [{ customer_name: 'Anvil', revenue_share: '0.75' }, { customer_name: 'Birch' }],
+    summary: { total: '1200', revenue_of_period: '2000', largest_share_of_revenue: '0.45' },
+  });
   // The latest two months changed so, of which one ends with the year.
   expect(year.summary['since']).toBeUndefined();
   expect((await ask()).summary).toMatchObject({ total: '70', since: '2125-11-01 to 2125-11-30', total_then: '50' });
@@ -89,4 +94,18 @@ test('shares and ranks are those within a currency, and the summary names its ow
     'Anvil',
     'Birch',
   ]);
+});
+
+test('amounts of a summary are in the currency that stands beside them', async () => {
+  await upload('period,currency,revenue,ebitda\nFY2124,EUR,900,200\n');
+  const { structuredContent } = await peer.call('svc_qoe_pl_periods', { deal_id: web.scene.deal });
+  const { snapshots, summary } = structuredContent as { snapshots: Row[]; summary: Row };
+  expect(new Set(snapshots.map(({ currency }) => currency))).toEqual(new Set(['USD', 'EUR']));
+  expect(summary['currency']).toBe('USD');
+
+  await upload(customers(['Anvil,USD,70,2125-09']), 'customer_revenue');
+  expect((await ask()).summary['ebitda']).toMatchObject({ FY2125: '400' });
+  await upload(customers(['Fjord,EUR,70,2125-09']), 'customer_revenue');
+  const told = await ask();
+  expect([told['currency'], told.summary['total'], told.summary['ebitda']]).toEqual(['EUR', '70', undefined]);
 });

@@ -263,6 +263,32 @@ describe('to the broker', () => {
     ]);
   });
 
+  test('the bridge of the tool is that of the adjusted EBITDA behind the multiples, whatever was adjusted last', async () => {
+    const { service } = web;
+    const month = await insert(service, 'normalizations', {
+      deal_id: deal,
+      period_label: '2025-03',
+      adjustment_category: 'one_time',
+      adjustment_amount: '7000',
+      created_at: new Date(service.clock.now().getTime() + 1000),
+    });
+    const call = toolCaller(service, await addToken(service, web.scene.people['broker']!));
+    const [qoe, offers] = [
+      await call('svc_qoe_get', { deal_id: deal }),
+      await call('svc_offers_list', { deal_id: deal }),
+    ].map(({ structuredContent }) => structuredContent);
+    const { basis } = offers!['summary'] as { basis: { period: string; adjusted_ebitda: string } };
+    expect(basis).toMatchObject({ period: 'FY2025', adjusted_ebitda: '840000' });
+    expect(qoe!['ebitda_bridge']).toEqual({
+      period_label: basis.period,
+      currency: 'USD',
+      reported_ebitda: '720000',
+      adjustments: [{ category: 'one_time', amount: '120000' }],
+      adjusted_ebitda: basis.adjusted_ebitda,
+    });
+    await service.sql('delete from normalizations where id = $1', [month]);
+  });
+
   test('whether the debt is covered, again without the largest customer, and by year with terms', async () => {
     const { body } = await ask('broker');
     const own = (found: typeof body, buyer: string) =>

@@ -636,22 +636,33 @@ const nameInSight = (person: string): string => `(select u.name from participant
    where p.deal_id = d.id and p.user_id = ${person} and p.joined_at is not null)`;
 const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
+const offerMoments: Moments = {
+  ...narrowedMoments,
+  'when a buyer has revised more often than are listed': [
+    `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, submitted_at, payload)
+       select o.deal_id, o.participant_id, o.buyer_user_id, o.revision_number + r, false, o.submitted_at + r * interval '1 minute', o.payload
+       from offers o, generate_series(1, 60) r where o.is_current`,
+  ],
+  'when what is agreed was proposed to be changed more often than are listed, and declined at last': [
+    `create temporary table revised on commit drop as select * from offers where is_current`,
+    `update offers set is_current = false where is_current`,
+    `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, submitted_at, payload)
+       select o.deal_id, o.participant_id, o.buyer_user_id, o.revision_number + r, r = 60, o.submitted_at + r * interval '1 minute', o.payload
+       from revised o, generate_series(1, 60) r`,
+    `insert into offer_decisions (offer_id, deal_id, participant_id, decision)
+       select o.id, o.deal_id, o.participant_id, 'declined' from offers o where o.is_current`,
+  ],
+};
 checkNarrowed(
   'narrowed to each deal, app.offers_in_sight lists the offers that row-level security shows there, with whom it shows',
   `select s.* from app.offers_in_sight($1) s`,
   `select o.id, o.buyer_user_id, o.revision_number, o.is_current, o.submitted_at, o.payload::text as payload,
      (select jsonb_build_array(u.id, u.name, p.role) from participants p join users u on u.id = p.user_id
         where p.deal_id = o.deal_id and p.user_id = o.buyer_user_id and p.joined_at is not null) as buyer, app.now() as told_at
-   from (select * from offers where deal_id = $1 order by is_current desc, submitted_at desc, id desc limit 50) o
+   from (select * from offers where deal_id = $1
+     order by is_current desc, (id = (select app.accepted_offer($1))) is true desc, submitted_at desc, id desc limit 50) o
    order by o.submitted_at desc, o.id desc`,
-  {
-    ...narrowedMoments,
-    'when a buyer has revised more often than are listed': [
-      `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, submitted_at, payload)
-         select o.deal_id, o.participant_id, o.buyer_user_id, o.revision_number + r, false, o.submitted_at + r * interval '1 minute', o.payload
-         from offers o, generate_series(1, 60) r where o.is_current`,
-    ],
-  },
+  offerMoments,
 );
 
 checkNarrowed(
@@ -711,12 +722,13 @@ checkNarrowed(
 );
 
 checkNarrowed(
-  'who enters with a token is told of the offers and the books what app.offers_in_sight and app.books_in_sight tell',
+  'who enters with a token is told of the offers and the books what app.offers_in_sight, the decisions and app.books_in_sight tell',
   `select (t.told -> 0)::jsonb as offers, t.told ->> 1 as digest from ${told(`'offers', most_uploads => 3, most_adjustments => 2`)} t`,
   `select coalesce((select jsonb_agg(jsonb_build_array(s.id, s.buyer_user_id, s.revision_number, s.is_current, s.submitted_at::text, s.payload,
-       case when s.is_current then s.buyer end) order by s.submitted_at desc, s.id desc) from app.offers_in_sight($1) s), 'null') as offers, b.digest
+       case when s.is_current then s.buyer end, (select jsonb_build_array(c.decision, c.decided_at::text) from offer_decisions c where c.offer_id = s.id),
+       (s.id = (select app.accepted_offer($1))) is true) order by s.submitted_at desc, s.id desc) from app.offers_in_sight($1) s), 'null') as offers, b.digest
    from app.books_in_sight($1, 3, 2) b`,
-  narrowedMoments,
+  offerMoments,
 );
 
 checkNarrowed(

@@ -360,6 +360,7 @@ describe('length', () => {
         },
       ],
       summary: {
+        currency: 'USD',
         columns: ['period', 'revenue', 'gross_margin', 'ebitda', 'ebitda_margin', 'adjusted_ebitda', 'sde'],
         earnings: [
           ['FY2024', '120.5', null, null, null, null, null],

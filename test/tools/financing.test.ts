@@ -120,6 +120,48 @@ test('is the business of its side, and of brokers and sellers', async () => {
   ).toMatchObject({ error: 'rls_denied' });
 });
 
+test('says whose each source is, and what those of each side come to', async () => {
+  const sides = ['exclusive buyer', 'other buyer'] as const;
+  // Rivals are both in diligence before one of them is selected.
+  for (const [at, role] of sides.entries())
+    for (const commitment_amount of [1000 * (at + 1), 10])
+      await insert(service, 'financing_sources', {
+        ...source({ commitment_amount, currency: 'USD' }),
+        participant_id: scene.participants[role],
+        created_by: scene.people[role].userId,
+      });
+  const of = (role: Role) => scene.people[role].userId;
+  const asked = async (role: Role) => {
+    const stack = await as(role).ok('svc_financing_stack_get', { deal_id: scene.deal });
+    const rows = rowsOf('svc_financing_stack_get', stack);
+    return { ...stack, mine: rows.map(({ side_user_id }) => side_user_id) };
+  };
+  const total = (sum: string, sources: number) => ({
+    commitment_status: 'identified',
+    currency: 'USD',
+    sources,
+    total: sum,
+  });
+  for (const role of ['broker', 'seller'] as const) {
+    const stack = (await asked(role)) as Record<string, unknown>;
+    expect(new Set(stack['mine'] as string[])).toEqual(new Set(sides.map(of)));
+    expect(stack['totals']).toEqual([total('3020', 4)]);
+    expect(stack['totals_by_side']).toHaveLength(2);
+    expect(stack['totals_by_side']).toEqual(
+      expect.arrayContaining([
+        { side_user_id: of('exclusive buyer'), ...total('1010', 2) },
+        { side_user_id: of('other buyer'), ...total('2010', 2) },
+      ]),
+    );
+    expect(stack['people']).toEqual(
+      expect.arrayContaining(sides.map((name) => ({ user_id: of(name), name, role: 'buyer' }))),
+    );
+  }
+  const own = (await asked('other buyer')) as Record<string, unknown>;
+  expect(own).toMatchObject({ side_user_id: of('other buyer'), totals: [total('2010', 2)] });
+  expect(own).not.toHaveProperty('totals_by_side');
+});
+
 test('counts in whole units that JSON keeps', async () => {
   for (const commitment_amount of [-1, 1.5, '1000', 2 ** 53, 1e300, null, undefined]) {
     expect(await as('broker').refused('svc_financing_source_create', source({ commitment_amount }))).toMatchObject({

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { asking, countsByRole } from './ask.ts';
-import { addFullDeal, insert, insertAll, type FullDeal, type Role } from './scene.ts';
+import { addFullDeal, allow, insert, insertAll, type FullDeal, type Role } from './scene.ts';
 
 let service: TestService;
 let scene: FullDeal;
@@ -218,4 +218,42 @@ describe('svc_qoe_customer_concentration', () => {
     await customers(await snapshot('completed', moment(40)), february, ['0', '0']);
     expect((await ask()).map((row) => row['revenue_share'])).toEqual([null, null]);
   });
+});
+
+test('svc_qoe_normalization_create says so where no figures have the label, and which labels there are', async () => {
+  const tool = 'svc_qoe_normalization_create';
+  const { deal: deal_id, people } = await addFullDeal(service);
+  await allow(service, people.broker, [tool], [deal_id]);
+  const snapshot_id = await insert(service, 'accounting_snapshots', {
+    deal_id,
+    snapshot_type: 'profit_and_loss',
+    status: 'completed',
+    completed_at: moment(1),
+  });
+  for (const [period_label, first, last] of [
+    ['FY2025', '2025-01-01', '2025-12-31'],
+    ['2026-01', '2026-01-01', '2026-01-31'],
+  ])
+    await insert(service, 'pl_periods', {
+      deal_id,
+      snapshot_id,
+      period_label,
+      period_start_date: first,
+      period_end_date: last,
+      currency: 'USD',
+      revenue: '1000',
+      ebitda: '200',
+    });
+  const add = (period_label: string) =>
+    asking(service, people.broker).ok(tool, {
+      deal_id,
+      period_label,
+      adjustment_category: 'one_time',
+      adjustment_amount: '10',
+    });
+  expect(await add('FY 2025')).toMatchObject({
+    id: expect.any(String),
+    hint: { message: expect.any(String), known: { period_label: expect.arrayContaining(['FY2025', '2026-01']) } },
+  });
+  for (const label of ['FY2025', '2026-01']) expect(await add(label)).not.toHaveProperty('hint');
 });

@@ -242,6 +242,109 @@ describe('svc_offers_list', () => {
     for (let time = 0; time < 3; time += 1) expect(await asked()).toEqual([]);
   });
 
+  test('tells which terms are agreed and which change was declined, and compares what is agreed with the rivals', async () => {
+    const own = await addFullDeal(service);
+    const { deal: deal_id, people, participants } = own;
+    const passed = new Date(service.clock.now().getTime() - 86_400_000).toISOString();
+    const add = (who: Role, revision_number: number, is_current: boolean, price: string, expires_at?: string) =>
+      insert(service, 'offers', {
+        deal_id,
+        participant_id: participants[who],
+        buyer_user_id: people[who].userId,
+        revision_number,
+        is_current,
+        payload: JSON.stringify({ currency: 'USD', purchase_price: price, cash_at_close: price, expires_at }),
+      });
+    const decide = (offer_id: string, decision: string) =>
+      insert(service, 'offer_decisions', {
+        offer_id,
+        deal_id,
+        participant_id: participants['exclusive buyer'],
+        decision,
+      });
+    const agreed = await add('exclusive buyer', 1, false, '4725000', passed);
+    const rival = await add('other buyer', 1, true, '4500000');
+    const proposal = await add('exclusive buyer', 2, true, '4600000');
+    await decide(agreed, 'accepted');
+    const marks = ({ agreed: is, accepted_at, declined_at, expired, is_current }: Record<string, unknown>) => ({
+      agreed: is,
+      accepted: Boolean(accepted_at),
+      declined: Boolean(declined_at),
+      expired,
+      is_current,
+    });
+    const ask = async (who: Role) => {
+      // The first call may have the node take in the books, the others are answered by the statement that enters.
+      const answers = [];
+      for (let time = 0; time < 3; time += 1)
+        answers.push(await asking(service, people[who]).ok('svc_offers_list', { deal_id }));
+      expect(answers[1]).toEqual(answers[0]);
+      expect(answers[2]).toEqual(answers[0]);
+      const { offers, summary } = answers[0] as {
+        offers: Record<string, unknown>[];
+        summary: { offers: { offer_id: string }[]; two_best?: { first: string; second: string } };
+      };
+      return {
+        offers: Object.fromEntries(offers.map((one) => [one['id'], marks(one)])),
+        compared: summary.offers.map(({ offer_id }) => offer_id),
+        best: [summary.two_best?.first, summary.two_best?.second],
+      };
+    };
+    const accepted = { agreed: true, accepted: true, declined: false, expired: true, is_current: false };
+    const open = { agreed: undefined, accepted: false, declined: false, expired: false, is_current: true };
+    expect(await ask('broker')).toEqual({
+      offers: { [agreed]: accepted, [rival]: open, [proposal]: open },
+      compared: [agreed, proposal, rival],
+      best: [agreed, rival],
+    });
+    await decide(proposal, 'declined');
+    const declined = { ...open, declined: true };
+    expect(await ask('seller')).toEqual({
+      offers: { [agreed]: accepted, [rival]: open, [proposal]: declined },
+      compared: [agreed, rival],
+      best: [agreed, rival],
+    });
+    expect(await ask('exclusive buyer')).toEqual({
+      offers: { [agreed]: accepted, [proposal]: declined },
+      compared: [agreed],
+      best: [undefined, undefined],
+    });
+    expect((await ask('other buyer')).offers).toEqual({ [rival]: open });
+  });
+
+  test('says that parts come to more than the price, and what of the two best is not known', async () => {
+    const own = await addFullDeal(service);
+    const add = (who: Role, amounts: Record<string, string>) =>
+      insert(service, 'offers', {
+        deal_id: own.deal,
+        participant_id: own.participants[who],
+        buyer_user_id: own.people[who].userId,
+        revision_number: 1,
+        payload: JSON.stringify({ currency: 'USD', ...amounts }),
+      });
+    const higher = { purchase_price: '4000000', cash_at_close: '4000000', earnout: '1000000' };
+    const first = await add('exclusive buyer', higher);
+    const second = await add('other buyer', { purchase_price: '3900000' });
+    const ask = async () =>
+      (await asking(service, own.people.broker).ok('svc_offers_list', { deal_id: own.deal }))['summary'];
+    expect(await ask()).toMatchObject({
+      offers: [
+        { offer_id: first, money: { cash_at_close: '0.8', earnout: '0.2' }, parts_beyond_price: '1000000' },
+        { offer_id: second },
+      ],
+      two_best: { first, second, higher_by: { purchase_price: '100000' }, unsaid: ['cash_at_close', 'earnout'] },
+    });
+    // What comes to the price leaves nothing open.
+    await service.sql('update offers set payload = payload || $2 where id = $1', [
+      second,
+      JSON.stringify({ cash_at_close: '3900000' }),
+    ]);
+    expect(await ask()).toMatchObject({
+      two_best: { higher_by: { purchase_price: '100000', cash_at_close: '100000', earnout: '1000000' } },
+    });
+    expect(JSON.stringify(await ask())).not.toContain('unsaid');
+  });
+
   test('keeps unknown keys of a payload, and every digit of a number in them', async () => {
     await offer(
       'other buyer',

@@ -9,7 +9,7 @@ import {
 } from './contradiction-answers.ts';
 import { concentrationIn, customerBridge, differenceOf, type Concentration, type CustomerChange } from './customers.ts';
 import { round, writtenOut, type Decimal } from './decimals.ts';
-import { earnings } from './earnings.ts';
+import { earnings, resolved } from './earnings.ts';
 import { memoized } from './caches.ts';
 
 /** How many periods, contradictions (and of one kind) and names a summary has at most, and characters of an answer and of all contradictions. */
@@ -27,6 +27,7 @@ const latestEarnings = memoized(function latestEarnings(books: Books) {
   const whole = found.filter(({ kind }) => kind !== 'partial_year');
   const shown = [...whole, ...found.filter(({ kind }) => kind === 'partial_year')].slice(0, brief.periods);
   return writtenOut({
+    currency: resolved(books).currency,
     columns: ['period', 'revenue', 'gross_margin', 'ebitda', 'ebitda_margin', 'adjusted_ebitda', 'sde'],
     earnings: shown.map((one) => [
       one.label,
@@ -66,7 +67,9 @@ function shortOf(books: Books, found: Concentration) {
     customers: changes.length,
     difference: differenceOf(changes),
   });
-  const earned = earnings(books).filter(({ kind, reported_ebitda }) => kind !== 'partial_year' && reported_ebitda);
+  const earned = earnings(books).filter(
+    ({ kind, currency, reported_ebitda }) => kind !== 'partial_year' && currency === found.currency && reported_ebitda,
+  );
   return writtenOut({
     ...(earned.length > 0
       ? { ebitda: Object.fromEntries(earned.slice(0, 3).map(({ label, reported_ebitda }) => [label, reported_ebitda])) }
@@ -77,6 +80,7 @@ function shortOf(books: Books, found: Concentration) {
     total: found.total,
     half_of_it_from_largest: found.half,
     ...(found.revenue ? { revenue_of_period: found.revenue } : {}),
+    ...(found.largest.share_of_revenue ? { largest_share_of_revenue: found.largest.share_of_revenue } : {}),
     hhi: found.hhi,
     ...(found.ebitda_without_largest ? { ebitda_without_largest: found.ebitda_without_largest } : {}),
     ...(found.same_names.length > 0

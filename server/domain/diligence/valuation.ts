@@ -130,6 +130,13 @@ export function certainMoney(offer: OfferAmounts): CertainMoney | null {
   };
 }
 
+/** The parts of its price that an offer does not say, where those that it says do not come to the price. */
+export function openParts(offer: OfferAmounts): MoneyPart[] {
+  const said = sum(moneyParts.map((part) => offer[part] ?? zero));
+  const isWhole = offer.purchase_price !== null && compare(said, offer.purchase_price) >= 0;
+  return isWhole ? [] : moneyParts.filter((part) => offer[part] === null);
+}
+
 /** What two offers can differ in. */
 export type ComparedTerm = 'purchase_price' | MoneyPart;
 

@@ -39,6 +39,8 @@ export interface AssessedOffer {
   readonly id: string;
   readonly participant_id: string | null;
   readonly expired: boolean;
+  /** Whether it proposes to change the terms that are agreed, which stand until then. */
+  readonly proposed?: boolean;
   readonly payload: OfferPayload;
 }
 
@@ -148,9 +150,10 @@ export interface Given extends CoverageGiven {
   readonly label?: string | null;
 }
 
-/** The two highest offers in the currency that the highest is in; those that have expired come after those that stand. */
+/** The two highest offers in the currency that the highest is in, but for proposed changes; those that have expired come after those that stand. */
 function twoBest(offers: readonly AssessedOffer[]): ComparisonSummary | null {
   const priced = offers
+    .filter(({ proposed }) => !proposed)
     .flatMap(({ id, expired, payload }) => {
       const amounts = amountsOf(payload);
       return amounts.purchase_price === null ? [] : [{ id, expired, amounts, price: amounts.purchase_price }];

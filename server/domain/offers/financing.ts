@@ -47,6 +47,9 @@ export interface FinancingSource {
   updated_at: string;
 }
 
+/** In SQL: the account of the participant whose side a source belongs to; null where the caller may not know of them. */
+const sideOf = (source: string) => `(select p.user_id from participants p where p.id = ${source}.participant_id)`;
+
 const orderOfStatus = (status: string) => `array_position('{${commitmentStatuses.join(',')}}', ${status})`;
 
 // A double holds every whole number that the table takes.
@@ -55,12 +58,15 @@ const fields = (amount: 'float8' | 'text', creator = 'creator.id') => `s.id, s.d
   s.created_at, s.updated_at`;
 const tables = `financing_sources s ${knownPerson('creator', 's.created_by', 's.deal_id')}`;
 
-/** The sources of a deal that the caller may see, the latest first, at most 200. */
-export const financingSources = rows<FinancingSource & { creator_person: Mentioned | null }, [dealId: string]>(
+/** The sources of a deal that the caller may see, with the person whose side each belongs to, the latest first, at most 200. */
+export const financingSources = rows<
+  FinancingSource & { creator_person: Mentioned | null; side_user_id: string | null; side_person: Mentioned | null },
+  [dealId: string]
+>(
   'financing_sources',
-  `select ${fields('float8', 's.creator_person ->> 0')}, s.creator_person
+  `select ${fields('float8', 's.creator_person ->> 0')}, s.creator_person, s.side_user_id, ${personOnDeal('$1', 's.side_user_id')} as side_person
    from (
-     select s.*, ${personOnDeal('$1', 's.created_by')} as creator_person from financing_sources s
+     select s.*, ${personOnDeal('$1', 's.created_by')} as creator_person, ${sideOf('s')} as side_user_id from financing_sources s
      where s.deal_id = ${seenDeal('$1')}
      order by s.created_at desc, s.id desc
      limit 200) s
@@ -83,6 +89,24 @@ export const financingTotals = rows<FinancingTotal, [dealId: string]>(
    where deal_id = ${seenDeal('$1')}
    group by commitment_status, currency
    order by ${orderOfStatus('commitment_status')}, currency`,
+);
+
+export interface SideTotal extends FinancingTotal {
+  /** The person whose side it is; null when the caller may not know of them. */
+  side_user_id: string | null;
+}
+
+/** The same of each side apart; none where all sources are of one side. */
+export const financingTotalsBySide = rows<SideTotal, [dealId: string]>(
+  'financing_totals_by_side',
+  `select t.side_user_id, t.commitment_status, t.currency, t.sources, t.total
+   from (
+     select s.side_user_id, s.commitment_status, s.currency, count(*)::int as sources, sum(s.commitment_amount) as total,
+       min(s.side_user_id::text) over () <> max(s.side_user_id::text) over () as are_several
+     from (select k.*, ${sideOf('k')} as side_user_id from financing_sources k where k.deal_id = ${seenDeal('$1')}) s
+     group by s.side_user_id, s.commitment_status, s.currency) t
+   where t.are_several
+   order by t.side_user_id, ${orderOfStatus('t.commitment_status')}, t.currency`,
 );
 
 export interface SourceOnPage extends Omit<FinancingSource, 'commitment_amount'> {

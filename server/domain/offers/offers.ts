@@ -84,18 +84,47 @@ const mostPayloadBytes = 32_768;
 /** Whether a payload is too large before it is stored already. */
 export const isTooLarge = (payload: unknown): boolean => Buffer.byteLength(JSON.stringify(payload)) > mostPayloadBytes;
 
+export const offerDecisions = ['accepted', 'declined'] as const;
+export type OfferDecision = (typeof offerDecisions)[number];
+
 /** An offer as it is listed, with who made it. */
 export interface ListedOffer extends Offer {
   buyer_person: Mentioned | null;
   /** Whether the time until which it stands has passed. */
   expired: boolean;
+  /** When it was accepted or declined; absent where it was not. */
+  accepted_at?: string;
+  declined_at?: string;
+  /** Whether these are the terms that are agreed on the deal now; absent where they are not. */
+  agreed?: true;
+}
+
+interface FoundOffer extends Omit<ListedOffer, 'payload' | 'expired' | 'accepted_at' | 'declined_at' | 'agreed'> {
+  payload: string;
+  decision: OfferDecision | null;
+  decided_at: string | null;
+  agreed: boolean;
+}
+
+/** An offer as it is listed at `now`. */
+function listed({ payload: text, decision, decided_at, agreed, ...offer }: FoundOffer, now: string): ListedOffer {
+  const payload = exactly(text);
+  return {
+    ...offer,
+    expired: hasPassed(payload.expires_at, now),
+    ...(decision && decided_at ? { [`${decision}_at` as const]: decided_at } : {}),
+    ...(agreed ? { agreed } : {}),
+    payload,
+  };
 }
 
 // Revisions of one buyer must not crowd out what the others offer now.
-const list = rows<Omit<ListedOffer, 'payload' | 'expired'> & { payload: string; told_at: string }, [dealId: string]>(
+const list = rows<FoundOffer & { told_at: string }, [dealId: string]>(
   'offers',
-  `select s.id, s.buyer_user_id, s.revision_number, s.is_current, s.submitted_at, s.payload, s.buyer as buyer_person, s.told_at
-   from app.offers_in_sight($1) s`,
+  `select s.id, s.buyer_user_id, s.revision_number, s.is_current, s.submitted_at, s.payload, s.buyer as buyer_person, s.told_at,
+     c.decision, c.decided_at, coalesce(s.id = (select app.accepted_offer($1)), false) as agreed
+   from app.offers_in_sight($1) s left join offer_decisions c on c.offer_id = s.id
+   order by s.submitted_at desc, s.id desc`,
 );
 
 /** Whether the time that a payload names has passed at `now`; false of what is no time (app.time_in says alike of the database). */
@@ -105,19 +134,17 @@ export function hasPassed(time: unknown, now: string): boolean {
 }
 
 /**
- * The offers on the deal that the transaction is narrowed to that the caller may see, the latest first, at most 50: every buyer's current one, and as many
- * earlier revisions, the latest of them, as there is room for.
+ * The offers on the deal that the transaction is narrowed to that the caller may see, the latest first, at most 50: every buyer's current one, the one
+ * that is agreed, and as many earlier revisions, the latest of them, as there is room for.
  */
 export function offers(dealId: string): Statement<ListedOffer[]> {
-  return mapped(list(dealId), (found) =>
-    found.map(({ told_at, payload: text, ...offer }) => {
-      const payload = exactly(text);
-      return { ...offer, expired: hasPassed(payload.expires_at, told_at), payload };
-    }),
-  );
+  return mapped(list(dealId), (found) => found.map(({ told_at, ...offer }) => listed(offer, told_at)));
 }
 
-type OfferFields = [string, string, number, boolean, string, payload: string, buyer: Mentioned | null];
+type OfferFields = [
+  ...[string, string, number, boolean, string, payload: string, buyer: Mentioned | null],
+  ...[decided: [OfferDecision, at: string] | null, agreed: boolean],
+];
 type OffersFields = [offers: OfferFields[] | null, digest: string | null, now: string];
 
 const readOffers = enteringRead<OffersFields | false>(
@@ -135,22 +162,25 @@ export function offersAnswer(dealId: string): EnteringRead<[ListedOffer[], Books
       const [fields, digest, now] = found;
       const buyers = new Map((fields ?? []).flatMap(([, buyer, , , , , person]) => (person ? [[buyer, person]] : [])));
       const at = timestamp(now);
-      const listed = (fields ?? []).map(
-        ([id, buyer_user_id, revision_number, is_current, submitted, text]): ListedOffer => {
-          const payload = exactly(text);
-          return {
+      const offersFound = (fields ?? []).map(
+        ([id, buyer_user_id, revision_number, is_current, submitted, payload, , decided, agreed]) => {
+          const [decision, decided_at] = decided ?? [null, null];
+          const offer = {
             id,
             buyer_user_id,
             revision_number,
             is_current,
             submitted_at: timestamp(submitted),
             buyer_person: buyers.get(buyer_user_id) ?? null,
-            expired: hasPassed(payload.expires_at, at),
             payload,
+            decision,
+            decided_at: decided_at && timestamp(decided_at),
+            agreed,
           };
+          return listed(offer, at);
         },
       );
-      return [listed, take(digest === null ? null : { digest, books: null })];
+      return [offersFound, take(digest === null ? null : { digest, books: null })];
     },
     [...held.keys()],
   );
@@ -252,10 +282,6 @@ const accept = row<{ deal_id: string }>(
 /** Accepts an offer by granting its buyer exclusivity until a time. Denied to all but the deal's brokers. */
 export const acceptOffer = (id: string, expiresAt: string, origin: Origin): Statement<boolean> =>
   tookPlace(accept(...from(origin), id, expiresAt));
-
-/** What may be decided of an offer that changes agreed terms. */
-export const offerDecisions = ['accepted', 'declined'] as const;
-export type OfferDecision = (typeof offerDecisions)[number];
 
 const decisions = new Map(
   offerDecisions.map((decision) => [

@@ -3,17 +3,27 @@
 import type { Books } from '../diligence/books.ts';
 import { memoizedWith } from '../diligence/caches.ts';
 import { compare, spoken, zero, type Decimal } from '../diligence/decimals.ts';
-import type { ComparedTerm, MoneyPart } from '../diligence/valuation.ts';
-import { amountIn, assessed, type AssessedOffer, type BasisSummary, type ValuationSummary } from './assessment.ts';
+import { openParts, type ComparedTerm, type MoneyPart } from '../diligence/valuation.ts';
+import {
+  amountIn,
+  amountsOf,
+  assessed,
+  type AssessedOffer,
+  type BasisSummary,
+  type ComparisonSummary,
+  type ValuationSummary,
+} from './assessment.ts';
 
 /** The offers of a deal in few words. Shares are from 0 to 1, in the order in which money is sure. */
 export interface Summary {
   readonly basis?: Omit<BasisSummary, 'add_backs'>;
-  /** The highest current ones first, at most {@link mostSummarized}. */
+  /** The highest first, at most {@link mostSummarized}. */
   readonly offers: {
     readonly offer_id: string;
     readonly multiples?: NonNullable<ValuationSummary['multiples']>;
     readonly money?: Readonly<Partial<Record<MoneyPart | 'unsaid', string>>>;
+    /** By how much its parts together, of which `money` has the shares, are more than its price. */
+    readonly parts_beyond_price?: string;
     readonly coverage?: string;
     readonly coverage_without_largest_customer?: string;
   }[];
@@ -22,13 +32,31 @@ export interface Summary {
     readonly first: string;
     readonly second: string;
     readonly higher_by: Readonly<Partial<Record<ComparedTerm, string>>>;
+    /** What one of them says and the other leaves open: by how much they differ in it is not known. */
+    readonly unsaid?: ComparedTerm[];
   };
 }
 
 /** The most offers that are summarized. */
 const mostSummarized = 5;
 
-/** The summary of the current offers of a deal, compared with what the same caller sees of its books; null where there are none. */
+function inShort(
+  { first, second, differences }: ComparisonSummary,
+  offers: readonly AssessedOffer[],
+): NonNullable<Summary['two_best']> {
+  const open = new Set<ComparedTerm>(
+    offers.filter(({ id }) => id === first || id === second).flatMap(({ payload }) => openParts(amountsOf(payload))),
+  );
+  const unsaid = differences.map(({ term }) => term).filter((term) => open.has(term));
+  return {
+    first,
+    second,
+    higher_by: Object.fromEntries(differences.filter(({ term }) => !open.has(term)).map(({ term, by }) => [term, by])),
+    ...(unsaid.length > 0 ? { unsaid } : {}),
+  };
+}
+
+/** The summary of these offers of a deal, compared with what the same caller sees of its books; null where there are none. */
 export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOffer[]): Summary | null => {
   const price = ({ payload }: AssessedOffer): Decimal => amountIn(payload.purchase_price) ?? zero;
   const highest = given.toSorted((a, b) => compare(price(b), price(a)) || (a.id < b.id ? -1 : 1));
@@ -51,18 +79,11 @@ export const summaryOf = memoizedWith((books: Books, given: readonly AssessedOff
         offer_id,
         ...(multiples ? { multiples } : {}),
         ...(money ? { money: Object.fromEntries(money.parts.map(({ part, share }) => [part, share])) } : {}),
+        ...(money?.beyond_price ? { parts_beyond_price: money.beyond_price } : {}),
         ...(covered ? { coverage: covered } : {}),
         ...(without ? { coverage_without_largest_customer: without } : {}),
       };
     }),
-    ...(compared
-      ? {
-          two_best: {
-            first: compared.first,
-            second: compared.second,
-            higher_by: Object.fromEntries(compared.differences.map(({ term, by }) => [term, by])),
-          },
-        }
-      : {}),
+    ...(compared ? { two_best: inShort(compared, highest) } : {}),
   };
 });

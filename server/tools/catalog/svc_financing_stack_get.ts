@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { financingSources, financingTotals } from '../../domain/offers/financing.ts';
+import { financingSources, financingTotals, financingTotalsBySide } from '../../domain/offers/financing.ts';
 import { sharing } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId } from '../inputs.ts';
@@ -9,13 +9,17 @@ export const svcFinancingStackGet = defineTool({
   name: 'svc_financing_stack_get',
   title: 'Get the financing stack',
   description:
-    'The capital stack: how the buyer is to finance (pay for) the purchase: sources of debt and equity, newest first, at most 200, and totals by commitment_status. commitment_amount is in whole currency units.',
+    'The capital stack: how the buyer is to finance (pay for) the purchase: sources of debt and equity, newest first, at most 200, of all sides (side_user_id); totals by commitment_status, totals_by_side. commitment_amount is in whole currency units.',
   scope: 'mcp:read',
   feature: 'financing',
   annotations: reads,
   input: z.strictObject({ deal_id: dealId() }),
   output: financingStack,
-  work: ({ deal_id }) => [financingSources(deal_id), financingTotals(deal_id)],
-  answer: (sources, totals) => ({ ...sharing('sources', sources, ['deal_id', 'currency']), totals }),
+  work: ({ deal_id }) => [financingSources(deal_id), financingTotals(deal_id), financingTotalsBySide(deal_id)],
+  answer: (sources, totals, bySide) => ({
+    ...sharing('sources', sources, ['deal_id', 'currency', 'side_user_id']),
+    totals,
+    ...(bySide.length > 0 ? { totals_by_side: bySide } : {}),
+  }),
   page: 'financing',
 });

@@ -10,7 +10,7 @@ export const svcOffersList = defineTool({
   name: 'svc_offers_list',
   title: 'List offers on a deal',
   description:
-    "Offers (bids, LOIs, letters of intent) on a deal, every revision, the latest first, at most 50, current ones (is_current) before earlier ones are taken. payload has purchase_price (the highest bid: of the current ones), cash_at_close, seller_note, earnout, rollover_equity, target_close_date, expires_at, terms. summary compares the current ones: multiples of EBITDA, SDE and revenue, shares of the money, coverage of the debt, two_best. A buyer sees their own, brokers and sellers every buyer's.",
+    "Offers (bids, LOIs, letters of intent) on a deal, every revision, the latest first, at most 50, all current ones (is_current) among them; agreed: accepted terms, which stand even if expired. payload has purchase_price (highest bid: of current ones), cash_at_close, seller_note, earnout, rollover_equity, target_close_date, expires_at, terms. summary compares the agreed and current ones: multiples of EBITDA, SDE and revenue, shares of the money, coverage of the debt, two_best. A buyer sees their own, brokers and sellers every buyer's.",
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({ deal_id: dealId() }),
@@ -18,10 +18,17 @@ export const svcOffersList = defineTool({
   work: ({ deal_id }) => [offers(deal_id), booksOf(deal_id)],
   enteringRead: ({ deal_id }) => offersAnswer(deal_id),
   answer: (found, books) => {
-    const current = found.filter(({ is_current }) => is_current);
+    const holder = found.find(({ agreed }) => agreed)?.buyer_user_id;
+    const compared = found.filter(({ agreed, is_current, declined_at }) => agreed ?? (is_current && !declined_at));
     const summary = summaryOf(
       books,
-      current.map(({ id, expired, payload }) => ({ id, expired, payload, participant_id: null })),
+      compared.map(({ id, buyer_user_id, expired, agreed = false, payload }) => ({
+        id,
+        expired: expired && !agreed,
+        proposed: !agreed && buyer_user_id === holder,
+        payload,
+        participant_id: null,
+      })),
     );
     return { offers: found, ...(summary ? { summary } : {}) };
   },

@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
 import { bridgeOf, type Bridge } from '../../domain/diligence/bridge.ts';
 import { checklist, checklistCategories } from '../../domain/diligence/checklist.ts';
+import { earnings } from '../../domain/diligence/earnings.ts';
 import { recentSnapshots } from '../../domain/diligence/snapshots.ts';
+import { comparedWith } from '../../domain/offers/assessment.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId, text } from '../inputs.ts';
 import { ebitdaBridge, hint, progressRow, snapshotRow } from '../records.ts';
@@ -19,7 +21,7 @@ export const svcQoeGet = defineTool({
   name: 'svc_qoe_get',
   title: 'Get quality-of-earnings progress',
   description:
-    "How far the quality of earnings (QoE) of a deal is: its checklist, each row not_started, in_progress, completed or not_applicable, the 5 accounting snapshots requested last, and ebitda_bridge: adjusted EBITDA, from reported by kinds of add-back. For members of the deal's QoE workspace.",
+    'How far the quality of earnings (QoE) of a deal is: its checklist, each row not_started, in_progress, completed or not_applicable, the 5 accounting snapshots requested last, and ebitda_bridge: adjusted EBITDA, from reported by kinds of add-back. For members of the QoE workspace.',
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({
@@ -37,7 +39,9 @@ export const svcQoeGet = defineTool({
   ],
   work: ({ deal_id, category = null }) => [checklist(deal_id, category), recentSnapshots(deal_id), booksOf(deal_id)],
   answer: (progress, recent_accounting_snapshots, books) => {
-    const bridge = bridgeOf(books);
+    // That of the adjusted EBITDA behind the multiples of svc_offers_list.
+    const basis = comparedWith(earnings(books), null);
+    const bridge = bridgeOf(books, basis?.reported_ebitda ? basis.label : null);
     return {
       progress,
       recent_accounting_snapshots,

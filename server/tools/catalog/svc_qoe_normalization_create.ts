@@ -1,31 +1,48 @@
 import { z } from 'zod';
+import { booksOf } from '../../domain/diligence/books.ts';
+import { bridgeOf } from '../../domain/diligence/bridge.ts';
 import { addNormalization, adjustmentCategories } from '../../domain/diligence/normalizations.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
 import { dealId, decimal, oneOf, text } from '../inputs.ts';
-import { added } from '../records.ts';
+import { added, hint } from '../records.ts';
 import { notQoeEditor } from '../refusals.ts';
+
+/** The most labels that a hint lists. */
+const mostKnown = 50;
 
 export const svcQoeNormalizationCreate = defineTool({
   name: 'svc_qoe_normalization_create',
   title: 'Record an earnings adjustment',
   description:
-    'Records an adjustment (normalization, add-back) to the EBITDA of a period, such as the owner’s salary or a one-time expense added back. For editors of the QoE workspace.',
+    'Records an adjustment (normalization, add-back) to the EBITDA of a period, such as the owner’s salary or a one-time expense. For editors of the QoE workspace.',
   scope: 'mcp:write',
   annotations: adds,
   input: z.strictObject({
     deal_id: dealId(),
-    period_label: text(1, 64, 'As in svc_qoe_pl_periods, or TTM, FY2025.'),
+    period_label: text(1, 64, 'Exactly as in svc_qoe_pl_periods, or TTM, FY2025; counts there alone.'),
     adjustment_category: oneOf(adjustmentCategories, 'Why'),
     adjustment_amount: decimal('Decimal text such as -1250.50; negative lowers earnings.'),
     rationale: text(0, 2000, 'Why, in words.').optional(),
   }),
-  output: added,
+  output: added.extend({ hint }),
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),
   denied: notQoeEditor,
   work: ({ deal_id, period_label, adjustment_category, adjustment_amount, rationale = null }, origin) => [
     addNormalization(deal_id, { period_label, adjustment_category, adjustment_amount, rationale }, origin),
+    booksOf(deal_id),
   ],
-  answer: (made) => ({ id: made }),
+  answer: (made, books) => {
+    const { unmatched_labels, period_labels, month_labels } = bridgeOf(books);
+    const label = books.adjustments.find(({ id }) => id === made)?.period_label;
+    if (label === undefined || !unmatched_labels.includes(label)) return { id: made };
+    return {
+      id: made,
+      hint: {
+        message: 'The adjustment is recorded, but counts nowhere: no figures have this period_label.',
+        known: { period_label: [...new Set([...period_labels, ...month_labels])].slice(0, mostKnown) },
+      },
+    };
+  },
   page: 'qoe',
 });
