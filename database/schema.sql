@@ -8365,6 +8365,12 @@ begin
   elsif address like '%.sandbox.invalid' then
     perform app.refuse('address_not_taken', 'Nobody can be written to at this address.');
   end if;
+  if invite_to_deal.role = 'broker' and sandbox is null and app.key_id() is not null and not exists (
+    select from public.deals d join public.members m on m.brokerage_id = d.organization_id and m.status = 'active' join public.users u on u.id = m.user_id
+    where d.id = invite_to_deal.deal_id and u.email = address)
+  then
+    perform app.refuse('not_a_member', 'A key invites brokers from among the members of the brokerage: anybody else is invited on the page of the deal.');
+  end if;
   invited := app.account_at(address, invite_to_deal.name, sandbox);
   -- Before the deal, as whoever answers an invitation takes it; with whom they advise, who may be leaving.
   perform from public.participants p where p.deal_id = invite_to_deal.deal_id and (p.user_id = invited or p.id = invite_to_deal.advises)
@@ -15111,3 +15117,4 @@ $function$;
 -- 581c29e6fcfd87d88fb72e5a9449aadd7661433725ef19aa7ecf55e67dea250d  393_why_webhooks_are_off.sql
 -- 1dcdc3946833a8e0c666067f4587284db0b367c25c48c52ee07100b280ca7915  394_joined_again.sql
 -- b0f99029777c808fe54f553afc5b64ab8721d9e41b7d40c112040943baec8804  400_decisions_told_with_offers.sql
+-- d76a63f2b69d3e414114eeb55e1be921769bed9e77015e6e5eada90c2a1e24ca  417_keys_invite_members_as_brokers.sql

@@ -372,6 +372,18 @@ describe('invitations', () => {
     }
   });
 
+  test('as a broker are for members of the brokerage: whoever has a key does not let themselves in', async () => {
+    const invite = (email: string) =>
+      ask('POST', `/deals/${scene.deal}/invitations`, { email, name: 'B', role: 'broker' });
+    const stranger = await invite('stranger@else.example');
+    expect([stranger.status, stranger.body?.error.details['reason']]).toEqual([409, 'not_a_member']);
+    const { sql } = web.service;
+    const [found] = await sql('select email from users where id = $1', [scene.people['colleague']]);
+    const member = await invite(found!['email'] as string);
+    expect([member.status, member.body?.['role']]).toEqual([201, 'broker']);
+    await sql('delete from participants where id = $1', [member.body?.['id']]);
+  });
+
   test('are refused when whoever issued the key may not invite at that moment', async () => {
     const { sql } = web.service;
     const role = (name: string) =>
