@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { DestinationConfig } from '../config.ts';
+import type { Config, DestinationConfig } from '../config.ts';
 import { writeWhole } from '../storage/files.ts';
 
 export interface StoredFile {
@@ -85,6 +85,12 @@ function openFolder(directory: string): BackupDestination {
 
 async function rmdirIfEmpty(directory: string): Promise<void> {
   await rmdir(directory).catch(() => {});
+}
+
+/** Whether a place is where documents are kept: what no backup needs would be deleted from it. */
+export function isStore(place: DestinationConfig, { s3, dataDir }: Pick<Config, 's3' | 'dataDir'>): boolean {
+  if ('directory' in place) return s3 === undefined && place.directory === dataDir;
+  return s3?.bucket === place.s3.bucket && place.prefix === '';
 }
 
 /** Touches nothing yet. */

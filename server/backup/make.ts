@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { appliedMigrations } from '../database/migrate.ts';
 import { inTransaction, snapshot } from '../database/transaction.ts';
+import { isMark } from '../documents/store-marker.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
   backupName,
@@ -14,8 +15,11 @@ import {
   checked,
   compressed,
   keyIdOf,
+  keyIdOfFolder,
+  keyOfBody,
   madeAt,
   manifestName,
+  readManifest,
   seriesOf,
   writeFileTo,
   writeManifest,
@@ -41,6 +45,8 @@ export interface BackupTask {
   readonly keep?: number | undefined;
   /** Not when there is one that is younger, in milliseconds. */
   readonly unlessYounger?: number | undefined;
+  /** Called when the backup is whole, before others are deleted. */
+  readonly onWhole: () => Promise<void>;
   readonly release: string;
   readonly now?: Date;
 }
@@ -51,6 +57,8 @@ export interface Made {
   readonly copied: number;
   /** Backups that were deleted: older than those that are kept, or broken off. */
   readonly dropped: readonly string[];
+  /** What could not be deleted, and why; null when everything was. */
+  readonly undeleted: string | null;
 }
 
 /** Which database this is: the same for ever, also after it was restored. */
@@ -170,34 +178,74 @@ async function copyBodies(task: BackupTask, manifest: Manifest): Promise<{ manif
   return { manifest: { ...manifest, documents }, copied: copiedNow };
 }
 
-async function removeBackup(destination: BackupDestination, backup: string): Promise<void> {
-  // First what says that it is whole.
-  await destination.remove(manifestName(backup));
-  const inner: string[] = [];
-  for await (const { name } of destination.list(backup)) inner.push(name);
-  for (const name of inner) await destination.remove(name);
+/** Deletes a file; the failure names it. */
+async function remove(destination: BackupDestination, name: string): Promise<void> {
+  await destination.remove(name).catch((error: Error) => {
+    throw new Error(`${name}: ${error.message || error.name}`, { cause: error });
+  });
 }
 
-/** Deletes what was broken off, whole backups but the latest `keep`, and then the bodies that no backup needs any more. */
-async function prune({ destination, key, keep = Infinity }: BackupTask): Promise<string[]> {
+async function removeBackup(destination: BackupDestination, backup: string): Promise<void> {
+  // First what says that it is whole.
+  await remove(destination, manifestName(backup));
+  const inner: string[] = [];
+  for await (const { name } of destination.list(backup)) inner.push(name);
+  for (const name of inner) await remove(destination, name);
+}
+
+/** The storage keys of the bodies that these backups need, which were all encrypted with this key. Throws {@link Damaged}. */
+async function bodiesInUse(
+  destination: BackupDestination,
+  backups: readonly string[],
+  key: BackupKey | null,
+): Promise<ReadonlySet<string>> {
+  const inUse = new Set<string>();
+  for (const name of backups) {
+    const { documents } = await readManifest(destination, name, key);
+    for await (const { storageKey } of bodiesOf(destination, name, key, documents)) inUse.add(storageKey);
+  }
+  return inUse;
+}
+
+/** Deletes the bodies in a folder that are not in use, and nothing else that may be there. */
+async function clearBodies(destination: BackupDestination, folder: string, inUse: ReadonlySet<string>): Promise<void> {
+  const unused: string[] = [];
+  for await (const { name } of destination.list(folder)) {
+    const storageKey = keyOfBody(name);
+    if (storageKey === null) continue;
+    // A service keeps its documents in folders of the same shape.
+    if (isMark(storageKey)) throw new Error(`${folder} is a store of documents, by ${name}: nothing in it was deleted`);
+    if (!inUse.has(storageKey)) unused.push(name);
+  }
+  for (const name of unused) await remove(destination, name);
+}
+
+/** Deletes the bodies that none of the backups that are kept needs, also those encrypted with keys of earlier ones. */
+async function clearAllBodies({ destination, key }: BackupTask, kept: readonly string[]): Promise<void> {
+  const keyIds = new Map<string, string | null>();
+  for (const name of kept) keyIds.set(name, await keyIdOf(destination, name));
+  for (const folder of await destination.folders()) {
+    const id = keyIdOfFolder(folder);
+    if (id === undefined) continue;
+    const users = kept.filter((name) => keyIds.get(name) === id);
+    // Without its key a backup does not tell what it needs.
+    if (users.length > 0 && id !== null && id !== key?.id) continue;
+    await clearBodies(destination, folder, await bodiesInUse(destination, users, id === null ? null : key));
+  }
+}
+
+/** Deletes what was broken off, whole backups but the latest `keep`, and then bodies; `dropped` takes the names of the backups. */
+async function prune(task: BackupTask, dropped: string[]): Promise<void> {
+  const { destination, keep = Infinity } = task;
   const found = await backupsIn(destination);
   const whole = found.filter(({ isWhole }) => isWhole).map(({ name }) => name);
   const kept = whole.slice(Math.max(0, whole.length - keep));
-  const dropped = found.map(({ name }) => name).filter((name) => !kept.includes(name));
-  if (dropped.length === 0) return dropped;
-  for (const name of dropped) await removeBackup(destination, name);
-  const inUse = new Set<string>();
-  for (const name of kept) {
-    // With another key, or with none, its bodies are in another folder.
-    if ((await keyIdOf(destination, `${name}/documents`)) !== (key?.id ?? null)) continue;
-    for await (const { storageKey } of bodiesOf(destination, name, key)) inUse.add(storageKey);
+  for (const { name } of found) {
+    if (kept.includes(name)) continue;
+    await removeBackup(destination, name);
+    dropped.push(name);
   }
-  const folder = bodiesFolder(key);
-  const unused: string[] = [];
-  for await (const { name } of destination.list(folder))
-    if (!inUse.has(name.slice(folder.length + 4))) unused.push(name);
-  for (const name of unused) await destination.remove(name);
-  return dropped;
+  if (dropped.length > 0) await clearAllBodies(task, kept);
 }
 
 /** Refuses a destination with backups of another database: each would delete what the other needs. */
@@ -231,7 +279,13 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
       throw new NoBackupMade(`${file.name} in ${destination.label} already exists: try again in a second.`);
     const { manifest, copied: copiedNow } = await copyBodies(task, await copyDatabase(task, name, now));
     await writeManifest(destination, manifest, task.key);
-    return { manifest, copied: copiedNow, dropped: await prune(task) };
+    await task.onWhole();
+    const dropped: string[] = [];
+    const undeleted = await prune(task, dropped).then(
+      () => null,
+      (error: Error) => error.message || error.name,
+    );
+    return { manifest, copied: copiedNow, dropped, undeleted };
   } finally {
     await client.query(`select pg_advisory_unlock(hashtext('dealkeep backup'))`).catch(() => {});
   }

@@ -13,6 +13,7 @@ import type { Demo } from '../../database/demo/load.ts';
 import { debianEngine } from '../../drill/postgres.ts';
 import { command, spawnOptions } from '../../server/database/cluster.ts';
 import { preparedHome } from '../../server/database/postgres-home.ts';
+import type { S3Config } from '../../server/config.ts';
 import { openFileStorage } from '../../server/storage/files.ts';
 import { keepDemoBodies } from '../../server/cli/demo.ts';
 import { openS3Server } from '../documents/s3-server.ts';
@@ -63,6 +64,7 @@ interface BackupLine {
   readonly documents: number;
   readonly new_documents: number;
   readonly deleted: string[];
+  readonly not_deleted: string | null;
 }
 
 async function backUp(place: string, more: Record<string, string> = {}, args: string[] = []): Promise<BackupLine> {
@@ -71,6 +73,26 @@ async function backUp(place: string, more: Record<string, string> = {}, args: st
   expect(code).toBe(0);
   return JSON.parse(stdout) as BackupLine;
 }
+
+/** Backs up although older ones, or what belongs to them, cannot be deleted. */
+async function backUpWithout(place: string, more: Record<string, string>, args: string[]): Promise<BackupLine> {
+  const { code, stdout, stderr } = await run(['backup', '--json', '--place', place, ...args], { ...env, ...more });
+  expect(stderr).toBe('');
+  expect(code).toBe(1);
+  return JSON.parse(stdout) as BackupLine;
+}
+
+/** Names of backups differ from one second to the next. */
+const secondAfter = (name: string) =>
+  vi.waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(timeOf(name)) + 1_000), 5_000);
+
+/** When the last backup of all succeeded and failed. */
+const noted = async () => {
+  const [found] = await service.sql<{ succeeded: Date | null; failed: Date | null }>(
+    `select last_success_at as succeeded, last_failure_at as failed from app.job_runs where job = 'backup'`,
+  );
+  return found ?? { succeeded: null, failed: null };
+};
 
 /** Every table with its rows, written by PostgreSQL; where the documents are is another store's. */
 async function everyRow(owner: pg.ClientConfig): Promise<Record<string, string>> {
@@ -144,7 +166,7 @@ test('backs up while people write, and what is restored is one moment of it; the
   expect(contacts.length).toBeLessThanOrEqual(written);
   expect(told.tables.find(({ table }) => table === 'vault.idempotency_keys')?.restored.rows).toBe(contacts.length);
 
-  await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(timeOf(during.name)) + 1_000), 5_000);
+  await secondAfter(during.name);
   const after = await backUp(folder);
   expect(after.new_documents).toBe(0);
   const late = await emptyPlace();
@@ -229,7 +251,7 @@ describe('an encrypted backup', () => {
     const broken = made.name.replace(/\d{8}T/, '20200101T');
     await mkdir(path.join(place, broken));
     await writeFile(path.join(place, broken, 'rows'), 'half');
-    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(timeOf(made.name)) + 1_000), 5_000);
+    await secondAfter(made.name);
     const next = await backUp(place, { BACKUP_KEY });
     expect(next).toMatchObject({ deleted: [broken], new_documents: 0 });
   });
@@ -243,16 +265,18 @@ describe('an encrypted backup', () => {
   });
 });
 
+/** The variables with which a bucket is reached. */
+const bucketVariables = ({ endpoint = '', region, accessKeyId = '', secretAccessKey = '' }: S3Config) => ({
+  S3_ENDPOINT: endpoint,
+  S3_REGION: region,
+  S3_ACCESS_KEY_ID: accessKeyId,
+  S3_SECRET_ACCESS_KEY: secretAccessKey,
+  S3_FORCE_PATH_STYLE: 'on',
+});
+
 test('is kept in a bucket as in a folder', async () => {
   const s3 = await openS3Server();
-  const { endpoint = '', region, accessKeyId = '', secretAccessKey = '' } = s3.config;
-  const bucket = {
-    S3_ENDPOINT: endpoint,
-    S3_REGION: region,
-    S3_ACCESS_KEY_ID: accessKeyId,
-    S3_SECRET_ACCESS_KEY: secretAccessKey,
-    S3_FORCE_PATH_STYLE: 'on',
-  };
+  const bucket = bucketVariables(s3.config);
   const place = 's3://sales/kept/here';
   try {
     const made = await backUp(place, bucket);
@@ -262,13 +286,83 @@ test('is kept in a bucket as in a folder', async () => {
       code: 0,
       stderr: '',
     });
-    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(timeOf(made.name)) + 1_000), 5_000);
+    await secondAfter(made.name);
+    const before = await noted();
+    s3.failOn(/^DELETE/);
+    const first = await backUpWithout(place, bucket, ['--keep', '1']);
+    s3.failOn(null);
+    expect(first.deleted).toEqual([]);
+    expect(first.not_deleted).toContain(`${made.name}/manifest`);
+    const after = await noted();
+    expect(after.succeeded?.getTime()).toBeGreaterThan(before.succeeded?.getTime() ?? 0);
+    expect(after.failed).toEqual(before.failed);
+    expect([...s3.objects.keys()]).toContain(`kept/here/${made.name}/manifest`);
+
+    await secondAfter(first.name);
     const next = await backUp(place, bucket, ['--keep', '1']);
-    expect(next).toMatchObject({ new_documents: 0, deleted: [made.name] });
+    expect(next).toMatchObject({ new_documents: 0, deleted: [made.name, first.name], not_deleted: null });
     expect([...s3.objects.keys()].filter((key) => key.startsWith('kept/here/documents/'))).toHaveLength(next.documents);
   } finally {
     await s3.close();
   }
+});
+
+describe('what is deleted', () => {
+  test('is nothing of the store of documents', async () => {
+    const s3 = await openS3Server();
+    try {
+      const bucket = bucketVariables(s3.config);
+      const keys = Array.from({ length: 3 }, () => `documents/${randomBytes(20).toString('hex')}`);
+      for (const key of keys) s3.objects.set(key, Buffer.from('a document'));
+      const refused = expect.stringContaining('where documents are kept');
+      const args = ['backup', '--keep', '1', '--place'];
+      const named = { ...env, ...bucket, S3_BUCKET: 'sales' };
+      expect(await run([...args, 's3://sales'], named)).toMatchObject({ code: 2, stderr: refused });
+      expect(await run([...args, service.config.dataDir], env)).toMatchObject({ code: 2, stderr: refused });
+      // The bucket of a service that these variables do not name.
+      const one = await backUp('s3://sales', bucket);
+      await secondAfter(one.name);
+      expect(await backUp('s3://sales', bucket, ['--keep', '1'])).toMatchObject({ deleted: [one.name] });
+      expect([...s3.objects.keys()]).toEqual(expect.arrayContaining(keys));
+    } finally {
+      await s3.close();
+    }
+  });
+
+  test('are bodies of keys that no backup is encrypted with any more, and nothing that is not ours', async () => {
+    const place = await newDataDir();
+    const BACKUP_KEY = randomBytes(32).toString('hex');
+    const plain = await backUp(place);
+    const bodies = Object.keys(await bodiesIn(path.join(place, 'documents')));
+    expect(bodies).toHaveLength(plain.documents);
+    await writeFile(path.join(place, 'documents/notes.txt'), 'mine');
+    const broken = plain.name.replace(/\d{8}T/, '20200101T');
+    await mkdir(path.join(place, broken));
+    await secondAfter(plain.name);
+
+    const sealed = await backUp(place, { BACKUP_KEY });
+    expect(sealed).toMatchObject({ deleted: [broken], new_documents: plain.documents });
+    expect(Object.keys(await bodiesIn(path.join(place, 'documents')))).toEqual([...bodies, 'notes.txt'].toSorted());
+
+    await secondAfter(sealed.name);
+    const next = await backUp(place, { BACKUP_KEY }, ['--keep', '1']);
+    expect(next).toMatchObject({ deleted: [plain.name, sealed.name], new_documents: 0 });
+    expect(Object.keys(await bodiesIn(path.join(place, 'documents')))).toEqual(['notes.txt']);
+
+    // A folder in which a service keeps its documents, however it came to be there.
+    const store = openFileStorage(path.join(place, 'documents'));
+    const key = randomBytes(20).toString('hex');
+    const body = async function* () {
+      yield Buffer.from('a document');
+    };
+    await store.write(key, body());
+    await store.write('dealkeep-store-6f0d3d0e-1f4c-4d36-9c6e-0a52d5a0c9b1', body());
+    await secondAfter(next.name);
+    const last = await backUpWithout(place, { BACKUP_KEY }, ['--keep', '1']);
+    expect(last.deleted).toEqual([next.name]);
+    expect(last.not_deleted).toContain('documents is a store of documents');
+    expect(Object.keys(await bodiesIn(path.join(place, 'documents')))).toContain(`${key.slice(-2)}/${key}`);
+  });
 });
 
 const engine = debianEngine();
