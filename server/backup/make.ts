@@ -137,6 +137,9 @@ async function copyDatabase(
   return inTransaction(client, copy, snapshot);
 }
 
+/** After how long a file that was begun is taken for one that nobody finishes, in milliseconds. */
+const unfinishedMillis = 24 * 3_600_000;
+
 /** The most bodies that a backup may lack and still be one. */
 const mostMissing = 1_000;
 
@@ -285,6 +288,8 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
       () => null,
       (error: Error) => error.message || error.name,
     );
+    // A login that may not look for them has no harm but the space that they take.
+    await destination.tidy(new Date(now.getTime() - unfinishedMillis)).catch(() => {});
     return { manifest, copied: copiedNow, dropped, undeleted };
   } finally {
     await client.query(`select pg_advisory_unlock(hashtext('dealkeep backup'))`).catch(() => {});

@@ -3,7 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { appendFile, cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { appendFile, cp, mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
@@ -287,6 +287,10 @@ test('is kept in a bucket as in a folder', async () => {
       stderr: '',
     });
     await secondAfter(made.name);
+    // Left by backups that were killed, and what is somebody else's.
+    s3.beginUpload(`kept/here/${made.name}/rows`);
+    s3.beginUpload('kept/here/documents/ab/0123456789abcdef01ab');
+    s3.beginUpload('kept/here/film');
     const before = await noted();
     s3.failOn(/^DELETE/);
     const first = await backUpWithout(place, bucket, ['--keep', '1']);
@@ -301,6 +305,7 @@ test('is kept in a bucket as in a folder', async () => {
     await secondAfter(first.name);
     const next = await backUp(place, bucket, ['--keep', '1']);
     expect(next).toMatchObject({ new_documents: 0, deleted: [made.name, first.name], not_deleted: null });
+    expect([...s3.unfinished.keys()]).toHaveLength(1);
     expect([...s3.objects.keys()].filter((key) => key.startsWith('kept/here/documents/'))).toHaveLength(next.documents);
   } finally {
     await s3.close();
@@ -336,6 +341,12 @@ describe('what is deleted', () => {
     const bodies = Object.keys(await bodiesIn(path.join(place, 'documents')));
     expect(bodies).toHaveLength(plain.documents);
     await writeFile(path.join(place, 'documents/notes.txt'), 'mine');
+    // Left by a backup that was killed, being written, and somebody else's.
+    const daysAgo = new Date(Date.now() - 2 * 86_400_000);
+    const incoming = (name: string) => path.join(place, 'incoming', name);
+    for (const name of ['rows.0123456789ab', 'manifest.0123456789ab', 'film.mp4'])
+      await writeFile(incoming(name), 'half');
+    for (const name of ['rows.0123456789ab', 'film.mp4']) await utimes(incoming(name), daysAgo, daysAgo);
     const broken = plain.name.replace(/\d{8}T/, '20200101T');
     await mkdir(path.join(place, broken));
     await secondAfter(plain.name);
@@ -343,6 +354,7 @@ describe('what is deleted', () => {
     const sealed = await backUp(place, { BACKUP_KEY });
     expect(sealed).toMatchObject({ deleted: [broken], new_documents: plain.documents });
     expect(Object.keys(await bodiesIn(path.join(place, 'documents')))).toEqual([...bodies, 'notes.txt'].toSorted());
+    expect((await readdir(path.join(place, 'incoming'))).toSorted()).toEqual(['film.mp4', 'manifest.0123456789ab']);
 
     await secondAfter(sealed.name);
     const next = await backUp(place, { BACKUP_KEY }, ['--keep', '1']);
