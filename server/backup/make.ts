@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { appliedMigrations } from '../database/migrate.ts';
 import { inTransaction, snapshot } from '../database/transaction.ts';
-import { isMark } from '../documents/store-marker.ts';
+import { isMark, isMarked } from '../documents/store-marker.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
   backupName,
@@ -39,6 +39,8 @@ export interface BackupTask {
   /** The owner's connection, for this alone. */
   readonly client: pg.Client;
   readonly storage: Storage;
+  /** Where that is, in words. */
+  readonly storeLocation: string;
   readonly destination: BackupDestination;
   readonly key: BackupKey | null;
   /** How many whole backups are kept; undefined: all. */
@@ -70,6 +72,18 @@ async function seriesIn(client: pg.ClientBase): Promise<string> {
     .update(rows[0]?.first ?? '')
     .digest('hex')
     .slice(0, 8);
+}
+
+/** The id of the store in which this database keeps its documents; null before one was marked, and before there were marks. */
+async function storeIn(client: pg.ClientBase): Promise<string | null> {
+  const { rows: known } = await client.query<{ there: boolean }>(
+    `select to_regclass('vault.document_store') is not null as there`,
+  );
+  if (known[0]?.there !== true) return null;
+  const { rows } = await client.query<{ id: string }>(
+    'select id from vault.document_store where marked_at is not null',
+  );
+  return rows[0]?.id ?? null;
 }
 
 /** A condition for the bodies that belong to the documents of now; what is about to be cleared away is left out. */
@@ -277,6 +291,11 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
       const latest = (await backupsIn(destination)).findLast(({ isWhole }) => isWhole);
       if (latest && now.getTime() - madeAt(latest.name).getTime() < unlessYounger) return null;
     }
+    const store = await storeIn(client);
+    if (store !== null && !(await isMarked(task.storage, store)))
+      throw new NoBackupMade(
+        `The documents of this database are not kept in ${task.storeLocation}: set S3_BUCKET or DATA_DIR as for the service. If they were moved or restored to this place: dealkeep documents adopt.`,
+      );
     const name = backupName(now, series);
     for await (const file of destination.list(name))
       throw new NoBackupMade(`${file.name} in ${destination.label} already exists: try again in a second.`);

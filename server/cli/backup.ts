@@ -6,6 +6,7 @@ import { isStore } from '../backup/destination.ts';
 import { makeBackup, type Made } from '../backup/make.ts';
 import { ConfigError } from '../config.ts';
 import { backupJob } from '../domain/service/status.ts';
+import { storeLocation } from '../documents/store-marker.ts';
 import { openStorage } from '../storage/open.ts';
 import {
   withDestination,
@@ -56,6 +57,7 @@ export async function backup(options: BackupOptions): Promise<void> {
       const task = {
         client,
         storage,
+        storeLocation: storeLocation(config),
         destination,
         key,
         keep: options.keep ?? (options.scheduled ? config.backup.keep : undefined),
@@ -77,6 +79,7 @@ export async function backup(options: BackupOptions): Promise<void> {
 }
 
 /** What is printed with --json, for scripts. */
+export type Summary = ReturnType<typeof summary>;
 function summary({ manifest: { name, made_at, tables, rows, documents }, copied, dropped, undeleted }: Made) {
   return {
     name,

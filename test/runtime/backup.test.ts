@@ -3,7 +3,19 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { appendFile, cp, mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  cp,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
@@ -32,6 +44,8 @@ beforeAll(async () => {
   await keepDemoBodies(openFileStorage(path.join(service.config.dataDir, 'documents')));
   folder = await newDataDir();
   env = environmentOf(service.connections, service.config.dataDir);
+  // As the first start of the service does.
+  expect(await run(['documents', 'adopt'], env)).toMatchObject({ code: 0, stderr: '' });
 });
 afterAll(async () => {
   const client = new pg.Client({ ...inject('owner'), database: 'dealkeep' });
@@ -377,6 +391,16 @@ describe('what is deleted', () => {
   });
 });
 
+test('is not made of another store than that of the database', async () => {
+  const place = await newDataDir();
+  const before = await noted();
+  const { code, stderr } = await run(['backup', '--place', place], { ...env, DATA_DIR: await newDataDir() });
+  expect(stderr).toContain('The documents of this database are not kept in');
+  expect(code).toBe(1);
+  expect(await readdir(place).catch(() => [])).toEqual([]);
+  expect((await noted()).succeeded).toEqual(before.succeeded);
+});
+
 const engine = debianEngine();
 
 test.skipIf(engine === null)(
@@ -418,6 +442,9 @@ test.skipIf(engine === null)(
 
 test('is made by the service itself when the latest is old enough, and kept as often as one says', async () => {
   const place = await newDataDir();
+  const store = path.join(service.config.dataDir, 'documents');
+  const [body = ''] = Object.keys(await bodiesIn(store));
+  await rename(path.join(store, body), path.join(store, 'aside'));
   const program = dealkeep(['serve', '--json'], {
     ...env,
     DATA_DIR: service.config.dataDir,
@@ -428,7 +455,7 @@ test('is made by the service itself when the latest is old enough, and kept as o
   let log = '';
   program.child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
   program.child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
-  await expect.poll(() => log, { timeout: 60_000 }).toContain('"msg":"made a backup"');
+  await expect.poll(() => log, { timeout: 60_000 }).toContain('"msg":"made a backup that lacks documents"');
   expect((await readdir(place, { recursive: true })).filter((name) => name.endsWith('/manifest'))).toHaveLength(1);
   program.child.kill('SIGTERM');
   await program.ended;
@@ -446,6 +473,11 @@ test('is made by the service itself when the latest is old enough, and kept as o
     const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; message: string }[] };
     return findings.filter(({ check }) => check === 'backups').map(({ level, message }) => `${level}: ${message}`);
   };
+  expect(await doctor({ BACKUP_TO: place, BACKUP_EVERY: '1d' })).toEqual([
+    expect.stringMatching(/^warning: The latest backup in .* old, and lacks 1 of \d+ documents\.$/),
+  ]);
+  await rename(path.join(store, 'aside'), path.join(store, body));
+  await backUp(place);
   expect(await doctor({ BACKUP_TO: place, BACKUP_EVERY: '1d' })).toEqual([
     expect.stringMatching(/^ok: The latest backup in .* is \d+ minutes old\.$/),
   ]);
@@ -469,6 +501,9 @@ test('is made by the service itself when the latest is old enough, and kept as o
     expect.stringMatching(/^fault: There is no backup in /),
   ]);
   expect(await doctor({})).toEqual([expect.stringMatching(/^ok: BACKUP_TO is not set/)]);
+  expect(await doctor({ BACKUP_TO: service.config.dataDir })).toEqual([
+    expect.stringMatching(/^fault: .* is where documents are kept/),
+  ]);
 });
 
 describe('the data of an earlier release', () => {
