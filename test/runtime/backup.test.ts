@@ -184,6 +184,13 @@ test('backs up while people write, and what is restored is one moment of it; the
   const after = await backUp(folder);
   expect(after.new_documents).toBe(0);
   const late = await emptyPlace();
+  // What would fail after the rows were loaded is found before.
+  const nobody = { DATABASE_URL: late.env['DATABASE_URL']?.replace('//', '//nobody_') ?? '' };
+  const unreachable = await run(['restore', '--place', folder], { ...late.env, ...nobody });
+  expect(unreachable).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('DATABASE_URL cannot be connected to'),
+  });
   expect(await run(['restore', '--place', folder], late.env)).toMatchObject({ code: 0, stderr: '' });
   expect(await everyRow(late.owner)).toEqual(await everyRow(service.connections.owner));
   expect(await bodiesIn(path.join(late.dataDir, 'documents'))).toEqual(
@@ -194,6 +201,7 @@ test('backs up while people write, and what is restored is one moment of it; the
   // What is full is refused.
   const again = await run(['restore', '--place', folder], late.env);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('The database is not empty') });
+  expect(again.stderr).toContain('dealkeep documents adopt');
 
   const kept = await backUp(folder, {}, ['--keep', '1']);
   expect(kept.deleted).toEqual([during.name, after.name]);
