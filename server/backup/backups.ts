@@ -32,6 +32,8 @@ const manifestSchema = z.object({
   name: z.string(),
   made_at: z.string(),
   release: z.string(),
+  /** The id of the store of documents, which no copy of the database shares; not in backups of earlier releases, and before the first start. */
+  store: z.string().optional(),
   /** The version of PostgreSQL that the rows come from. */
   postgres: z.string(),
   migrations: z.array(z.object({ name: z.string(), digest: z.string() })),

@@ -47,6 +47,8 @@ export interface BackupTask {
   readonly keep?: number | undefined;
   /** Not when there is one that is younger, in milliseconds. */
   readonly unlessYounger?: number | undefined;
+  /** Goes on with the backups of a database that this one was restored from, or the other way around. */
+  readonly takesOver: boolean;
   /** Called when the backup is whole, before others are deleted. */
   readonly onWhole: () => Promise<void>;
   readonly release: string;
@@ -274,6 +276,21 @@ async function checkSeries(destination: BackupDestination, series: string): Prom
     );
 }
 
+/** Refuses to go on with the backups of a copy of this database: each would delete what the other needs, and they share a series. */
+async function checkCopy({ destination, key }: BackupTask, latest: string, store: string): Promise<void> {
+  const keyId = await keyIdOf(destination, latest);
+  // Without its key it does not tell.
+  if (keyId !== null && keyId !== key?.id) return;
+  const manifest = await readManifest(destination, latest, keyId === null ? null : key).catch((error: unknown) => {
+    if (error instanceof Damaged) return null;
+    throw error;
+  });
+  if (manifest?.store === undefined || manifest.store === store) return;
+  throw new NoBackupMade(
+    `${latest} in ${destination.label} is of a copy of this database, or of the time before its documents were adopted. Copies need places of their own. If this database takes the place of that one, back up once with: dealkeep backup --continue`,
+  );
+}
+
 /** Makes a backup; null when there is one that is recent enough. Rejects with {@link NoBackupMade}, and what database, store and destination fail with. */
 export async function makeBackup(task: BackupTask): Promise<Made | null> {
   const { client, destination, unlessYounger, now = new Date() } = task;
@@ -287,11 +304,12 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
   try {
     const series = await seriesIn(client);
     await checkSeries(destination, series);
-    if (unlessYounger !== undefined) {
-      const latest = (await backupsIn(destination)).findLast(({ isWhole }) => isWhole);
-      if (latest && now.getTime() - madeAt(latest.name).getTime() < unlessYounger) return null;
-    }
     const store = await storeIn(client);
+    const latest = (await backupsIn(destination)).findLast(({ isWhole }) => isWhole)?.name;
+    if (latest !== undefined) {
+      if (store !== null && !task.takesOver) await checkCopy(task, latest, store);
+      if (unlessYounger !== undefined && now.getTime() - madeAt(latest).getTime() < unlessYounger) return null;
+    }
     if (store !== null && !(await isMarked(task.storage, store)))
       throw new NoBackupMade(
         `The documents of this database are not kept in ${task.storeLocation}: set S3_BUCKET or DATA_DIR as for the service. If they were moved or restored to this place: dealkeep documents adopt.`,
@@ -299,7 +317,8 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     const name = backupName(now, series);
     for await (const file of destination.list(name))
       throw new NoBackupMade(`${file.name} in ${destination.label} already exists: try again in a second.`);
-    const { manifest, copied: copiedNow } = await copyBodies(task, await copyDatabase(task, name, now));
+    const database = await copyDatabase(task, name, now);
+    const { manifest, copied: copiedNow } = await copyBodies(task, { ...database, ...(store && { store }) });
     await writeManifest(destination, manifest, task.key);
     await task.onWhole();
     const dropped: string[] = [];

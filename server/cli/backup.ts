@@ -18,6 +18,8 @@ import {
 
 export interface BackupOptions extends DestinationOptions {
   readonly keep?: number;
+  /** Where the place has backups of a copy of the database. */
+  readonly continue?: boolean;
   /** As BACKUP_EVERY and BACKUP_KEEP say: nothing is made when the latest is recent enough. */
   readonly scheduled?: boolean;
 }
@@ -62,6 +64,7 @@ export async function backup(options: BackupOptions): Promise<void> {
         key,
         keep: options.keep ?? (options.scheduled ? config.backup.keep : undefined),
         unlessYounger: options.scheduled ? config.backup.everyMillis : undefined,
+        takesOver: options.continue === true,
         release: about.version,
         onWhole: () => note(client, true),
       };

@@ -32,7 +32,7 @@ export async function restore(name: string | undefined, options: DestinationOpti
     if (options.json) say(JSON.stringify({ name: backup, documents: restored.bodies, tables: restored.tables }));
     else
       say(
-        `${comparison(restored)}\n${backup} is restored; its documents are in ${storeLocation(config)}. Start the service with: dealkeep serve`,
+        `${comparison(restored)}\n${backup} is restored; its documents are in ${storeLocation(config)}. Start the service with: dealkeep serve\nIts backups need another place; to go on in this one instead of the database that was backed up: dealkeep backup --continue`,
       );
     if (!isSame(restored)) throw new NotRestored('What was restored is not what was backed up: see the table.');
   });

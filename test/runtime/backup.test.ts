@@ -191,7 +191,8 @@ test('backs up while people write, and what is restored is one moment of it; the
     code: 1,
     stderr: expect.stringContaining('DATABASE_URL cannot be connected to'),
   });
-  expect(await run(['restore', '--place', folder], late.env)).toMatchObject({ code: 0, stderr: '' });
+  const restored = await run(['restore', '--place', folder], late.env);
+  expect(restored).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('--continue') });
   expect(await everyRow(late.owner)).toEqual(await everyRow(service.connections.owner));
   expect(await bodiesIn(path.join(late.dataDir, 'documents'))).toEqual(
     await bodiesIn(path.join(service.config.dataDir, 'documents')),
@@ -203,9 +204,17 @@ test('backs up while people write, and what is restored is one moment of it; the
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('The database is not empty') });
   expect(again.stderr).toContain('dealkeep documents adopt');
 
+  // What was restored is another database from now on: its backups would delete those of the one that goes on.
+  const fromCopy = await run(['backup', '--place', folder, '--keep', '1'], late.env);
+  expect(fromCopy).toMatchObject({ code: 1, stderr: expect.stringContaining('--continue') });
+
   const kept = await backUp(folder, {}, ['--keep', '1']);
   expect(kept.deleted).toEqual([during.name, after.name]);
   expect((await readdir(folder)).toSorted()).toEqual([kept.name, 'documents', 'incoming']);
+
+  await secondAfter(kept.name);
+  const taken = await backUp(folder, late.env, ['--keep', '1', '--continue']);
+  expect(taken.deleted).toEqual([kept.name]);
 });
 
 const timeOf = (name: string): string => name.replace(/^backup-(.{4})(..)(..T..)(..)(..Z)-.*$/, '$1-$2-$3:$4:$5');
