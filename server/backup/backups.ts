@@ -17,7 +17,7 @@ import { z } from 'zod';
 import { checkedKey, isStorageKey } from '../storage/storage.ts';
 import type { BackupDestination } from './destination.ts';
 import { wholeLines } from './rows.ts';
-import { Damaged, keyIdIn, opened, sealed, type BackupKey } from './encryption.ts';
+import { Damaged, keyIdEnd, keyIdIn, opened, sealed, type BackupKey } from './encryption.ts';
 
 /** There is no such backup; the message says where it was looked for. */
 class NoBackup extends Error {
@@ -32,6 +32,8 @@ const manifestSchema = z.object({
   name: z.string(),
   made_at: z.string(),
   release: z.string(),
+  /** The id of the store of documents, which no copy of the database shares; not in backups of earlier releases, and before the first start. */
+  store: z.string().optional(),
   /** The version of PostgreSQL that the rows come from. */
   postgres: z.string(),
   migrations: z.array(z.object({ name: z.string(), digest: z.string() })),
@@ -67,6 +69,19 @@ export function madeAt(name: string): Date {
 
 /** The folder of the bodies that are encrypted with this key, or with none. */
 export const bodiesFolder = (key: BackupKey | null): string => (key ? `documents-${key.id}` : 'documents');
+/** The id of the key of a folder of bodies, null for none; undefined when this is no folder of bodies. */
+export function keyIdOfFolder(folder: string): string | null | undefined {
+  const [found, id = null] = /^documents(?:-([0-9a-f]{8}))?$/.exec(folder) ?? [];
+  return found === undefined ? undefined : id;
+}
+
+/** The storage key of the body that is kept under this name; null when {@link bodyName} gives no such name. */
+export function keyOfBody(name: string): string | null {
+  const [folder = '', part, storageKey = '', ...more] = name.split('/');
+  const isBody = keyIdOfFolder(folder) !== undefined && more.length === 0 && isStorageKey(storageKey);
+  return isBody && part === storageKey.slice(-2) ? storageKey : null;
+}
+
 /** The name under which a backup keeps the body of a document. */
 export const bodyName = (key: BackupKey | null, storageKey: string): string =>
   `${bodiesFolder(key)}/${checkedKey(storageKey).slice(-2)}/${storageKey}`;
@@ -131,12 +146,17 @@ export async function* readFileFrom(
     throw new Damaged(`${name} was changed or cut off after it was written.`);
 }
 
-/** The id of the key that a file was encrypted with; null when it was not, or is not there. */
-export async function keyIdOf(destination: BackupDestination, name: string): Promise<string | null> {
+/** The id of the key that a backup was encrypted with; null when it was not. Throws {@link Damaged} when there is no manifest. */
+export async function keyIdOf(destination: BackupDestination, backup: string): Promise<string | null> {
+  const name = manifestName(backup);
   const body = await destination.read(name);
-  if (body === null) return null;
-  for await (const part of body) return keyIdIn(part);
-  return null;
+  if (body === null) throw new Damaged(`${name} is not there.`);
+  let beginning = Buffer.alloc(0);
+  for await (const part of body) {
+    beginning = Buffer.concat([beginning, part]);
+    if (beginning.length >= keyIdEnd) break;
+  }
+  return keyIdIn(beginning);
 }
 
 /** Runs `body` through a stream that changes it, such as one of node:zlib; an error of either ends both. */

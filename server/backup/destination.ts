@@ -3,8 +3,8 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { DestinationConfig } from '../config.ts';
-import { writeWhole } from '../storage/files.ts';
+import type { Config, DestinationConfig } from '../config.ts';
+import { removeUnchanged, writeWhole } from '../storage/files.ts';
 
 export interface StoredFile {
   readonly name: string;
@@ -25,8 +25,15 @@ export interface BackupDestination {
   folders(): Promise<string[]>;
   /** Takes a file away; one that is not there is no error. */
   remove(name: string): Promise<void>;
+  /** Clears away files of backups that were begun before `before` and never finished. */
+  tidy(before: Date): Promise<void>;
   close(): Promise<void>;
 }
+
+/** The last part of the names of files that backups write, and the whole names; others may keep files beside them. */
+const lastPart = '(rows|documents|manifest|[a-z0-9-]{16,64})';
+const isOfBackup = new RegExp(`^(backup-[\\dTZ]{16}-[0-9a-f]{8}|documents(-[0-9a-f]{8})?/[a-z0-9-]{2})/${lastPart}$`);
+const isUnfinished = new RegExp(`^${lastPart}\\.[0-9a-f]{12}$`);
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
@@ -79,6 +86,9 @@ function openFolder(directory: string): BackupDestination {
       // Only an empty one goes.
       await rmdirIfEmpty(path.dirname(path.join(directory, name)));
     },
+    async tidy(before) {
+      await removeUnchanged(aside, before, (name) => isUnfinished.test(name));
+    },
     async close() {},
   };
 }
@@ -87,11 +97,21 @@ async function rmdirIfEmpty(directory: string): Promise<void> {
   await rmdir(directory).catch(() => {});
 }
 
+/** Whether a place is where documents are kept: what no backup needs would be deleted from it. */
+export function isStore(place: DestinationConfig, { s3, dataDir }: Pick<Config, 's3' | 'dataDir'>): boolean {
+  if ('directory' in place) return s3 === undefined && place.directory === dataDir;
+  return s3?.bucket === place.s3.bucket && place.prefix === '';
+}
+
 /** Touches nothing yet. */
 export async function openDestination(config: DestinationConfig): Promise<BackupDestination> {
   if ('directory' in config) return openFolder(config.directory);
   // Loaded only here: it is large.
   const { openBucket } = await import('../storage/s3.ts');
   const bucket = openBucket(config.s3, config.prefix);
-  return { ...bucket, label: `s3://${config.s3.bucket}/${config.prefix}` };
+  return {
+    ...bucket,
+    tidy: (before) => bucket.tidy(before, (name) => isOfBackup.test(name)),
+    label: `s3://${config.s3.bucket}/${config.prefix}`,
+  };
 }

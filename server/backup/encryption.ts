@@ -150,6 +150,9 @@ function openChunk(chunk: Buffer, key: Buffer, nonce: Buffer, name: string): Buf
   }
 }
 
+/** How many of the first bytes of a file {@link keyIdIn} needs. */
+export const keyIdEnd = magic.length + idBytes;
+
 /** The id of the key that the file was encrypted with, by its first bytes; null when it is not encrypted. */
 export function keyIdIn(beginning: Uint8Array): string | null {
   const bytes = Buffer.from(beginning);

@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import pg from 'pg';
 import { appliedMigrations } from '../database/migrate.ts';
 import { inTransaction, snapshot } from '../database/transaction.ts';
+import { isMark, isMarked } from '../documents/store-marker.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
   backupName,
@@ -14,8 +15,11 @@ import {
   checked,
   compressed,
   keyIdOf,
+  keyIdOfFolder,
+  keyOfBody,
   madeAt,
   manifestName,
+  readManifest,
   seriesOf,
   writeFileTo,
   writeManifest,
@@ -35,12 +39,18 @@ export interface BackupTask {
   /** The owner's connection, for this alone. */
   readonly client: pg.Client;
   readonly storage: Storage;
+  /** Where that is, in words. */
+  readonly storeLocation: string;
   readonly destination: BackupDestination;
   readonly key: BackupKey | null;
   /** How many whole backups are kept; undefined: all. */
   readonly keep?: number | undefined;
   /** Not when there is one that is younger, in milliseconds. */
   readonly unlessYounger?: number | undefined;
+  /** Goes on with the backups of a database that this one was restored from, or the other way around. */
+  readonly takesOver: boolean;
+  /** Called when the backup is whole, before others are deleted. */
+  readonly onWhole: () => Promise<void>;
   readonly release: string;
   readonly now?: Date;
 }
@@ -51,6 +61,8 @@ export interface Made {
   readonly copied: number;
   /** Backups that were deleted: older than those that are kept, or broken off. */
   readonly dropped: readonly string[];
+  /** What could not be deleted, and why; null when everything was. */
+  readonly undeleted: string | null;
 }
 
 /** Which database this is: the same for ever, also after it was restored. */
@@ -62,6 +74,18 @@ async function seriesIn(client: pg.ClientBase): Promise<string> {
     .update(rows[0]?.first ?? '')
     .digest('hex')
     .slice(0, 8);
+}
+
+/** The id of the store in which this database keeps its documents; null before one was marked, and before there were marks. */
+async function storeIn(client: pg.ClientBase): Promise<string | null> {
+  const { rows: known } = await client.query<{ there: boolean }>(
+    `select to_regclass('vault.document_store') is not null as there`,
+  );
+  if (known[0]?.there !== true) return null;
+  const { rows } = await client.query<{ id: string }>(
+    'select id from vault.document_store where marked_at is not null',
+  );
+  return rows[0]?.id ?? null;
 }
 
 /** A condition for the bodies that belong to the documents of now; what is about to be cleared away is left out. */
@@ -129,6 +153,9 @@ async function copyDatabase(
   return inTransaction(client, copy, snapshot);
 }
 
+/** After how long a file that was begun is taken for one that nobody finishes, in milliseconds. */
+const unfinishedMillis = 24 * 3_600_000;
+
 /** The most bodies that a backup may lack and still be one. */
 const mostMissing = 1_000;
 
@@ -170,34 +197,74 @@ async function copyBodies(task: BackupTask, manifest: Manifest): Promise<{ manif
   return { manifest: { ...manifest, documents }, copied: copiedNow };
 }
 
-async function removeBackup(destination: BackupDestination, backup: string): Promise<void> {
-  // First what says that it is whole.
-  await destination.remove(manifestName(backup));
-  const inner: string[] = [];
-  for await (const { name } of destination.list(backup)) inner.push(name);
-  for (const name of inner) await destination.remove(name);
+/** Deletes a file; the failure names it. */
+async function remove(destination: BackupDestination, name: string): Promise<void> {
+  await destination.remove(name).catch((error: Error) => {
+    throw new Error(`${name}: ${error.message || error.name}`, { cause: error });
+  });
 }
 
-/** Deletes what was broken off, whole backups but the latest `keep`, and then the bodies that no backup needs any more. */
-async function prune({ destination, key, keep = Infinity }: BackupTask): Promise<string[]> {
+async function removeBackup(destination: BackupDestination, backup: string): Promise<void> {
+  // First what says that it is whole.
+  await remove(destination, manifestName(backup));
+  const inner: string[] = [];
+  for await (const { name } of destination.list(backup)) inner.push(name);
+  for (const name of inner) await remove(destination, name);
+}
+
+/** The storage keys of the bodies that these backups need, which were all encrypted with this key. Throws {@link Damaged}. */
+async function bodiesInUse(
+  destination: BackupDestination,
+  backups: readonly string[],
+  key: BackupKey | null,
+): Promise<ReadonlySet<string>> {
+  const inUse = new Set<string>();
+  for (const name of backups) {
+    const { documents } = await readManifest(destination, name, key);
+    for await (const { storageKey } of bodiesOf(destination, name, key, documents)) inUse.add(storageKey);
+  }
+  return inUse;
+}
+
+/** Deletes the bodies in a folder that are not in use, and nothing else that may be there. */
+async function clearBodies(destination: BackupDestination, folder: string, inUse: ReadonlySet<string>): Promise<void> {
+  const unused: string[] = [];
+  for await (const { name } of destination.list(folder)) {
+    const storageKey = keyOfBody(name);
+    if (storageKey === null) continue;
+    // A service keeps its documents in folders of the same shape.
+    if (isMark(storageKey)) throw new Error(`${folder} is a store of documents, by ${name}: nothing in it was deleted`);
+    if (!inUse.has(storageKey)) unused.push(name);
+  }
+  for (const name of unused) await remove(destination, name);
+}
+
+/** Deletes the bodies that none of the backups that are kept needs, also those encrypted with keys of earlier ones. */
+async function clearAllBodies({ destination, key }: BackupTask, kept: readonly string[]): Promise<void> {
+  const keyIds = new Map<string, string | null>();
+  for (const name of kept) keyIds.set(name, await keyIdOf(destination, name));
+  for (const folder of await destination.folders()) {
+    const id = keyIdOfFolder(folder);
+    if (id === undefined) continue;
+    const users = kept.filter((name) => keyIds.get(name) === id);
+    // Without its key a backup does not tell what it needs.
+    if (users.length > 0 && id !== null && id !== key?.id) continue;
+    await clearBodies(destination, folder, await bodiesInUse(destination, users, id === null ? null : key));
+  }
+}
+
+/** Deletes what was broken off, whole backups but the latest `keep`, and then bodies; `dropped` takes the names of the backups. */
+async function prune(task: BackupTask, dropped: string[]): Promise<void> {
+  const { destination, keep = Infinity } = task;
   const found = await backupsIn(destination);
   const whole = found.filter(({ isWhole }) => isWhole).map(({ name }) => name);
   const kept = whole.slice(Math.max(0, whole.length - keep));
-  const dropped = found.map(({ name }) => name).filter((name) => !kept.includes(name));
-  if (dropped.length === 0) return dropped;
-  for (const name of dropped) await removeBackup(destination, name);
-  const inUse = new Set<string>();
-  for (const name of kept) {
-    // With another key, or with none, its bodies are in another folder.
-    if ((await keyIdOf(destination, `${name}/documents`)) !== (key?.id ?? null)) continue;
-    for await (const { storageKey } of bodiesOf(destination, name, key)) inUse.add(storageKey);
+  for (const { name } of found) {
+    if (kept.includes(name)) continue;
+    await removeBackup(destination, name);
+    dropped.push(name);
   }
-  const folder = bodiesFolder(key);
-  const unused: string[] = [];
-  for await (const { name } of destination.list(folder))
-    if (!inUse.has(name.slice(folder.length + 4))) unused.push(name);
-  for (const name of unused) await destination.remove(name);
-  return dropped;
+  if (dropped.length > 0) await clearAllBodies(task, kept);
 }
 
 /** Refuses a destination with backups of another database: each would delete what the other needs. */
@@ -207,6 +274,21 @@ async function checkSeries(destination: BackupDestination, series: string): Prom
     throw new NoBackupMade(
       `${destination.label} holds backups of another database, for one ${other}: give each its own destination.`,
     );
+}
+
+/** Refuses to go on with the backups of a copy of this database: each would delete what the other needs, and they share a series. */
+async function checkCopy({ destination, key }: BackupTask, latest: string, store: string): Promise<void> {
+  const keyId = await keyIdOf(destination, latest);
+  // Without its key it does not tell.
+  if (keyId !== null && keyId !== key?.id) return;
+  const manifest = await readManifest(destination, latest, keyId === null ? null : key).catch((error: unknown) => {
+    if (error instanceof Damaged) return null;
+    throw error;
+  });
+  if (manifest?.store === undefined || manifest.store === store) return;
+  throw new NoBackupMade(
+    `${latest} in ${destination.label} is of a copy of this database, or of the time before its documents were adopted. Copies need places of their own. If this database takes the place of that one, back up once with: dealkeep backup --continue`,
+  );
 }
 
 /** Makes a backup; null when there is one that is recent enough. Rejects with {@link NoBackupMade}, and what database, store and destination fail with. */
@@ -222,16 +304,31 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
   try {
     const series = await seriesIn(client);
     await checkSeries(destination, series);
-    if (unlessYounger !== undefined) {
-      const latest = (await backupsIn(destination)).findLast(({ isWhole }) => isWhole);
-      if (latest && now.getTime() - madeAt(latest.name).getTime() < unlessYounger) return null;
+    const store = await storeIn(client);
+    const latest = (await backupsIn(destination)).findLast(({ isWhole }) => isWhole)?.name;
+    if (latest !== undefined) {
+      if (store !== null && !task.takesOver) await checkCopy(task, latest, store);
+      if (unlessYounger !== undefined && now.getTime() - madeAt(latest).getTime() < unlessYounger) return null;
     }
+    if (store !== null && !(await isMarked(task.storage, store)))
+      throw new NoBackupMade(
+        `The documents of this database are not kept in ${task.storeLocation}: set S3_BUCKET or DATA_DIR as for the service. If they were moved or restored to this place: dealkeep documents adopt.`,
+      );
     const name = backupName(now, series);
     for await (const file of destination.list(name))
       throw new NoBackupMade(`${file.name} in ${destination.label} already exists: try again in a second.`);
-    const { manifest, copied: copiedNow } = await copyBodies(task, await copyDatabase(task, name, now));
+    const database = await copyDatabase(task, name, now);
+    const { manifest, copied: copiedNow } = await copyBodies(task, { ...database, ...(store && { store }) });
     await writeManifest(destination, manifest, task.key);
-    return { manifest, copied: copiedNow, dropped: await prune(task) };
+    await task.onWhole();
+    const dropped: string[] = [];
+    const undeleted = await prune(task, dropped).then(
+      () => null,
+      (error: Error) => error.message || error.name,
+    );
+    // A login that may not look for them has no harm but the space that they take.
+    await destination.tidy(new Date(now.getTime() - unfinishedMillis)).catch(() => {});
+    return { manifest, copied: copiedNow, dropped, undeleted };
   } finally {
     await client.query(`select pg_advisory_unlock(hashtext('dealkeep backup'))`).catch(() => {});
   }

@@ -63,7 +63,9 @@ async function checkEmpty(client: pg.Client, manifest: Manifest): Promise<void> 
   for (const table of inUse) {
     const found = await client.query(`select 1 from ${quoted(table)} limit 1`);
     if (found.rowCount !== 0)
-      throw new NotRestored('The database is not empty: restore into an empty one, or a new DATA_DIR.');
+      throw new NotRestored(
+        'The database is not empty: restore into an empty one, or a new DATA_DIR. If a restore broke off after its rows and documents were there: dealkeep documents adopt, then dealkeep migrate.',
+      );
   }
   const known = new Set(manifest.migrations.map(({ name }) => name));
   const newer = (await appliedMigrations(client)).find(({ name }) => !known.has(name));

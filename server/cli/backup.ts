@@ -2,8 +2,11 @@
 
 import type pg from 'pg';
 import about from '../../package.json' with { type: 'json' };
+import { isStore } from '../backup/destination.ts';
 import { makeBackup, type Made } from '../backup/make.ts';
+import { ConfigError } from '../config.ts';
 import { backupJob } from '../domain/service/status.ts';
+import { storeLocation } from '../documents/store-marker.ts';
 import { openStorage } from '../storage/open.ts';
 import {
   withDestination,
@@ -15,6 +18,8 @@ import {
 
 export interface BackupOptions extends DestinationOptions {
   readonly keep?: number;
+  /** Where the place has backups of a copy of the database. */
+  readonly continue?: boolean;
   /** As BACKUP_EVERY and BACKUP_KEEP say: nothing is made when the latest is recent enough. */
   readonly scheduled?: boolean;
 }
@@ -22,13 +27,14 @@ export interface BackupOptions extends DestinationOptions {
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
 /** What a backup holds, in a sentence. */
-function words({ manifest, copied, dropped }: Made, { destination, key }: BackupContext): string {
+function words({ manifest, copied, dropped, undeleted }: Made, { destination, key }: BackupContext): string {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
   const { count, body_bytes: bytes, missing } = manifest.documents;
   return [
     `${manifest.name} is in ${destination.label}${key ? `, encrypted with the key ${key.id}` : ''}:`,
     `  ${rows} rows of ${manifest.tables.length} tables (${megabytes(manifest.rows.bytes)}), ${count} documents (${megabytes(bytes)}), ${copied} of them new.`,
     ...(dropped.length > 0 ? [`  Deleted: ${dropped.join(', ')}.`] : []),
+    ...(undeleted === null ? [] : [`  It is made; older ones could not be deleted: ${undeleted}.`]),
     ...(missing.length > 0
       ? [`  ${missing.length} documents are missing in the store or were changed: see dealkeep doctor --documents.`]
       : []),
@@ -40,25 +46,30 @@ async function note(client: pg.Client, succeeded: boolean): Promise<void> {
   await client.query('select app.note_job_run($1, $2)', [backupJob, succeeded]).catch(() => {});
 }
 
-/** Makes a backup. The exit status is 1 when the store lacks documents. */
+/** Makes a backup. The exit status is 1 when the store lacks documents, or older ones could not be deleted. */
 export async function backup(options: BackupOptions): Promise<void> {
   await withDestination(options, async (context) => {
     const { config, destination, key } = context;
+    if (config.backup.to && isStore(config.backup.to, config))
+      throw new ConfigError([
+        `BACKUP_TO or --place: ${destination.label} is where documents are kept. Give backups another folder, or one in the bucket.`,
+      ]);
     const storage = await openStorage(config);
     const made = await withExistingDatabase(config, async (client) => {
       const task = {
         client,
         storage,
+        storeLocation: storeLocation(config),
         destination,
         key,
         keep: options.keep ?? (options.scheduled ? config.backup.keep : undefined),
         unlessYounger: options.scheduled ? config.backup.everyMillis : undefined,
+        takesOver: options.continue === true,
         release: about.version,
+        onWhole: () => note(client, true),
       };
       try {
-        const whole = await makeBackup(task);
-        if (whole !== null) await note(client, true);
-        return whole;
+        return await makeBackup(task);
       } catch (error) {
         await note(client, false);
         throw error;
@@ -66,12 +77,13 @@ export async function backup(options: BackupOptions): Promise<void> {
     }).finally(() => storage.close());
     if (options.json) say(JSON.stringify(made === null ? null : summary(made)));
     else say(made === null ? `There is one in ${destination.label} that is recent enough.` : words(made, context));
-    if (made && made.manifest.documents.missing.length > 0) process.exitCode = 1;
+    if (made && (made.manifest.documents.missing.length > 0 || made.undeleted !== null)) process.exitCode = 1;
   });
 }
 
 /** What is printed with --json, for scripts. */
-function summary({ manifest: { name, made_at, tables, rows, documents }, copied, dropped }: Made) {
+export type Summary = ReturnType<typeof summary>;
+function summary({ manifest: { name, made_at, tables, rows, documents }, copied, dropped, undeleted }: Made) {
   return {
     name,
     made_at,
@@ -83,5 +95,6 @@ function summary({ manifest: { name, made_at, tables, rows, documents }, copied,
     new_documents: copied,
     missing_documents: documents.missing,
     deleted: dropped,
+    not_deleted: undeleted,
   };
 }

@@ -164,7 +164,8 @@ function addDocuments(program: Command): void {
           await adoptStore(client, storeId);
           return { store_id: storeId, place: storeLocation(config) };
         },
-        ({ place }) => `The documents are in ${place}. Restart every node that keeps them elsewhere.`,
+        ({ place }) =>
+          `The documents are in ${place}. Restart every node that keeps them elsewhere, and go on with backups by: dealkeep backup --continue`,
       ),
     );
 }

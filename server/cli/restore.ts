@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { chosenBackup } from '../backup/backups.ts';
 import { NotRestored, restoreBackup } from '../backup/restore.ts';
 import { withClient } from '../database/client.ts';
-import { migrateDatabase } from '../database/connections.ts';
+import { loginOf, migrateDatabase } from '../database/connections.ts';
 import { migrate } from '../database/migrate.ts';
 import { markStore, storeLocation } from '../documents/store-marker.ts';
 import { adoptStore } from '../domain/accounts/administration.ts';
@@ -18,6 +18,8 @@ export async function restore(name: string | undefined, options: DestinationOpti
     const backup = await chosenBackup(destination, name);
     const storage = await openStorage(config);
     const storeId = randomUUID();
+    // What needs it comes after the rows, when it is too late to begin again.
+    if (config.databaseUrl !== undefined) await loginOf(config);
     const restored = await withNewDatabase(config, async (owner) => {
       const result = await restoreBackup({ destination, backup, key }, owner, storage);
       // The store is another one than that of the backup, even at the same place: a node that still keeps documents there is refused.
@@ -30,7 +32,7 @@ export async function restore(name: string | undefined, options: DestinationOpti
     if (options.json) say(JSON.stringify({ name: backup, documents: restored.bodies, tables: restored.tables }));
     else
       say(
-        `${comparison(restored)}\n${backup} is restored; its documents are in ${storeLocation(config)}. Start the service with: dealkeep serve`,
+        `${comparison(restored)}\n${backup} is restored; its documents are in ${storeLocation(config)}. Start the service with: dealkeep serve\nIts backups need another place; to go on in this one instead of the database that was backed up: dealkeep backup --continue`,
       );
     if (!isSame(restored)) throw new NotRestored('What was restored is not what was backed up: see the table.');
   });

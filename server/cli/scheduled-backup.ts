@@ -6,6 +6,7 @@ import { openDestination } from '../backup/destination.ts';
 import type { Config } from '../config.ts';
 import { backupJob, noteJobRun } from '../domain/service/status.ts';
 import type { CoreServices } from '../services.ts';
+import type { Summary } from './backup.ts';
 
 const minute = 60_000;
 /** How long to wait after one that failed, and at most before looking again, in milliseconds. */
@@ -51,8 +52,11 @@ export function startScheduledBackups({ config, log, database }: CoreServices): 
     const latest = await latestBackup(config);
     const due = latest === null ? 0 : latest.getTime() + (every ?? 0) - Date.now();
     if (due > 0) return Math.min(due, longest);
-    const made: unknown = JSON.parse(await runBackup(stopping.signal));
-    if (made !== null) log.info({ backup: made }, 'made a backup');
+    const made = JSON.parse(await runBackup(stopping.signal)) as Summary | null;
+    if (made === null) return minute;
+    if (made.missing_documents.length > 0) log.warn({ backup: made }, 'made a backup that lacks documents');
+    else log.info({ backup: made }, 'made a backup');
+    if (made.not_deleted !== null) log.warn({ reason: made.not_deleted }, 'older backups could not be deleted');
     return minute;
   }
   const again = (millis: number) => {

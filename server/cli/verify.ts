@@ -6,6 +6,7 @@ import path from 'node:path';
 import { chosenBackup } from '../backup/backups.ts';
 import { restoreBackup, type Restored } from '../backup/restore.ts';
 import { startEmbedded } from '../database/embedded.ts';
+import { installedEngine, PostgresFailure } from '../database/postgres-home.ts';
 import { withDestination, say, type DestinationOptions } from './backup-destination.ts';
 
 /** Whether every table came back as it was backed up, and no body was missing. */
@@ -34,6 +35,12 @@ export function comparison({ manifest, tables, bodies }: Restored): string {
 /** Restores the backup of this name, or the latest, into a PostgreSQL of its own, and compares. The exit status is 1 when it differs. */
 export async function verify(name: string | undefined, options: DestinationOptions): Promise<void> {
   await withDestination(options, async ({ destination, key }) => {
+    await installedEngine().catch((error: unknown) => {
+      throw new PostgresFailure(
+        'This restores into the embedded PostgreSQL, which was left out here (npm install --omit=optional, as in the image). Run it from an installation that has it.',
+        { cause: error },
+      );
+    });
     const backup = await chosenBackup(destination, name);
     const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-verify-'));
     try {

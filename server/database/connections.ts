@@ -131,7 +131,8 @@ export async function checkNotPooled(url: string): Promise<void> {
   }
 }
 
-async function loginOf(config: Config): Promise<string> {
+/** The login of DATABASE_URL. Throws {@link UnusableDatabase} when it cannot be connected to. */
+export async function loginOf(config: Config): Promise<string> {
   const name = await connected('DATABASE_URL', { connectionString: config.databaseUrl }, async (client) => {
     const { rows } = await client.query<{ name: string }>('select current_user::text as name');
     return rows[0]?.name;

@@ -15,8 +15,12 @@ class OtherStore extends Error {
   override readonly name = 'OtherStore';
 }
 
-/** The key of the mark; keys of documents are hexadecimal. */
-const markOf = (storeId: string): string => `dealkeep-store-${storeId}`;
+/** How the key of a mark begins; keys of documents are hexadecimal. */
+const mark = 'dealkeep-store-';
+const markOf = (storeId: string): string => `${mark}${storeId}`;
+
+/** Whether this is the key of the mark of some store. */
+export const isMark = (storageKey: string): boolean => storageKey.startsWith(mark);
 
 async function* words(storeId: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(`The documents of the Dealkeep database with the store id ${storeId} are kept here.\n`);
@@ -28,9 +32,9 @@ export const markStore = (storage: Storage, storeId: string): Promise<void> =>
 
 /** Whether the store is marked as the one of the database with this id. */
 export async function isMarked(storage: Storage, storeId: string): Promise<boolean> {
-  const mark = await storage.read(markOf(storeId));
-  await mark?.cancel();
-  return mark !== null;
+  const found = await storage.read(markOf(storeId));
+  await found?.cancel();
+  return found !== null;
 }
 
 /** Where the documents of this node are kept, in words. */

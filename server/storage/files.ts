@@ -56,6 +56,16 @@ async function* filesIn(directory: string): AsyncGenerator<{ name: string; chang
   }
 }
 
+/** Takes away the files in `aside` of these names that were not changed since; one that is still being written changes all the time. */
+export async function removeUnchanged(
+  aside: string,
+  since: Date,
+  isOurs: (name: string) => boolean = () => true,
+): Promise<void> {
+  for await (const { name, changed } of filesIn(aside))
+    if (changed < since && isOurs(name)) await rm(path.join(aside, name), { force: true });
+}
+
 /** Keeps bodies below `directory`, which is made with the first one. */
 export function openFileStorage(directory: string): Storage {
   const aside = path.join(directory, 'incoming');
@@ -82,11 +92,7 @@ export function openFileStorage(directory: string): Storage {
 
     remove: (key) => rm(pathOf(key), { force: true }),
 
-    async tidy(before) {
-      // A file that is still being written changes all the time.
-      for await (const { name, changed } of filesIn(aside))
-        if (changed < before) await rm(path.join(aside, name), { force: true });
-    },
+    tidy: (before) => removeUnchanged(aside, before),
 
     async close() {},
   };

@@ -86,6 +86,28 @@ async function fetchObject(client: S3Client, Bucket: string, Key: string, Range?
   }
 }
 
+/** Ends uploads below a prefix that were begun before `before`, of files with these names. */
+async function abortUploads(
+  client: S3Client,
+  Bucket: string,
+  Prefix: string,
+  before: Date,
+  isOurs: (name: string) => boolean = () => true,
+): Promise<void> {
+  let after: { KeyMarker?: string; UploadIdMarker?: string } = {};
+  for (let page = 0; page < mostPages; page += 1) {
+    const { Uploads, IsTruncated, NextKeyMarker, NextUploadIdMarker } = await client.send(
+      new ListMultipartUploadsCommand({ Bucket, Prefix, ...after }),
+    );
+    for (const { Key, UploadId, Initiated } of Uploads ?? []) {
+      if (Key && UploadId && Initiated && Initiated < before && isOurs(Key.slice(Prefix.length)))
+        await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
+    }
+    if (!IsTruncated || !NextKeyMarker) return;
+    after = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker };
+  }
+}
+
 /** Keeps bodies in the bucket that the configuration names; `answerMillis` is how long the answer to a request may take. */
 export function openS3Storage(config: S3Config, answerMillis?: number): Storage {
   const client = clientOf(config, answerMillis);
@@ -103,20 +125,7 @@ export function openS3Storage(config: S3Config, answerMillis?: number): Storage 
       await client.send(new DeleteObjectCommand({ Bucket, Key: keyOf(key) }));
     },
 
-    async tidy(before) {
-      let after: { KeyMarker?: string; UploadIdMarker?: string } = {};
-      for (let page = 0; page < mostPages; page += 1) {
-        const { Uploads, IsTruncated, NextKeyMarker, NextUploadIdMarker } = await client.send(
-          new ListMultipartUploadsCommand({ Bucket, Prefix: folder, ...after }),
-        );
-        for (const { Key, UploadId, Initiated } of Uploads ?? []) {
-          if (Key && UploadId && Initiated && Initiated < before)
-            await client.send(new AbortMultipartUploadCommand({ Bucket, Key, UploadId }));
-        }
-        if (!IsTruncated || !NextKeyMarker) return;
-        after = { KeyMarker: NextKeyMarker, UploadIdMarker: NextUploadIdMarker };
-      }
-    },
+    tidy: (before) => abortUploads(client, Bucket, folder, before),
 
     async close() {
       client.destroy();
@@ -158,6 +167,7 @@ export function openBucket(config: S3Config, prefix: string) {
     async remove(name: string): Promise<void> {
       await client.send(new DeleteObjectCommand({ Bucket, Key: `${prefix}${name}` }));
     },
+    tidy: (before: Date, isOurs: (name: string) => boolean) => abortUploads(client, Bucket, prefix, before, isOurs),
     async close(): Promise<void> {
       client.destroy();
     },

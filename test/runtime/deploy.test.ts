@@ -75,16 +75,22 @@ test('compose.yaml names nothing that is not there, and its secrets make a confi
       if (from.startsWith('.')) expect(existsSync(path.join(root, 'deploy', from)), from).toBe(true);
       else expect(compose.volumes).toHaveProperty([from]);
   }
-  const env = Object.entries(compose.services['dealkeep']?.environment ?? {}).map(([name, value]) => [
-    name,
-    value.replace('/run/secrets', path.join(directory, 'secrets')),
-  ]);
-  const config = readConfig(Object.fromEntries(env) as Record<string, string>);
+  const configOf = (service: string) => {
+    const env = Object.entries(compose.services[service]?.environment ?? {}).map(([name, value]) => [
+      name,
+      value.replace('/run/secrets', path.join(directory, 'secrets')),
+    ]);
+    return readConfig(Object.fromEntries(env) as Record<string, string>);
+  };
+  const config = configOf('dealkeep');
   expect(config).toMatchObject({
     databaseUrl: first.trim(),
     rateLimitStore: 'redis',
     s3: { bucket: 'dealkeep', forcePathStyle: true },
   });
+  expect(config.migrateDatabaseUrl).toBeUndefined();
+  // Commands see what the service sees, and the owner's login as well.
+  expect(configOf('operator')).toEqual({ ...config, migrateDatabaseUrl: configOf('migrate').migrateDatabaseUrl });
   // What the store knows is what the service says.
   const identities = readFileSync(path.join(directory, 'secrets/s3.json'), 'utf8');
   expect(JSON.parse(identities)).toMatchObject({

@@ -1,8 +1,8 @@
 /** Backups: whether there is a whole one at their destination that is recent enough, and how the last attempt ended. */
 
 import type pg from 'pg';
-import { backupsIn, madeAt } from '../../backup/backups.ts';
-import { openDestination } from '../../backup/destination.ts';
+import { backupsIn, keyIdOf, madeAt, readManifest, type Manifest } from '../../backup/backups.ts';
+import { isStore, openDestination, type BackupDestination } from '../../backup/destination.ts';
 import type { Config } from '../../config.ts';
 import type { Findings } from './finding.ts';
 
@@ -15,6 +15,17 @@ function span(millis: number): string {
   const [unit, size] =
     millis < 2 * hour ? ['minutes', hour / 60] : millis < 48 * hour ? ['hours', hour] : ['days', 24 * hour];
   return `${Math.round(millis / Number(size))} ${unit}`;
+}
+
+/** The latest whole backup, and what it has of documents; undefined where it takes another key to read that. */
+async function latestIn(
+  destination: BackupDestination,
+  { backup: { key } }: Config,
+): Promise<{ latest?: string; documents?: Manifest['documents'] }> {
+  const latest = (await backupsIn(destination)).findLast(({ isWhole }) => isWhole)?.name;
+  if (latest === undefined) return {};
+  if ((await keyIdOf(destination, latest)) !== (key?.id ?? null)) return { latest };
+  return { latest, documents: (await readManifest(destination, latest, key)).documents };
 }
 
 /** Whether backups are made, and when the last one was. */
@@ -30,9 +41,15 @@ export async function checkBackups(server: pg.Client, config: Config, findings: 
       );
     return;
   }
+  if (isStore(to, config)) {
+    findings.fault(
+      'BACKUP_TO is where documents are kept, and no backup is made there.',
+      'Set it to another folder, or to one in the bucket.',
+    );
+    return;
+  }
   const destination = await openDestination(to);
-  const found = await backupsIn(destination).finally(() => destination.close());
-  const latest = found.findLast(({ isWhole }) => isWhole);
+  const { latest, documents } = await latestIn(destination, config).finally(() => destination.close());
   const { rows } = await server.query<{ failed_last: boolean }>(
     `select coalesce(last_backup_failure_at > coalesce(last_backup_at, '-infinity'), false) as failed_last from app.service_state()`,
   );
@@ -41,10 +58,15 @@ export async function checkBackups(server: pg.Client, config: Config, findings: 
     findings.fault(`There is no backup in ${destination.label}.`, why);
     return;
   }
-  const age = Date.now() - madeAt(latest.name).getTime();
+  const age = Date.now() - madeAt(latest).getTime();
   const said = `The latest backup in ${destination.label} is ${span(age)} old`;
   if (age > (everyMillis === undefined ? most.withoutEvery : everyMillis + most.late))
     findings.fault(everyMillis === undefined ? `${said}.` : `${said}, and one is due every ${span(everyMillis)}.`, why);
   else if (rows[0]?.failed_last) findings.warning(`${said}; the last attempt failed.`, why);
+  else if (documents && documents.missing.length > 0)
+    findings.warning(
+      `${said}, and lacks ${documents.missing.length} of ${documents.count} documents.`,
+      'They were not in the store, or not as they were taken in: run dealkeep doctor --documents.',
+    );
   else findings.ok(`${said}.`);
 }
