@@ -40,7 +40,7 @@ export const linked = {
   url: z.url().meta({ beside: true }).optional(),
   deal_url: z.string().meta({ beside: true }).optional(),
 };
-/** Of a filter that names nothing there is (server/tools/filters.ts). */
+/** Of an input that names nothing there is (server/tools/filters.ts). */
 export const hint = z
   .strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())) })
   .meta({ beside: true })

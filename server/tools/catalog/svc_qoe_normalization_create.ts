@@ -1,9 +1,12 @@
 import { z } from 'zod';
+import { booksOf } from '../../domain/diligence/books.ts';
+import { bridgeOf } from '../../domain/diligence/bridge.ts';
 import { addNormalization, adjustmentCategories } from '../../domain/diligence/normalizations.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
+import { mostKnown } from '../filters.ts';
 import { dealId, decimal, oneOf, text } from '../inputs.ts';
-import { added } from '../records.ts';
+import { added, hint } from '../records.ts';
 import { notQoeEditor } from '../refusals.ts';
 
 export const svcQoeNormalizationCreate = defineTool({
@@ -15,17 +18,27 @@ export const svcQoeNormalizationCreate = defineTool({
   annotations: adds,
   input: z.strictObject({
     deal_id: dealId(),
-    period_label: text(1, 64, 'As in svc_qoe_pl_periods, or TTM, FY2025.'),
+    period_label: text(1, 64, 'Exactly as in svc_qoe_pl_periods, or TTM, FY2025; counts in that period alone.'),
     adjustment_category: oneOf(adjustmentCategories, 'Why'),
     adjustment_amount: decimal('Decimal text such as -1250.50; negative lowers earnings.'),
     rationale: text(0, 2000, 'Why, in words.').optional(),
   }),
-  output: added,
+  output: added.extend({ hint }),
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),
   denied: notQoeEditor,
   work: ({ deal_id, period_label, adjustment_category, adjustment_amount, rationale = null }, origin) => [
     addNormalization(deal_id, { period_label, adjustment_category, adjustment_amount, rationale }, origin),
+    booksOf(deal_id),
   ],
   answer: (made) => ({ id: made }),
+  hint({ period_label }, _made, books) {
+    const { unmatched_labels, period_labels, month_labels } = bridgeOf(books);
+    if (!unmatched_labels.includes(period_label)) return null;
+    return {
+      message:
+        'The adjustment is recorded, but counts nowhere as long as there are no figures with an EBITDA of this period_label; known has the labels with such figures. The user can remove it at url.',
+      known: { period_label: [...new Set([...period_labels, ...month_labels])].slice(0, mostKnown) },
+    };
+  },
   page: 'qoe',
 });
