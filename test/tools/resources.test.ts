@@ -189,6 +189,23 @@ describe.each(eras)('%s', (_title, mode) => {
     );
     const whole = await client.getPrompt({ name: 'what_changed', arguments: { since: '2026-01-02' } });
     expect(textOf(whole)).toContain('What changed since 2026-01-02 on each of my deals?');
+    expect(textOf(whole)).toContain(
+      'the deals that are not closed or withdrawn, and those with closed_at or updated_at on or after 2026-01-02; then the following for each;',
+    );
+  });
+
+  test('names a day that is called as today is: today, and with "last" the one a week before', async () => {
+    const client = await connect(access.broker, mode);
+    const now = service.clock.now();
+    const called = now.toLocaleDateString('en-US', { weekday: 'long', timeZone: 'UTC' });
+    for (const [since, ago] of [
+      [called, 0],
+      [`last ${called}`, 7],
+    ] as const) {
+      const day = new Date(now.getTime() - ago * 86_400_000).toISOString().slice(0, 10);
+      const prompt = await client.getPrompt({ name: 'what_changed', arguments: { since } });
+      expect(textOf(prompt)).toContain(`What changed since ${day} on`);
+    }
   });
 
   test('is offered the titles of the deals that the person sees, and days, while they type', async () => {
