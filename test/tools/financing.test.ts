@@ -152,7 +152,9 @@ test('is in the currency of the deal, the 200 latest, with all of them in the to
   });
   await allow(service, scene.people.broker, [], [euro]);
   for (let at = 0; at < 3; at += 1)
-    await as('broker').ok('svc_financing_source_create', source({ deal_id: euro, commitment_amount: 2 }));
+    expect(
+      await as('broker').ok('svc_financing_source_create', source({ deal_id: euro, commitment_amount: 2 })),
+    ).toMatchObject({ currency: 'EUR' });
   await service.sql(
     `insert into financing_sources (deal_id, participant_id, source_type, source_name, commitment_amount, currency)
      select deal_id, participant_id, source_type, source_name, commitment_amount, currency
