@@ -78,10 +78,11 @@ export const findings = rows<
    order by f.created_at desc, f.id desc`,
 );
 
-/** The categories of the findings on a deal that the caller may see, at most 50. */
-export const findingCategories = rows<{ known: string }, [dealId: string]>(
+/** The categories of the findings on a deal that the caller may see, at most 50: first that which is `named`, in any case. */
+export const findingCategories = rows<{ known: string }, [dealId: string, named: string]>(
   'finding_categories',
-  `select distinct category as known from findings where deal_id = ${seenDeal('$1')} order by category limit 50`,
+  `select category as known from findings where deal_id = ${seenDeal('$1')}
+   group by category order by lower(category) <> lower($2), category limit 50`,
 );
 
 /** One finding, or null when there is none that the caller sees. */
