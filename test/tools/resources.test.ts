@@ -525,13 +525,15 @@ describe('a permission that is missing', () => {
   ) {
     const client = await connect(who, mode, opening);
     const asked: URL[] = [];
+    const said: string[] = [];
     client.setRequestHandler('elicitation/create', async ({ params }) => {
       if (params.mode !== 'url') throw new Error('no page to open');
       expect(params.message).toMatch(/Dealkeep, then come back\.$/);
       asked.push(new URL(params.url));
+      said.push(params.message);
       return { action: await onAsked(new URL(params.url)) };
     });
-    return { asked, call: () => client.callTool({ name: tool, arguments: adjustment() }) };
+    return { asked, said, call: () => client.callTool({ name: tool, arguments: adjustment() }) };
   }
 
   const paths = (who: Access) => [`/settings/clients/${who.clientId}/tools`, `/settings/deals/${deal()}/tools`];
@@ -564,6 +566,21 @@ describe('a permission that is missing', () => {
       expect(asked).toHaveLength(1);
     },
   );
+
+  test('of the person is not said to be missing on a deal on which a broker has turned writing off', async () => {
+    const who = await addToken(service, access.broker.userId);
+    await allow(service, who, [tool], [deal()]);
+    await service.sql('insert into deal_tool_stops (deal_id, stopped_by) values ($1, $2)', [deal(), who.userId]);
+    try {
+      const { said, call } = await host(who, async () => 'accept');
+      expect(await call()).toMatchObject({ isError: true, structuredContent: { reason: 'missing_deal_opt_in' } });
+      expect(said).toEqual([
+        '“Record an earnings adjustment” may not write on this deal yet. See what is missing in Dealkeep, then come back.',
+      ]);
+    } finally {
+      await service.sql('delete from deal_tool_stops where deal_id = $1', [deal()]);
+    }
+  });
 
   test('is not given by somebody else: what they turn on counts for them alone', async () => {
     const who = await addToken(service, access.broker.userId);

@@ -45,7 +45,11 @@ async function writer(role: Role, tools: readonly string[] = [normalize, askQues
 describe('what stands in front', () => {
   const permission = (reason: string, path: string, more: Record<string, unknown> = {}) => ({
     error: 'permission_denied',
-    message: expect.stringMatching(/Nothing was changed\. The user can allow it at resolve_url/),
+    message: expect.stringMatching(
+      reason === 'missing_deal_opt_in'
+        ? /Nothing was changed\. The user sees at resolve_url what is missing and who can allow it/
+        : /Nothing was changed\. The user can allow it at resolve_url/,
+    ),
     reason,
     tool: normalize,
     deal_id: scene.deal,
@@ -139,7 +143,12 @@ describe('what stands in front', () => {
       scene.deal,
       scene.people.broker.userId,
     ]);
-    expect(await buyer.refused(askQuestion, question())).toMatchObject({ reason: 'missing_deal_opt_in' });
+    const stopped = await buyer.refused(askQuestion, question());
+    expect(stopped).toMatchObject({
+      reason: 'missing_deal_opt_in',
+      message: expect.stringMatching(/or a broker of it has shut it off.*who can allow it/),
+    });
+    expect(stopped['message']).not.toContain('The user can allow it');
     await service.sql('delete from deal_tool_stops where deal_id = $1', [scene.deal]);
     expect(await buyer.ok(askQuestion, question())).toHaveProperty('id');
   });
