@@ -219,6 +219,7 @@ export const listedFindings = z.strictObject({
 export const findingWithHistory = z.strictObject({
   deal_id: id,
   ...findingFields,
+  comment_count: z.int(),
   comments: z
     .array(z.strictObject({ id, body: z.string(), created_by: id.nullable(), created_at: time }))
     .meta({ brief: true }),
