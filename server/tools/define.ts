@@ -9,7 +9,7 @@ import type { Origin } from '../domain/audit/audited.ts';
 import type { Scope } from '../domain/clients/connected-clients.ts';
 import type { EnteringRead, TokenCaller } from '../domain/clients/tokens.ts';
 import { dealPagePath, dealsPath, type DealPage } from '../http/links.ts';
-import { hintOf, knownOf, type Filter } from './filters.ts';
+import { hintOf, knownOf, type Filter, type Hint } from './filters.ts';
 import { inputFaults, invalidInput, leniently } from './inputs.ts';
 import { callerOnDeal, withPeople } from './people.ts';
 import { linked } from './records.ts';
@@ -79,6 +79,8 @@ export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodO
   readonly enteringRead?: (input: z.output<Input>) => EnteringRead<Found<Work> | null>;
   /** Of a tool that reads: the filters among its inputs whose values are words of the service, not of a schema. */
   readonly filters?: (input: z.output<Input>) => readonly Filter[];
+  /** What an answer says beside what was asked for of an input that led to little, where the filters say nothing. */
+  readonly hint?: (input: z.output<Input>, ...found: Found<Work>) => Hint | null;
   /** The result. A writing statement that wrote nothing has been refused before this; null would be a fault of ours. */
   readonly answer: (...found: Found<Work>) => z.input<Output> | null;
   /** Whether an answer about the deal names the caller, with their role on it. */
@@ -145,6 +147,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
     enteringRead,
     answer,
     filters,
+    hint: hintFor,
     page,
     dealOf,
     links,
@@ -194,7 +197,10 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
           const results = resultsIn(found);
           const answered = answer(...results);
           if (answered === null) return null;
-          const hint = hintOf(asked, answered, found.slice(found.length - known.length));
+          const hint =
+            hintOf(asked, answered, found.slice(found.length - known.length)) ??
+            hintFor?.(parsed.data, ...results) ??
+            null;
           const isFound = hasContent(answered);
           const onDeal = namesCaller && isFound && caller ? callerOnDeal(caller) : undefined;
           const named = isNamed ? withPeople(answered, onDeal) : answered;

@@ -20,7 +20,7 @@ const requests: Readonly<Record<GateReason, ((title: string) => string) | null>>
   missing_tool_grant: (title) =>
     `“${title}” is not turned on for this assistant. Turn it on in Dealkeep, then come back.`,
   missing_deal_opt_in: (title) =>
-    `“${title}” needs your permission to write on this deal. Give it in Dealkeep, then come back.`,
+    `“${title}” may not write on this deal yet. See what is missing in Dealkeep, then come back.`,
 };
 
 /** Whether a request says that its client opens pages for the person. Clients of 2025 say so in `initialize` alone, which nobody keeps. */

@@ -18,14 +18,17 @@ const isFixed = (known: Filter['known']): known is readonly string[] => Array.is
 export const knownOf = ({ given, known }: Filter): Statement<{ known: string }[]>[] =>
   given === null || isFixed(known) ? [] : [known];
 
-/** What an empty answer says beside its empty list of filters that name nothing there is. What people wrote stays in a field. */
+/** What an answer says of an input that names nothing there is. What people wrote stays in a field. */
 export interface Hint {
   readonly message: string;
-  /** By the name of the filter: what there is. */
+  /** By the name of the input: what there is. */
   readonly known: Readonly<Record<string, readonly string[]>>;
 }
 
-/** The hint of an answer; null where there is nothing to say. */
+/** The most values that a hint names. */
+export const mostKnown = 50;
+
+/** The hint beside an empty list; null where there is nothing to say. */
 export function hintOf(
   filters: readonly Filter[],
   answer: Readonly<Record<string, unknown>>,

@@ -65,7 +65,7 @@ const questions: readonly Question[] = [
       { tool: 'svc_findings_list', input: { status: 'open' }, look: 'by severity, critical first, with owner' },
       {
         tool: 'svc_financing_stack_get',
-        look: 'sources whose commitment_status is not committed or funded, and totals by commitment_status',
+        look: 'sources whose commitment_status is identified, applied or term_sheet, and totals by commitment_status',
       },
       { tool: 'svc_deals_get', look: 'state, and exclusivity_expires_at where there is exclusivity' },
     ],
@@ -174,13 +174,19 @@ const weekdays = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'frida
 const dayBefore = (now: Date, days: number): string =>
   new Date(now.getTime() - days * 86_400_000).toISOString().slice(0, 10);
 
-/** The day that is meant, in UTC, as YYYY-MM-DD: the last such day of the week, today where it is one. Words that name no day stay as they are. */
+/**
+ * The day that is meant, in UTC, as YYYY-MM-DD: the latest such day of the week, today where it is one, and with "last" the one before today. Words that name no
+ * day stay as they are.
+ */
 function dayOf(words: string, now: Date): string {
   const word = words.toLowerCase();
   if (word === 'today') return dayBefore(now, 0);
   if (word === 'yesterday') return dayBefore(now, 1);
-  const day = weekdays.indexOf(word.replace(/^last /, ''));
-  return day < 0 ? words : dayBefore(now, (now.getUTCDay() - day + 7) % 7);
+  const name = word.replace(/^last /, '');
+  const day = weekdays.indexOf(name);
+  if (day < 0) return words;
+  const ago = (now.getUTCDay() - day + 7) % 7;
+  return dayBefore(now, ago === 0 && name !== word ? 7 : ago);
 }
 
 /** A prompt with its arguments filled in. Throws a ProtocolError that says what to send. */
@@ -206,7 +212,7 @@ export function getPrompt(
     dealId === null
       ? [
           deal === undefined
-            ? 'svc_deals_list {}: the deals that are not closed or withdrawn; then the following for each, those with the latest updated_at first; ask me before going through more than five'
+            ? `svc_deals_list {}: the deals that are not closed or withdrawn, and those with closed_at or updated_at on or after ${from}; then the following for each; ask me before going through more than five`
             : `svc_deals_list {}: the deal_id is the id of the deal whose title is ${JSON.stringify(deal)}; if none or several could be meant, ask me which`,
         ]
       : [];

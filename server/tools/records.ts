@@ -40,7 +40,7 @@ export const linked = {
   url: z.url().meta({ beside: true }).optional(),
   deal_url: z.string().meta({ beside: true }).optional(),
 };
-/** Of a filter that names nothing there is (server/tools/filters.ts), and of an adjustment to no period. */
+/** Of an input that names nothing there is (server/tools/filters.ts). */
 export const hint = z
   .strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())) })
   .meta({ beside: true })
@@ -228,6 +228,7 @@ export const listedFindings = z.strictObject({
 export const findingWithHistory = z.strictObject({
   deal_id: id,
   ...findingFields,
+  comment_count: z.int(),
   comments: z
     .array(z.strictObject({ id, body: z.string(), created_by: id.nullable(), created_at: time }))
     .meta({ brief: true }),

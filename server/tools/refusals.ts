@@ -36,17 +36,24 @@ export interface CallFacts {
 
 const isGateReason = (reason: string): reason is GateReason => (gateReasons as readonly string[]).includes(reason);
 
-/** Where the person can allow what was missing. */
+/** Where the person can allow what was missing, or sees who can. */
 function resolveUrl(reason: GateReason, { baseUrl, clientId, dealId }: CallFacts): string {
   if (reason === 'missing_deal_opt_in') return baseUrl + (dealId ? dealToolsPath(dealId) : toolsPath);
   return baseUrl + (reason === 'missing_tool_grant' && clientId ? clientToolsPath(clientId) : clientsPath);
 }
 
+/** The reason of a deal can also be that a broker of it has turned writing off for everybody, which the user cannot allow. */
+const atResolveUrl: Readonly<Record<GateReason, string>> = {
+  missing_scope: 'The user can allow it at resolve_url',
+  missing_tool_grant: 'The user can allow it at resolve_url',
+  missing_deal_opt_in: 'The user sees at resolve_url what is missing and who can allow it',
+};
+
 function permissionDenied(reason: GateReason, message: string, facts: CallFacts): RefusalBody {
   const { tool, dealId } = facts;
   return {
     error: 'permission_denied',
-    message: `${message} Nothing was changed. The user can allow it at resolve_url; calling again before that will not help.`,
+    message: `${message} Nothing was changed. ${atResolveUrl[reason]}; calling again before that will not help.`,
     reason,
     tool: tool.name,
     ...(dealId ? { deal_id: dealId } : {}),

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { csrfToken } from '../../server/http/csrf.ts';
 import { openService, type TestService } from '../harness.ts';
+import { startNode } from '../tools/node.ts';
 import {
   addBrokerage,
   addClient,
@@ -18,6 +19,7 @@ import {
   newVerifier,
   openConsent,
   openSession,
+  post,
   redeem,
   visit,
   type Person,
@@ -92,6 +94,48 @@ describe('the page', () => {
       expect(markup).toContain('on this computer');
     },
   );
+
+  test('37. says how many tools are still on for the client, also when an earlier connection has ended', async () => {
+    const again = await addClient(service, ada, { name: 'Again' });
+    const words = async () => {
+      const markup = await markupOf(visit(authorizeUrl(service, { client_id: again }), ada));
+      return /Ask questions[^<]*/.exec(markup)?.[0];
+    };
+    const stillOff = 'works only where you have turned it on, for this client and for the deal.';
+    expect(await words()).not.toContain('Already on');
+    const { refresh } = await connect(service, ada, again);
+    const allow = (tool: string) =>
+      service.sql('insert into tool_grants (user_id, client_id, tool) values ($1, $2, $3)', [ada.id, again, tool]);
+    await allow('svc_questions_create');
+    await post(service, '/api/mcp/revoke', { client_id: again, token: refresh });
+    expect(await words()).toContain(`${stillOff} Already on for this client: 1 tool.`);
+    await allow('svc_qoe_normalization_create');
+    expect(await words()).toContain(`${stillOff} Already on for this client: 2 tools.`);
+    expect(await words()).not.toContain('stays off');
+  });
+
+  test('37. names findings and financing where these features are on, and leaves them out where they are off', async () => {
+    const wordsAt = async ({ origin }: { origin: string }) => {
+      const { pathname, search } = new URL(authorizeUrl(service, { client_id: clientId }));
+      const markup = await markupOf(visit(origin + pathname + search, ada));
+      return [/Your deals[^<]*/, /Ask questions and record [^.]*\./].map((pattern) => pattern.exec(markup)?.[0]);
+    };
+    const off = [
+      'Your deals and the people on them, quality-of-earnings figures, questions, offers, closing conditions, and the names of documents, never what is in the documents.',
+      'Ask questions and record adjustments.',
+    ];
+    expect(await wordsAt(service)).toEqual(off);
+    const features = { findings: true, financing: true };
+    const node = await startNode(service, service.connections.server, { config: { features } });
+    try {
+      expect(await wordsAt(node)).toEqual([
+        'Your deals and the people on them, quality-of-earnings figures, questions, findings with their comments, offers, sources of financing, closing conditions, and the names of documents, never what is in the documents.',
+        'Ask questions and record adjustments, findings, and financing.',
+      ]);
+    } finally {
+      await node.stop();
+    }
+  });
 
   test('38. escapes what people have named', async () => {
     const markupName = '<img src=x onerror=alert(1)>';

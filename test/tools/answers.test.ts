@@ -8,6 +8,7 @@ import { asking, check, rowsOf } from './ask.ts';
 import { leastInput } from './inputs.ts';
 import {
   addFullDeal,
+  addPerson,
   addToken,
   allow,
   allowAll,
@@ -184,6 +185,57 @@ describe('filters', () => {
     }
     const both = await as('broker').ok('svc_deals_list', { brokerage_id: 'nobody', state: 'sold' });
     expect(both['hint']).toMatchObject({ known: { brokerage_id: [scene.slug], state: expect.any(Array) } });
+  });
+
+  test('are known to name something however many others there are', async () => {
+    const own = await addFullDeal(service);
+    const broker = asking(service, own.people.broker);
+    const names = Array.from({ length: 51 }, (_, at) => `category ${String(at).padStart(2, '0')}`);
+    const last = { deal_id: own.deal, category: 'Category 50' };
+    await insertAll(
+      service,
+      'findings',
+      names.map((category) => ({
+        id: crypto.randomUUID(),
+        deal_id: own.deal,
+        participant_id: own.participants.broker,
+        category,
+        title: 'Late',
+        severity: 'minor',
+        status: 'open',
+        created_at: service.clock.now(),
+        updated_at: service.clock.now(),
+      })),
+    );
+    expect(await broker.ok('svc_findings_list', { ...last, status: 'resolved' })).toEqual({ findings: [] });
+    await insertAll(
+      service,
+      'documents',
+      names.map((category) => ({
+        id: crypto.randomUUID(),
+        deal_id: own.deal,
+        filename: 'Lease.pdf',
+        category,
+        confidentiality: 'public',
+        size_bytes: 1,
+        media_type: 'application/pdf',
+        storage_key: crypto.randomUUID(),
+        uploaded_at: service.clock.now(),
+      })),
+    );
+    const closed = { ...last, confidentiality_level: 'selected_buyer_only' };
+    expect(await broker.ok('svc_documents_list', closed)).toEqual({ documents: [] });
+
+    const admin = await addToken(service, await addPerson(service, 'Admin of many'));
+    let brokerage_id = '';
+    for (const at of names.keys()) {
+      brokerage_id = await insert(service, 'brokerages', { slug: `many-${String(at).padStart(2, '0')}`, name: 'Many' });
+      await insert(service, 'members', { brokerage_id, user_id: admin.userId, role: 'admin' });
+    }
+    for (const named of ['Many-50', brokerage_id])
+      expect(await asking(service, admin).ok('svc_deals_list', { brokerage_id: named, state: 'closed' })).toEqual({
+        deals: [],
+      });
   });
 
   test('tell nothing of what the caller does not see, nor of a deal that is hidden', async () => {

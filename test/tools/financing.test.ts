@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { asking, rowsOf } from './ask.ts';
-import { addFullDeal, allow, allowAll, everyTool, insert, roles, type FullDeal, type Role } from './scene.ts';
+import { addFullDeal, allow, allowAll, everyTool, insert, roles, send, type FullDeal, type Role } from './scene.ts';
 
 let service: TestService;
 let scene: FullDeal;
@@ -70,6 +70,13 @@ test('is added, moved forward, and told with what it comes to', async () => {
     { commitment_status: 'identified', currency: 'USD', sources: 2, total: '18014398509481982' },
     { commitment_status: 'term_sheet', currency: 'USD', sources: 2, total: '1750000' },
   ]);
+});
+
+test('is open before closing as long as it can still be committed, to the prompt that asks', async () => {
+  const asked = { jsonrpc: '2.0', id: 1, method: 'prompts/get' };
+  const params = { name: 'open_before_closing', arguments: { deal: scene.deal } };
+  const { text } = await send(service, scene.people.broker.token, { ...asked, params });
+  expect(text).toContain('sources whose commitment_status is identified, applied or term_sheet, and totals by');
 });
 
 test('moves forward only', async () => {
@@ -187,7 +194,9 @@ test('is in the currency of the deal, the 200 latest, with all of them in the to
   });
   await allow(service, scene.people.broker, [], [euro]);
   for (let at = 0; at < 3; at += 1)
-    await as('broker').ok('svc_financing_source_create', source({ deal_id: euro, commitment_amount: 2 }));
+    expect(
+      await as('broker').ok('svc_financing_source_create', source({ deal_id: euro, commitment_amount: 2 })),
+    ).toMatchObject({ currency: 'EUR' });
   await service.sql(
     `insert into financing_sources (deal_id, participant_id, source_type, source_name, commitment_amount, currency)
      select deal_id, participant_id, source_type, source_name, commitment_amount, currency

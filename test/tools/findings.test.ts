@@ -103,6 +103,28 @@ test('are created, listed, commented on, moved, and told in full with their hist
   expect(listed).toEqual({ ...same, comment_count: 2 });
 });
 
+test('are told with the latest 200 comments, or fewer that are very long, and how many there are', async () => {
+  const buyer = as('exclusive buyer');
+  const { id: finding_id } = await buyer.ok('svc_findings_create', finding());
+  const told = async () => {
+    const { finding: found } = (await buyer.ok('svc_findings_get', { finding_id })) as {
+      finding: { comment_count: number; comments: { body: string }[] };
+    };
+    return { count: found.comment_count, comments: found.comments.map(({ body }) => body.slice(0, 12)) };
+  };
+  const add = (from: number, to: number, text: string) =>
+    service.sql(
+      `insert into finding_comments (finding_id, body, created_by, created_at)
+       select $1, n || $4, $5, '2026-01-01'::timestamptz + n * interval '1 s' from generate_series($2::int, $3::int) n`,
+      [finding_id, from, to, text, scene.people['exclusive buyer'].userId],
+    );
+  await add(1, 201, '');
+  expect(await told()).toEqual({ count: 201, comments: Array.from({ length: 200 }, (_, at) => String(at + 2)) });
+  await add(300, 340, 'x'.repeat(7997));
+  const { count, comments } = await told();
+  expect([count, comments.length, comments.at(-1)]).toEqual([242, 32, '340xxxxxxxxx']);
+});
+
 test('are filtered, newest first, the 200 latest', async () => {
   const broker = as('broker');
   await broker.ok('svc_findings_create', finding());

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { asking, countsByRole } from './ask.ts';
-import { addFullDeal, allow, insert, insertAll, type FullDeal, type Role } from './scene.ts';
+import { addFullDeal, insert, insertAll, type FullDeal, type Role } from './scene.ts';
 
 let service: TestService;
 let scene: FullDeal;
@@ -109,6 +109,46 @@ describe('svc_qoe_pl_periods', () => {
     expect(await labels({ start_date: day(12), end_date: day(10) })).toEqual([]);
   });
 
+  test('tells which days there are where no period lies between the dates, and to nobody else', async () => {
+    const own = await addFullDeal(service);
+    const ask = (role: Role, input: Record<string, unknown>) =>
+      asking(service, own.people[role]).ok('svc_qoe_pl_periods', { deal_id: own.deal, ...input });
+    const within = { start_date: '2026-03-05', end_date: '2026-03-25' };
+    expect(await ask('broker', within)).toEqual({ periods: [] });
+    const snapshot_id = await insert(service, 'accounting_snapshots', {
+      deal_id: own.deal,
+      snapshot_type: 'profit_and_loss',
+      status: 'completed',
+    });
+    for (const [period_label, period_start_date, period_end_date] of [
+      ['2026-03', '2026-03-01', '2026-03-31'],
+      ['FY2025', '2025-01-01', '2025-12-31'],
+      ['2026-02', '2026-02-01', '2026-02-28'],
+    ])
+      await insert(service, 'pl_periods', {
+        deal_id: own.deal,
+        snapshot_id,
+        period_label,
+        period_start_date,
+        period_end_date,
+        currency: 'USD',
+        revenue: '1',
+      });
+    const known = { start_date: ['2025-01-01'], end_date: ['2026-03-31'] };
+    for (const [input, why] of [
+      [within, 'No period lies wholly within these dates.'],
+      [{ start_date: '2030-01-01' }, 'No period lies wholly within these dates.'],
+      [{ start_date: '2026-03-31', end_date: '2026-03-01' }, 'start_date is after end_date.'],
+    ] as const) {
+      expect(await ask('broker', input)).toEqual({
+        periods: [],
+        hint: { message: expect.stringContaining(why), known },
+      });
+      expect(await ask('other buyer', input)).toEqual({ periods: [] });
+    }
+    expect(await ask('broker', { start_date: '2026-03-01' })).not.toHaveProperty('hint');
+  });
+
   test('takes real dates only', async () => {
     // The calendar of PostgreSQL begins with the year 1.
     for (const start_date of [
@@ -199,8 +239,19 @@ describe('svc_qoe_customer_concentration', () => {
     for (const as_of_period of ['2026-01-01', '2026-01-31']) {
       expect((await ask({ as_of_period })).map((row) => row['revenue_share'])).toEqual(['0.6', '0.4']);
     }
-    expect(await ask({ as_of_period: '2025-12-31' })).toEqual([]);
-    expect(await ask({ as_of_period: '2026-03-10' })).toEqual([]);
+    for (const as_of_period of ['2025-12-31', '2026-03-10']) {
+      const asked = { deal_id: own.deal, as_of_period };
+      const answer = await asking(service, own.people.broker).ok('svc_qoe_customer_concentration', asked);
+      expect(answer).toEqual({
+        customers: [],
+        hint: {
+          message: expect.stringContaining('no customers of a period with this day'),
+          known: { as_of_period: ['2026-02-28', '2026-01-31'] },
+        },
+      });
+      const hidden = await asking(service, own.people['other buyer']).ok('svc_qoe_customer_concentration', asked);
+      expect(hidden).toEqual({ customers: [] });
+    }
   });
 
   test('gives the 50 largest, the share being of all', async () => {
@@ -218,42 +269,4 @@ describe('svc_qoe_customer_concentration', () => {
     await customers(await snapshot('completed', moment(40)), february, ['0', '0']);
     expect((await ask()).map((row) => row['revenue_share'])).toEqual([null, null]);
   });
-});
-
-test('svc_qoe_normalization_create says so where no figures have the label, and which labels there are', async () => {
-  const tool = 'svc_qoe_normalization_create';
-  const { deal: deal_id, people } = await addFullDeal(service);
-  await allow(service, people.broker, [tool], [deal_id]);
-  const snapshot_id = await insert(service, 'accounting_snapshots', {
-    deal_id,
-    snapshot_type: 'profit_and_loss',
-    status: 'completed',
-    completed_at: moment(1),
-  });
-  for (const [period_label, first, last] of [
-    ['FY2025', '2025-01-01', '2025-12-31'],
-    ['2026-01', '2026-01-01', '2026-01-31'],
-  ])
-    await insert(service, 'pl_periods', {
-      deal_id,
-      snapshot_id,
-      period_label,
-      period_start_date: first,
-      period_end_date: last,
-      currency: 'USD',
-      revenue: '1000',
-      ebitda: '200',
-    });
-  const add = (period_label: string) =>
-    asking(service, people.broker).ok(tool, {
-      deal_id,
-      period_label,
-      adjustment_category: 'one_time',
-      adjustment_amount: '10',
-    });
-  expect(await add('FY 2025')).toMatchObject({
-    id: expect.any(String),
-    hint: { message: expect.any(String), known: { period_label: expect.arrayContaining(['FY2025', '2026-01']) } },
-  });
-  for (const label of ['FY2025', '2026-01']) expect(await add(label)).not.toHaveProperty('hint');
 });

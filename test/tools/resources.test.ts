@@ -189,6 +189,23 @@ describe.each(eras)('%s', (_title, mode) => {
     );
     const whole = await client.getPrompt({ name: 'what_changed', arguments: { since: '2026-01-02' } });
     expect(textOf(whole)).toContain('What changed since 2026-01-02 on each of my deals?');
+    expect(textOf(whole)).toContain(
+      'the deals that are not closed or withdrawn, and those with closed_at or updated_at on or after 2026-01-02; then the following for each;',
+    );
+  });
+
+  test('names a day that is called as today is: today, and with "last" the one a week before', async () => {
+    const client = await connect(access.broker, mode);
+    const now = service.clock.now();
+    const called = now.toLocaleDateString('en-US', { weekday: 'long', timeZone: 'UTC' });
+    for (const [since, ago] of [
+      [called, 0],
+      [`last ${called}`, 7],
+    ] as const) {
+      const day = new Date(now.getTime() - ago * 86_400_000).toISOString().slice(0, 10);
+      const prompt = await client.getPrompt({ name: 'what_changed', arguments: { since } });
+      expect(textOf(prompt)).toContain(`What changed since ${day} on`);
+    }
   });
 
   test('is offered the titles of the deals that the person sees, and days, while they type', async () => {
@@ -508,13 +525,15 @@ describe('a permission that is missing', () => {
   ) {
     const client = await connect(who, mode, opening);
     const asked: URL[] = [];
+    const said: string[] = [];
     client.setRequestHandler('elicitation/create', async ({ params }) => {
       if (params.mode !== 'url') throw new Error('no page to open');
       expect(params.message).toMatch(/Dealkeep, then come back\.$/);
       asked.push(new URL(params.url));
+      said.push(params.message);
       return { action: await onAsked(new URL(params.url)) };
     });
-    return { asked, call: () => client.callTool({ name: tool, arguments: adjustment() }) };
+    return { asked, said, call: () => client.callTool({ name: tool, arguments: adjustment() }) };
   }
 
   const paths = (who: Access) => [`/settings/clients/${who.clientId}/tools`, `/settings/deals/${deal()}/tools`];
@@ -547,6 +566,21 @@ describe('a permission that is missing', () => {
       expect(asked).toHaveLength(1);
     },
   );
+
+  test('of the person is not said to be missing on a deal on which a broker has turned writing off', async () => {
+    const who = await addToken(service, access.broker.userId);
+    await allow(service, who, [tool], [deal()]);
+    await service.sql('insert into deal_tool_stops (deal_id, stopped_by) values ($1, $2)', [deal(), who.userId]);
+    try {
+      const { said, call } = await host(who, async () => 'accept');
+      expect(await call()).toMatchObject({ isError: true, structuredContent: { reason: 'missing_deal_opt_in' } });
+      expect(said).toEqual([
+        '“Record an earnings adjustment” may not write on this deal yet. See what is missing in Dealkeep, then come back.',
+      ]);
+    } finally {
+      await service.sql('delete from deal_tool_stops where deal_id = $1', [deal()]);
+    }
+  });
 
   test('is not given by somebody else: what they turn on counts for them alone', async () => {
     const who = await addToken(service, access.broker.userId);

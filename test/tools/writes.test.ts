@@ -45,7 +45,11 @@ async function writer(role: Role, tools: readonly string[] = [normalize, askQues
 describe('what stands in front', () => {
   const permission = (reason: string, path: string, more: Record<string, unknown> = {}) => ({
     error: 'permission_denied',
-    message: expect.stringMatching(/Nothing was changed\. The user can allow it at resolve_url/),
+    message: expect.stringMatching(
+      reason === 'missing_deal_opt_in'
+        ? /Nothing was changed\. The user sees at resolve_url what is missing and who can allow it/
+        : /Nothing was changed\. The user can allow it at resolve_url/,
+    ),
     reason,
     tool: normalize,
     deal_id: scene.deal,
@@ -80,6 +84,7 @@ describe('what stands in front', () => {
     expect(await full.ok(normalize, adjustment())).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
       url: `${service.config.baseUrl}/deals/${scene.deal}/qoe`,
+      hint: { message: expect.stringContaining('counts nowhere'), known: { period_label: [] } },
     });
     expect(await full.refused(normalize, invalid)).toMatchObject({ error: 'validation_error' });
     expect(await kept('normalizations')).toEqual([{ count: 1 }]);
@@ -138,7 +143,12 @@ describe('what stands in front', () => {
       scene.deal,
       scene.people.broker.userId,
     ]);
-    expect(await buyer.refused(askQuestion, question())).toMatchObject({ reason: 'missing_deal_opt_in' });
+    const stopped = await buyer.refused(askQuestion, question());
+    expect(stopped).toMatchObject({
+      reason: 'missing_deal_opt_in',
+      message: expect.stringMatching(/or a broker of it has shut it off.*who can allow it/),
+    });
+    expect(stopped['message']).not.toContain('The user can allow it');
     await service.sql('delete from deal_tool_stops where deal_id = $1', [scene.deal]);
     expect(await buyer.ok(askQuestion, question())).toHaveProperty('id');
   });
@@ -332,6 +342,37 @@ describe('svc_qoe_normalization_create', () => {
         allowed: 'left out: the inputs are deal_id, period_label, adjustment_category, adjustment_amount, rationale',
       },
     ]);
+  });
+
+  test('says of a period without figures that the adjustment counts nowhere, and which periods have some', async () => {
+    const snapshot_id = await insert(service, 'accounting_snapshots', {
+      deal_id: scene.deal,
+      snapshot_type: 'full',
+      status: 'completed',
+    });
+    for (const [period_label, period_start_date, period_end_date] of [
+      ['FY2025', '2025-01-01', '2025-12-31'],
+      ['2026-01', '2026-01-01', '2026-01-31'],
+    ])
+      await insert(service, 'pl_periods', {
+        deal_id: scene.deal,
+        snapshot_id,
+        period_label,
+        period_start_date,
+        period_end_date,
+        currency: 'USD',
+        revenue: '500',
+        ebitda: '100',
+      });
+    const broker = await writer('broker');
+    const { hint } = await broker.ok(normalize, adjustment({ period_label: 'FY 2025' }));
+    expect(hint).toEqual({
+      message: expect.stringContaining('recorded, but counts nowhere'),
+      known: { period_label: ['FY2025', '2026, 1 month', '2026-01'] },
+    });
+    for (const period_label of ['FY2025', '2026-01'])
+      expect(await broker.ok(normalize, adjustment({ period_label }))).not.toHaveProperty('hint');
+    expect(await kept('normalizations')).toEqual([{ count: 3 }]);
   });
 
   test('is for editors of the workspace; others get rls_denied', async () => {

@@ -42,12 +42,16 @@ export const from = ({ address, requestId }: Origin): [address: Value, requestId
 /** Whether a change took place: false when there was nothing that the caller may change so. */
 export const tookPlace = (change: Statement<unknown>): Statement<boolean> => mapped(change, (found) => found !== null);
 
-/** The id of what was added. What could not be added was denied or refused before: none is a fault of ours, and throws. */
-export const addedId = (addition: Statement<{ id: string } | null>): Statement<string> =>
-  mapped(addition, (added) => {
-    if (added === null) throw new Error('Something was added without an id.');
-    return added.id;
+/** What was added. What could not be added was denied or refused before: none is a fault of ours, and throws. */
+export const added = <T>(addition: Statement<T | null>): Statement<T> =>
+  mapped(addition, (made) => {
+    if (made === null) throw new Error('Something was added without an id.');
+    return made;
   });
+
+/** The id of what was {@link added}. */
+export const addedId = (addition: Statement<{ id: string } | null>): Statement<string> =>
+  mapped(added(addition), ({ id }) => id);
 
 const notDone = row('not_done', 'select app.audit($1, null, $2, null, null, $3, $4, $5)');
 

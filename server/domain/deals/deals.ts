@@ -122,13 +122,14 @@ export const dealTitles = (words: string, limit: number): Statement<{ titles: st
   }));
 
 /**
- * What the brokerages are called (their slugs, at most 50) of the deals that the caller sees, and those that the caller administers; the one
- * whose id is `named` by that id.
+ * What the brokerages are called (their slugs, at most 50) of the deals that the caller sees, and those that the caller administers: first the
+ * one that is `named`, by its id where that was given.
  */
 export const brokeragesOfDeals = rows<{ known: string }, [named: string]>(
   'brokerages_of_deals',
   `select case when b.id::text = $1 then $1 else b.slug end as known from brokerages b
-   where b.id = any ((select app.brokerages_of_deals() || app.brokerages_as('admin'))::uuid[]) order by b.slug limit 50`,
+   where b.id = any ((select app.brokerages_of_deals() || app.brokerages_as('admin'))::uuid[]) 
+   order by b.id::text <> $1 and b.slug <> $1, b.slug limit 50`,
 );
 
 /** The sides a person can stand on; an advisor's is that of whom they advise. */

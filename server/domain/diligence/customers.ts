@@ -64,6 +64,13 @@ export interface Concentration {
   readonly left_out: readonly LeftOut[];
 }
 
+/** The last day of each period of customers in the upload that was completed last, the latest first. */
+export function lastDaysOfCustomers({ uploads, customers }: Books): Day[] {
+  const [latest] = [...agesOf(uploads)].toSorted(([, a], [, b]) => byText(b, a));
+  const its = customers.filter(({ snapshot_id }) => snapshot_id === latest?.[0]);
+  return [...new Set(its.map(({ last }) => last))].toSorted((a, b) => byText(b, a));
+}
+
 export interface CustomerChange {
   readonly name: string;
   readonly before: Decimal;

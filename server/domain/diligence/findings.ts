@@ -48,6 +48,8 @@ const fieldsWith = (owner: string, creator: string) => `f.id, f.deal_id, f.categ
   f.status, f.status_notes, ${owner} as owner_user_id, ${creator} as created_by, f.created_at, f.updated_at`;
 const fields = fieldsWith('owner.id', 'creator.id');
 
+const commentCount = `(select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count`;
+
 const tables = `findings f
   ${knownPerson('owner', 'f.owner_user_id', 'f.deal_id')}
   ${knownPerson('creator', 'f.created_by', 'f.deal_id')}`;
@@ -67,7 +69,7 @@ export const findings = rows<
 >(
   'findings',
   `select ${fieldsWith('f.owner_person ->> 0', 'f.creator_person ->> 0')}, f.owner_person, f.creator_person,
-     (select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count
+     ${commentCount}
    from (
      select f.*, ${personOnDeal('$1', 'f.owner_user_id')} as owner_person, ${personOnDeal('$1', 'f.created_by')} as creator_person
      from findings f
@@ -78,36 +80,45 @@ export const findings = rows<
    order by f.created_at desc, f.id desc`,
 );
 
-/** The categories of the findings on a deal that the caller may see, at most 50. */
-export const findingCategories = rows<{ known: string }, [dealId: string]>(
+/** The categories of the findings on a deal that the caller may see, at most 50: first that which is `named`, in any case. */
+export const findingCategories = rows<{ known: string }, [dealId: string, named: string]>(
   'finding_categories',
-  `select distinct category as known from findings where deal_id = ${seenDeal('$1')} order by category limit 50`,
+  `select category as known from findings where deal_id = ${seenDeal('$1')}
+   group by category order by lower(category) <> lower($2), category limit 50`,
 );
 
 /** One finding, or null when there is none that the caller sees. */
-export const finding = row<Finding & PeopleOfFinding, [id: string]>(
+export const finding = row<Finding & PeopleOfFinding & { comment_count: number }, [id: string]>(
   'finding',
-  `select ${fields}, ${people} from ${tables} where f.id = $1`,
+  `select ${fields}, ${commentCount}, ${people} from ${tables} where f.id = $1`,
 );
 
-/** The comments on a finding, the earliest first, at most the 200 latest. */
+/** The most characters of comments, and of notes, that are answered with a finding. */
+const mostCharacters = 256_000;
+
+/** The latest rows about finding `f`, at most so many and at most so long together. */
+const latest = (table: string, at: string, text: string, most: number) => `
+  select * from (
+    select l.*, sum(length(coalesce(l.${text}, ''))) over (order by l.${at} desc, l.id desc) as characters
+    from ${table} l where l.finding_id = f.id order by l.${at} desc, l.id desc limit ${most}) latest
+  where latest.characters <= ${mostCharacters}`;
+
+/** The comments on a finding, the earliest first: the latest, at most 200 and {@link mostCharacters}. */
 export const findingComments = rows<FindingComment & { author_person: Mentioned | null }, [findingId: string]>(
   'finding_comments',
-  `select * from (
-     select c.id, c.body, author.id as created_by, c.created_at, ${mentioned('author')}
-     from finding_comments c join findings f on f.id = c.finding_id ${knownPerson('author', 'c.created_by', 'f.deal_id')}
-     where c.finding_id = $1 order by c.created_at desc, c.id desc limit 200
-   ) latest order by created_at, id`,
+  `select c.id, c.body, author.id as created_by, c.created_at, ${mentioned('author')}
+   from findings f cross join lateral (${latest('finding_comments', 'created_at', 'body', 200)}) c
+   ${knownPerson('author', 'c.created_by', 'f.deal_id')}
+   where f.id = $1 order by c.created_at, c.id`,
 );
 
-/** What became of a finding, from its beginning on, at most the 200 latest changes. */
+/** What became of a finding, from its beginning on: the latest changes, at most 200 and {@link mostCharacters}. */
 export const findingChanges = rows<FindingChange & { author_person: Mentioned | null }, [findingId: string]>(
   'finding_changes',
-  `select from_status, to_status, notes, changed_by, changed_at, author_person from (
-     select h.id, h.from_status, h.to_status, h.notes, author.id as changed_by, h.changed_at, ${mentioned('author')}
-     from finding_changes h join findings f on f.id = h.finding_id ${knownPerson('author', 'h.changed_by', 'f.deal_id')}
-     where h.finding_id = $1 order by h.changed_at desc, h.id desc limit 200
-   ) latest order by changed_at, id`,
+  `select h.from_status, h.to_status, h.notes, author.id as changed_by, h.changed_at, ${mentioned('author')}
+   from findings f cross join lateral (${latest('finding_changes', 'changed_at', 'notes', 200)}) h
+   ${knownPerson('author', 'h.changed_by', 'f.deal_id')}
+   where f.id = $1 order by h.changed_at, h.id`,
 );
 
 /** A finding as it is listed: what was said to it is asked for when a person looks at it, as that of all together may be any amount. */
@@ -126,7 +137,6 @@ export interface FindingOnPage extends ListedFinding {
 const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 const named = `${fields}, owner.name as owner_name, creator.name as created_by_name`;
-const commentCount = `(select count(*)::int from finding_comments c where c.finding_id = f.id) as comment_count`;
 
 /** The findings of a deal that the caller may see, open and severe ones first, at most 500. */
 export const findingsOnPage = rows<ListedFinding, [dealId: string]>(
@@ -135,16 +145,6 @@ export const findingsOnPage = rows<ListedFinding, [dealId: string]>(
    order by f.status <> 'open', array_position('{${severities.join(',')}}', f.severity), f.created_at desc, f.id desc
    limit 500`,
 );
-
-/** The most characters of comments, and of notes, that are answered with a finding. */
-const mostCharacters = 256_000;
-
-/** The latest rows about finding `f`, at most so many and at most so long together. */
-const latest = (table: string, at: string, text: string, most: number) => `
-  select * from (
-    select l.*, sum(length(coalesce(l.${text}, ''))) over (order by l.${at} desc, l.id desc) as characters
-    from ${table} l where l.finding_id = f.id order by l.${at} desc, l.id desc limit ${most}) latest
-  where latest.characters <= ${mostCharacters}`;
 
 const select = `
   select ${named}, ${commentCount},

@@ -68,6 +68,16 @@ const asListed = ([snapshot_id, label, first, last, currency, ...amounts]: Perio
   ...amountsOf((_name, place) => amounts[place] ?? null),
 });
 
+/** The first and the last day of all periods of profit and loss in these books; null where there are none. */
+export function daysOf({ periods }: Books): { readonly first: Day; readonly last: Day } | null {
+  const [first] = periods.map((period) => period.first).toSorted(byText);
+  const last = periods
+    .map((period) => period.last)
+    .toSorted(byText)
+    .at(-1);
+  return first !== undefined && last !== undefined ? { first, last } : null;
+}
+
 /** What the caller sees of the books of a deal, and the list of its periods. */
 export interface BooksAndPeriods {
   readonly books: Books;

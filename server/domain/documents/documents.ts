@@ -43,11 +43,13 @@ export const documents = rows<
   `${metadataOf('documents', 'simple')} union all ${metadataOf('production_documents', 'production')} order by uploaded_at desc, id desc`,
 );
 
-/** The categories of the documents of a deal that the caller may open, at most 50. */
-export const documentCategories = rows<{ known: string }, [dealId: string]>(
+/** The categories of the documents of a deal that the caller may open, at most 50: first that which is `named`, in any case. */
+export const documentCategories = rows<{ known: string }, [dealId: string, named: string]>(
   'document_categories',
-  `select category as known from documents where deal_id = ${seenDeal('$1')}
-   union select category from production_documents where deal_id = ${seenDeal('$1')} order by known limit 50`,
+  `select known from (
+     select category as known from documents where deal_id = ${seenDeal('$1')}
+     union select category from production_documents where deal_id = ${seenDeal('$1')}) c
+   order by lower(known) <> lower($2), known limit 50`,
 );
 
 /** A document among those of all deals. */

@@ -2,7 +2,7 @@
 
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
-import { addedId, audited, from, type Origin } from '../audit/audited.ts';
+import { added, audited, from, type Origin } from '../audit/audited.ts';
 import { knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
@@ -141,21 +141,27 @@ export interface NewSource {
   readonly commitment_status: CommitmentStatus;
 }
 
-const add = row<{ id: string }>(
+export interface AddedSource {
+  id: string;
+  /** The deal's. */
+  currency: string;
+}
+
+const add = row<AddedSource>(
   'add_financing_source',
   `with changed as (
      insert into financing_sources (deal_id, source_type, source_name, commitment_amount, commitment_status)
-     values ($3, $4, $5, $6, $7) returning id, deal_id)
-   select changed.id from changed ${audited('financing.add')}`,
+     values ($3, $4, $5, $6, $7) returning id, deal_id, currency)
+   select changed.id, changed.currency from changed ${audited('financing.add')}`,
 );
 
-/** Records a source for the caller's side, in the deal's currency; its id. Rejects with Denied outside of diligence. */
+/** Records a source for the caller's side, in the deal's currency. Rejects with Denied outside of diligence. */
 export const addSource = (
   dealId: string,
   { source_type, source_name, commitment_amount, commitment_status }: NewSource,
   origin: Origin,
-): Statement<string> =>
-  addedId(add(...from(origin), dealId, source_type, source_name, commitment_amount, commitment_status));
+): Statement<AddedSource> =>
+  added(add(...from(origin), dealId, source_type, source_name, commitment_amount, commitment_status));
 
 export interface SourceStatusChange {
   id: string;

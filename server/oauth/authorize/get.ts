@@ -5,6 +5,7 @@ import type { Services } from '../../services.ts';
 import { authorizingClient, documentClient, ownBrokerageNames } from '../../domain/clients/authorization.ts';
 import { connectedClient } from '../../domain/clients/connected-clients.ts';
 import { enterWithSession } from '../../domain/accounts/sessions.ts';
+import { liveToolGrants } from '../../domain/clients/tool-grants.ts';
 import { redirectUriMatches } from '../../domain/clients/redirect-uris.ts';
 import { canonicalResource } from '../../http/resource-metadata.ts';
 import { sessionDigest, sessionToken } from '../../http/session.ts';
@@ -40,7 +41,7 @@ const wasAgreedTo = ({ known }: DocumentAsking, redirectUri: string): boolean =>
 
 /** The handler of GET and HEAD. */
 export function showConsent(services: Services, documents: ClientDocuments): Handler {
-  const { baseUrl, clientMetadata } = services.config;
+  const { baseUrl, clientMetadata, features } = services.config;
   const takesDocuments = clientMetadata.mode !== 'off';
 
   /** What to answer once client and redirect URI are known to be good, to a person who is signed in. */
@@ -67,7 +68,9 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
       state: state ?? '',
       showing: newShowing(),
     };
-    return consentPage(c, { ...asked, client, request });
+    const id = client.kind === 'document' ? client.known?.id : clientId;
+    const toolsOn = asked.grants.filter(({ client_id }) => client_id === id).length;
+    return consentPage(c, { ...asked, client, request, features, toolsOn });
   }
 
   async function showRegistered(
@@ -78,10 +81,11 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
     here: string,
   ): Promise<Response> {
     const session = sessionToken(c);
-    const [person, client, brokerages] = await services.database.together(
+    const [person, client, brokerages, grants] = await services.database.together(
       enterWithSession(sessionDigest(c)),
       authorizingClient(clientId, redirectUri),
       ownBrokerageNames(),
+      liveToolGrants(),
     );
     if (client === null || (person !== null && !client.works)) return refusalPage(c, 400, noSuchClient);
     if (!client.redirect_matches) {
@@ -91,7 +95,7 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
     }
     // Signing in comes before any redirect to the client: a link alone sends no stranger on.
     if (session === null || person === null) return signInAndReturn(c, here);
-    const asked = { session, person, brokerages, clientId, redirectUri, here };
+    const asked = { session, person, brokerages, grants, clientId, redirectUri, here };
     return consentOrError(c, parameters, { kind: 'registered', client }, asked);
   }
 
@@ -111,10 +115,11 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
         `The client_id is an address, but no client can be identified by a document there. ${fault}`,
       );
     const session = sessionToken(c);
-    const [person, known, brokerages] = await services.database.together(
+    const [person, known, brokerages, grants] = await services.database.together(
       enterWithSession(sessionDigest(c)),
       documentClient(url),
       ownBrokerageNames(),
+      liveToolGrants(),
     );
     if (session === null || person === null) return signInAndReturn(c, here);
     if (known?.disabled) return refusalPage(c, 400, turnedOff);
@@ -122,7 +127,7 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
       const document = await documents.read(url, person.user_id);
       if (!redirectUriMatches(document.redirectUris, redirectUri))
         return redirectUriPage(c, { redirectUri, here, document });
-      const asked = { session, person, brokerages, clientId: url, redirectUri, here };
+      const asked = { session, person, brokerages, grants, clientId: url, redirectUri, here };
       return consentOrError(c, parameters, { kind: 'document', document, known }, asked);
     } catch (error) {
       if (error instanceof BadDocument) return refusalPage(c, 400, error.message, new URL(url).hostname);

@@ -1,8 +1,10 @@
 /** What a person sees at the authorize endpoint: the consent page, and why there is none. */
 
 import type { Context } from 'hono';
+import type { Config } from '../../config.ts';
 import type { AuthorizingClient, KnownDocumentClient } from '../../domain/clients/authorization.ts';
 import type { ConnectedClient, Scope } from '../../domain/clients/connected-clients.ts';
+import type { LiveToolGrant } from '../../domain/clients/tool-grants.ts';
 import { anyPort, isLoopback, redirectUriFault, redirectUriLimits } from '../../domain/clients/redirect-uris.ts';
 import { csrfField } from '../../http/csrf.ts';
 import { dayInWords } from '../../http/days.ts';
@@ -119,22 +121,42 @@ export function redirectUriPage(c: Context, { redirectUri, here, document, signe
   });
 }
 
-const scopeWords: Record<Scope, { title: string; words: string }> = {
+const listOf = (words: readonly (string | false)[]): string =>
+  new Intl.ListFormat('en-US').format(words.filter((word) => word !== false));
+
+/** What each scope lets the client do where these features are turned on. */
+const scopeWords: Record<Scope, { title: string; words: (features: Config['features']) => string }> = {
   'mcp:read': {
     title: 'Read what you can see',
-    words:
-      'Your deals and the people on them, quality-of-earnings figures, questions, offers, closing conditions, and the names of documents, never what is in them.',
+    words: ({ findings, financing }) =>
+      `${listOf([
+        'Your deals and the people on them',
+        'quality-of-earnings figures',
+        'questions',
+        findings && 'findings with their comments',
+        'offers',
+        financing && 'sources of financing',
+        'closing conditions',
+        'the names of documents',
+      ])}, never what is in the documents.`,
   },
   'mcp:write': {
     title: 'Write in your name',
-    words:
-      'Ask questions and record adjustments, findings and financing. Each of these tools stays off until you turn it on for this client and for the deal.',
+    words: ({ findings, financing }) =>
+      `Ask questions and record ${listOf(['adjustments', findings && 'findings', financing && 'financing'])}. Each of these tools works only where you have turned it on, for this client and for the deal.`,
   },
 };
 
-function scopeChoice(scope: Scope, recently: boolean): Html {
+function scopeChoice(scope: Scope, { features, toolsOn, person }: Consenting): Html {
   const { title, words: meaning } = scopeWords[scope];
-  const words = scope === 'mcp:write' && !recently ? `${meaning} We ask for your password once more first.` : meaning;
+  const writes = scope === 'mcp:write';
+  const words = [
+    meaning(features),
+    writes && toolsOn > 0 && `Already on for this client: ${toolsOn} ${toolsOn === 1 ? 'tool' : 'tools'}.`,
+    writes && !person.recently_authenticated && 'We ask for your password once more first.',
+  ]
+    .filter(Boolean)
+    .join(' ');
   // Reading is the least that can be allowed: shown as ticked, and sent by the hidden field.
   const box =
     scope === 'mcp:read'
@@ -174,6 +196,8 @@ export interface Asked {
   readonly session: string;
   readonly person: { readonly name: string; readonly email: string; readonly recently_authenticated: boolean };
   readonly brokerages: readonly string[];
+  /** Which tools that write the person has turned on, for whichever clients: what they allowed before stays when a connection ends. */
+  readonly grants: readonly LiveToolGrant[];
   readonly clientId: string;
   readonly redirectUri: string;
   /** Path and query of this page. */
@@ -182,6 +206,9 @@ export interface Asked {
 
 export interface Consenting extends Asked {
   readonly client: AskingClient;
+  readonly features: Config['features'];
+  /** How many tools that write are on for this client. */
+  readonly toolsOn: number;
   readonly request: ConsentRequest;
 }
 
@@ -237,7 +264,8 @@ function ofDocument({ document, known }: DocumentAsking, redirectUri: string): H
 }
 
 /** The consent page. A form of its own, without scripts. */
-export function consentPage(c: Context, { session, person, brokerages, client, request, here }: Consenting): Response {
+export function consentPage(c: Context, consenting: Consenting): Response {
+  const { session, person, brokerages, client, request, here } = consenting;
   const { host } = new URL(request.redirectUri);
   const name = client.kind === 'document' ? client.document.name : (client.client.name ?? 'This client');
   const from =
@@ -264,7 +292,7 @@ export function consentPage(c: Context, { session, person, brokerages, client, r
         </dl>
         <fieldset>
           <legend>It will be able to</legend>
-          ${request.scopes.map((scope) => scopeChoice(scope, person.recently_authenticated))}
+          ${request.scopes.map((scope) => scopeChoice(scope, consenting))}
         </fieldset>
         <p class="never">
           It never sees more than you do. It cannot open documents, make or accept offers, or change your account.

@@ -19,7 +19,7 @@ export const svcDocumentsList = defineTool({
   }),
   output: z.strictObject({ documents: z.array(documentMetadata), hint }),
   filters: ({ deal_id, category = null }) => [
-    { input: 'category', given: category, known: documentCategories(deal_id) },
+    { input: 'category', given: category, known: documentCategories(deal_id, category ?? '') },
   ],
   work: ({ deal_id, category = null, confidentiality_level = null }) => [
     documents(deal_id, category, confidentiality_level),

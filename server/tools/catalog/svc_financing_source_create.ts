@@ -21,12 +21,12 @@ export const svcFinancingSourceCreate = defineTool({
     commitment_amount: wholeAmount('Whole currency units, 0 to 2^53 - 1.'),
     commitment_status: oneOf(commitmentStatuses, 'Default identified').optional(),
   }),
-  output: added,
+  output: added.extend({ currency: z.string() }),
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),
   denied: notInDiligence,
   work: ({ deal_id, source_type, source_name, commitment_amount, commitment_status = 'identified' }, origin) => [
     addSource(deal_id, { source_type, source_name, commitment_amount, commitment_status }, origin),
   ],
-  answer: (made) => ({ id: made }),
+  answer: (made) => made,
   page: 'financing',
 });

@@ -8,7 +8,7 @@ export const svcFindingsGet = defineTool({
   name: 'svc_findings_get',
   title: 'Get a diligence finding',
   description:
-    'One diligence finding in full: details, comments and history of its status, the earliest first. finding is null when there is none that the user may see.',
+    'One diligence finding: details, its latest 200 comments and changes of status, the earliest first. finding is null when there is none that the user may see.',
   scope: 'mcp:read',
   feature: 'findings',
   annotations: reads,

@@ -21,7 +21,7 @@ export const svcFindingsList = defineTool({
   }),
   output: listedFindings,
   filters: ({ deal_id, category = null }) => [
-    { input: 'category', given: category, known: findingCategories(deal_id) },
+    { input: 'category', given: category, known: findingCategories(deal_id, category ?? '') },
   ],
   work: ({ deal_id, category = null, severity = null, status = null }) => [
     findings(deal_id, category, severity, status),

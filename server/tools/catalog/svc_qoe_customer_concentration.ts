@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
+import { lastDaysOfCustomers } from '../../domain/diligence/customers.ts';
 import { customerConcentration } from '../../domain/diligence/figures.ts';
 import { customersInShort } from '../../domain/diligence/summaries.ts';
 import { sharing } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
+import { mostKnown } from '../filters.ts';
 import { date, dealId } from '../inputs.ts';
-import { customers } from '../records.ts';
+import { customers, hint } from '../records.ts';
 
 export const svcQoeCustomerConcentration = defineTool({
   name: 'svc_qoe_customer_concentration',
@@ -18,7 +20,7 @@ export const svcQoeCustomerConcentration = defineTool({
     deal_id: dealId(),
     as_of_period: date('A day of the period (default: latest)').optional(),
   }),
-  output: customers,
+  output: customers.extend({ hint }),
   work: ({ deal_id, as_of_period = null }) => [customerConcentration(deal_id, as_of_period), booksOf(deal_id)],
   answer: (found, books) => {
     const [first] = found;
@@ -26,6 +28,15 @@ export const svcQoeCustomerConcentration = defineTool({
     const summary = dates ? customersInShort(books, dates) : null;
     const rows = sharing('customers', found, ['snapshot_id', 'period_start_date', 'period_end_date', 'currency']);
     return { ...rows, ...(summary ? { summary } : {}) };
+  },
+  hint({ as_of_period }, found, books) {
+    const days = found.length > 0 || as_of_period === undefined ? [] : lastDaysOfCustomers(books).slice(0, mostKnown);
+    if (days.length === 0) return null;
+    return {
+      message:
+        'The latest upload has no customers of a period with this day. The known values are the last days of the periods that it has.',
+      known: { as_of_period: days },
+    };
   },
   page: 'qoe',
   view: 'customers',

@@ -4,12 +4,10 @@ import { bridgeOf } from '../../domain/diligence/bridge.ts';
 import { addNormalization, adjustmentCategories } from '../../domain/diligence/normalizations.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
+import { mostKnown } from '../filters.ts';
 import { dealId, decimal, oneOf, text } from '../inputs.ts';
 import { added, hint } from '../records.ts';
 import { notQoeEditor } from '../refusals.ts';
-
-/** The most labels that a hint lists. */
-const mostKnown = 50;
 
 export const svcQoeNormalizationCreate = defineTool({
   name: 'svc_qoe_normalization_create',
@@ -20,7 +18,7 @@ export const svcQoeNormalizationCreate = defineTool({
   annotations: adds,
   input: z.strictObject({
     deal_id: dealId(),
-    period_label: text(1, 64, 'Exactly as in svc_qoe_pl_periods, or TTM, FY2025; counts there alone.'),
+    period_label: text(1, 64, 'Exactly as in svc_qoe_pl_periods, or TTM, FY2025; counts in that period alone.'),
     adjustment_category: oneOf(adjustmentCategories, 'Why'),
     adjustment_amount: decimal('Decimal text such as -1250.50; negative lowers earnings.'),
     rationale: text(0, 2000, 'Why, in words.').optional(),
@@ -32,16 +30,14 @@ export const svcQoeNormalizationCreate = defineTool({
     addNormalization(deal_id, { period_label, adjustment_category, adjustment_amount, rationale }, origin),
     booksOf(deal_id),
   ],
-  answer: (made, books) => {
+  answer: (made) => ({ id: made }),
+  hint({ period_label }, _made, books) {
     const { unmatched_labels, period_labels, month_labels } = bridgeOf(books);
-    const label = books.adjustments.find(({ id }) => id === made)?.period_label;
-    if (label === undefined || !unmatched_labels.includes(label)) return { id: made };
+    if (!unmatched_labels.includes(period_label)) return null;
     return {
-      id: made,
-      hint: {
-        message: 'The adjustment is recorded, but counts nowhere: no figures have this period_label.',
-        known: { period_label: [...new Set([...period_labels, ...month_labels])].slice(0, mostKnown) },
-      },
+      message:
+        'The adjustment is recorded, but counts nowhere as long as there are no figures with an EBITDA of this period_label; known has the labels with such figures. The user can remove it at url.',
+      known: { period_label: [...new Set([...period_labels, ...month_labels])].slice(0, mostKnown) },
     };
   },
   page: 'qoe',

@@ -1,12 +1,12 @@
 import { z } from 'zod';
 import { answersInSight } from '../../domain/diligence/contradiction-answers.ts';
 import { memoized } from '../../domain/diligence/caches.ts';
-import { booksAndPeriods } from '../../domain/diligence/period-list.ts';
+import { booksAndPeriods, daysOf } from '../../domain/diligence/period-list.ts';
 import { earningsInShort } from '../../domain/diligence/summaries.ts';
 import { periodsInColumns } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
 import { date, dealId } from '../inputs.ts';
-import { plPeriods as periods } from '../records.ts';
+import { hint, plPeriods as periods } from '../records.ts';
 
 const inColumns = memoized(periodsInColumns);
 
@@ -19,10 +19,10 @@ export const svcQoePlPeriods = defineTool({
   annotations: reads,
   input: z.strictObject({
     deal_id: dealId(),
-    start_date: date('First day').optional(),
-    end_date: date('Last day').optional(),
+    start_date: date('Earliest first day').optional(),
+    end_date: date('Latest last day').optional(),
   }),
-  output: periods,
+  output: periods.extend({ hint }),
   work: ({ deal_id, start_date = null, end_date = null }) => [
     booksAndPeriods(deal_id, start_date, end_date),
     answersInSight(deal_id),
@@ -30,6 +30,15 @@ export const svcQoePlPeriods = defineTool({
   answer: ({ books, periods: found }, sight) => {
     const summary = found.length > 0 ? earningsInShort(books, sight) : null;
     return { ...inColumns(found), ...(summary ? { summary } : {}) };
+  },
+  hint({ start_date = null, end_date = null }, { books, periods: found }) {
+    const days = found.length > 0 ? null : daysOf(books);
+    if (days === null || (start_date === null && end_date === null)) return null;
+    const isTurned = start_date !== null && end_date !== null && start_date > end_date;
+    return {
+      message: `${isTurned ? 'start_date is after end_date.' : 'No period lies wholly within these dates.'} The known values are the first and the last day that there is.`,
+      known: { start_date: [days.first], end_date: [days.last] },
+    };
   },
   page: 'qoe',
   view: 'monthly',

@@ -48,8 +48,8 @@ export function financingRoutes(services: Services) {
 
     .post('/deals/:id/financing', body(New), async (c) => {
       const dealId = pathId(c);
-      const [added] = await withDeal(services, c, dealId, addSource(dealId, c.req.valid('json'), originOf(c)));
-      const [source] = await withRecord(services, c, 'financing_sources', added, sourceOnPage(added));
+      const [{ id }] = await withDeal(services, c, dealId, addSource(dealId, c.req.valid('json'), originOf(c)));
+      const [source] = await withRecord(services, c, 'financing_sources', id, sourceOnPage(id));
       return c.json(orNotFound(source), 201);
     })
 
