@@ -2,6 +2,7 @@
 
 import cluster from 'node:cluster';
 import { Command } from 'commander';
+import { unlessInterrupted } from '../interruption.ts';
 import { addBackups } from './backups.ts';
 import { addCommands } from './commands.ts';
 import type { DoctorOptions } from './doctor/doctor.ts';
@@ -59,6 +60,7 @@ addCommands(program);
 try {
   await program.parseAsync();
 } catch (error) {
+  await unlessInterrupted();
   // A foreseen failure is printed as a sentence that says what to change; only an unforeseen one with its stack.
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
   const foreseen = name !== 'Error' && name !== 'TypeError' && name !== 'SyntaxError';
