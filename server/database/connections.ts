@@ -2,6 +2,7 @@
 
 import pg from 'pg';
 import type { Config } from '../config.ts';
+import { UnusableDatabase, withClient } from './client.ts';
 import { DirectoryInUse } from './data-directory.ts';
 import { longest } from './database.ts';
 import { runningOwner, startEmbedded } from './embedded.ts';
@@ -19,28 +20,13 @@ export interface Connections {
   stop(): Promise<void>;
 }
 
-/** The database is there but cannot be used as it is; the message says what to change. */
-export class UnusableDatabase extends Error {
-  override readonly name = 'UnusableDatabase';
-}
-
 const never = new Promise<never>(() => {});
 
-async function connected<T>(
+const connected = <T>(
   variable: string,
   connection: pg.ClientConfig,
   work: (client: pg.Client) => Promise<T>,
-): Promise<T> {
-  const client = new pg.Client({ connectionTimeoutMillis: 10_000, application_name: 'dealkeep start', ...connection });
-  client.on('error', () => {});
-  await client.connect().catch((error: Error) => {
-    throw new UnusableDatabase(
-      `${variable} cannot be connected to: ${error.message || 'no answer'}. Check host, port, user and password.`,
-      { cause: error },
-    );
-  });
-  return work(client).finally(() => client.end());
-}
+): Promise<T> => withClient(connection, 'start', work, variable);
 
 interface Login {
   readonly name: string;

@@ -3,11 +3,13 @@
 import type { TLSSocket } from 'node:tls';
 import type pg from 'pg';
 import type { Config } from '../../config.ts';
-import { checkNotPooled, loginObjection, UnusableDatabase } from '../../database/connections.ts';
+import { UnusableDatabase } from '../../database/client.ts';
+import { checkNotPooled, loginObjection } from '../../database/connections.ts';
 import { longest } from '../../database/database.ts';
 import { appliedMigrations, migrationFiles, pending } from '../../database/migrate.ts';
+import { reasonOf } from '../../reason.ts';
 import { certificateFinding } from './certificates.ts';
-import { isHere, reasonOf, type Findings } from './finding.ts';
+import { isHere, type Findings } from './finding.ts';
 
 /** The first release of each major version that closes CVE-2026-14680. */
 const mended: Readonly<Record<number, number>> = { 18: 6, 17: 11, 16: 15, 15: 19 };
