@@ -2106,6 +2106,7 @@ CREATE TABLE vault.idempotency_keys (
     CONSTRAINT idempotency_keys_idempotency_key_check CHECK (length(idempotency_key) >= 1 AND length(idempotency_key) <= 255)
 );
 CREATE INDEX idempotency_keys_by_age ON vault.idempotency_keys USING btree (made_at);
+CREATE INDEX idempotency_keys_with_secrets ON vault.idempotency_keys USING btree (made_at) WHERE answer ~~ '{"sealed":%'::text;
 ALTER TABLE vault.idempotency_keys ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.idempotency_keys FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.idempotency_keys TO CURRENT_USER
@@ -9050,6 +9051,8 @@ AS $function$
     union all select case when substring(c.secret from 1 for 4) = '\x646b312e' then convert_from(c.secret, 'UTF8') end from vault.cursor_secret c
     union all select o.secret from vault.outbox o where o.sent_at is null and o.given_up_at is null
     union all select w.secret from vault.webhook_secrets w
+    union all select split_part(i.answer, '"', 4) from vault.idempotency_keys i
+      where i.answer like '{"sealed":%' and i.made_at > app.now() - interval '24 hours'
   ) s
   where s.secret like 'dk1.%'
 $function$;
@@ -15065,3 +15068,5 @@ $function$;
 -- 69221cd5b88200c37cbf8a0a45783be6463e2fe3027d0fc6deddcb4837fc7dc4  384_reset_of_the_present_address.sql
 -- 9c91b69f657d040f13e67e00d0fc12bf9d933ea3e3eac0027839e1a3c0753a96  385_advisors_leave_with_whom_they_advise.sql
 -- c1b07ba6ba3a9d77f89cb16965cf2dbf4b9e865002a559fa3dd85733c792e820  386_expired_offers_are_not_accepted.sql
+-- d4ed63641123a9a722b3d8a3a705df1a9056fde1c67729c63483b3b9682e24c6  413_answers_that_hold_secrets.sql
+-- 2c0c6dfd78feeb49f39137643e3e0b85d65d399dede9edcedfe7b9628627eb90  414_keys_of_remembered_answers.sql
