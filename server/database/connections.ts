@@ -87,8 +87,15 @@ export async function loginObjection(client: pg.Client): Promise<Objection | nul
   return login ? objection(login) : null;
 }
 
-const behindPooler =
-  'DATABASE_URL leads to a pooler in transaction mode (PgBouncer or its like), and DATABASE_PREPARE is on. Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself, so that open pages receive changes.';
+/** A pooler in transaction mode stands before the database, and {@link Config.prepare} expects none. */
+export class BehindPooler extends UnusableDatabase {
+  constructor(options?: ErrorOptions) {
+    super(
+      'DATABASE_URL leads to a pooler in transaction mode (PgBouncer or its like), and DATABASE_PREPARE is on. Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself, so that open pages receive changes.',
+      options,
+    );
+  }
+}
 
 /** How often two connections are asked which process of PostgreSQL serves them. */
 const looks = 4;
@@ -107,13 +114,13 @@ export async function checkNotPooled(url: string): Promise<void> {
     await connected('DATABASE_URL', settings, (one) =>
       connected('DATABASE_URL', settings, async (other) => {
         for (let look = 0; look < looks; look += 1)
-          if ((await pid(one)) === (await pid(other))) throw new UnusableDatabase(behindPooler);
+          if ((await pid(one)) === (await pid(other))) throw new BehindPooler();
       }),
     );
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
     const isRefused = cause instanceof Error && /unsupported startup parameter/.test(cause.message);
-    throw isRefused ? new UnusableDatabase(behindPooler, { cause: error }) : error;
+    throw isRefused ? new BehindPooler({ cause: error }) : error;
   }
 }
 
