@@ -4793,8 +4793,7 @@ CREATE OR REPLACE FUNCTION app.claim_mails(most integer)
 AS $function$
 #variable_conflict use_column
 begin
-  update vault.outbox o set given_up_at = app.now(), secret = null, claimed_until = null,
-      last_error = 'The link is used up, taken back or too old.'
+  delete from vault.outbox o
     where o.sent_at is null and o.given_up_at is null and o.link is not null and o.next_attempt_at <= app.now()
       and (o.claimed_until is null or o.claimed_until <= app.now()) and not app.is_live_link(o.link);
   return query
@@ -9538,6 +9537,19 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.mail_failed(uuid,integer,text,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.mail_not_needed(mail uuid, attempt integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  delete from vault.outbox o where o.id = mail and o.attempts = attempt and o.sent_at is null and o.given_up_at is null;
+  return found;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.mail_not_needed(uuid,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.mail_sent(mail uuid, attempt integer)
  RETURNS boolean
@@ -15070,3 +15082,4 @@ $function$;
 -- c1b07ba6ba3a9d77f89cb16965cf2dbf4b9e865002a559fa3dd85733c792e820  386_expired_offers_are_not_accepted.sql
 -- d4ed63641123a9a722b3d8a3a705df1a9056fde1c67729c63483b3b9682e24c6  413_answers_that_hold_secrets.sql
 -- 2c0c6dfd78feeb49f39137643e3e0b85d65d399dede9edcedfe7b9628627eb90  414_keys_of_remembered_answers.sql
+-- 233708a905e8980af8dcada6bd52559123f099a6c26406945468f7144abbd654  415_mails_that_nobody_needs.sql
