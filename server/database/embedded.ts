@@ -56,7 +56,10 @@ const ourSettings = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   jit: 'off',
-  // The log names no values: no parameters, no details of errors.
+  // The log names no values: no parameters, no details of errors. Nor has it errors of statements, which the service hears of itself:
+  // each refusal is one, and can name a deal.
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
   log_parameter_max_length_on_error: '0',
   log_checkpoints: 'off',
