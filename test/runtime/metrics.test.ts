@@ -207,6 +207,26 @@ test('mails, events and backups are told', async () => {
   await other.close();
 });
 
+test('a scheduled job that deletes so many rows at a time goes on until there are no more', async () => {
+  const other = await openService();
+  onTestFinished(() => other.close());
+  const tenant = await brokerage(other);
+  const [endpoint] = await other.sql<{ id: string }>(
+    `insert into webhook_endpoints (brokerage_id, key_id, url, place, history, state)
+     values ($1, $2, 'https://hooks.example.com/', 0, gen_random_uuid(), 'on') returning id`,
+    [tenant.id, (await tenant.key()).id],
+  );
+  await other.sql(
+    `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, created_at, state, ended_at)
+     select $1, gen_random_uuid(), 'contact.created', 'contact', gen_random_uuid(), app.now(), app.now() - interval '40 days', 'delivered', app.now()
+     from generate_series(1, 10050)`,
+    [endpoint!.id],
+  );
+  const stop = startScheduledJobs(other.services);
+  onTestFinished(stop);
+  await expect.poll(() => other.sql('select from webhook_deliveries limit 1'), { timeout: 30_000 }).toEqual([]);
+});
+
 /** What only the database can tell, as a node gives it whose database answers when `letGo` is called, or never. */
 async function slowNode() {
   const { services } = service;
