@@ -2109,6 +2109,7 @@ CREATE TABLE vault.idempotency_keys (
     CONSTRAINT idempotency_keys_idempotency_key_check CHECK (length(idempotency_key) >= 1 AND length(idempotency_key) <= 255)
 );
 CREATE INDEX idempotency_keys_by_age ON vault.idempotency_keys USING btree (made_at);
+CREATE INDEX idempotency_keys_with_secrets ON vault.idempotency_keys USING btree (made_at) WHERE answer ~~ '{"sealed":%'::text;
 ALTER TABLE vault.idempotency_keys ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.idempotency_keys FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.idempotency_keys TO CURRENT_USER
@@ -4801,8 +4802,7 @@ CREATE OR REPLACE FUNCTION app.claim_mails(most integer)
 AS $function$
 #variable_conflict use_column
 begin
-  update vault.outbox o set given_up_at = app.now(), secret = null, claimed_until = null,
-      last_error = 'The link is used up, taken back or too old.'
+  delete from vault.outbox o
     where o.sent_at is null and o.given_up_at is null and o.link is not null and o.next_attempt_at <= app.now()
       and (o.claimed_until is null or o.claimed_until <= app.now()) and not app.is_live_link(o.link);
   return query
@@ -9081,6 +9081,8 @@ AS $function$
     union all select case when substring(c.secret from 1 for 4) = '\x646b312e' then convert_from(c.secret, 'UTF8') end from vault.cursor_secret c
     union all select o.secret from vault.outbox o where o.sent_at is null and o.given_up_at is null
     union all select w.secret from vault.webhook_secrets w
+    union all select split_part(i.answer, '"', 4) from vault.idempotency_keys i
+      where i.answer like '{"sealed":%' and i.made_at > app.now() - interval '24 hours'
   ) s
   where s.secret like 'dk1.%'
 $function$;
@@ -9566,6 +9568,19 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.mail_failed(uuid,integer,text,boolean) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.mail_not_needed(mail uuid, attempt integer)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  delete from vault.outbox o where o.id = mail and o.attempts = attempt and o.sent_at is null and o.given_up_at is null;
+  return found;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.mail_not_needed(uuid,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.mail_sent(mail uuid, attempt integer)
  RETURNS boolean
@@ -15117,4 +15132,7 @@ $function$;
 -- 581c29e6fcfd87d88fb72e5a9449aadd7661433725ef19aa7ecf55e67dea250d  393_why_webhooks_are_off.sql
 -- 1dcdc3946833a8e0c666067f4587284db0b367c25c48c52ee07100b280ca7915  394_joined_again.sql
 -- b0f99029777c808fe54f553afc5b64ab8721d9e41b7d40c112040943baec8804  400_decisions_told_with_offers.sql
+-- d4ed63641123a9a722b3d8a3a705df1a9056fde1c67729c63483b3b9682e24c6  413_answers_that_hold_secrets.sql
+-- 2c0c6dfd78feeb49f39137643e3e0b85d65d399dede9edcedfe7b9628627eb90  414_keys_of_remembered_answers.sql
+-- 233708a905e8980af8dcada6bd52559123f099a6c26406945468f7144abbd654  415_mails_that_nobody_needs.sql
 -- d76a63f2b69d3e414114eeb55e1be921769bed9e77015e6e5eada90c2a1e24ca  417_keys_invite_members_as_brokers.sql

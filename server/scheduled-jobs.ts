@@ -15,17 +15,22 @@ const minute = 60_000;
 
 const byStatement = (every: number, name: JobName, text: string) => ({ every, name, job: row(name, text) });
 
-/** What is done in the database how often, in milliseconds. */
-export const scheduledJobs: readonly {
+interface ScheduledJob {
+  /** In milliseconds. */
   readonly every: number;
   readonly name: JobName;
   readonly job: () => Statement<unknown>;
-}[] = [
+  /** How many rows it deletes at a time, where it says how many it has deleted: it is run again at once while there may be more. */
+  readonly most?: number;
+}
+
+/** What is done in the database, and how often. */
+export const scheduledJobs: readonly ScheduledJob[] = [
   byStatement(minute, 'sweep', 'select app.sweep()'),
   { every: minute, name: 'queue_reminders', job: queueReminders },
-  { every: 10 * minute, name: 'purge_notifications', job: purgeNotifications },
-  { every: 10 * minute, name: 'purge_changes', job: purgeChanges },
-  { every: 10 * minute, name: 'purge_webhooks', job: purgeWebhooks },
+  { every: 10 * minute, name: 'purge_notifications', job: purgeNotifications, most: 10_000 },
+  { every: 10 * minute, name: 'purge_changes', job: purgeChanges, most: 200_000 },
+  { every: 10 * minute, name: 'purge_webhooks', job: purgeWebhooks, most: 10_000 },
   byStatement(10 * minute, 'purge_sign_in', 'select app.purge_sign_in()'),
   byStatement(10 * minute, 'purge_authorization', 'select app.purge_authorization()'),
   byStatement(60 * minute, 'purge_mails', 'select app.purge_mails()'),
@@ -77,10 +82,15 @@ export function startScheduledJobs(services: CoreServices): () => void {
     await work().finally(() => unfinished.delete(job));
   }
   let turn = Promise.resolve();
+  async function runToTheEnd(scheduled: ScheduledJob): Promise<void> {
+    const deleted = await database.run(scheduled.job());
+    if (Number(deleted) >= (scheduled.most ?? Infinity) && !isStopped) await runToTheEnd(scheduled);
+  }
   // One after the other: all at once would take every connection to the database, and keep requests from them.
-  const runInTurn = (name: JobName, job: () => Statement<unknown>) => {
+  const runInTurn = (scheduled: ScheduledJob) => {
+    const { name } = scheduled;
     void unlessUnfinished(name, () => {
-      turn = turn.then(() => (isStopped ? undefined : run(name, () => database.run(job()))));
+      turn = turn.then(() => (isStopped ? undefined : run(name, () => runToTheEnd(scheduled))));
       return turn;
     });
   };
@@ -90,7 +100,7 @@ export function startScheduledJobs(services: CoreServices): () => void {
     return setInterval(work, every).unref();
   };
   const timers = [
-    ...scheduledJobs.map(({ every, name, job }) => start(every, () => runInTurn(name, job))),
+    ...scheduledJobs.map((scheduled) => start(scheduled.every, () => runInTurn(scheduled))),
     start(60 * minute, () => alone('clear_store', () => deleteUnusedBodies(services))),
     start(10 * minute, () => alone('delete_brokerages', () => deleteDueBrokerages(services))),
   ];

@@ -7,8 +7,7 @@ import { openDestination, type BackupDestination } from '../backup/destination.t
 import { NotRestored } from '../backup/restore.ts';
 import { backupKey, type BackupKey } from '../backup/encryption.ts';
 import { readConfig, type Config } from '../config.ts';
-import { withClient } from '../database/client.ts';
-import { UnusableDatabase } from '../database/connections.ts';
+import { UnusableDatabase, withClient } from '../database/client.ts';
 import { DirectoryInUse } from '../database/data-directory.ts';
 import { runningOwner, startEmbedded } from '../database/embedded.ts';
 import { homeDirectory } from '../database/postgres-home.ts';
@@ -62,7 +61,8 @@ export async function withExistingDatabase<T>(
   { databaseUrl, migrateDatabaseUrl, dataDir }: Config,
   work: (client: pg.Client) => Promise<T>,
 ): Promise<T> {
-  if (databaseUrl !== undefined) return withClient(ownersOwn(migrateDatabaseUrl), 'backup', work);
+  if (databaseUrl !== undefined)
+    return withClient(ownersOwn(migrateDatabaseUrl), 'backup', work, 'MIGRATE_DATABASE_URL');
   const running = await runningOwner(dataDir);
   if (running) return withClient(running, 'backup', work);
   if (!existsSync(path.join(homeDirectory(dataDir), 'cluster')))

@@ -2,6 +2,8 @@
 
 import cluster from 'node:cluster';
 import { Command } from 'commander';
+import { unlessInterrupted } from '../interruption.ts';
+import { reasonOf } from '../reason.ts';
 import { addBackups } from './backups.ts';
 import { addCommands } from './commands.ts';
 import type { DoctorOptions } from './doctor/doctor.ts';
@@ -59,9 +61,10 @@ addCommands(program);
 try {
   await program.parseAsync();
 } catch (error) {
+  await unlessInterrupted();
   // A foreseen failure is printed as a sentence that says what to change; only an unforeseen one with its stack.
-  const { name, message, stack } = error instanceof Error ? error : new Error(String(error));
+  const { name, stack } = error instanceof Error ? error : new Error(String(error));
   const foreseen = name !== 'Error' && name !== 'TypeError' && name !== 'SyntaxError';
-  process.stderr.write(`${foreseen ? message : (stack ?? message)}\n`);
+  process.stderr.write(`${foreseen ? reasonOf(error) : (stack ?? reasonOf(error))}\n`);
   process.exitCode = name === 'ConfigError' ? 2 : 1;
 }

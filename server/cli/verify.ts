@@ -1,12 +1,14 @@
 /** The command verify. */
 
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { chosenBackup } from '../backup/backups.ts';
 import { restoreBackup, type Restored } from '../backup/restore.ts';
 import { startEmbedded } from '../database/embedded.ts';
-import { installedEngine, PostgresFailure } from '../database/postgres-home.ts';
+import { homeDirectory, installedEngine, PostgresFailure } from '../database/postgres-home.ts';
+import { undoneBySignal } from '../interruption.ts';
 import { withDestination, say, type DestinationOptions } from './backup-destination.ts';
 
 /** Whether every table came back as it was backed up, and no body was missing. */
@@ -32,6 +34,21 @@ export function comparison({ manifest, tables, bodies }: Restored): string {
   ].join('\n');
 }
 
+/** A new directory for a PostgreSQL, and what removes it with all that is in it, which a signal does, too. */
+function temporaryDirectory(): { readonly dataDir: string; readonly remove: () => Promise<void> } {
+  const directory = mkdtempSync(path.join(os.tmpdir(), 'dealkeep-verify-'));
+  const dataDir = path.join(directory, 'data');
+  const removeAll = async () => {
+    // As root it can be elsewhere.
+    await rm(homeDirectory(dataDir), { recursive: true, force: true });
+    await rm(directory, { recursive: true, force: true });
+  };
+  let removed: Promise<void> | undefined;
+  const remove = () => (removed ??= removeAll().finally(takeBack));
+  const takeBack = undoneBySignal(remove);
+  return { dataDir, remove };
+}
+
 /** Restores the backup of this name, or the latest, into a PostgreSQL of its own, and compares. The exit status is 1 when it differs. */
 export async function verify(name: string | undefined, options: DestinationOptions): Promise<void> {
   await withDestination(options, async ({ destination, key }) => {
@@ -42,11 +59,11 @@ export async function verify(name: string | undefined, options: DestinationOptio
       );
     });
     const backup = await chosenBackup(destination, name);
-    const directory = await mkdtemp(path.join(os.tmpdir(), 'dealkeep-verify-'));
+    const { dataDir, remove } = temporaryDirectory();
     try {
       // Nothing in it has to outlive the comparison.
       const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
-      const postgres = await startEmbedded({ dataDir: path.join(directory, 'data'), settings });
+      const postgres = await startEmbedded({ dataDir, settings });
       const restored = await restoreBackup({ destination, backup, key }, postgres.owner, null).finally(() =>
         postgres.stop(),
       );
@@ -59,7 +76,7 @@ export async function verify(name: string | undefined, options: DestinationOptio
         );
       if (!same) process.exitCode = 1;
     } finally {
-      await rm(directory, { recursive: true, force: true });
+      await remove();
     }
   });
 }

@@ -1,12 +1,22 @@
-/** A connection of the owner, for a command. What requests do runs in database.ts. */
+/** A connection of its own, for a command or a start. What requests do runs in database.ts. */
 
 import pg from 'pg';
+import { reasonOf } from '../reason.ts';
 
-/** Connects for `work`, and ends the connection after it. Rejects when there is no connection within 10 s, and as `work` does. */
+/** The database is there but cannot be used as it is; the message says what to change. */
+export class UnusableDatabase extends Error {
+  override readonly name = 'UnusableDatabase';
+}
+
+/**
+ * Connects for `work`, and ends the connection after it. Rejects with {@link UnusableDatabase}, which names the `variable` that says
+ * where it leads, when there is no connection within 10 s, and as `work` does.
+ */
 export async function withClient<T>(
   connection: pg.ClientConfig,
   name: string,
   work: (client: pg.Client) => Promise<T>,
+  variable = 'The database',
 ): Promise<T> {
   const client = new pg.Client({
     connectionTimeoutMillis: 10_000,
@@ -15,6 +25,11 @@ export async function withClient<T>(
   });
   // A statement under way fails when its connection breaks.
   client.on('error', () => {});
-  await client.connect();
+  await client.connect().catch((error: unknown) => {
+    throw new UnusableDatabase(
+      `${variable} cannot be connected to: ${reasonOf(error)}. Check host, port, user and password.`,
+      { cause: error },
+    );
+  });
   return work(client).finally(() => client.end());
 }

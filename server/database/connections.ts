@@ -2,6 +2,7 @@
 
 import pg from 'pg';
 import type { Config } from '../config.ts';
+import { UnusableDatabase, withClient } from './client.ts';
 import { DirectoryInUse } from './data-directory.ts';
 import { longest } from './database.ts';
 import { runningOwner, startEmbedded } from './embedded.ts';
@@ -19,28 +20,13 @@ export interface Connections {
   stop(): Promise<void>;
 }
 
-/** The database is there but cannot be used as it is; the message says what to change. */
-export class UnusableDatabase extends Error {
-  override readonly name = 'UnusableDatabase';
-}
-
 const never = new Promise<never>(() => {});
 
-async function connected<T>(
+const connected = <T>(
   variable: string,
   connection: pg.ClientConfig,
   work: (client: pg.Client) => Promise<T>,
-): Promise<T> {
-  const client = new pg.Client({ connectionTimeoutMillis: 10_000, application_name: 'dealkeep start', ...connection });
-  client.on('error', () => {});
-  await client.connect().catch((error: Error) => {
-    throw new UnusableDatabase(
-      `${variable} cannot be connected to: ${error.message || 'no answer'}. Check host, port, user and password.`,
-      { cause: error },
-    );
-  });
-  return work(client).finally(() => client.end());
-}
+): Promise<T> => withClient(connection, 'start', work, variable);
 
 interface Login {
   readonly name: string;
@@ -101,8 +87,15 @@ export async function loginObjection(client: pg.Client): Promise<Objection | nul
   return login ? objection(login) : null;
 }
 
-const behindPooler =
-  'DATABASE_URL leads to a pooler in transaction mode (PgBouncer or its like), and DATABASE_PREPARE is on. Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself, so that open pages receive changes.';
+/** A pooler in transaction mode stands before the database, and {@link Config.prepare} expects none. */
+export class BehindPooler extends UnusableDatabase {
+  constructor(options?: ErrorOptions) {
+    super(
+      'DATABASE_URL leads to a pooler in transaction mode (PgBouncer or its like), and DATABASE_PREPARE is on. Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself, so that open pages receive changes.',
+      options,
+    );
+  }
+}
 
 /** How often two connections are asked which process of PostgreSQL serves them. */
 const looks = 4;
@@ -121,13 +114,13 @@ export async function checkNotPooled(url: string): Promise<void> {
     await connected('DATABASE_URL', settings, (one) =>
       connected('DATABASE_URL', settings, async (other) => {
         for (let look = 0; look < looks; look += 1)
-          if ((await pid(one)) === (await pid(other))) throw new UnusableDatabase(behindPooler);
+          if ((await pid(one)) === (await pid(other))) throw new BehindPooler();
       }),
     );
   } catch (error) {
     const cause = error instanceof Error ? error.cause : undefined;
     const isRefused = cause instanceof Error && /unsupported startup parameter/.test(cause.message);
-    throw isRefused ? new UnusableDatabase(behindPooler, { cause: error }) : error;
+    throw isRefused ? new BehindPooler({ cause: error }) : error;
   }
 }
 

@@ -16,6 +16,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
+import { undoneBySignal, unlessInterrupted } from '../interruption.ts';
 import { command, createCluster, database, ownerLogin, serverLogin, spawnOptions } from './cluster.ts';
 import { DirectoryInUse, passwordsIn, takeDirectory } from './data-directory.ts';
 import { commandLine, endPostgres, isAlive } from './processes.ts';
@@ -55,7 +56,10 @@ const ourSettings = {
   timezone: 'UTC',
   log_timezone: 'UTC',
   jit: 'off',
-  // The log names no values: no parameters, no details of errors.
+  // The log names no values: no parameters, no details of errors. Nor has it errors of statements, which the service hears of itself:
+  // each refusal is one, and can name a deal.
+  log_min_messages: 'log',
+  log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
   log_parameter_max_length_on_error: '0',
   log_checkpoints: 'off',
@@ -162,6 +166,7 @@ async function startIn(
   const cluster = path.join(home.directory, 'cluster');
   if (!existsSync(cluster)) createCluster(home, cluster, dataDir);
   await endOrphan(cluster);
+  await unlessInterrupted();
   const socket = socketDirectory(home);
   const log = openLog(home);
   const quoted = `"${socket.replaceAll('"', '""')}"`;
@@ -189,7 +194,10 @@ async function startIn(
     await exit;
     if (!socket.startsWith(home.directory)) rmSync(socket, { recursive: true, force: true });
     letGo();
+    takeBack();
   };
+  // It is detached, so a signal that ends a command does not end it.
+  const takeBack = undoneBySignal(stop);
 
   const asOwner = connection(ownerLogin, owner);
   const failure = await Promise.race([exit, accepts(asOwner, ended)]).catch(async (error: unknown) => {

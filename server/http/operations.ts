@@ -43,8 +43,12 @@ export interface Metrics {
   note(answered: Answered): void;
 }
 
-/** For how long the figures of the database are cached, and how long /metrics waits for them, in milliseconds. */
-const readingMillis = { kept: 10_000, awaited: 500 } as const;
+/**
+ * In milliseconds: how old figures of the database may be before others are read, how long /metrics waits for these, and how old figures
+ * may be where those do not come in time. The last is longer than the minute after which Prometheus usually asks again, so that a reading
+ * which takes longer than it is waited for is given the next time.
+ */
+const readingMillis = { kept: 10_000, awaited: 500, shown: 90_000 } as const;
 
 interface Reading {
   readonly mails: MailCounts;
@@ -52,13 +56,14 @@ interface Reading {
   readonly deliveries: DeliveryState | null;
 }
 
-/** Reads how mails, events, webhooks and backups fare, not more often than that; null where the database does not say it in time. */
+/** Reads how mails, events, webhooks and backups fare, not more often than that; null where the database has not said it lately. */
 function readingOf(database: Services['database']): () => Promise<Reading | null> {
   let known: Reading | null = null;
   let readAt = -Infinity;
   let asking: Promise<Reading | null> | undefined;
+  const isOlderThan = (millis: number): boolean => performance.now() - readAt >= millis;
   return async () => {
-    if (performance.now() - readAt < readingMillis.kept) return known;
+    if (!isOlderThan(readingMillis.kept)) return known;
     asking ??= database
       .together(mailCounts(), serviceState(), deliveryState())
       .then(([mails, state, deliveries]) => {
@@ -67,7 +72,8 @@ function readingOf(database: Services['database']): () => Promise<Reading | null
       })
       .catch(() => null)
       .finally(() => (asking = undefined));
-    return Promise.race([asking, wait(readingMillis.awaited, null, { ref: false })]);
+    const read = await Promise.race([asking, wait(readingMillis.awaited, null, { ref: false })]);
+    return read ?? (isOlderThan(readingMillis.shown) ? null : known);
   };
 }
 
@@ -91,6 +97,8 @@ function measureService({ database, config, clock }: Services, registers: Regist
       aggregator: 'max',
       async collect() {
         this.reset();
+        // A gauge without labels is 0 then, which would be taken for a figure.
+        if (labelNames.length === 0) this.remove();
         const found = await read();
         if (found !== null) collect(this, found);
       },

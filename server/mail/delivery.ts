@@ -6,7 +6,7 @@
 
 import type { Services } from '../services.ts';
 import { recordOutcome, startDeliveryWorker } from '../queue-worker.ts';
-import { claimMail, mailFailed, mailSent, type ClaimedMail } from '../domain/outbox/mails.ts';
+import { claimMail, mailFailed, mailNotNeeded, mailSent, type ClaimedMail } from '../domain/outbox/mails.ts';
 import { notificationMail } from '../domain/notifications/events.ts';
 import { logoOfMail } from '../domain/people/logos.ts';
 import { letterOf } from './contents.ts';
@@ -28,8 +28,8 @@ function domainOf(mailFrom: string): string {
   return /@([A-Za-z0-9.-]+)/.exec(mailFrom)?.[1] ?? 'localhost';
 }
 
-/** What the mail says at this moment. Throws {@link NotSent} where it says nothing to its reader any more. */
-async function letter({ config, database, secrets }: Services, claimed: ClaimedMail): Promise<Letter> {
+/** What the mail says at this moment; null where its reader has read it, does not want it or may not see it any more. */
+async function letter({ config, database, secrets }: Services, claimed: ClaimedMail): Promise<Letter | null> {
   const { id, kind, brokerage_name, facts, secret } = claimed;
   const sending = {
     baseUrl: config.baseUrl,
@@ -38,9 +38,7 @@ async function letter({ config, database, secrets }: Services, claimed: ClaimedM
   };
   if (kind === 'notifications') {
     const [first, ...others] = await database.run(notificationMail(id));
-    if (first === undefined)
-      throw new NotSent('Its reader has read it, does not want it or may not see it any more.', true);
-    return notificationLetter([first, ...others], sending);
+    return first === undefined ? null : notificationLetter([first, ...others], sending);
   }
   const made = letterOf(kind, facts, sending);
   if (made === null) throw new NotSent('This node does not know this kind of mail: a newer release wrote it.', false);
@@ -55,9 +53,10 @@ async function logoFor({ database }: Services, { id, brokerage_name }: ClaimedMa
   return { mediaType, width, height, content };
 }
 
-async function composed(services: Services, claimed: ClaimedMail): Promise<Mail> {
+async function composed(services: Services, claimed: ClaimedMail): Promise<Mail | null> {
   const messageId = `${claimed.id}@${domainOf(services.config.mailFrom)}`;
   const said = await letter(services, claimed);
+  if (said === null) return null;
   return { messageId, to: claimed.recipient, ...render({ ...said, logo: await logoFor(services, claimed) }) };
 }
 
@@ -87,7 +86,9 @@ export function openDelivery(services: Services, atOnce = connections): Delivery
   async function tryToDeliver(claimed: ClaimedMail, span: OpenSpan): Promise<void> {
     const { id, kind, attempts } = claimed;
     try {
-      await handOver(await composed(services, claimed));
+      const written = await composed(services, claimed);
+      if (written === null) return void (await database.run(mailNotNeeded(claimed)));
+      await handOver(written);
     } catch (error) {
       const { message, final } =
         error instanceof NotSent ? error : new NotSent('The mail could not be composed.', false, error);

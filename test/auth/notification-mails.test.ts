@@ -83,6 +83,8 @@ describe('mails at once', () => {
     await web.service.deliver();
     const to = web.service.mails.slice(before).map((one) => one.to);
     expect(to).toEqual(['broker-s-advisor@example.test']);
+    // Nobody is told of the others as given up.
+    expect(await web.service.sql('select from vault.outbox where sent_at is null')).toEqual([]);
     web.service.clock.advance(10 * minute);
     await mails();
   });

@@ -2,11 +2,14 @@
 
 import { generate } from 'otplib';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
+import { createApp } from '../../server/app.ts';
+import { listen } from '../../server/cli/listen.ts';
 import { queueNotificationMails, createNotifications } from '../../server/domain/notifications/events.ts';
 import { checkSecrets, rotateSecrets } from '../../server/domain/accounts/sealed-secrets.ts';
 import { openSecrets, UnknownKey } from '../../server/secrets.ts';
 import { openService, type TestService } from '../harness.ts';
+import { brokerage } from '../rest/scene.ts';
 import { openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
 const [first, second, third] = ['first', 'second', 'third'].map((name) => `${name} key `.repeat(4)) as [
@@ -135,6 +138,44 @@ test('a rotation puts everything under the first key, and one without the right 
   await expect(checkSecrets({ database, secrets: openSecrets([second]) })).rejects.toThrow(
     `encrypted with a key that SECRETS_KEY does not hold (${keyOfFirst})`,
   );
+});
+
+test('a request that is repeated after a rotation is answered as before, also without the key of then', async () => {
+  const own = await openService({ config: { secretsKeys: [second] } });
+  onTestFinished(() => own.close());
+  const listener = await listen('127.0.0.1', 0);
+  onTestFinished(() => listener.close(1));
+  const rotated = { ...own.services, secrets: openSecrets([first]) };
+  listener.answerWith(createApp(rotated), rotated);
+  const { token } = await (await brokerage(own)).key({ scopes: ['webhooks:read', 'webhooks:write'] });
+  const webhook = async (origin: string) => {
+    const answer = await fetch(`${origin}/api/v1/webhooks`, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${token}`,
+        'Content-Type': 'application/json',
+        'Idempotency-Key': 'a-webhook',
+      },
+      body: JSON.stringify({ url: 'https://hooks.example.com/' }),
+    });
+    return { status: answer.status, again: answer.headers.get('idempotent-replayed'), body: await answer.json() };
+  };
+  const made = await webhook(own.origin);
+  expect(made).toMatchObject({ status: 201, again: null, body: { secret: expect.stringMatching(/^whsec_/) } });
+  const [kept] = await own.sql<{ answer: string }>('select answer from vault.idempotency_keys');
+
+  const client = new pg.Client(own.connections.owner);
+  await client.connect();
+  await rotateSecrets(client, openSecrets([first, second])).finally(() => client.end());
+  expect(await webhook(`http://127.0.0.1:${listener.port}`)).toEqual({ ...made, again: 'true' });
+  const checked = () => checkSecrets({ database: own.database, secrets: openSecrets([first]) });
+  await checked();
+
+  // As if it had been left out. It counts as long as it is given again.
+  await own.sql('update vault.idempotency_keys set answer = $1', [kept?.answer]);
+  await expect(checked()).rejects.toBeInstanceOf(UnknownKey);
+  own.clock.advance(25 * 3_600_000);
+  await checked();
 });
 
 test('links that stop mails work for 60 days after a rotation, also when there is another one meanwhile', async () => {

@@ -179,6 +179,8 @@ describe('a mail', () => {
     await invite('Gus Guest', email.split('@')[0]);
     await deliver();
     expect(mailServer.received).toHaveLength(1);
+    // Nobody is told of the other as given up.
+    expect(await outbox()).toMatchObject([{ state: 'sent' }]);
     const [, token] = /token=([\w-]{43})/.exec(mailServer.received[0]!.raw)!;
     const followed = await new Visitor(service.origin).json('/api/auth/invitation', { token });
     expect(followed).toMatchObject({ status: 200, body: { email } });
@@ -398,6 +400,8 @@ describe('what has not arrived', () => {
     expect(await admin.ask(again, {})).toEqual({ status: 200, body: { resent: true } });
     await deliver();
     expect(mailServer.received).toHaveLength(1);
+    // Nobody is told of the other as given up.
+    expect(await outbox()).toMatchObject([{ state: 'sent' }]);
     const [, token] = /token=([\w-]{43})/.exec(mailServer.received[0]!.raw)!;
     expect((await new Visitor(service.origin).json('/api/auth/invitation', { token })).body).toMatchObject({ email });
     expect(await service.sql('select from vault.invitations where digest = $1', [digest])).toEqual([]);

@@ -2,7 +2,7 @@
 
 import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import {
   appendFile,
   cp,
@@ -24,7 +24,8 @@ import { freePort } from '../../bench/free-port.ts';
 import type { Demo } from '../../database/demo/load.ts';
 import { debianEngine } from '../../drill/postgres.ts';
 import { command, spawnOptions } from '../../server/database/cluster.ts';
-import { preparedHome } from '../../server/database/postgres-home.ts';
+import { homeDirectory, preparedHome } from '../../server/database/postgres-home.ts';
+import { isAlive } from '../../server/database/processes.ts';
 import type { S3Config } from '../../server/config.ts';
 import { openFileStorage } from '../../server/storage/files.ts';
 import { keepDemoBodies } from '../../server/cli/demo.ts';
@@ -293,6 +294,25 @@ describe('an encrypted backup', () => {
     expect(stdout).toMatch(/public\.deals +\d+ +\d+ +same\n/);
     expect(stdout).toContain('is complete: everything is as it was.');
     expect(code).toBe(0);
+  });
+
+  test('leaves nothing of its rows behind when verifying it is broken off', async () => {
+    const TMPDIR = path.dirname(await newDataDir());
+    const program = dealkeep(['verify', '--place', place], { BACKUP_KEY, DATA_DIR: folder, TMPDIR });
+    const left = () => readdirSync(TMPDIR).filter((name) => name.startsWith('dealkeep-verify-'));
+    /** Of the PostgreSQL that it has started; 0 until then. */
+    const pid = () => {
+      const [name = ''] = left();
+      const file = path.join(homeDirectory(path.join(TMPDIR, name, 'data')), 'cluster', 'postmaster.pid');
+      return existsSync(file) ? Number.parseInt(readFileSync(file, 'utf8'), 10) || 0 : 0;
+    };
+    await expect.poll(pid, { interval: 10, timeout: 60_000 }).toBeGreaterThan(0);
+    const started = pid();
+    program.child.kill('SIGINT');
+    const { code, stderr } = await program.ended;
+    expect([code, program.child.signalCode, stderr]).toEqual([null, 'SIGINT', '']);
+    expect(left()).toEqual([]);
+    expect(isAlive(started)).toBe(false);
   });
 });
 

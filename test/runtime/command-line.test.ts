@@ -164,6 +164,17 @@ test.for([
   expect(stderr).not.toMatch(/\n\s+at /);
 });
 
+test.for(['backup', 'restore'])('%s says what keeps it from a database that is away', async (command) => {
+  // Where localhost has two addresses, the error of both has no message.
+  const away = 'postgres://keeper@localhost:9/deals';
+  const made = path.join(import.meta.dirname, '../../database/releases/030');
+  const place = command === 'restore' ? made : await newDataDir();
+  const variables = { DATABASE_URL: away, MIGRATE_DATABASE_URL: away, DATA_DIR: await newDataDir() };
+  const { code, stdout, stderr } = await run([command, '--place', place], variables);
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^\S.* cannot be connected to: .*ECONNREFUSED.*\. Check host, port, user and password\.\n$/);
+});
+
 test('a command works without a running service too, and leaves nothing running', async () => {
   const alone = { DATA_DIR: await newDataDir() };
   const made = await run(['brokerages', 'create', '--name', 'Alone', '--slug', 'alone', '--json'], alone);

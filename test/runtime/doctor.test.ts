@@ -157,6 +157,18 @@ test('behind a pooler finds what the login does not set, and nothing once its co
   );
 });
 
+test('takes a database without connections left for no pooler', async () => {
+  // One for the doctor, none for the two that tell whether there is one.
+  await owner.query(`create role narrow login password 'narrow' connection limit 1; grant dealkeep_server to narrow`);
+  onTestFinished(async () => void (await owner.query('drop role narrow')));
+  const server = (await runningConnections(DATA_DIR))?.server ?? {};
+  const { findings } = await doctor({ DATABASE_URL: urlOf({ ...server, user: 'narrow', password: 'narrow' }) });
+  const ofDatabase = wrong(findings).filter((line) => line.startsWith('database: '));
+  expect(ofDatabase).toEqual([
+    expect.stringMatching(/could not be checked: .* too many connections for role "narrow"/),
+  ]);
+});
+
 test('finds a schema that is behind, a table that its owner is past, clocks that differ, and a login that is the owner', async () => {
   const { rows } = await owner.query<{ name: string }>(
     'delete from app.migrations where name = (select max(name) from app.migrations) returning name, digest',

@@ -7,6 +7,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { createApp } from '../../server/app.ts';
+import { listen } from '../../server/cli/listen.ts';
 import { scheduledJobs, startScheduledJobs } from '../../server/scheduled-jobs.ts';
 import type { Statement } from '../../server/database/statement.ts';
 import { brokerage } from '../rest/scene.ts';
@@ -204,6 +205,73 @@ test('mails, events and backups are told', async () => {
   expect(await told()).toContain('dealkeep_mails{state="given_up"} 1\n');
   expect(await told()).toMatch(/^dealkeep_mail_oldest_seconds /m);
   await other.close();
+});
+
+test('a scheduled job that deletes so many rows at a time goes on until there are no more', async () => {
+  const other = await openService();
+  onTestFinished(() => other.close());
+  const tenant = await brokerage(other);
+  const [endpoint] = await other.sql<{ id: string }>(
+    `insert into webhook_endpoints (brokerage_id, key_id, url, place, history, state)
+     values ($1, $2, 'https://hooks.example.com/', 0, gen_random_uuid(), 'on') returning id`,
+    [tenant.id, (await tenant.key()).id],
+  );
+  await other.sql(
+    `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, created_at, state, ended_at)
+     select $1, gen_random_uuid(), 'contact.created', 'contact', gen_random_uuid(), app.now(), app.now() - interval '40 days', 'delivered', app.now()
+     from generate_series(1, 10050)`,
+    [endpoint!.id],
+  );
+  const stop = startScheduledJobs(other.services);
+  onTestFinished(stop);
+  await expect.poll(() => other.sql('select from webhook_deliveries limit 1'), { timeout: 30_000 }).toEqual([]);
+});
+
+/** What only the database can tell, as a node gives it whose database answers when `letGo` is called, or never. */
+async function slowNode() {
+  const { services } = service;
+  const held: (() => void)[] = [];
+  const database = {
+    ...services.database,
+    together: async (...statements: Parameters<typeof services.database.together>) => {
+      await new Promise<void>((resolve) => held.push(resolve));
+      return services.database.together(...statements);
+    },
+  } as typeof services.database;
+  const listener = await listen('127.0.0.1', 0);
+  onTestFinished(() => listener.close(1));
+  const slow = { ...services, database };
+  listener.answerWith(createApp(slow), slow);
+  const told = async () => {
+    const answer = await fetch(`http://127.0.0.1:${listener.port}/metrics`);
+    const lines = (await answer.text()).split('\n');
+    return lines.filter(
+      (line) =>
+        /^dealkeep_(mails|mail_oldest|event|changes_waiting|webhook|backup_last)/.test(line) &&
+        !line.startsWith('dealkeep_event_loop'),
+    );
+  };
+  return { told, letGo: () => held.splice(0).forEach((resolve) => resolve()) };
+}
+
+test('a database that does not answer has no figures given, rather than 0', async () => {
+  const { told } = await slowNode();
+  expect(await told()).toEqual([]);
+});
+
+test('figures that come later than they are waited for are given the next time, until they are old', async () => {
+  const now = performance.now.bind(performance);
+  let later = 0;
+  const moved = vi.spyOn(performance, 'now').mockImplementation(() => now() + later);
+  onTestFinished(() => moved.mockRestore());
+  const { told, letGo } = await slowNode();
+  expect(await told()).toEqual([]);
+  letGo();
+  await expect.poll(told).toContain('dealkeep_mail_oldest_seconds 0');
+  later += 15_000;
+  expect(await told()).toContain('dealkeep_mail_oldest_seconds 0');
+  later += 90_000;
+  expect(await told()).toEqual([]);
 });
 
 test('changes that are held back and webhooks are told', async () => {

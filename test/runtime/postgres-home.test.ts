@@ -49,6 +49,19 @@ test('runs in a directory that only we can reach', async () => {
   await keepsData(await directory(0o700, 'data'));
 });
 
+test('keeps no refusals in its log, which may name deals, nor the statements of those', async () => {
+  const dataDir = await commonDirectory();
+  await during(dataDir, async (client) => {
+    for (let times = 0; times < 100; times += 1)
+      await expect(
+        client.query(`do $$ begin raise exception 'the open deal "Corner bakery"' using errcode = 'DK001'; end $$`),
+      ).rejects.toThrow('Corner bakery');
+  });
+  const log = await readFile(path.join(dataDir, 'postgres', 'postgres.log'), 'utf8');
+  expect(log).toContain('database system is ready to accept connections');
+  expect(log).not.toMatch(/Corner bakery|STATEMENT/);
+});
+
 test('runs where the path is too long for a socket', async () => {
   await keepsData(await directory(0o755, 'a-rather-long-name-'.repeat(5), 'and-another-one-'.repeat(3), 'data'));
 });

@@ -3,11 +3,12 @@
 import type { TLSSocket } from 'node:tls';
 import type pg from 'pg';
 import type { Config } from '../../config.ts';
-import { checkNotPooled, loginObjection, UnusableDatabase } from '../../database/connections.ts';
+import { BehindPooler, checkNotPooled, loginObjection } from '../../database/connections.ts';
 import { longest } from '../../database/database.ts';
 import { appliedMigrations, migrationFiles, pending } from '../../database/migrate.ts';
+import { reasonOf } from '../../reason.ts';
 import { certificateFinding } from './certificates.ts';
-import { isHere, reasonOf, type Findings } from './finding.ts';
+import { isHere, type Findings } from './finding.ts';
 
 /** The first release of each major version that closes CVE-2026-14680. */
 const mended: Readonly<Record<number, number>> = { 18: 6, 17: 11, 16: 15, 15: 19 };
@@ -127,6 +128,22 @@ async function checkLoginSettings(client: pg.Client, findings: Findings): Promis
   );
 }
 
+async function checkPooler(databaseUrl: string, findings: Findings): Promise<void> {
+  try {
+    await checkNotPooled(databaseUrl);
+  } catch (error) {
+    if (error instanceof BehindPooler)
+      return findings.fault(
+        'DATABASE_URL leads to a pooler in transaction mode.',
+        'Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself.',
+      );
+    findings.warning(
+      `Whether the database is reached directly could not be checked: ${reasonOf(error)}`,
+      'See whether it has connections left (max_connections, and the limits of its login), and run dealkeep doctor again.',
+    );
+  }
+}
+
 /** Everything that can be checked with the login of the server. True when the schema can be relied on. */
 export async function checkDatabase(
   client: pg.Client,
@@ -146,13 +163,6 @@ export async function checkDatabase(
   await checkClock(client, findings);
   checkWayThere(client, findings);
   if (!prepare) await checkLoginSettings(client, findings);
-  if (databaseUrl !== undefined && prepare)
-    await checkNotPooled(databaseUrl).catch((error: unknown) => {
-      if (!(error instanceof UnusableDatabase)) throw error;
-      findings.fault(
-        'DATABASE_URL leads to a pooler in transaction mode.',
-        'Set DATABASE_PREPARE=off, and DATABASE_LISTEN_URL to the database itself.',
-      );
-    });
+  if (databaseUrl !== undefined && prepare) await checkPooler(databaseUrl, findings);
   return isCurrent;
 }

@@ -7,7 +7,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
 import type { Config } from '../../config.ts';
 import { openRedis } from '../../redis.ts';
-import { isHere, reasonOf, type Findings } from './finding.ts';
+import { reasonOf } from '../../reason.ts';
+import { isHere, type Findings } from './finding.ts';
 
 /** Connects, says EHLO, STARTTLS where it is offered, and signs in; whether the line is encrypted. */
 async function greet(url: URL): Promise<boolean> {

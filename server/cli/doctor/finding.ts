@@ -1,6 +1,7 @@
 /** What `dealkeep doctor` finds, and the time that each of its looks may take. */
 
 import { setTimeout as pause } from 'node:timers/promises';
+import { reasonOf } from '../../reason.ts';
 
 /** `fault`: something does not work, or is not safe; `warning`: it works, but the operator should do something about it. */
 export type Level = 'ok' | 'warning' | 'fault';
@@ -35,12 +36,6 @@ export function findingsOf(check: string): Findings {
 
 /** How long one check may take, in milliseconds; looking at every byte of every document takes what it takes. */
 export const longest = 30_000;
-
-/** Why something failed, in one sentence. */
-export const reasonOf = (error: unknown): string => {
-  const { message, code } = error as { message?: string; code?: string };
-  return message || code || String(error);
-};
 
 /** The findings of `look`; a fault of its own when it fails or takes longer than `millis`. */
 export async function bounded(

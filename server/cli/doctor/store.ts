@@ -6,7 +6,8 @@ import type pg from 'pg';
 import type { Config } from '../../config.ts';
 import { isMarked, storeLocation } from '../../documents/store-marker.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { reasonOf, type Findings } from './finding.ts';
+import { reasonOf } from '../../reason.ts';
+import type { Findings } from './finding.ts';
 
 /** Whether the store is the one of this database; looks without leaving a trace. True when documents can be looked for. */
 export async function checkMark(

@@ -28,6 +28,7 @@ export interface Rotated {
   readonly authenticators: number;
   readonly mailed_links: number;
   readonly webhooks: number;
+  readonly remembered_answers: number;
   /** Whether the secret of links that stop mails was renewed; false when the one before is still needed for links that were sent. */
   readonly unsubscribe_links: boolean;
 }
@@ -40,11 +41,16 @@ interface Stored {
   readonly secret: string;
 }
 
+/** An answer that shows a secret once, as rest/writes.ts keeps it. */
+interface StoredAnswer extends Stored {
+  readonly idempotency_key: string;
+}
+
 /** Everything of `stored` that is not under the first key, under it. */
-const renewed = (stored: readonly Stored[], secrets: Secrets, rowOf: (id: string) => string): Stored[] =>
+const renewed = <S extends Stored>(stored: readonly S[], secrets: Secrets, rowOf: (id: string) => string): S[] =>
   stored
     .filter(({ secret }) => keyIdOf(secret) !== secrets.firstKey)
-    .map(({ id, secret }) => ({ id, secret: secrets.seal(secrets.open(secret, rowOf(id)), rowOf(id)) }));
+    .map((each) => ({ ...each, secret: secrets.seal(secrets.open(each.secret, rowOf(each.id)), rowOf(each.id)) }));
 
 /**
  * Encrypts every secret under the first key, in one transaction on the owner's connection, and makes up the secrets anew with
@@ -62,6 +68,11 @@ export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Pr
     const links = renewed(waiting.rows, secrets, () => secretRows.mailedLinks);
     const signing = await client.query<Stored>('select id, secret from vault.webhook_secrets for update');
     const webhooks = renewed(signing.rows, secrets, secretRows.webhook);
+    const remembered = await client.query<StoredAnswer>(
+      `select key_id as id, idempotency_key, answer::json ->> 'sealed' as secret from vault.idempotency_keys
+       where answer like '{"sealed":%' for update`,
+    );
+    const answers = renewed(remembered.rows, secrets, () => secretRows.answers);
     const update = (table: string, id: string, changed: readonly Stored[]) =>
       client.query(
         `update ${table} t set secret = c.secret from unnest($1::uuid[], $2::text[]) c (id, secret) where t.${id} = c.id`,
@@ -70,6 +81,15 @@ export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Pr
     await update('vault.totp', 'user_id', factors);
     await update('vault.outbox', 'id', links);
     await update('vault.webhook_secrets', 'id', webhooks);
+    await client.query(
+      `update vault.idempotency_keys t set answer = c.answer from unnest($1::uuid[], $2::text[], $3::text[]) c (key_id, idempotency_key, answer)
+       where t.key_id = c.key_id and t.idempotency_key = c.idempotency_key`,
+      [
+        answers.map(({ id }) => id),
+        answers.map(({ idempotency_key }) => idempotency_key),
+        answers.map(({ secret }) => JSON.stringify({ sealed: secret })),
+      ],
+    );
     const cursors = secrets.seal(randomBytes(32).toString('base64'), secretRows.cursors);
     await client.query('update vault.cursor_secret set secret = $1', [Buffer.from(cursors)]);
     // In clear: the database itself seals with it, and nobody but its owner reads it.
@@ -85,6 +105,7 @@ export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Pr
       authenticators: factors.length,
       mailed_links: links.length,
       webhooks: webhooks.length,
+      remembered_answers: answers.length,
       unsubscribe_links: rowCount === 1,
     };
   });

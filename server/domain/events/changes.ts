@@ -14,8 +14,10 @@ const publish = row<{ moved: boolean; waits: boolean }, []>(
 export const publishChanges = (): Statement<{ moved: boolean; waits: boolean }> =>
   mapped(publish(), (found) => found ?? { moved: false, waits: false });
 
-/** Deletes what changed more than 31 days ago. */
-export const purgeChanges = row('purge_changes', 'select app.purge_changes()');
+const purge = row<{ deleted: number }, []>('purge_changes', 'select app.purge_changes() as deleted');
+
+/** Deletes what changed more than 31 days ago, so many at a time; how many these were. */
+export const purgeChanges = (): Statement<number> => mapped(purge(), (found) => found?.deleted ?? 0);
 
 /** Kinds of records, each with how its changes are called: a closed list, which docs/rest.md explains. */
 export const changesOf = {

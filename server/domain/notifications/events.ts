@@ -12,8 +12,10 @@ export const createNotifications = (most: number): Statement<number> =>
 /** Queues events of what is about to end, due or overdue by now. */
 export const queueReminders = row('queue_reminders', 'select app.queue_reminders()');
 
-/** Deletes notifications that are half a year old. */
-export const purgeNotifications = row('purge_notifications', 'select app.purge_notifications()');
+const purge = row<{ deleted: number }, []>('purge_notifications', 'select app.purge_notifications() as deleted');
+
+/** Deletes notifications that are half a year old, so many at a time; how many these were. */
+export const purgeNotifications = (): Statement<number> => mapped(purge(), (found) => found?.deleted ?? 0);
 
 const queueMails = row<{ written: number }, [most: number]>(
   'queue_notification_mails',

@@ -81,6 +81,15 @@ const sent = row<{ done: boolean }, [string, number]>('mail_sent', 'select app.m
 export const mailSent = ({ id, attempts }: ClaimedMail): Statement<boolean> =>
   mapped(sent(id, attempts), (answer) => answer?.done ?? false);
 
+const notNeeded = row<{ done: boolean }, [string, number]>(
+  'mail_not_needed',
+  'select app.mail_not_needed($1, $2) as done',
+);
+
+/** Deletes a mail that has nothing to say to its reader any more; false when another process has taken it since. */
+export const mailNotNeeded = ({ id, attempts }: ClaimedMail): Statement<boolean> =>
+  mapped(notNeeded(id, attempts), (answer) => answer?.done ?? false);
+
 const failed = row<{ done: boolean }, [string, number, string, boolean]>(
   'mail_failed',
   'select app.mail_failed($1, $2, $3, $4) as done',

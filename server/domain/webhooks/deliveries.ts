@@ -214,5 +214,7 @@ export const noteDeliveries = (
 ): Statement<ReadonlyMap<string, readonly ClaimedDelivery[]>> =>
   mapped(note(JSON.stringify(batches)), (found) => Map.groupBy(found, ({ endpoint_id }) => endpoint_id));
 
-/** Deletes deliveries of 30 days ago, and secrets that have ended. */
-export const purgeWebhooks = row('purge_webhooks', 'select app.purge_webhooks()');
+const purge = row<{ deleted: number }, []>('purge_webhooks', 'select app.purge_webhooks() as deleted');
+
+/** Deletes deliveries of 30 days ago, and secrets that have ended, so many at a time; how many these were. */
+export const purgeWebhooks = (): Statement<number> => mapped(purge(), (found) => found?.deleted ?? 0);
