@@ -70,6 +70,7 @@ const usual = [
   'buyer of 10000',
   'seller of 1000',
   'advisor of 1000',
+  'advisor of 10000',
   'admin of 12000',
 ];
 
