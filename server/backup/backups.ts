@@ -69,6 +69,7 @@ export function madeAt(name: string): Date {
 
 /** The folder of the bodies that are encrypted with this key, or with none. */
 export const bodiesFolder = (key: BackupKey | null): string => (key ? `documents-${key.id}` : 'documents');
+
 /** The id of the key of a folder of bodies, null for none; undefined when this is no folder of bodies. */
 export function keyIdOfFolder(folder: string): string | null | undefined {
   const [found, id = null] = /^documents(?:-([0-9a-f]{8}))?$/.exec(folder) ?? [];

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { appliedMigrations } from '../database/migrate.ts';
 import { inTransaction, snapshot } from '../database/transaction.ts';
 import { isMark, isMarked } from '../documents/store-marker.ts';
+import { reasonOf } from '../reason.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
   backupName,
@@ -199,8 +200,8 @@ async function copyBodies(task: BackupTask, manifest: Manifest): Promise<{ manif
 
 /** Deletes a file; the failure names it. */
 async function remove(destination: BackupDestination, name: string): Promise<void> {
-  await destination.remove(name).catch((error: Error) => {
-    throw new Error(`${name}: ${error.message || error.name}`, { cause: error });
+  await destination.remove(name).catch((error: unknown) => {
+    throw new Error(`${name}: ${reasonOf(error)}`, { cause: error });
   });
 }
 
@@ -322,10 +323,7 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     await writeManifest(destination, manifest, task.key);
     await task.onWhole();
     const dropped: string[] = [];
-    const undeleted = await prune(task, dropped).then(
-      () => null,
-      (error: Error) => error.message || error.name,
-    );
+    const undeleted = await prune(task, dropped).then(() => null, reasonOf);
     // A login that may not look for them has no harm but the space that they take.
     await destination.tidy(new Date(now.getTime() - unfinishedMillis)).catch(() => {});
     return { manifest, copied: copiedNow, dropped, undeleted };
