@@ -10976,20 +10976,17 @@ CREATE OR REPLACE FUNCTION app.participations()
  LANGUAGE sql
  STABLE
 BEGIN ATOMIC
- SELECT p.deal_id,
-     p.participant_id,
-     p.role,
-     p.principal_id,
-     p.principal_role
-    FROM vault.parts p
-   WHERE ((p.user_id = ( SELECT me.user_id
-            FROM vault.caller me)) AND ((p.deal_id >= ( SELECT me.first_deal
-            FROM vault.caller me)) AND (p.deal_id <= ( SELECT me.last_deal
-            FROM vault.caller me))) AND ((( SELECT me.barred
-            FROM vault.caller me) = '{}'::uuid[]) OR (( SELECT d.organization_id
-            FROM public.deals d
-           WHERE (d.id = p.deal_id)) <> ALL (( SELECT me.barred
-            FROM vault.caller me)::uuid[]))));
+ SELECT o.deal_id,
+     o.participant_id,
+     o.role,
+     o.principal_id,
+     o.side
+    FROM vault.deals_of_people o
+   WHERE ((o.user_id = ( SELECT me.user_id
+            FROM vault.caller me)) AND ((o.deal_id >= ( SELECT me.first_deal
+            FROM vault.caller me)) AND (o.deal_id <= ( SELECT me.last_deal
+            FROM vault.caller me))) AND (o.organization_id <> ALL (( SELECT me.barred
+            FROM vault.caller me)::uuid[])));
 END;
 
 CREATE OR REPLACE FUNCTION app.pass_tool_gate(tool text, deal_id uuid)
@@ -15136,3 +15133,4 @@ $function$;
 -- 2c0c6dfd78feeb49f39137643e3e0b85d65d399dede9edcedfe7b9628627eb90  414_keys_of_remembered_answers.sql
 -- 233708a905e8980af8dcada6bd52559123f099a6c26406945468f7144abbd654  415_mails_that_nobody_needs.sql
 -- d76a63f2b69d3e414114eeb55e1be921769bed9e77015e6e5eada90c2a1e24ca  417_keys_invite_members_as_brokers.sql
+-- 2606e1ca0494e617591405edcf4f9cd8dfb0cc9f556a4286d6ce023da5256d72  426_participations_from_rows_of_lists.sql
