@@ -570,6 +570,16 @@ test('on the page of offers the broker compares them, and computes coverage with
     await expect
       .poll(() => worth.getByRole('row', { name: /^exclusive buyer/ }).innerText())
       .toMatch(/3\.90×\s+5\.42×/);
+    // And while the page is open.
+    await insert(web.service, 'normalizations', {
+      deal_id: deal,
+      period_label: 'FY2025',
+      adjustment_category: 'other',
+      adjustment_amount: '-160000',
+    });
+    await expect
+      .poll(() => worth.getByRole('row', { name: /^exclusive buyer/ }).innerText())
+      .toMatch(/4\.64×\s+5\.42×/);
 
     await page.goto(web.service.origin);
     const value = page.locator('section', { has: page.getByRole('heading', { name: 'Value of your pipeline' }) });

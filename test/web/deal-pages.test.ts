@@ -257,6 +257,10 @@ describe('a broker', () => {
     await page.getByLabel('Exclusive until').fill('2031-05-20T17:00');
     await button(page.getByRole('dialog'), 'Save').click();
     await banner.getByText('May 20, 2031').waitFor();
+    await choose(page, 'Actions for new buyer', 'Remove from deal');
+    const removal = page.getByRole('alertdialog');
+    await removal.getByText('Their exclusivity stays until it ends or a broker releases it.').waitFor();
+    await button(removal, 'Cancel').click();
     await button(banner, 'Release').click();
     await confirm(page, 'Release');
     await banner.waitFor({ state: 'detached' });

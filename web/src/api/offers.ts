@@ -26,7 +26,7 @@ export const offersQuery = (dealId: Id) =>
 /** What the current offers come to against the books, with what a person typed in; while that changes, what was there before. */
 export const worthQuery = (dealId: Id, typed: TypedTerms) =>
   queryOptions({
-    queryKey: [...keys.of(dealId, 'offers'), 'worth', typed],
+    queryKey: keys.comparedOffers(dealId, typed),
     queryFn: ({ signal }) => api.get('/web/deals/:id/offers/worth', { param: { id: dealId }, query: typed, signal }),
     placeholderData: keepPreviousData,
     // The books change elsewhere, without a change of the offers.
@@ -36,7 +36,7 @@ export const worthQuery = (dealId: Id, typed: TypedTerms) =>
 /** Two offers, or two revisions of one, side by side, with what a person typed in; while these change, what was there before. */
 export const againstQuery = (dealId: Id, offer: Id, other: Id, typed: TypedTerms) =>
   queryOptions({
-    queryKey: [...keys.of(dealId, 'offers'), 'against', offer, other, typed],
+    queryKey: keys.comparedOffers(dealId, offer, other, typed),
     queryFn: ({ signal }) =>
       api.get('/web/deals/:id/offers/:offer_id/against/:other_offer_id', {
         param: { id: dealId, offer_id: offer, other_offer_id: other },

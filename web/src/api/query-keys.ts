@@ -10,6 +10,8 @@ export const keys = {
   /** Something of a deal: `keys.of(id, 'questions', {status})`. */
   of: (id: Id, topic: Topic | 'activity' | 'keys' | 'reminders', ...rest: unknown[]) =>
     ['deal', id, topic, ...rest] as const,
+  /** What offers come to against the books and the sources of financing. */
+  comparedOffers: (id: Id, ...rest: unknown[]) => ['deal', id, 'offers', 'compared', ...rest] as const,
   contacts: (...rest: unknown[]) => ['contacts', ...rest] as const,
   /** The person's notifications, and how many are new. */
   notifications: (...rest: unknown[]) => ['notifications', ...rest] as const,

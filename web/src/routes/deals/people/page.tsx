@@ -47,13 +47,14 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
   const mayLink = capacities.can_invite && person.status !== 'active';
   const mayRemove = capacities.can_remove_participants && person.status !== 'removed';
   if (!mayGrant && !mayLink && !mayRemove) return null;
+  const held = person.user_id === deal.exclusive_buyer_user_id;
   const takeOut = () =>
     confirm(
       {
         title: self ? 'Leave this deal?' : `Remove ${person.name}?`,
         body: self
           ? 'You lose access to the deal at once, unless you are an admin of the brokerage, and your advisors leave with you. Someone else must invite you again.'
-          : 'They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.',
+          : `They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.${held ? ' Their exclusivity stays until it ends or a broker releases it.' : ''}`,
         action: self ? 'Leave' : 'Remove',
         danger: true,
       },
