@@ -1775,6 +1775,7 @@ CREATE TABLE public.webhook_endpoints (
     CONSTRAINT webhook_endpoints_url_check CHECK (length(url) >= 1 AND length(url) <= 2000 AND url ~ '^https?://'::text)
 );
 CREATE INDEX webhook_endpoints_by_brokerage ON public.webhook_endpoints USING btree (brokerage_id, created_at DESC, id DESC);
+CREATE INDEX webhook_endpoints_by_creator ON public.webhook_endpoints USING btree (created_by) WHERE created_by IS NOT NULL;
 CREATE INDEX webhook_endpoints_by_key ON public.webhook_endpoints USING btree (key_id, created_at DESC, id DESC);
 ALTER TABLE public.webhook_endpoints ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.webhook_endpoints FORCE ROW LEVEL SECURITY;
@@ -8365,11 +8366,15 @@ begin
   elsif address like '%.sandbox.invalid' then
     perform app.refuse('address_not_taken', 'Nobody can be written to at this address.');
   end if;
-  if invite_to_deal.role = 'broker' and sandbox is null and app.key_id() is not null and not exists (
-    select from public.deals d join public.members m on m.brokerage_id = d.organization_id and m.status = 'active' join public.users u on u.id = m.user_id
-    where d.id = invite_to_deal.deal_id and u.email = address)
+  if sandbox is null and app.key_id() is not null
+    and (invite_to_deal.role = 'broker'
+      or exists (select from public.participants p where p.id = invite_to_deal.advises and p.deal_id = invite_to_deal.deal_id and p.role = 'broker'))
+    and not exists (
+      select from public.deals d join public.members m on m.brokerage_id = d.organization_id and m.status = 'active' join public.users u on u.id = m.user_id
+      where d.id = invite_to_deal.deal_id and u.email = address)
   then
-    perform app.refuse('not_a_member', 'A key invites brokers from among the members of the brokerage: anybody else is invited on the page of the deal.');
+    perform app.refuse('not_a_member',
+      'A key invites brokers and their advisors from among the members of the brokerage: anybody else is invited on the page of the deal.');
   end if;
   invited := app.account_at(address, invite_to_deal.name, sandbox);
   -- Before the deal, as whoever answers an invitation takes it; with whom they advise, who may be leaving.
@@ -10618,6 +10623,8 @@ begin
       perform app.end_grants_of_client(client, null);
       clients := clients + 1;
     end loop;
+    -- While their tokens are in force, which webhooks may have been added with. Also those of keys that others were shown.
+    webhooks := app.turn_off_webhooks(on_reset.user_id, null, null);
     update vault.api_key_digests d set valid_until = app.now()
       where d.issued_by = on_reset.user_id and (d.valid_until is null or d.valid_until > app.now());
     update public.api_keys k set revoked_at = app.now(), revoked_by = on_reset.user_id
@@ -10626,8 +10633,6 @@ begin
         and not exists (select from vault.api_key_digests d
           where d.key_id = k.id and (d.valid_until is null or d.valid_until > app.now()));
     get diagnostics keys = row_count;
-    -- Also those of keys that others were shown.
-    webhooks := app.turn_off_webhooks(on_reset.user_id, null, null);
   end if;
   return jsonb_build_object('tool_grants', grants, 'deal_opt_ins', opt_ins, 'clients', clients, 'keys', keys, 'webhooks', webhooks);
 end
@@ -14200,8 +14205,13 @@ begin
   -- In the order in which results of deliveries lock them.
   for this in
     select e.id, k.brokerage_id from public.webhook_endpoints e join public.api_keys k on k.id = e.key_id
-    where e.state = 'on' and case when made_with is null then e.created_by = by_person and (in_brokerage is null or k.brokerage_id = in_brokerage)
-      else e.key_id = made_with and e.created_by is null end
+    where e.state = 'on' and (in_brokerage is null or k.brokerage_id = in_brokerage) and e.id = any (array(
+      select own.id from public.webhook_endpoints own where own.created_by = by_person
+      union all
+      select by_key.id from public.webhook_endpoints by_key where by_key.key_id = made_with and by_key.created_by is null
+      union all
+      select by_key.id from vault.api_key_digests d join public.webhook_endpoints by_key on by_key.key_id = d.key_id and by_key.created_by is null
+        where d.issued_by = by_person and (d.valid_until is null or d.valid_until > app.now())))
     order by e.id for no key update of e
   loop
     update public.webhook_endpoints e set state = 'off', off_reason = 'asked', off_because = case when made_with is null then 'admin_gone' else 'key_rotated' end,
@@ -15134,3 +15144,5 @@ $function$;
 -- 233708a905e8980af8dcada6bd52559123f099a6c26406945468f7144abbd654  415_mails_that_nobody_needs.sql
 -- d76a63f2b69d3e414114eeb55e1be921769bed9e77015e6e5eada90c2a1e24ca  417_keys_invite_members_as_brokers.sql
 -- 2606e1ca0494e617591405edcf4f9cd8dfb0cc9f556a4286d6ce023da5256d72  426_participations_from_rows_of_lists.sql
+-- 9d6b145a4af1c581207649aa682870643cdab0eb6ac8de38446ff5e6b3e6c19b  444_webhooks_of_tokens_end_with_their_issuer.sql
+-- ae039dc00d32ebdfa0f88d735be08789dcc85fe7407fd2c25151b129b709c1fd  445_keys_invite_advisors_of_brokers.sql

@@ -217,11 +217,12 @@ test('webhooks of admins who left before these took them along are turned off on
     insert into users (email, name) select name || '@example.test', name from unnest('{stays,left,staff,suspended,elsewhere}'::text[]) name;
     insert into members (brokerage_id, user_id, role)
       select b.id, u.id, 'admin' from users u join brokerages b on b.slug = case u.name when 'elsewhere' then 'there' else 'here' end;
-    with k as (select app.issue_api_key(b.id, u.id, 'A key', 'live', '{contacts:read}', 1000, null, sha256('k'), '1111') as id
-      from brokerages b, users u where b.slug = 'here' and u.name = 'stays')
+    with k as (select u.name, app.issue_api_key(b.id, u.id, 'A key', 'live', '{contacts:read}', 1000, null, sha256(u.name::bytea), '1111') as id
+      from brokerages b, users u where b.slug = 'here' and u.name in ('stays', 'left', 'suspended'))
     insert into webhook_endpoints (key_id, url, created_by, place, history)
       select k.id, 'https://example.test/' || o.name, o.id, s.published, s.history
-      from k, vault.change_stream s, (select name, id from users union all select 'key', null) o;
+      from k, vault.change_stream s, (select name, id, 'stays' as key from users
+        union all select 'key of ' || name, null, name from k) o where k.name = o.key;
     alter table members disable trigger user;
     alter table users disable trigger user;
     update members m set status = 'removed' from users u where u.id = m.user_id and u.name = 'left';
@@ -245,7 +246,9 @@ test('webhooks of admins who left before these took them along are turned off on
   };
   expect(rows).toEqual([
     { by: 'elsewhere', ...off },
-    { by: 'key', ...on },
+    { by: 'key of left', ...off },
+    { by: 'key of stays', ...on },
+    { by: 'key of suspended', ...off },
     { by: 'left', ...off },
     { by: 'staff', ...on },
     { by: 'stays', ...on },

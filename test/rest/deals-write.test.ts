@@ -373,16 +373,21 @@ describe('invitations', () => {
   });
 
   test('as a broker are for members of the brokerage: whoever has a key does not let themselves in', async () => {
-    const invite = (email: string) =>
-      ask('POST', `/deals/${scene.deal}/invitations`, { email, name: 'B', role: 'broker' });
+    const invite = (email: string, part: object = { role: 'broker' }) =>
+      ask('POST', `/deals/${scene.deal}/invitations`, { email, name: 'B', ...part });
     const stranger = await invite('stranger@else.example');
     expect([stranger.status, stranger.body?.error.details['reason']]).toEqual([409, 'not_a_member']);
+    const advisor = (advises: string | undefined) => invite('stranger@else.example', { role: 'advisor', advises });
+    const ofBroker = await advisor(scene.participants['broker']);
+    expect([ofBroker.status, ofBroker.body?.error.details['reason']]).toEqual([409, 'not_a_member']);
+    const ofSeller = await advisor(scene.participants['seller']);
+    expect(ofSeller.status).toBe(201);
     const { sql } = web.service;
     const [found] = await sql('select email from users where id = $1', [scene.people['colleague']]);
     const member = await invite(found!['email'] as string);
     expect(member.status).toBe(201);
     expect(member.body).toMatchObject({ role: 'broker', status: 'invited' });
-    await sql(`update participants set status = 'removed' where id = $1`, [member.body?.id]);
+    await sql(`update participants set status = 'removed' where id = any ($1)`, [[member.body?.id, ofSeller.body?.id]]);
   });
 
   test('are refused when whoever issued the key may not invite at that moment', async () => {

@@ -379,9 +379,15 @@ describe('in the settings', () => {
     await add({ url: `${scene.origin}/stays` });
     await add({ url: `${scene.origin}/goes` }, leaver);
     await webhook();
-    expect(await states()).toEqual({ '/stays': 'on', '/goes': 'on', '/in': 'on' });
+    // And by a token that only the leaver was shown, of a key that others rotate.
+    const key = await scene.tenant.key({ scopes: ['contacts:read', 'webhooks:read', 'webhooks:write'] });
+    await scene.service.sql('update vault.api_key_digests set issued_by = $2 where key_id = $1', [key.id, other!.id]);
+    const byKey = await as(key, scene.service.restUrl)('POST', '/webhooks', { url: `${scene.origin}/key` });
+    expect(byKey.status).toBe(201);
+    expect(await states()).toEqual({ '/stays': 'on', '/goes': 'on', '/in': 'on', '/key': 'on' });
     await gone(other!.id);
-    expect(await states()).toEqual({ '/stays': 'on', '/goes': 'off', '/in': 'on' });
+    expect(await states()).toEqual({ '/stays': 'on', '/goes': 'off', '/in': 'on', '/key': 'off' });
+    await rotate(key.id, 86_400);
     const shown = async () =>
       (await ours()).body.items.find(({ url }: { url: string }) => url === `${scene.origin}/goes`);
     const { id } = await shown();

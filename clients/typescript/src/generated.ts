@@ -2114,7 +2114,7 @@ export abstract class Calls {
     return this.call('listParticipants', input, options);
   }
 
-  /** Invite somebody to a deal. By mail, in the name of the person who issued the key, who must be a broker of the deal or an admin of the brokerage; it counts among the mails that they may send. A person who was invited before and has not joined is invited again. Brokers are invited from among the members of the brokerage (`not_a_member`). Needs the scopes participants:write and participants:read. */
+  /** Invite somebody to a deal. By mail, in the name of the person who issued the key, who must be a broker of the deal or an admin of the brokerage; it counts among the mails that they may send. A person who was invited before and has not joined is invited again. Brokers and their advisors are invited from among the members of the brokerage (`not_a_member`). Needs the scopes participants:write and participants:read. */
   inviteParticipant(
     input: Operations['inviteParticipant']['input'],
     options?: CallOptions,

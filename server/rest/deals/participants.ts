@@ -122,7 +122,7 @@ export function participantOperations(services: Services, callers: Callers): rea
       tag: 'Deals',
       summary: 'Invite somebody to a deal',
       description:
-        'By mail, in the name of the person who issued the key, who must be a broker of the deal or an admin of the brokerage; it counts among the mails that they may send. A person who was invited before and has not joined is invited again. Brokers are invited from among the members of the brokerage (`not_a_member`). Needs the scopes participants:write and participants:read.',
+        'By mail, in the name of the person who issued the key, who must be a broker of the deal or an admin of the brokerage; it counts among the mails that they may send. A person who was invited before and has not joined is invited again. Brokers and their advisors are invited from among the members of the brokerage (`not_a_member`). Needs the scopes participants:write and participants:read.',
       scope: 'participants:write',
       parameters: [idempotencyKey],
       body: invitation,
