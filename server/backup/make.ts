@@ -89,11 +89,18 @@ async function storeIn(client: pg.ClientBase): Promise<string | null> {
   return rows[0]?.id ?? null;
 }
 
-/** A condition for the bodies that belong to the documents of now; what is about to be cleared away is left out. */
-const needed = (columns: readonly string[]): string => {
+/** A legal hold on the deal of a row, or on its brokerage, as `app.bodies_to_clear` asks for it. */
+const isHeld = `exists (select from vault.legal_holds h join public.deals l on l.id = deal_id
+  where (h.kind = 'deal' and h.subject_id = l.id) or (h.kind = 'brokerage' and h.subject_id = l.organization_id))`;
+
+/** A condition for the bodies that belong to the documents of now, and of removed ones on hold; what is about to be cleared away is left out. */
+const needed = (columns: readonly string[], hasHolds: boolean): string => {
   const conditions = [];
   if (columns.includes('body_cleared_at')) conditions.push('body_cleared_at is null');
-  if (columns.includes('removed_at')) conditions.push(`(removed_at is null or removed_at > now() - interval '6 days')`);
+  if (columns.includes('removed_at')) {
+    const held = hasHolds && columns.includes('deal_id') ? ` or ${isHeld}` : '';
+    conditions.push(`(removed_at is null or removed_at > now() - interval '6 days'${held})`);
+  }
   return conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';
 };
 
@@ -102,9 +109,11 @@ function bodiesQuery(tables: readonly Table[]): string {
   const withBodies = tables.filter(({ columns }) =>
     ['storage_key', 'size_bytes', 'sha256'].every((column) => columns.includes(column)),
   );
+  // Releases before holds had no such table.
+  const hasHolds = tables.some(({ name }) => name === 'vault.legal_holds');
   const parts = withBodies.map(
     ({ name, columns }) =>
-      `select storage_key, size_bytes, coalesce(encode(sha256, 'hex'), '') as sha256 from ${quoted(name)}${needed(columns)}`,
+      `select storage_key, size_bytes, coalesce(encode(sha256, 'hex'), '') as sha256 from ${quoted(name)}${needed(columns, hasHolds)}`,
   );
   return `select storage_key, max(size_bytes), max(sha256) from (${parts.join(' union all ')}) bodies
     group by storage_key order by right(storage_key, 2) collate "C", storage_key collate "C"`;

@@ -218,6 +218,26 @@ test('backs up while people write, and what is restored is one moment of it; the
   expect(taken.deleted).toEqual([kept.name]);
 });
 
+test('takes the body of a removed document along while it is on hold, which would be cleared away otherwise', async () => {
+  const documentsIn = async () => (await backUp(await newDataDir())).documents;
+  // The demo removed one before, whose body is not there: it counts as cleared away.
+  await service.sql('update documents set body_cleared_at = now() where removed_at is not null');
+  const all = await documentsIn();
+  const [removed] = await service.sql<{ id: string; deal_id: string; organization_id: string }>(
+    `update documents d set removed_at = now() - interval '8 days' from deals l
+     where d.id = (select o.id from documents o join brokerages b on b.id = o.brokerage_id
+       where o.removed_at is null and b.sandbox_of is null limit 1) and l.id = d.deal_id
+     returning d.id, d.deal_id, l.organization_id`,
+  );
+  expect(await documentsIn()).toBe(all - 1);
+  for (const [kind, subject] of Object.entries({ deal: removed?.deal_id, brokerage: removed?.organization_id })) {
+    expect(await run(['hold', 'on', kind, `${subject}`], env)).toMatchObject({ code: 0 });
+    expect(await documentsIn()).toBe(all);
+    expect(await run(['hold', 'off', kind, `${subject}`], env)).toMatchObject({ code: 0 });
+  }
+  await service.sql('update documents set removed_at = null where id = $1', [removed?.id]);
+});
+
 const timeOf = (name: string): string => name.replace(/^backup-(.{4})(..)(..T..)(..)(..Z)-.*$/, '$1-$2-$3:$4:$5');
 
 describe('an encrypted backup', () => {
