@@ -70,7 +70,7 @@ export async function rotateSecrets(client: pg.ClientBase, secrets: Secrets): Pr
     const webhooks = renewed(signing.rows, secrets, secretRows.webhook);
     const remembered = await client.query<StoredAnswer>(
       `select key_id as id, idempotency_key, answer::json ->> 'sealed' as secret from vault.idempotency_keys
-       where answer like '{"sealed":%' for update`,
+       where answer like '{"sealed":%' and made_at > app.now() - interval '24 hours' for update`,
     );
     const answers = renewed(remembered.rows, secrets, () => secretRows.answers);
     const update = (table: string, id: string, changed: readonly Stored[]) =>
