@@ -649,11 +649,14 @@ test('revisions are held against each other: dates, conditions and words too, fo
 
   const browser = await openBrowser();
   try {
-    // Who made the offers alone sees no other, and is shown what they changed last.
+    // Who made the offers alone sees no other, and is shown what they propose to change in the terms that are agreed.
     const own = await openTestPage(browser, web.service.origin, { cookie: buyer.cookie, locale: 'en-US' });
     await own.page.goto(`${web.service.origin}/deals/${deal}/offers`);
     const differs = own.page.getByRole('region', { name: 'What differs' });
-    await expect.poll(() => differs.getByRole('row', { name: /^Price \$/ }).innerText()).toMatch(/\+\$100,000/);
+    const price = differs.getByRole('row', { name: /^Price \$/ });
+    await expect.poll(() => price.innerText()).toMatch(/\+\$200,000/);
+    await own.page.getByLabel('Compared with').selectOption({ label: 'Your offer, revision 2' });
+    await expect.poll(() => price.innerText()).toMatch(/\+\$100,000/);
     await expect
       .poll(() => differs.getByRole('row', { name: /^Target closing/ }).innerText())
       .toMatch(/14 days earlier/);
@@ -726,6 +729,105 @@ test('revisions are held against each other: dates, conditions and words too, fo
     await page.goto(`${web.service.origin}/deals/${deal}/offers?first=${later}&second=${earlier}`);
     await page.getByText('14 days earlier').waitFor();
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+  } finally {
+    await browser.close();
+  }
+});
+
+test('agreed terms are compared with the rivals, and a change of them only until it is declined, on the page and in reports', async () => {
+  const [broker, buyer] = [await web.as('broker'), await web.as('exclusive buyer')];
+  const submit = async (price: string): Promise<string> => {
+    const payload = { currency: 'USD', purchase_price: price, cash_at_close: price };
+    const { status, body } = await buyer.ask(`/deals/${deal}/offers`, { payload });
+    expect([status, body.error]).toEqual([201, undefined]);
+    return body.id;
+  };
+  const decide = async (id: string, decision: string) =>
+    expect((await broker.ask(`/offers/${id}/decision`, { decision })).status).toBe(200);
+  const rival = offerOf('other buyer');
+  const agreed = await submit('4300000');
+  await decide(agreed, 'accepted');
+  web.service.clock.advance(1000);
+  const proposal = await submit('3700000');
+
+  const told = async () => {
+    const { offers, compared } = (await ask('broker')).body;
+    const sheets = await sheetsOf((await download(web.service, broker, deal, 'xlsx')).bytes);
+    const [heads, standing] = sheets.get('Offers')?.slice(3) ?? [];
+    return {
+      figures: offers.map((one: { offer_id: string }) => one.offer_id).toSorted(),
+      best: [compared?.first, compared?.second],
+      heads: heads?.filter(Boolean),
+      standing: standing?.slice(1).filter(Boolean),
+    };
+  };
+  const browser = await openBrowser();
+  try {
+    const { page } = await openTestPage(browser, web.service.origin, { cookie: broker.cookie, locale: 'en-US' });
+    const table = page.getByRole('region', { name: 'Offers side by side' });
+    const worth = page.getByRole('region', { name: 'What the offers are worth' });
+    const shown = async () => {
+      await page.goto(`${web.service.origin}/deals/${deal}/offers`);
+      await worth.getByRole('row').nth(1).waitFor();
+      const prices = await table
+        .getByRole('row', { name: /^Price/ })
+        .getByRole('cell')
+        .allInnerTexts();
+      return {
+        prices: prices.map((text) => text.split(/\s+/).join(' ').trim()),
+        worth: (await worth.getByRole('rowheader').allInnerTexts()).map((text) => text.trim()),
+      };
+    };
+
+    expect(await told()).toEqual({
+      figures: [agreed, proposal, rival].toSorted(),
+      best: [agreed, rival],
+      heads: ['exclusive buyer', 'other buyer', 'exclusive buyer, proposed change'],
+      standing: ['Accepted', 'Open', 'Open'],
+    });
+    expect(await shown()).toEqual({
+      prices: ['$4,300,000 Highest Accepted', '$4,200,000', '$3,700,000 Proposed change'],
+      worth: ['exclusive buyer', 'other buyer', 'exclusive buyer, proposed change'],
+    });
+
+    await decide(proposal, 'declined');
+    expect(await told()).toEqual({
+      figures: [agreed, rival].toSorted(),
+      best: [agreed, rival],
+      heads: ['exclusive buyer', 'other buyer'],
+      standing: ['Accepted', 'Open'],
+    });
+    expect(await shown()).toEqual({
+      prices: ['$4,300,000 Highest Accepted', '$4,200,000'],
+      worth: ['exclusive buyer', 'other buyer'],
+    });
+    await page.getByText('The change proposed in revision').waitFor();
+
+    // Who has no other to compare it with is shown the revision before it, or after.
+    const own = await openTestPage(browser, web.service.origin, { cookie: buyer.cookie, locale: 'en-US' });
+    const ownDifference = async () => {
+      await own.page.goto(`${web.service.origin}/deals/${deal}/offers`);
+      const differs = own.page.getByRole('region', { name: 'What differs' });
+      const [, ...cells] = (await differs.getByRole('row', { name: /^Price \$/ }).innerText()).split(/\s+/);
+      return cells.slice(0, 3);
+    };
+    expect(await ownDifference()).toEqual(['$4,300,000', '$3,700,000', '+$600,000']);
+
+    // With the exclusivity what was agreed ends: of this buyer's offers none stands, but the page still has what was declined last, and its history.
+    const dearer = await submit('4900000');
+    await decide(dearer, 'declined');
+    expect((await broker.ask(`/deals/${deal}/exclusivity`, undefined, 'DELETE')).status).toBe(200);
+    expect(await told()).toEqual({
+      figures: [rival],
+      best: [undefined, undefined],
+      heads: ['other buyer'],
+      standing: ['Open'],
+    });
+    expect(await shown()).toEqual({
+      prices: ['$4,900,000 Declined', '$4,200,000'],
+      worth: ['other buyer'],
+    });
+    expect(await ownDifference()).toEqual(['$4,900,000', '$3,700,000', '+$1,200,000']);
   } finally {
     await browser.close();
   }

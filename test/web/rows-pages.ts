@@ -150,9 +150,10 @@ const offers = list<Offer>({
   kinds: 7,
   shown: async (page) => {
     const shown: Lines[] = [];
+    // The agreed terms beside a proposed change lead to the same revisions.
     for (const opens of await page
       .getByRole('main')
-      .getByRole('button', { name: /revision/ })
+      .getByRole('button', { name: /^\d+ revision/ })
       .all()) {
       await opens.click();
       const drawer = page.getByRole('dialog');

@@ -208,6 +208,42 @@ describe('by keyboard, a reader has', () => {
       expect(cells[place]).toContain(money(payload['purchase_price'], payload['currency']));
   });
 
+  test('the agreed terms beside the rivals, with what was decided, and nothing that was declined', async () => {
+    const offer = (id: string, buyer_user_id: string, purchase_price: string, more: object = { is_current: true }) => ({
+      id,
+      buyer_user_id,
+      revision_number: 1,
+      submitted_at: '2026-01-10T12:00:00.000Z',
+      payload: { currency: 'USD', purchase_price, expires_at: '2026-01-31T12:00:00Z' },
+      ...more,
+    });
+    const agreed = offer('1', 'a', '4300000', { agreed: true, accepted_at: '2026-01-20T12:00:00.000Z' });
+    const rival = offer('2', 'b', '4200000');
+    const proposal = offer('3', 'a', '4400000');
+    const people = [
+      { user_id: 'a', name: 'Ada' },
+      { user_id: 'b', name: 'Ben' },
+    ];
+    const cells = async (name: string) => {
+      const row = host.view.getByRole('row').filter({ has: host.view.getByRole('rowheader', { name }) });
+      return (await row.getByRole('cell').allInnerTexts()).map((text) => text.split(/\s+/).join(' ').trim());
+    };
+    const drawing = async (offers: readonly object[]) => {
+      await show('offers', { result: { content: [], structuredContent: { offers, people } } });
+      await host.view.getByRole('table').waitFor();
+      return [await cells('Price'), await cells('Valid until')];
+    };
+    expect(await drawing([proposal, rival, agreed])).toEqual([
+      ['$4,400,000 Proposed change', '$4,300,000 Highest Accepted', '$4,200,000'],
+      ['Expired Jan 31, 2026', 'Accepted Jan 20, 2026', 'Expired Jan 31, 2026'],
+    ]);
+    const declined = { ...proposal, declined_at: '2026-01-21T12:00:00.000Z' };
+    expect(await drawing([declined, rival, agreed])).toEqual([
+      ['$4,300,000 Highest Accepted', '$4,200,000'],
+      ['Accepted Jan 20, 2026', 'Expired Jan 31, 2026'],
+    ]);
+  });
+
   test('the conditions, what is overdue first and what is met last', async () => {
     await show('conditions');
     const items = host.view.getByRole('listitem');

@@ -44,6 +44,32 @@ export interface AssessedOffer {
   readonly payload: OfferPayload;
 }
 
+/** An offer as it is read, with what was decided of it. */
+interface DecidedOffer extends Pick<AssessedOffer, 'id' | 'expired' | 'payload'> {
+  readonly buyer_user_id: string;
+  readonly participant_id?: string;
+  readonly is_current: boolean;
+  readonly agreed?: boolean;
+  readonly declined_at?: string | null;
+}
+
+/**
+ * Which of a deal's offers are compared, wherever they are: the terms that are agreed, which stand whenever they expire, and of the current
+ * offers those that were not declined. The pages say alike (web/src/components/offers/payload.ts).
+ */
+export function toCompare(offers: readonly DecidedOffer[]): AssessedOffer[] {
+  const holder = offers.find(({ agreed }) => agreed)?.buyer_user_id;
+  return offers
+    .filter(({ agreed, is_current, declined_at }) => agreed || (is_current && !declined_at))
+    .map(({ id, buyer_user_id, participant_id = null, expired, agreed = false, payload }) => ({
+      id,
+      participant_id,
+      expired: expired && !agreed,
+      proposed: !agreed && buyer_user_id === holder,
+      payload,
+    }));
+}
+
 /** The longest amount that is computed with: a payload may hold any text, and arithmetic grows with its digits. */
 const longestComputedAmount = 60;
 

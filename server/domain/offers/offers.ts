@@ -241,6 +241,17 @@ const agreed = row<Found, [dealId: string]>(
 export const agreedOffer = (dealId: string): Statement<DealOffer | null> =>
   mapped(agreed(dealId), (found) => found && shown(found));
 
+/** Current offers and the agreed one, which may be among them, and whether the time until which each stands has passed at `now`. */
+export const currentAndAgreed = (
+  latest: readonly DealOffer[],
+  accepted: DealOffer | null,
+  now: string,
+): (DealOffer & { expired: boolean })[] =>
+  [...latest.filter(({ id }) => id !== accepted?.id), ...(accepted ? [accepted] : [])].map((offer) => ({
+    ...offer,
+    expired: hasPassed(offer.payload.expires_at, now),
+  }));
+
 const revisions = rows<Placed<Found>>(
   'offer_revisions',
   `select ${fields}, o.revision_number::text as place from offers o ${tables('$1')}

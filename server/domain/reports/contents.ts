@@ -19,9 +19,9 @@ import { compare, decimal, sum, writtenOut, zero } from '../diligence/decimals.t
 import { ebitdaOf, earnings, grossProfitOf, resolved, rowsYearBefore } from '../diligence/earnings.ts';
 import { memoized } from '../diligence/caches.ts';
 import { qoeOverview } from '../diligence/overview.ts';
-import { amountsOf, assessed, moment } from '../offers/assessment.ts';
+import { amountsOf, assessed, moment, toCompare } from '../offers/assessment.ts';
 import { funding } from '../offers/debt.ts';
-import { dealOffers, hasPassed, mostOffersAPage, type DealOffer } from '../offers/offers.ts';
+import { agreedOffer, currentAndAgreed, dealOffers, mostOffersAPage, type DealOffer } from '../offers/offers.ts';
 import type { Results } from '../../database/database.ts';
 import type { Books } from '../diligence/books.ts';
 import type { Snapshot } from '../diligence/snapshots.ts';
@@ -79,6 +79,7 @@ export const reportReads = (dealId: string, withFinancing: boolean) =>
     answersInSight(dealId),
     uploadsInReport(dealId),
     dealOffers(dealId, null, mostOffersAPage),
+    agreedOffer(dealId),
     ...(withFinancing ? [funding(dealId)] : []),
   ] as const satisfies readonly Statement<unknown>[];
 
@@ -135,7 +136,7 @@ function offerIn(offer: OfferInReport) {
   return {
     id: offer.id,
     mine: offer.mine,
-    buyer: offer.mine ? 'Your offer' : offer.buyer_name,
+    buyer: `${offer.mine ? 'Your offer' : offer.buyer_name}${offer.proposed ? ', proposed change' : ''}`,
     revision: offer.revision_number,
     submitted_at: offer.submitted_at,
     expired: offer.expired,
@@ -153,9 +154,10 @@ function offersOf(
   { items, more }: { readonly items: readonly OfferInReport[]; readonly more: boolean },
   given: Pick<Parameters<typeof assessed>[0], 'books' | 'funding' | 'day'>,
 ) {
-  const offers = items.map(({ id, participant_id, payload, expired }) => ({ id, participant_id, payload, expired }));
-  const { basis, offers: worths, compared, sba_rules } = assessed({ ...given, offers });
-  const byPrice = items.map(offerIn).toSorted((a, b) => {
+  const { basis, offers: worths, compared, sba_rules } = assessed({ ...given, offers: toCompare(items) });
+  const isCompared = new Set(worths.map(({ offer_id }) => offer_id));
+  const shown = items.filter(({ id }) => isCompared.has(id)).map(offerIn);
+  const byPrice = shown.toSorted((a, b) => {
     const [first, second] = [a, b].map(({ amounts }) => decimal(amounts.purchase_price ?? '0'));
     return compare(second ?? zero, first ?? zero) || (a.id < b.id ? -1 : 1);
   });
@@ -210,7 +212,7 @@ export type ReportAnswers = Results<ReturnType<typeof reportReads>>;
 
 /** All that a report is made of. */
 export function reportInput(reader: string, answers: ReportAnswers, withFinancing: boolean) {
-  const [deal, time, books, sight, uploads, { items, next }, sources] = answers;
+  const [deal, time, books, sight, uploads, { items, next }, agreed, sources] = answers;
   if (!deal || !time) throw new Error('There is no report without a deal.');
   return {
     /** When it is written, which stands among the properties of the file. Nothing that is printed follows from it but the day, and which offers have expired. */
@@ -222,10 +224,7 @@ export function reportInput(reader: string, answers: ReportAnswers, withFinancin
     sight,
     uploads,
     offers: {
-      items: items.map((offer): OfferInReport => ({
-        ...offer,
-        expired: hasPassed(offer.payload.expires_at, time.now),
-      })),
+      items: currentAndAgreed(items, agreed, time.now),
       more: next !== null,
     },
     funding: withFinancing ? (sources ?? []) : null,
@@ -264,7 +263,7 @@ export function reportContents(input: ReportInput) {
 }
 
 /** Each row of what was read, as text. Of the books each upload and adjustment stands for its figures, which never change. */
-function readRows([deal, , books, sight, uploads, offers, sources]: ReportAnswers): Set<string> {
+function readRows([deal, , books, sight, uploads, offers, agreed, sources]: ReportAnswers): Set<string> {
   const { all, answers } = sight;
   return new Set(
     [
@@ -274,6 +273,7 @@ function readRows([deal, , books, sight, uploads, offers, sources]: ReportAnswer
       ...answers,
       ...uploads,
       ...offers.items,
+      ...(agreed ? [agreed] : []),
       ...(sources ?? []),
     ].map((one) => JSON.stringify(one)),
   );

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { booksOf } from '../../domain/diligence/books.ts';
+import { toCompare } from '../../domain/offers/assessment.ts';
 import { summaryOf } from '../../domain/offers/summary.ts';
 import { offers, offersAnswer } from '../../domain/offers/offers.ts';
 import { defineTool, reads } from '../define.ts';
@@ -18,18 +19,7 @@ export const svcOffersList = defineTool({
   work: ({ deal_id }) => [offers(deal_id), booksOf(deal_id)],
   enteringRead: ({ deal_id }) => offersAnswer(deal_id),
   answer: (found, books) => {
-    const holder = found.find(({ agreed }) => agreed)?.buyer_user_id;
-    const compared = found.filter(({ agreed, is_current, declined_at }) => agreed ?? (is_current && !declined_at));
-    const summary = summaryOf(
-      books,
-      compared.map(({ id, buyer_user_id, expired, agreed = false, payload }) => ({
-        id,
-        expired: expired && !agreed,
-        proposed: !agreed && buyer_user_id === holder,
-        payload,
-        participant_id: null,
-      })),
-    );
+    const summary = summaryOf(books, toCompare(found));
     return { offers: found, ...(summary ? { summary } : {}) };
   },
   page: 'offers',

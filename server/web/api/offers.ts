@@ -6,11 +6,11 @@ import type { Services } from '../../services.ts';
 import {
   acceptOffer,
   agreedOffer,
+  currentAndAgreed,
   dealOffers,
   dealOfOffer,
   decideOffer,
   exactly,
-  hasPassed,
   isTooLarge,
   isVast,
   mostOffersAPage,
@@ -22,7 +22,7 @@ import {
 import { booksOf } from '../../domain/diligence/books.ts';
 import { mostYears } from '../../domain/diligence/coverage.ts';
 import { decimal as exact } from '../../domain/diligence/decimals.ts';
-import { assessed, moment } from '../../domain/offers/assessment.ts';
+import { assessed, moment, toCompare } from '../../domain/offers/assessment.ts';
 import { funding, type TypedTerms } from '../../domain/offers/debt.ts';
 import { twoOffers } from '../../domain/offers/comparison.ts';
 import { asDealPage, dealPage } from '../../domain/deals/page.ts';
@@ -128,25 +128,20 @@ export function offerRoutes(services: Services) {
       const dealId = pathId(c);
       const given = c.req.valid('query');
       const withFunding = services.config.features.financing;
-      const [found, books, time, sources] = await withDeal(
+      const [found, agreed, books, time, sources] = await withDeal(
         services,
         c,
         dealId,
         dealOffers(dealId, null, mostOffersAPage),
+        agreedOffer(dealId),
         booksOf(dealId),
         moment(),
         ...(withFunding ? [funding(dealId)] : []),
       );
       const { now, day: on } = orNotFound(time);
-      const offers = found.items.map(({ id, participant_id, payload }) => ({
-        id,
-        participant_id,
-        payload,
-        expired: hasPassed(payload.expires_at, now),
-      }));
       return c.json(
         assessed({
-          offers,
+          offers: toCompare(currentAndAgreed(found.items, agreed, now)),
           books,
           funding: sources ?? null,
           day: on,

@@ -23,7 +23,7 @@ export const offersQuery = (dealId: Id) =>
     structuralSharing,
   });
 
-/** What the current offers come to against the books, with what a person typed in; while that changes, what was there before. */
+/** What the offers that are compared come to against the books, with what a person typed in; while that changes, what was there before. */
 export const worthQuery = (dealId: Id, typed: TypedTerms) =>
   queryOptions({
     queryKey: keys.comparedOffers(dealId, typed),

@@ -3,7 +3,7 @@
  * much of it: every field is looked at, and what does not fit is left out.
  */
 import type { ClosingCondition, EbitdaBridge, OfferPayload, PlPeriod } from '../api/shapes.ts';
-import { parts } from '../components/offers/payload.ts';
+import { isCompared, parts, type DecidedOffer } from '../components/offers/payload.ts';
 import { isDecimal, sum } from '../lib/decimal.ts';
 import { adjustmentCategories, conditionStates } from '../lib/states.ts';
 import { isObject, type ToolResult } from './host.ts';
@@ -151,13 +151,12 @@ export function customersIn(answer: Row): { customers: Customer[]; first: string
   return { customers, first: dayOf(named['period_start_date']), last: dayOf(named['period_end_date']) };
 }
 
-export interface OfferIn {
+export interface OfferIn extends DecidedOffer {
   id: string;
   /** The buyer's name; else which of the buyers it is. */
   buyer: string;
   revision: number;
   submitted_at: string | null;
-  payload: OfferPayload;
 }
 
 function payloadOf(given: unknown): OfferPayload {
@@ -175,16 +174,31 @@ function payloadOf(given: unknown): OfferPayload {
   } as OfferPayload;
 }
 
-/** The latest offer of each buyer in an answer of svc_offers_list. */
+/** The offers in an answer of svc_offers_list that are compared. */
 export function offersIn(answer: Row): OfferIn[] {
   const names = namesOf(answer);
-  const rows = rowsOf(answer, 'offers').filter(({ is_current }) => is_current === true);
-  return rows.map((row, place) => ({
-    id: textOf(row['id']) || String(place),
-    buyer: names.get(textOf(row['buyer_user_id'])) ?? (rows.length === 1 ? 'Buyer' : `Buyer ${place + 1}`),
-    revision: wholeNumber(row['revision_number']) || 1,
-    submitted_at: instantOf(row['submitted_at']),
-    payload: payloadOf(row['payload']),
+  const rows = rowsOf(answer, 'offers');
+  const holder = rows.find(({ agreed }) => agreed === true)?.['buyer_user_id'];
+  const offers = rows.map((row) => {
+    const agreed = row['agreed'] === true;
+    return {
+      id: textOf(row['id']),
+      buyer: textOf(row['buyer_user_id']),
+      revision: wholeNumber(row['revision_number']) || 1,
+      submitted_at: instantOf(row['submitted_at']),
+      is_current: row['is_current'] === true,
+      agreed,
+      proposed: !agreed && holder !== undefined && row['buyer_user_id'] === holder,
+      accepted_at: instantOf(row['accepted_at']),
+      declined_at: instantOf(row['declined_at']),
+      payload: payloadOf(row['payload']),
+    };
+  });
+  const compared = offers.filter(isCompared);
+  return compared.map((offer, place) => ({
+    ...offer,
+    id: offer.id || String(place),
+    buyer: names.get(offer.buyer) ?? (compared.length === 1 ? 'Buyer' : `Buyer ${place + 1}`),
   }));
 }
 

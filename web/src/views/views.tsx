@@ -8,7 +8,7 @@ import { ConditionLine, ConditionsProgress } from '../components/conditions/cond
 import { ComparisonTable } from '../components/offers/comparison-table.tsx';
 import { byPrice, highestPrice } from '../components/offers/payload.ts';
 import { OfferSheet } from '../components/offers/sheet.tsx';
-import { Price, ValidUntil } from '../components/offers/terms.tsx';
+import { Decision, Price, Standing } from '../components/offers/terms.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { Time } from '../components/time.tsx';
 import { sum } from '../lib/decimal.ts';
@@ -134,7 +134,7 @@ function Note({ offer: { submitted_at, revision } }: { offer: OfferIn }) {
   );
 }
 
-/** Each buyer's latest offer, the highest first: side by side, or below each other where there is no room for that. */
+/** The offers that are compared, the highest first: side by side, or below each other where there is no room for that. */
 function Offers({ offers }: { offers: readonly OfferIn[] }) {
   const inOrder = byPrice(offers);
   const highest = highestPrice(offers);
@@ -152,13 +152,17 @@ function Offers({ offers }: { offers: readonly OfferIn[] }) {
           {
             key: 'price',
             label: 'Price',
-            cells: inOrder.map(({ id, payload }) => <Price key={id} payload={payload} highest={highest} />),
+            cells: inOrder.map((offer) => (
+              <Price key={offer.id} payload={offer.payload} highest={highest}>
+                <Decision offer={offer} />
+              </Price>
+            )),
           },
         ]}
         standing={{
           key: 'standing',
           label: 'Valid until',
-          cells: inOrder.map(({ id, payload }) => <ValidUntil key={id} current until={payload.expires_at} />),
+          cells: inOrder.map((offer) => <Standing key={offer.id} offer={offer} />),
         }}
       />
     );
@@ -171,9 +175,13 @@ function Offers({ offers }: { offers: readonly OfferIn[] }) {
             label={`Offer from ${offer.buyer}`}
             name={offer.buyer}
             note={<Note offer={offer} />}
-            price={<Price payload={offer.payload} highest={highest} />}
+            price={
+              <Price payload={offer.payload} highest={highest}>
+                <Decision offer={offer} />
+              </Price>
+            }
             payload={offer.payload}
-            standing={<ValidUntil current until={offer.payload.expires_at} />}
+            standing={<Standing offer={offer} />}
           />
         </li>
       ))}

@@ -53,8 +53,19 @@ export function sumOfParts(payload: Record<Part, Decimal | null | undefined>): D
   return named.length > 0 && named.every((part) => isDecimal(part as string)) ? sum(named as string[]) : null;
 }
 
-/** The highest price among offers in one currency; null when they are in several, or there is no choice. */
-export function highestPrice(offers: readonly Pick<Offer, 'payload'>[]): Decimal | null {
+/** An offer with what was decided of it. */
+export type DecidedOffer = Pick<
+  Offer,
+  'payload' | 'is_current' | 'agreed' | 'proposed' | 'accepted_at' | 'declined_at'
+>;
+
+/** Whether an offer is compared with others: agreed terms are, and of current offers those that were not declined, as in figures and reports. */
+export const isCompared = ({ agreed, is_current, declined_at }: DecidedOffer): boolean =>
+  agreed || (is_current && declined_at === null);
+
+/** The highest price among offers that are compared, but for proposed changes, in one currency; null when they are in several, or there is no choice. */
+export function highestPrice(given: readonly DecidedOffer[]): Decimal | null {
+  const offers = given.filter((offer) => isCompared(offer) && !offer.proposed);
   const currencies = new Set(offers.map(({ payload }) => payload.currency));
   const prices = offers
     .map(({ payload }) => payload.purchase_price)

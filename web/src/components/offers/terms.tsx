@@ -1,14 +1,14 @@
 /** What each thing that can differ between offers says of one: cells of a comparison, lines of a card. */
-import { Trophy } from 'lucide-react';
+import { BadgeCheck, Trophy } from 'lucide-react';
 import type { ReactNode } from 'react';
-import type { Decimal, Instant, OfferPayload } from '../../api/shapes.ts';
+import type { Decimal, OfferPayload } from '../../api/shapes.ts';
 import { cx } from '../../lib/cx.ts';
 import { compare } from '../../lib/decimal.ts';
 import { useIsOver } from '../../lib/use-is-over.ts';
 import { Badge } from '../badge.tsx';
 import { Money } from '../money.tsx';
 import { DayText, Time } from '../time.tsx';
-import { otherTerms, parts, type Part } from './payload.ts';
+import { otherTerms, parts, type DecidedOffer, type Part } from './payload.ts';
 import { shades } from './structure-bar.tsx';
 
 /** Stands where an offer says nothing. */
@@ -83,17 +83,43 @@ export function Price({ payload: { purchase_price: price, currency }, highest, c
   );
 }
 
-interface ValidUntilProps {
-  until: Instant | null | undefined;
-  /** Whether it still matters that the time is past. */
-  current: boolean;
-  /** Whether it is for the reader to mind. */
+/** The decision on an offer; nothing until there is one. */
+export function Decision({ offer: { accepted_at, declined_at, proposed } }: { offer: DecidedOffer }) {
+  if (proposed) return <Badge tone="warn">Proposed change</Badge>;
+  if (declined_at !== null) return <Badge tone="bad">Declined</Badge>;
+  if (accepted_at === null) return null;
+  return (
+    <Badge tone="rare" icon={<BadgeCheck className="size-3" aria-hidden />}>
+      Accepted
+    </Badge>
+  );
+}
+
+interface StandingProps {
+  offer: DecidedOffer;
+  /** Whether the reader could accept it, so that it matters to them that the time is past. */
   warns?: boolean;
 }
 
-/** Until when an offer stands. */
-export function ValidUntil({ until, current, warns = false }: ValidUntilProps) {
+/** Until when an offer stands, or what became of it. */
+export function Standing({ offer, warns = false }: StandingProps) {
+  const { accepted_at: accepted, declined_at: declined, is_current: current } = offer;
+  const until = offer.payload.expires_at;
   const over = useIsOver(until);
+  if (accepted !== null) {
+    return (
+      <>
+        Accepted <Time at={accepted} as="date" />
+      </>
+    );
+  }
+  if (declined !== null) {
+    return (
+      <>
+        Declined <Time at={declined} as="date" />
+      </>
+    );
+  }
   if (!until) return none;
   if (!current || !over) return <Time at={until} as="date" />;
   return (

@@ -8,6 +8,7 @@ import { Card } from '../../../components/card.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
+import { isCompared } from '../../../components/offers/payload.ts';
 import { ErrorState } from '../../../components/states.tsx';
 import { paths } from '../../../paths.ts';
 import { useDeal } from '../context.ts';
@@ -88,7 +89,7 @@ export function Assessment({ offers }: { offers: readonly Offer[] }) {
         <OfferValuations
           assessment={data}
           offers={assessed}
-          more={offers.length > assessed.length}
+          more={offers.filter(isCompared).length > assessed.length}
           onPeriod={(period_label) => setTyped({ ...typed, period_label })}
         />
       )}

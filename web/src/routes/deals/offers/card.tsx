@@ -5,12 +5,12 @@ import type { Decimal, Offer } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { NewBadge } from '../../../components/new-badge.tsx';
 import { OfferSheet } from '../../../components/offers/sheet.tsx';
-import { Price } from '../../../components/offers/terms.tsx';
+import { Decision, Price, Standing } from '../../../components/offers/terms.tsx';
 import { Time } from '../../../components/time.tsx';
 import { plural } from '../../../lib/format.ts';
 import { useIsOver } from '../../../lib/use-is-over.ts';
 import { useDeal } from '../context.ts';
-import { AgainstAsking, Decision, Standing } from './facts.tsx';
+import { AgainstAsking } from './facts.tsx';
 
 interface OfferButtonsProps {
   offer: Offer;
@@ -31,7 +31,7 @@ export function OfferButtons({ offer, onHistory, onAccept }: OfferButtonsProps) 
         </Button>
       )}
       <Button size="sm" icon={<History className="size-3.5" />} onClick={onHistory}>
-        {plural(offer.revision_number, 'revision')}
+        {offer.is_current ? plural(offer.revision_number, 'revision') : 'All revisions'}
       </Button>
       {capacities.can_accept_offer && over && (
         <span id={why} className="text-sm text-faint">
@@ -48,6 +48,7 @@ interface OfferCardProps extends OfferButtonsProps {
 
 /** One buyer's offer by itself: on phones, and where there is nothing to compare it with. */
 export function OfferCard({ offer, highest, onHistory, onAccept }: OfferCardProps) {
+  const { capacities } = useDeal();
   const isNew = useIsNew(offer.deal_id, 'offers')(offer.submitted_at, offer.mine);
   return (
     <OfferSheet
@@ -66,7 +67,7 @@ export function OfferCard({ offer, highest, onHistory, onAccept }: OfferCardProp
       }
       belowPrice={<AgainstAsking inWords offer={offer} />}
       payload={offer.payload}
-      standing={<Standing offer={offer} />}
+      standing={<Standing offer={offer} warns={capacities.can_accept_offer} />}
     >
       <OfferButtons offer={offer} onHistory={onHistory} onAccept={onAccept} />
     </OfferSheet>

@@ -3,15 +3,15 @@ import type { Offer } from '../../../api/shapes.ts';
 import { NewBadge } from '../../../components/new-badge.tsx';
 import { ComparisonTable } from '../../../components/offers/comparison-table.tsx';
 import { highestPrice } from '../../../components/offers/payload.ts';
-import { Price } from '../../../components/offers/terms.tsx';
+import { Decision, Price, Standing } from '../../../components/offers/terms.tsx';
 import { Time } from '../../../components/time.tsx';
 import { useBreakpoint } from '../../../lib/use-media.ts';
 import { useDeal } from '../context.ts';
-import { AgainstAsking, Decision, Standing } from './facts.tsx';
+import { AgainstAsking } from './facts.tsx';
 import { OfferButtons, OfferCard } from './card.tsx';
 
 interface ComparisonProps {
-  /** Each buyer's current offer, the highest first. */
+  /** The highest first. */
   offers: readonly Offer[];
   onHistory: (offer: Offer) => void;
   onAccept: (offer: Offer) => void;
@@ -77,7 +77,7 @@ function SideBySide({ offers, onHistory, onAccept }: ComparisonProps) {
       standing={{
         key: 'standing',
         label: 'Valid until',
-        cells: offers.map((offer) => <Standing key={offer.id} offer={offer} />),
+        cells: offers.map((offer) => <Standing key={offer.id} offer={offer} warns={capacities.can_accept_offer} />),
       }}
       below={[
         {

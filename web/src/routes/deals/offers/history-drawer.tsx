@@ -12,9 +12,9 @@ import { DayText, Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { paths } from '../../../paths.ts';
 import { useDeal } from '../context.ts';
-import { Decision } from './facts.tsx';
 import { sideBySide } from './side-by-side.tsx';
 import { otherTerms, parts } from '../../../components/offers/payload.ts';
+import { Decision } from '../../../components/offers/terms.tsx';
 
 interface Line {
   label: string;

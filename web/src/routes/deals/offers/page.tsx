@@ -19,7 +19,7 @@ import { InviteBuyerLink } from '../invite-buyer-link.tsx';
 import { HistoryDrawer } from './history-drawer.tsx';
 import { OfferDialog } from './dialog.tsx';
 import { ReportLinks } from '../report-links.tsx';
-import { byPrice } from '../../../components/offers/payload.ts';
+import { byPrice, isCompared } from '../../../components/offers/payload.ts';
 import { TabPage } from '../tab-page.tsx';
 
 /** Accepts an offer by granting its buyer exclusivity; the deal moves there by it. */
@@ -83,6 +83,16 @@ function NotAll({ count, pending, onMore }: NotAllProps) {
   );
 }
 
+/**
+ * The offers side by side, the highest first: the terms that are agreed and a proposed change of them, and of every other buyer what they
+ * offer now, also where it was declined.
+ */
+function beside(current: readonly Offer[], agreed: Offer | null | undefined): Offer[] {
+  const others = current.filter(({ id }) => id !== agreed?.id);
+  const shown = others.filter((offer) => isCompared(offer) || offer.participant_id !== agreed?.participant_id);
+  return byPrice(agreed ? [...shown, agreed] : shown);
+}
+
 /** The offers of a deal: buyers submit and revise, brokers compare and accept. */
 export default function OffersTab() {
   const { deal, side, capacities } = useDeal();
@@ -91,9 +101,10 @@ export default function OffersTab() {
   const [offering, setOffering] = useState(false);
   const [shown, setShown] = useState<Offer | null>(null);
   const [accepting, setAccepting] = useState<Offer | null>(null);
-  const offers = byPrice(itemsOf(query.data));
+  const current = itemsOf(query.data);
   const agreed = query.data?.pages[0]?.agreed;
-  const mine = offers.find((offer) => offer.mine);
+  const offers = beside(current, agreed);
+  const mine = current.find((offer) => offer.mine);
   const submit = capacities.can_submit_offer && (
     <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setOffering(true)}>
       {agreed?.mine ? 'Propose a change' : mine ? 'Revise offer' : 'Submit offer'}
@@ -133,13 +144,13 @@ export default function OffersTab() {
             {agreed && (
               <AgreedTerms
                 agreed={agreed}
-                current={offers.find(({ participant_id }) => participant_id === agreed.participant_id)}
+                current={current.find(({ participant_id }) => participant_id === agreed.participant_id)}
               />
             )}
             {side === 'seller' && !agreed && <AcceptedByBroker />}
             {query.hasNextPage && (
               <NotAll
-                count={offers.length}
+                count={current.length}
                 pending={query.isFetchingNextPage}
                 onMore={() => void query.fetchNextPage()}
               />

@@ -232,11 +232,13 @@ function Lines({ two }: { two: TwoOffers }) {
   );
 }
 
-/** What can be chosen: every current offer, and the earlier revisions of those whose offers are chosen. */
+/** Whether its buyer has submitted others. */
+const isRevised = ({ revision_number: number, is_current: current }: Offer): boolean => number > 1 || !current;
+
+/** What can be chosen: every offer that is shown, and the earlier revisions of those whose offers are chosen. */
 function useChoices(offers: readonly Offer[], two: TwoOffers | undefined, alone: Offer | undefined) {
   const { deal } = useDeal();
-  const revised = (buyer: Id | undefined) =>
-    offers.some((offer) => offer.buyer_user_id === buyer && offer.revision_number > 1);
+  const revised = (buyer: Id | undefined) => offers.some((offer) => offer.buyer_user_id === buyer && isRevised(offer));
   const [one, other] = [two?.first.buyer_user_id ?? alone?.buyer_user_id, two?.second.buyer_user_id];
   const first = useInfiniteQuery({ ...revisionsQuery(deal.id, one ?? ''), enabled: revised(one) });
   const second = useInfiniteQuery({ ...revisionsQuery(deal.id, other ?? ''), enabled: revised(other) });
@@ -248,7 +250,7 @@ function useChoices(offers: readonly Offer[], two: TwoOffers | undefined, alone:
 }
 
 interface SideBySideProps {
-  /** Each buyer's current offer, the highest first. */
+  /** Those that are shown, the highest first. */
   offers: readonly Offer[];
   /** The two that are compared where nobody has chosen. */
   best: OfferAssessment['compared'] | undefined;
@@ -261,12 +263,12 @@ export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode 
   const search = offersRoute.useSearch();
   const navigate = offersRoute.useNavigate();
   const [highest, next] = offers;
-  const alone = next === undefined && highest && highest.revision_number > 1 ? highest : undefined;
+  const alone = next === undefined && highest && isRevised(highest) ? highest : undefined;
   const before = useInfiniteQuery({
     ...revisionsQuery(deal.id, alone?.buyer_user_id ?? ''),
     enabled: alone !== undefined,
   });
-  const earlier = itemsOf(before.data).find(({ is_current: current }) => !current);
+  const earlier = itemsOf(before.data).find(({ id }) => id !== alone?.id);
   const [top, other] = alone ? [alone.id, earlier?.id] : [best?.first ?? highest?.id, best?.second ?? next?.id];
   const first = search.first ?? (search.second === top ? other : top);
   const second = search.second ?? (first === top ? other : top);

@@ -11,9 +11,9 @@ import { cx } from '../../../lib/cx.ts';
 import { formatMultiple, formatShare, plural } from '../../../lib/format.ts';
 import { adjustmentCategories } from '../../../lib/states.ts';
 
-/** How an offer is called here: its buyer's name, or "Your offer". */
-export const calls = (offer: Offer | undefined): string =>
-  offer ? (offer.mine ? 'Your offer' : offer.buyer_name) : '';
+/** How an offer is called here: its buyer's name, or "Your offer"; a proposed change stands beside the terms that are agreed. */
+export const calls = ({ mine, buyer_name: name, proposed }: Offer): string =>
+  `${mine ? 'Your offer' : name}${proposed ? ', proposed change' : ''}`;
 
 const cell = 'px-2.5 py-2.5 first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5';
 
