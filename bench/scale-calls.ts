@@ -15,7 +15,9 @@ import {
 import { resetOwnSandbox } from '../server/domain/clients/sandboxes.ts';
 import { objectTypes, publishChanges, type ChangeEvent } from '../server/domain/events/changes.ts';
 import { claimDeliveries, noteDeliveries, queueWebhooks } from '../server/domain/webhooks/deliveries.ts';
-import { claimMail } from '../server/domain/outbox/mails.ts';
+import { isRefreshable } from '../server/domain/clients/tokens.ts';
+import { mailsOfOneself } from '../server/domain/accounts/own-data.ts';
+import { claimMail, mailNotNeeded } from '../server/domain/outbox/mails.ts';
 import { bodiesToClear } from '../server/domain/documents/documents.ts';
 import { rememberedLines } from '../server/domain/diligence/account-lines.ts';
 import {
@@ -30,7 +32,7 @@ import { deadlines, enterWithCalendarLink } from '../server/domain/notifications
 import { queueNotificationMails, createNotifications } from '../server/domain/notifications/events.ts';
 import { upgradePassword } from '../server/domain/accounts/passwords.ts';
 import { remind } from '../server/domain/notifications/reminders.ts';
-import { brokerageToDelete } from '../server/domain/people/brokerage-deletion.ts';
+import { brokerageToDelete, mailsOfDeletedBrokerage } from '../server/domain/people/brokerage-deletion.ts';
 import { exportDeals, exportRows, exportTables } from '../server/domain/people/brokerage-export.ts';
 import { enterWithSession } from '../server/domain/accounts/sessions.ts';
 import { withinDeal } from '../server/domain/visibility/deal-scope.ts';
@@ -700,6 +702,53 @@ async function undone(database: Database, ...statements: readonly Statement<unkn
   return 'done';
 }
 
+const deletionDue = row<object, [brokerage: string]>(
+  'bench_deletion_due',
+  'insert into vault.brokerage_deletions (brokerage_id, due_at) values ($1, now())',
+);
+const someMails = several<{ id: string }>('bench_some_mails', 'select id from vault.outbox order by id desc limit 1000');
+
+/** Which mails are somebody's, or of a brokerage, whether a refresh token is known, and a mail that is not sent. */
+function mailsAndTokens(database: Database, asOwner: Database, people: readonly ScalePerson[]): Job[] {
+  const buyer = people.find(({ name }) => name === 'buyer of 1000');
+  const brokerage = people.find(({ role, deals }) => role === 'admin' && deals > 1_000)?.brokerage_id;
+  const done = (work: Promise<unknown>): Promise<string> => work.then(() => 'done');
+  return [
+    ...(buyer
+      ? [
+          {
+            name: 'mails_of_oneself: buyer of 1000',
+            before: `update vault.sessions set authenticated_at = now() where user_id = '${buyer.user_id}'`,
+            run: () => done(database.run(mailsOfOneself(digestOf(buyer.session_token)))),
+          },
+          {
+            name: 'is_refreshable: a token that is made up',
+            run: () => done(database.run(isRefreshable(buyer.client_id, digestOf('made up')))),
+          },
+        ]
+      : []),
+    ...(brokerage
+      ? [
+          {
+            name: 'mails_of_deleted_brokerage: among 1000',
+            async run() {
+              const among = (await asOwner.run(someMails())).map(({ id }) => id);
+              return undone(asOwner, deletionDue(brokerage), mailsOfDeletedBrokerage(brokerage, among));
+            },
+          },
+        ]
+      : []),
+    {
+      name: 'mail_not_needed',
+      before: oneDue,
+      async run() {
+        const mail = await database.run(claimMail());
+        return mail ? undone(database, mailNotNeeded(mail)) : 'none';
+      },
+    },
+  ];
+}
+
 const erase = row<object, [person: string]>('bench_erase', `select app.erase_person($1, 'operator', null)`);
 // A broker of some two hundred deals, alone on most of the last two thousand.
 const removeBroker = row<object, [brokerage: string]>(
@@ -768,6 +817,7 @@ export function jobsOf(
     ...sandboxJobs(database, apiKeys[0]?.brokerage_id),
     ...expansions(database, apiKeys[0]?.token),
     ...leaving(database, asOwner, people),
+    ...mailsAndTokens(database, asOwner, people),
     {
       name: 'mail_counts, service_state: for the metrics',
       run: () => done(database.together(mailCounts(), serviceState())),
