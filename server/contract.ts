@@ -5,6 +5,7 @@
 
 import type { ExtractSchema } from 'hono/types';
 import type { AuthRoutes } from './auth/routes.ts';
+import type { largestDocument } from './documents/upload.ts';
 import type { lengths } from './domain/lengths.ts';
 import type { longestTerms } from './domain/offers/offers.ts';
 import type { longestEmailAddress } from './domain/people/email-address.ts';
@@ -71,8 +72,9 @@ export type { OfferField } from './domain/offers/offers.ts';
 /** What audit records are about: the pages name each, and one that they do not is an error of types. */
 export type { AuditSubject } from './domain/audit/actions.ts';
 
-/** Bounds that the pages know, too: another number there is an error of types. */
+/** Bounds that the pages have, too: what differs from them there is an error of types. */
 export interface SharedBounds {
+  readonly largestDocument: typeof largestDocument;
   readonly lengths: typeof lengths;
   readonly longestEmailAddress: typeof longestEmailAddress;
   readonly longestTerms: typeof longestTerms;
