@@ -5,6 +5,11 @@
 
 import type { ExtractSchema } from 'hono/types';
 import type { AuthRoutes } from './auth/routes.ts';
+import type { largestDocument } from './documents/upload.ts';
+import type { mostDocumentsOfSource } from './domain/documents/documents.ts';
+import type { lengths } from './domain/lengths.ts';
+import type { longestTerms } from './domain/offers/offers.ts';
+import type { longestEmailAddress } from './domain/people/email-address.ts';
 import type { ApiRoutes } from './web/api/routes.ts';
 
 export type { ViewName } from './tools/views.ts';
@@ -67,3 +72,12 @@ export type { OfferField } from './domain/offers/offers.ts';
 
 /** What audit records are about: the pages name each, and one that they do not is an error of types. */
 export type { AuditSubject } from './domain/audit/actions.ts';
+
+/** Bounds that the pages have, too: what differs from them there is an error of types. */
+export interface SharedBounds {
+  readonly largestDocument: typeof largestDocument;
+  readonly lengths: typeof lengths;
+  readonly longestEmailAddress: typeof longestEmailAddress;
+  readonly longestTerms: typeof longestTerms;
+  readonly mostDocumentsOfSource: typeof mostDocumentsOfSource;
+}

@@ -2,6 +2,7 @@
 
 import type { Context, Env, TypedResponse } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../domain/lengths.ts';
 import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
 import { keepsDirection, oneLine } from '../domain/people/names.ts';
 import { passwordLength } from '../domain/accounts/password-rules.ts';
@@ -89,7 +90,7 @@ export const fields = {
   name: text('Enter a name.')
     .trim()
     .min(1, 'Enter a name.')
-    .max(200, 'Enter a name of at most 200 characters.')
+    .max(lengths.users.name, `Enter a name of at most ${lengths.users.name} characters.`)
     .regex(oneLine, 'Enter a name without line breaks.')
     .regex(keepsDirection, 'Enter a name without characters that change the direction of writing.'),
   token: text('The link is not complete: open it again from where you got it.').regex(

@@ -7,6 +7,7 @@ import type {
 } from '@simplewebauthn/server';
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../domain/lengths.ts';
 import type { Services } from '../services.ts';
 import { personOf } from '../domain/accounts/passwords.ts';
 import {
@@ -102,7 +103,10 @@ async function checkRegistration(c: Context, response: RegistrationResponseJSON)
   return { challenge: challenge.digest(), credential: registrationInfo.credential };
 }
 
-const passkeyName = fields.name.max(100, 'Enter a name of at most 100 characters.');
+const passkeyName = fields.name.max(
+  lengths.passkeys.name,
+  `Enter a name of at most ${lengths.passkeys.name} characters.`,
+);
 const noPasskey = () => new Problem(404, 'not_found', 'This passkey no longer exists.');
 
 /** The routes below passkey. */

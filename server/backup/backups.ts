@@ -1,21 +1,13 @@
-/**
- * The files in the destination of backups:
- *
- *   backup-20261122T080000Z-1a2b3c4d/rows        the rows of the database
- *   backup-20261122T080000Z-1a2b3c4d/documents   which bodies belong to it: key, size, SHA-256
- *   backup-20261122T080000Z-1a2b3c4d/manifest    what the other two hold; written last, so that it says that the backup is whole
- *   documents/ab/…, documents-5e6f7a8b/ab/…      bodies, each once for all backups; those encrypted with the key 5e6f7a8b
- *
- * The last part of a backup's name says of which database it is.
- */
+/** What a destination of backups holds, written and read: manifests, lists and bodies of documents. */
 
 import { createHash } from 'node:crypto';
 import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
-import { checkedKey, isStorageKey } from '../storage/storage.ts';
+import { isStorageKey } from '../storage/storage.ts';
 import type { BackupDestination } from './destination.ts';
+import { fileOf, seriesOf } from './names.ts';
 import { wholeLines } from './rows.ts';
 import { Damaged, keyIdEnd, keyIdIn, opened, sealed, type BackupKey } from './encryption.ts';
 
@@ -51,41 +43,6 @@ const manifestSchema = z.object({
 });
 export type Manifest = z.infer<typeof manifestSchema>;
 export type Written = z.infer<typeof file>;
-
-const shape = /^backup-(\d{8}T\d{6}Z)-([0-9a-f]{8})$/;
-
-/** The name of a backup made at that moment; names sort by time. */
-export const backupName = (at: Date, series: string): string =>
-  `backup-${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${series}`;
-
-/** The database that a backup is of, or null when it is none. */
-export const seriesOf = (name: string): string | null => shape.exec(name)?.[2] ?? null;
-
-/** When a backup was made. */
-export function madeAt(name: string): Date {
-  const stamp = shape.exec(name)?.[1] ?? '';
-  return new Date(stamp.replace(/^(.{4})(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5'));
-}
-
-/** The folder of the bodies that are encrypted with this key, or with none. */
-export const bodiesFolder = (key: BackupKey | null): string => (key ? `documents-${key.id}` : 'documents');
-
-/** The id of the key of a folder of bodies, null for none; undefined when this is no folder of bodies. */
-export function keyIdOfFolder(folder: string): string | null | undefined {
-  const [found, id = null] = /^documents(?:-([0-9a-f]{8}))?$/.exec(folder) ?? [];
-  return found === undefined ? undefined : id;
-}
-
-/** The storage key of the body that is kept under this name; null when {@link bodyName} gives no such name. */
-export function keyOfBody(name: string): string | null {
-  const [folder = '', part, storageKey = '', ...more] = name.split('/');
-  const isBody = keyIdOfFolder(folder) !== undefined && more.length === 0 && isStorageKey(storageKey);
-  return isBody && part === storageKey.slice(-2) ? storageKey : null;
-}
-
-/** The name under which a backup keeps the body of a document. */
-export const bodyName = (key: BackupKey | null, storageKey: string): string =>
-  `${bodiesFolder(key)}/${checkedKey(storageKey).slice(-2)}/${storageKey}`;
 
 /** Writes a file, encrypted when there is a key, and returns its size and digest as it is stored. */
 export async function writeFileTo(
@@ -149,7 +106,7 @@ export async function* readFileFrom(
 
 /** The id of the key that a backup was encrypted with; null when it was not. Throws {@link Damaged} when there is no manifest. */
 export async function keyIdOf(destination: BackupDestination, backup: string): Promise<string | null> {
-  const name = manifestName(backup);
+  const name = fileOf(backup, 'manifest');
   const body = await destination.read(name);
   if (body === null) throw new Damaged(`${name} is not there.`);
   let beginning = Buffer.alloc(0);
@@ -192,9 +149,6 @@ export async function* decompressed(body: AsyncIterable<Uint8Array>, name: strin
   }
 }
 
-/** Where the manifest of a backup is. */
-export const manifestName = (backup: string): string => `${backup}/manifest`;
-
 /** Writes the manifest of a backup, which makes it complete. */
 export async function writeManifest(
   destination: BackupDestination,
@@ -204,7 +158,7 @@ export async function writeManifest(
   async function* text(): AsyncGenerator<Uint8Array> {
     yield Buffer.from(`${JSON.stringify(manifest)}\n`);
   }
-  await writeFileTo(destination, manifestName(manifest.name), text(), key);
+  await writeFileTo(destination, fileOf(manifest.name, 'manifest'), text(), key);
 }
 
 /** The largest manifest that is read, in bytes. */
@@ -216,7 +170,7 @@ export async function readManifest(
   backup: string,
   key: BackupKey | null,
 ): Promise<Manifest> {
-  const name = manifestName(backup);
+  const name = fileOf(backup, 'manifest');
   const parts: Uint8Array[] = [];
   let bytes = 0;
   for await (const part of readFileFrom(destination, name, key)) {
@@ -245,7 +199,7 @@ export async function backupsIn(destination: BackupDestination): Promise<Found[]
   const found: Found[] = [];
   for (const name of names) {
     let isWhole = false;
-    for await (const { name: inner } of destination.list(name)) if (inner === manifestName(name)) isWhole = true;
+    for await (const { name: inner } of destination.list(name)) if (inner === fileOf(name, 'manifest')) isWhole = true;
     found.push({ name, isWhole });
   }
   return found;
@@ -276,7 +230,7 @@ export async function* bodiesOf(
   key: BackupKey | null,
   written?: Written,
 ): AsyncGenerator<Body> {
-  const name = `${backup}/documents`;
+  const name = fileOf(backup, 'documents');
   for await (const lines of wholeLines(decompressed(readFileFrom(destination, name, key, written), name))) {
     for (const line of lines.toString().split('\n')) {
       if (line === '') continue;

@@ -5,6 +5,7 @@ import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
 import type { Config, DestinationConfig } from '../config.ts';
 import { removeUnchanged, writeWhole } from '../storage/files.ts';
+import { isOfBackup, isUnfinished } from './names.ts';
 
 export interface StoredFile {
   readonly name: string;
@@ -29,11 +30,6 @@ export interface BackupDestination {
   tidy(before: Date): Promise<void>;
   close(): Promise<void>;
 }
-
-/** The last part of the names of files that backups write, and the whole names; others may keep files beside them. */
-const lastPart = '(rows|documents|manifest|[a-z0-9-]{16,64})';
-const isOfBackup = new RegExp(`^(backup-[\\dTZ]{16}-[0-9a-f]{8}|documents(-[0-9a-f]{8})?/[a-z0-9-]{2})/${lastPart}$`);
-const isUnfinished = new RegExp(`^${lastPart}\\.[0-9a-f]{12}$`);
 
 const isMissing = (error: unknown): boolean => (error as NodeJS.ErrnoException).code === 'ENOENT';
 
@@ -87,7 +83,7 @@ function openFolder(directory: string): BackupDestination {
       await rmdirIfEmpty(path.dirname(path.join(directory, name)));
     },
     async tidy(before) {
-      await removeUnchanged(aside, before, (name) => isUnfinished.test(name));
+      await removeUnchanged(aside, before, isUnfinished);
     },
     async close() {},
   };
@@ -111,7 +107,7 @@ export async function openDestination(config: DestinationConfig): Promise<Backup
   const bucket = openBucket(config.s3, config.prefix);
   return {
     ...bucket,
-    tidy: (before) => bucket.tidy(before, (name) => isOfBackup.test(name)),
+    tidy: (before) => bucket.tidy(before, isOfBackup),
     label: `s3://${config.s3.bucket}/${config.prefix}`,
   };
 }

@@ -8,26 +8,19 @@ import { isMark, isMarked } from '../documents/store-marker.ts';
 import { reasonOf } from '../reason.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
-  backupName,
   backupsIn,
-  bodiesFolder,
   bodiesOf,
-  bodyName,
   checked,
   compressed,
   keyIdOf,
-  keyIdOfFolder,
-  keyOfBody,
-  madeAt,
-  manifestName,
   readManifest,
-  seriesOf,
   writeFileTo,
   writeManifest,
   type Body,
   type Manifest,
 } from './backups.ts';
 import { byBytes, type BackupDestination, type StoredFile } from './destination.ts';
+import { backupName, bodiesFolder, bodyName, fileOf, keyIdOfFolder, keyOfBody, madeAt, seriesOf } from './names.ts';
 import { copied, partsOf, quoted, rowsOf, sequencesOf, tablesOf, textSettings, type Table } from './rows.ts';
 import { Damaged, sealedSize, type BackupKey } from './encryption.ts';
 
@@ -141,11 +134,11 @@ async function copyDatabase(
     const rows = rowsOf(client, tables, ({ name: table, columns }, found) => {
       held.push({ name: table, columns: [...columns], ...found });
     });
-    const written = await writeFileTo(destination, `${name}/rows`, compressed(rows), key);
+    const written = await writeFileTo(destination, fileOf(name, 'rows'), compressed(rows), key);
     // Last: a sequence is no part of the snapshot, and must not stand behind its rows.
     const sequences = await sequencesOf(client);
     const list = compressed(copied(client, bodiesQuery(tables)));
-    const documents = await writeFileTo(destination, `${name}/documents`, list, key);
+    const documents = await writeFileTo(destination, fileOf(name, 'documents'), list, key);
     return {
       format: 1,
       name,
@@ -216,7 +209,7 @@ async function remove(destination: BackupDestination, name: string): Promise<voi
 
 async function removeBackup(destination: BackupDestination, backup: string): Promise<void> {
   // First what says that it is whole.
-  await remove(destination, manifestName(backup));
+  await remove(destination, fileOf(backup, 'manifest'));
   const inner: string[] = [];
   for await (const { name } of destination.list(backup)) inner.push(name);
   for (const name of inner) await remove(destination, name);

@@ -5,8 +5,9 @@ import { withClient } from '../database/client.ts';
 import { appliedMigrations, migrate, migrationFiles } from '../database/migrate.ts';
 import { inTransaction } from '../database/transaction.ts';
 import type { Storage } from '../storage/storage.ts';
-import { bodiesOf, bodyName, checked, decompressed, readFileFrom, readManifest, type Manifest } from './backups.ts';
+import { bodiesOf, checked, decompressed, readFileFrom, readManifest, type Manifest } from './backups.ts';
 import type { BackupDestination } from './destination.ts';
+import { bodyName, fileOf } from './names.ts';
 import {
   heldIn,
   loadRows,
@@ -183,7 +184,7 @@ async function compare(client: pg.Client, manifest: Manifest): Promise<Compared[
 
 /** The file with the rows. Throws Damaged at its end when it is not as it was written. */
 const rowsFile = ({ destination, backup, key }: Source, manifest: Manifest): AsyncIterable<Uint8Array> =>
-  decompressed(readFileFrom(destination, `${backup}/rows`, key, manifest.rows), `${backup}/rows`);
+  decompressed(readFileFrom(destination, fileOf(backup, 'rows'), key, manifest.rows), fileOf(backup, 'rows'));
 
 /** Loads the rows, all or none. */
 async function load(client: pg.Client, source: Source, manifest: Manifest): Promise<Compared[]> {

@@ -71,6 +71,9 @@ export function fitting(pattern: RegExp, allowed: string) {
   };
 }
 
+/** The value of an option: a line of 1 to `max` characters. */
+export const textUpTo = (max: number) => fitting(new RegExp(`^.{1,${max}}$`), `1 to ${max} characters`);
+
 /** The value of an option: an e-mail address. */
 export function emailAddress(text: string): string {
   if (!isEmailAddress(text)) throw new InvalidArgumentError('It must be an e-mail address.');

@@ -6,9 +6,20 @@ import type * as Administration from '../domain/accounts/administration.ts';
 import type { HoldKind } from '../domain/accounts/erasure.ts';
 import { keyEnvironments, type KeyEnvironment } from '../domain/clients/api-keys.ts';
 import { keyScopes, type KeyScope } from '../domain/clients/key-scopes.ts';
+import { lengths } from '../domain/lengths.ts';
 import { memberRoles } from '../domain/people/member-roles.ts';
 import { invitationUrl } from '../http/links.ts';
-import { brokerage, command, emailAddress, fitting, futureTime, json, scopeList, wholeNumber } from './command.ts';
+import {
+  brokerage,
+  command,
+  emailAddress,
+  fitting,
+  futureTime,
+  json,
+  scopeList,
+  textUpTo,
+  wholeNumber,
+} from './command.ts';
 
 interface KeyOptions {
   json?: boolean;
@@ -27,7 +38,7 @@ function addKeys(program: Command): void {
     .command('create')
     .description('Create a key. Its token is printed once and not kept.')
     .requiredOption(...brokerage)
-    .requiredOption('--name <name>', 'what the key is for', fitting(/^.{1,100}$/, '1 to 100 characters'))
+    .requiredOption('--name <name>', 'what the key is for', textUpTo(lengths.api_keys.name))
     .option(
       '--scopes <scopes>',
       `what it may do, of: ${keyScopes.join(', ')}`,
@@ -89,7 +100,7 @@ function addUsers(program: Command): void {
     .command('create')
     .description('Invite a person to a brokerage. Prints the one-time link by which they choose a password.')
     .requiredOption('--email <email>', 'their address', emailAddress)
-    .requiredOption('--name <name>', 'their name', fitting(/^.{1,200}$/, '1 to 200 characters'))
+    .requiredOption('--name <name>', 'their name', textUpTo(lengths.users.name))
     .requiredOption(...brokerage)
     .addOption(new Option('--role <role>', 'their role').choices(memberRoles).makeOptionMandatory())
     .option(...json)
@@ -324,7 +335,7 @@ function addHolds(program: Command): void {
     .description('Put a deal, a brokerage or a person under a legal hold.')
     .argument('<kind>', kinds, kindOf)
     .argument(...which)
-    .option('--reference <text>', 'the matter, for yourself', fitting(/^.{1,200}$/, '1 to 200 characters'))
+    .option('--reference <text>', 'the matter, for yourself', textUpTo(lengths.legal_holds.reference))
     .option(...json)
     .action((kind: HoldKind, id: string, options: { json?: boolean; reference?: string }) =>
       command(
@@ -386,7 +397,7 @@ function addBrokerages(program: Command): void {
   brokerages
     .command('create')
     .description('Create a brokerage; then invite its first admin with users create.')
-    .requiredOption('--name <name>', 'its name', fitting(/^.{1,200}$/, '1 to 200 characters'))
+    .requiredOption('--name <name>', 'its name', textUpTo(lengths.brokerages.name))
     .requiredOption(
       '--slug <slug>',
       'its short name',

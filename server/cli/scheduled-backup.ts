@@ -1,8 +1,9 @@
 /** Makes scheduled backups, each in a process of its own, so that requests are not slowed down. */
 
 import { spawn } from 'node:child_process';
-import { backupsIn, madeAt } from '../backup/backups.ts';
+import { backupsIn } from '../backup/backups.ts';
 import { openDestination } from '../backup/destination.ts';
+import { madeAt } from '../backup/names.ts';
 import type { Config } from '../config.ts';
 import { backupJob, noteJobRun } from '../domain/service/status.ts';
 import type { CoreServices } from '../services.ts';

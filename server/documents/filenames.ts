@@ -1,7 +1,6 @@
 /** What a document may be called. */
 
-/** The most characters of a name. */
-export const longestFilename = 255;
+import { lengths } from '../domain/lengths.ts';
 
 // Signs that turn the direction of writing make a name look as if it ended otherwise.
 const misleading = /[/\\\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
@@ -10,5 +9,6 @@ const misleading = /[/\\\p{Cc}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;
 export function faultOfFilename(name: string): string | null {
   if (misleading.test(name)) return 'A name must not contain slashes or invisible characters. Rename the file.';
   if (/^\.|\.$/.test(name)) return 'A name must not begin or end with a dot. Rename the file.';
-  return name.length > longestFilename ? `At most ${longestFilename} characters.` : null;
+  const most = lengths.documents.filename;
+  return name.length > most ? `At most ${most} characters.` : null;
 }

@@ -5,8 +5,11 @@ import type { Storage } from '../storage/storage.ts';
 import { headBytes, kindOf, NotTaken } from './kinds.ts';
 import { inUploadPlace, type TransferredFor } from './transfer-places.ts';
 
-/** What a document may be at most, in bytes: 2 GB. */
-const largestDocument = 2_147_483_648;
+/** What a document may be at most, and what is said of a larger one. The pages have both, too. */
+export const largestDocument = {
+  bytes: 2_147_483_648,
+  exceeded: 'The file is larger than 2 GB. Split it, or compress it.',
+} as const;
 
 /** The file is larger than {@link largestDocument}. */
 export class TooLarge extends Error {
@@ -25,11 +28,11 @@ export interface StoredBody {
   readonly sha256: Buffer;
 }
 
-const tooLarge = () => new TooLarge('The file is larger than 2 GB. Split it, or compress it.');
+const tooLarge = () => new TooLarge(largestDocument.exceeded);
 
 /** Throws {@link TooLarge} for a body that says so itself (Content-Length), before anything of it is read. */
 export function checkContentLength(contentLength: string | undefined): void {
-  if (Number(contentLength ?? 0) > largestDocument) throw tooLarge();
+  if (Number(contentLength ?? 0) > largestDocument.bytes) throw tooLarge();
 }
 
 interface Beginning {
@@ -60,9 +63,9 @@ async function* rest(source: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Arr
 }
 
 /** Reads and discards the rest of the body: a browser that is still sending would not read why its file is refused. */
-async function discard(source: AsyncIterator<Uint8Array>, limit: number): Promise<void> {
+async function discard(source: AsyncIterator<Uint8Array>): Promise<void> {
   let size = 0;
-  for await (const part of rest(source)) if ((size += part.byteLength) > limit) return;
+  for await (const part of rest(source)) if ((size += part.byteLength) > largestDocument.bytes) return;
 }
 
 /**
@@ -82,7 +85,6 @@ async function store(
   key: string,
   filename: string,
   body: AsyncIterable<Uint8Array>,
-  limit = largestDocument,
 ): Promise<StoredBody> {
   const source = body[Symbol.asyncIterator]();
   const hash = createHash('sha256');
@@ -96,14 +98,14 @@ async function store(
     }
     function* weigh(part: Uint8Array): Generator<Uint8Array> {
       size += part.byteLength;
-      if (size > limit) throw tooLarge();
+      if (size > largestDocument.bytes) throw tooLarge();
       hash.update(part);
       yield part;
     }
     await storage.write(key, measured());
     return { mediaType, size, sha256: hash.digest() };
   } catch (error) {
-    if (error instanceof NotTaken) await discard(source, limit);
+    if (error instanceof NotTaken) await discard(source);
     throw error;
   } finally {
     await source.return?.();

@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs';
 import { ConfigError, type Config } from '../config.ts';
 import type { TakenDocuments } from '../domain/clients/connected-clients.ts';
 import { anyPort, redirectUriFault, redirectUriLimits } from '../domain/clients/redirect-uris.ts';
+import { lengths } from '../domain/lengths.ts';
 import { faultOfUrl, guardedFetch, NotFetched, type GuardedAnswer } from '../http/guarded-fetch.ts';
 import type { Services } from '../services.ts';
 
@@ -26,7 +27,7 @@ export class BadDocument extends Error {
   override readonly name = 'BadDocument';
 }
 
-const longestUrl = 1_000;
+const { name: longestName, metadata_url: longestUrl } = lengths.connected_clients;
 const limits = { millis: 5_000, bytes: 65_536 } as const;
 
 /** Whether a client_id is meant to be the address of a document. */
@@ -52,7 +53,7 @@ const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
 function nameOf(given: unknown, url: string): string {
   const text = typeof given === 'string' ? given : '';
   const shown = text.normalize('NFC').replaceAll(unseen, '').replaceAll(/\s+/g, ' ').trim();
-  return [...shown].slice(0, 100).join('').trim() || new URL(url).hostname;
+  return [...shown].slice(0, longestName).join('').trim() || new URL(url).hostname;
 }
 
 const listed = (value: unknown): string[] | null =>

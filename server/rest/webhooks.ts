@@ -7,6 +7,7 @@ import { Denied, Refusal } from '../database/errors.ts';
 import { mapped } from '../database/statement.ts';
 import type { KeyCaller } from '../domain/clients/api-keys.ts';
 import { eventTypes } from '../domain/events/changes.ts';
+import { lengths } from '../domain/lengths.ts';
 import {
   addWebhook,
   changeWebhook,
@@ -63,15 +64,18 @@ const urlOf = (allowLoopback: boolean) =>
     })
     .meta({
       format: 'uri',
-      maxLength: 2_000,
+      maxLength: lengths.webhook_endpoints.url,
       description:
         'Where events are sent by POST: https, to a name on the public Internet, on port 443 or from 1024 on, without user and password.',
       examples: ['https://crm.example.com/dealkeep'],
     });
 
+const longestDescription = lengths.webhook_endpoints.description;
 const descriptionOf = text('Send a text.')
-  .refine((value) => value.length >= 1 && value.length <= 200, { error: 'Send 1 to 200 characters.' })
-  .meta({ minLength: 1, maxLength: 200, description: 'For people.', examples: ['Our CRM'] });
+  .refine((value) => value.length >= 1 && value.length <= longestDescription, {
+    error: `Send 1 to ${longestDescription} characters.`,
+  })
+  .meta({ minLength: 1, maxLength: longestDescription, description: 'For people.', examples: ['Our CRM'] });
 
 const shared = {
   id,

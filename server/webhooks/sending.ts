@@ -4,6 +4,7 @@ import { hash } from 'node:crypto';
 import { Busy } from '../database/errors.ts';
 import { amongDealsOf, recordsOf, withRecords } from '../domain/changed-records.ts';
 import type { ChangeEvent } from '../domain/events/changes.ts';
+import { lengths } from '../domain/lengths.ts';
 import {
   enterForDeliveries,
   seesChanges,
@@ -24,9 +25,6 @@ const requestsAtOnce = 4;
 const mostFailures = 5;
 /** For how long deliveries of a batch are begun, well within the claim; for how long more are taken; how old what is sent may be; how long ends are gathered, in milliseconds. */
 const millis = { batch: 30_000, taking: 5_000, record: 1_000, gathering: 100 } as const;
-
-/** How much of an answer is kept, in characters. */
-const keptAnswer = 4_096;
 
 const nothing = { url: null, bytes: null, digest: null, status: null, answer: null, answer_type: null, millis: null };
 
@@ -189,7 +187,7 @@ export class Sending {
         outcome: isTaken ? 'delivered' : 'failed',
         status,
         error: isTaken ? null : `The answer was ${status} and not 2xx.`,
-        answer: storable(answer.body.toString('utf8')).slice(0, keptAnswer).toWellFormed(),
+        answer: storable(answer.body.toString('utf8')).slice(0, lengths.webhook_deliveries.answer).toWellFormed(),
         answer_type: storable(answer.headers['content-type'] ?? '') || null,
         millis: answer.millis,
       };

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { dumpSchema, schemaFile } from '../../database/dump-schema.ts';
 import { frozenMigrations, schemaText } from '../../database/frozen.ts';
 import { migrationFiles, pending } from '../../server/database/migrate.ts';
+import { lengths } from '../../server/domain/lengths.ts';
 
 let owner: pg.Client;
 let schema: string;
@@ -34,6 +35,17 @@ test('a frozen migration stays as it is, and a new one is frozen with the schema
     added.map(({ name }) => name),
     'not listed in database/schema.sql: freeze it with `npm run schema`',
   ).toEqual([]);
+});
+
+test('texts are as long as the interfaces let them be', async () => {
+  const { rows } = await owner.query<{ table: string; columns: Record<string, number> }>(`
+    select t.relname as table, json_object_agg(bound[1], bound[2]::int) as columns
+    from pg_constraint c
+    join pg_class t on t.oid = c.conrelid
+    cross join regexp_matches(pg_get_constraintdef(c.oid), 'length\\((\\w+)\\) <= (\\d+)') bound
+    where c.contype = 'c'
+    group by t.oid`);
+  expect(Object.fromEntries(rows.map(({ table, columns }) => [table, columns]))).toMatchObject(lengths);
 });
 
 test.each([

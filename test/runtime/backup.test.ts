@@ -415,9 +415,9 @@ describe('what is deleted', () => {
     // Left by a backup that was killed, being written, and somebody else's.
     const daysAgo = new Date(Date.now() - 2 * 86_400_000);
     const incoming = (name: string) => path.join(place, 'incoming', name);
-    for (const name of ['rows.0123456789ab', 'manifest.0123456789ab', 'film.mp4'])
-      await writeFile(incoming(name), 'half');
-    for (const name of ['rows.0123456789ab', 'film.mp4']) await utimes(incoming(name), daysAgo, daysAgo);
+    const old = ['rows.0123456789ab', '0123456789abcdef01ab.0123456789ab', 'film.mp4'];
+    for (const name of [...old, 'manifest.0123456789ab']) await writeFile(incoming(name), 'half');
+    for (const name of old) await utimes(incoming(name), daysAgo, daysAgo);
     const broken = plain.name.replace(/\d{8}T/, '20200101T');
     await mkdir(path.join(place, broken));
     await secondAfter(plain.name);

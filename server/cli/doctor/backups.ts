@@ -1,8 +1,9 @@
 /** Backups: whether there is a whole one at their destination that is recent enough, and how the last attempt ended. */
 
 import type pg from 'pg';
-import { backupsIn, keyIdOf, madeAt, readManifest, type Manifest } from '../../backup/backups.ts';
+import { backupsIn, keyIdOf, readManifest, type Manifest } from '../../backup/backups.ts';
 import { isStore, openDestination, type BackupDestination } from '../../backup/destination.ts';
+import { madeAt } from '../../backup/names.ts';
 import type { Config } from '../../config.ts';
 import type { Findings } from './finding.ts';
 

@@ -20,7 +20,7 @@ import { plAmounts } from './snapshots.ts';
 export type ListedPeriod = Omit<PlPeriod, 'id'>;
 
 /** The most periods that are listed. */
-const mostListed = 500;
+const mostPeriods = 500;
 
 const found = row<
   FoundBooks & { readonly periods: string | null },
@@ -28,7 +28,7 @@ const found = row<
 >(
   'books_and_periods_of_deal',
   `select ${unheldBooks},
-     case when s.partial or s.digest <> all ($3) then app.pl_periods_of($1, $4, $5, ${mostListed}) end as periods
+     case when s.partial or s.digest <> all ($3) then app.pl_periods_of($1, $4, $5, ${mostPeriods}) end as periods
    from ${booksInSight}`,
 );
 
@@ -46,7 +46,7 @@ const latestFirst = memoized(({ periods }: Books) =>
 );
 
 const listed = (periods: readonly BookedPeriod[]): ListedPeriod[] =>
-  periods.slice(0, mostListed).map(({ snapshot_id, label, first, last, currency, amounts }) => ({
+  periods.slice(0, mostPeriods).map(({ snapshot_id, label, first, last, currency, amounts }) => ({
     snapshot_id,
     period_label: label,
     period_start_date: first,

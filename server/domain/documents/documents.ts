@@ -113,8 +113,8 @@ export const previewedTypes = [
   'image/bmp',
 ] as const;
 
-/** At most so many of each source are listed; more are found by searching. */
-export const mostListed = 2000;
+/** At most so many of each source are listed; more are found by searching. The pages have this number, too. */
+export const mostDocumentsOfSource = 2000;
 
 const fields = (source: DocumentSource): string =>
   `d.id, d.deal_id, d.filename, d.category, d.confidentiality, d.size_bytes, d.uploaded_at, u.name as uploaded_by_name,
@@ -133,7 +133,7 @@ const list = (source: DocumentSource): string => `(
   where d.deal_id = $1 and ($2::text is null or d.category = $2) and ($3::text is null or d.confidentiality = $3)
     and ($4::text is null or position(lower($4) in lower(concat_ws(' ', d.filename, d.category,
       ${source === 'simple' ? 'null' : 'd.diligence_request'}))) > 0)
-  order by d.uploaded_at desc, d.id desc limit ${mostListed})`;
+  order by d.uploaded_at desc, d.id desc limit ${mostDocumentsOfSource})`;
 
 /** The documents of a deal that the caller may open, the latest first; those of a category, a confidentiality, or that contain `search`. */
 export const documentsOnPage = rows<

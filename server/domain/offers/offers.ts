@@ -78,6 +78,9 @@ export function isVast(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(isVast);
 }
 
+/** The most characters of the terms in words. The pages have this number, too. */
+export const longestTerms = 20_000;
+
 /** How many bytes a payload may take as it is stored; the database measures it again, with every number written out. */
 const mostPayloadBytes = 32_768;
 

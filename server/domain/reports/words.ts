@@ -32,17 +32,18 @@ export const categoryWords = {
 export interface SharedWords {
   readonly lines: typeof lineWords;
   readonly categories: typeof categoryWords;
+  readonly uploads: typeof uploadWords;
   readonly changes: typeof changeWords;
   readonly terms: typeof termWords;
   readonly multiples: typeof multipleWords;
   readonly computedFrom: typeof computedFrom;
 }
 
-export const uploadWords: Readonly<Record<Snapshot['snapshot_type'], string>> = {
+export const uploadWords = {
   profit_and_loss: 'Profit and loss',
   customer_revenue: 'Revenue by customer',
-  full: 'Profit and loss, revenue by customer',
-};
+  full: 'P&L and revenue by customer',
+} as const satisfies Record<Snapshot['snapshot_type'], string>;
 
 export const changeWords = {
   grown: 'Grown',

@@ -9,6 +9,7 @@ import {
   conditionsOfDeal,
   conditionStatuses,
 } from '../../domain/deals/conditions.ts';
+import { lengths } from '../../domain/lengths.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
 import { resourceOf } from '../../domain/events/resources.ts';
@@ -38,7 +39,7 @@ export const condition = z
   .meta({ id: 'ClosingCondition', description: 'What must be done before the deal closes.' });
 
 const said = {
-  name: textUpTo(200).meta({ examples: ['The lease is assigned'] }),
+  name: textUpTo(lengths.closing_conditions.name).meta({ examples: ['The lease is assigned'] }),
   ownerUserId: idSent.nullable(),
   deadline: day.nullable(),
 };

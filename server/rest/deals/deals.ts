@@ -13,6 +13,7 @@ import {
   dealResource,
   type DealResource,
 } from '../../domain/deals/deals.ts';
+import { lengths } from '../../domain/lengths.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
 import type { Services } from '../../services.ts';
@@ -59,14 +60,14 @@ export const deal = z
   .meta({ id: 'Deal', description: 'The sale of a business.' });
 
 const said = {
-  title: textUpTo(200).meta({ examples: ['Kestrel Creek Bakery'] }),
-  industry: textUpTo(120)
+  title: textUpTo(lengths.deals.title).meta({ examples: ['Kestrel Creek Bakery'] }),
+  industry: textUpTo(lengths.deals.industry)
     .nullable()
     .meta({ examples: ['Food production'] }),
-  location: textUpTo(120)
+  location: textUpTo(lengths.deals.location)
     .nullable()
     .meta({ examples: ['Asheville, NC'] }),
-  summary: textUpTo(8_000)
+  summary: textUpTo(lengths.deals.summary)
     .nullable()
     .meta({ examples: ['A wholesale bakery with forty regular customers.'] }),
   askingPrice: amount().nullable(),

@@ -5,6 +5,7 @@ import { findingsOfDeal, findingStatuses, severities } from '../../domain/dilige
 import { questionCategories, questionsOfDeal, questionStatuses } from '../../domain/diligence/questions.ts';
 import { ndasOfDeal } from '../../domain/deals/ndas.ts';
 import { ndaStatuses } from '../../domain/deals/participants.ts';
+import { lengths } from '../../domain/lengths.ts';
 import { commitmentStatuses, sourcesOfDeal, sourceTypes } from '../../domain/offers/financing.ts';
 import type { Services } from '../../services.ts';
 import type { Callers } from '../caller.ts';
@@ -101,7 +102,7 @@ export const nda = z
   .meta({ id: 'Nda', description: 'The status of an NDA; its text and signature stay in the application.' });
 
 const questionStatus = oneOfParameter('status', questionStatuses, 'Only questions of this status.');
-const findingCategory = textParameter('category', 64, 'Only findings of this category.');
+const findingCategory = textParameter('category', lengths.findings.category, 'Only findings of this category.');
 const severity = oneOfParameter('severity', severities, 'Only findings of this severity.');
 const findingStatus = oneOfParameter('status', findingStatuses, 'Only findings of this status.');
 

@@ -4,7 +4,7 @@ import type { Context } from 'hono';
 import { z } from 'zod';
 import { Denied, Unavailable } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
-import { faultOfFilename, longestFilename } from '../../documents/filenames.ts';
+import { faultOfFilename } from '../../documents/filenames.ts';
 import { UploadAborted, checkContentLength, storeUpload, TooLarge, type StoredBody } from '../../documents/upload.ts';
 import type { TransferredFor } from '../../documents/transfer-places.ts';
 import { NotTaken } from '../../documents/kinds.ts';
@@ -19,6 +19,7 @@ import {
   openDocumentWithKey,
   type DocumentResource,
 } from '../../domain/documents/documents.ts';
+import { lengths } from '../../domain/lengths.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { readsOn, sendBody } from '../../http/document-body.ts';
 import { bearerToken } from '../../http/bearer-token.ts';
@@ -74,7 +75,7 @@ export const document = z
   })
   .meta({ id: 'Document', description: 'The metadata of a document; its content is a separate operation.' });
 
-const category = textParameter('category', 64, 'Only documents of this category.');
+const category = textParameter('category', lengths.documents.category, 'Only documents of this category.');
 const confidentiality = oneOfParameter('confidentiality', confidentialities, 'Only documents of this confidentiality.');
 
 const fileContent = z
@@ -98,8 +99,13 @@ const filenameSent = required(
     'filename',
     {
       description: 'The name of the file, with its extension.',
-      schema: { type: 'string', minLength: 1, maxLength: longestFilename, examples: ['Tax return 2025.pdf'] },
-      message: `Send a name of 1 to ${longestFilename} characters, without slashes, invisible characters, or a dot at its ends.`,
+      schema: {
+        type: 'string',
+        minLength: 1,
+        maxLength: lengths.documents.filename,
+        examples: ['Tax return 2025.pdf'],
+      },
+      message: `Send a name of 1 to ${lengths.documents.filename} characters, without slashes, invisible characters, or a dot at its ends.`,
     },
     (value) => {
       const name = value.trim().normalize('NFC');
@@ -109,7 +115,7 @@ const filenameSent = required(
   ),
 );
 const categorySent = required(
-  textParameter('category', 64, 'What kind of document it is, as the data room is sorted.'),
+  textParameter('category', lengths.documents.category, 'What kind of document it is, as the data room is sorted.'),
 );
 const confidentialitySent = required(
   oneOfParameter(
@@ -120,7 +126,7 @@ const confidentialitySent = required(
 );
 const diligenceRequest = textParameter(
   'diligenceRequest',
-  500,
+  lengths.production_documents.diligence_request,
   'The request for which it is produced, where there is one.',
 );
 

@@ -11,7 +11,8 @@ import {
   participantsOfDeal,
   participantStatuses,
 } from '../../domain/deals/participants.ts';
-import { isEmailAddress, longestEmailAddress } from '../../domain/people/email-address.ts';
+import { lengths } from '../../domain/lengths.ts';
+import { isEmailAddress } from '../../domain/people/email-address.ts';
 import { keepsDirection, oneLine } from '../../domain/people/names.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
@@ -46,10 +47,10 @@ export const participant = z
 
 export const invitation = z
   .strictObject({
-    email: textUpTo(longestEmailAddress)
+    email: textUpTo(lengths.participants.invited_email)
       .refine(isEmailAddress, { error: 'It is not an e-mail address.' })
       .meta({ format: 'email' }),
-    name: textUpTo(200)
+    name: textUpTo(lengths.participants.invited_name)
       .regex(oneLine, { error: 'Leave out line breaks.' })
       .regex(keepsDirection, { error: 'Leave out characters that change the direction of writing.' })
       .meta({ examples: ['Ron Kestrel'] }),

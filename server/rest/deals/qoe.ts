@@ -13,6 +13,7 @@ import {
   snapshotTypes,
   type DeliveredBooks,
 } from '../../domain/diligence/snapshots.ts';
+import { lengths } from '../../domain/lengths.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
 import { resourceOf } from '../../domain/events/resources.ts';
@@ -124,7 +125,7 @@ const maybe = amountSent.nullable().optional();
 
 const periodSent = z
   .strictObject({
-    periodLabel: textUpTo(64).meta({ examples: ['2026-01'] }),
+    periodLabel: textUpTo(lengths.pl_periods.period_label).meta({ examples: ['2026-01'] }),
     ...inPeriod,
     revenue: amountSent,
     costOfGoodsSold: maybe,
@@ -141,7 +142,7 @@ const periodSent = z
 
 const customerSent = z
   .strictObject({
-    customerName: textUpTo(200).meta({ examples: ['Blue Ridge Diner'] }),
+    customerName: textUpTo(lengths.customer_revenues.customer_name).meta({ examples: ['Blue Ridge Diner'] }),
     ...inPeriod,
     revenueTotal: amountSent,
   })
@@ -180,7 +181,7 @@ const rowsOf = <T extends z.ZodType>(row: T) =>
 
 const snapshotCreate = z
   .strictObject({
-    sourceName: textUpTo(255)
+    sourceName: textUpTo(lengths.accounting_snapshots.source_name)
       .nullable()
       .default(null)
       .meta({ description: 'The system that the books come from.', examples: ['QuickBooks'] }),
@@ -200,7 +201,7 @@ const snapshotCreate = z
 
 const nulls = Object.fromEntries(plAmounts.map((name) => [name, null]));
 
-const category = textParameter('category', 64, 'Only rows of this category.');
+const category = textParameter('category', lengths.qoe_checklist.category, 'Only rows of this category.');
 const snapshotId = idParameter('snapshotId', 'Only periods of this snapshot.');
 const startDate = dayParameter('startDate', 'Only periods that begin on this day or later.');
 const endDate = dayParameter('endDate', 'Only periods that end on this day or earlier.');

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { confidentialities, documentCategories, documents } from '../../domain/documents/documents.ts';
+import { lengths } from '../../domain/lengths.ts';
 import { defineTool, reads } from '../define.ts';
 import { documentLinks } from '../document-links.ts';
 import { dealId, oneOf, text } from '../inputs.ts';
@@ -14,7 +15,7 @@ export const svcDocumentsList = defineTool({
   annotations: reads,
   input: z.strictObject({
     deal_id: dealId(),
-    category: text(1, 64, 'Any category of the documents.').optional(),
+    category: text(1, lengths.documents.category, 'Any category of the documents.').optional(),
     confidentiality_level: oneOf(confidentialities, 'Who may open it').optional(),
   }),
   output: z.strictObject({ documents: z.array(documentMetadata), hint }),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import { addSource, commitmentStatuses, sourceTypes } from '../../domain/offers/financing.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
@@ -17,7 +18,7 @@ export const svcFinancingSourceCreate = defineTool({
   input: z.strictObject({
     deal_id: dealId(),
     source_type: oneOf(sourceTypes, 'One'),
-    source_name: text(1, 256, 'Such as a bank.'),
+    source_name: text(1, lengths.financing_sources.source_name, 'Such as a bank.'),
     commitment_amount: wholeAmount('Whole currency units, 0 to 2^53 - 1.'),
     commitment_status: oneOf(commitmentStatuses, 'Default identified').optional(),
   }),

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { addFindingComment } from '../../domain/diligence/findings.ts';
 import { passFindingGate } from '../../domain/clients/tool-gate.ts';
+import { lengths } from '../../domain/lengths.ts';
 import { adds, defineTool } from '../define.ts';
 import { id, text } from '../inputs.ts';
 import { added } from '../records.ts';
@@ -13,7 +14,10 @@ export const svcFindingsComment = defineTool({
   scope: 'mcp:write',
   feature: 'findings',
   annotations: adds,
-  input: z.strictObject({ finding_id: id('From svc_findings_list.'), body: text(1, 8000, 'The comment.') }),
+  input: z.strictObject({
+    finding_id: id('From svc_findings_list.'),
+    body: text(1, lengths.finding_comments.body, 'The comment.'),
+  }),
   output: added,
   gate: (tool, { finding_id }) => passFindingGate(tool, finding_id),
   denied: notInDiligence,

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { addFinding, severities } from '../../domain/diligence/findings.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
+import { lengths } from '../../domain/lengths.ts';
 import { adds, defineTool } from '../define.ts';
 import { dealId, oneOf, personId, text } from '../inputs.ts';
 import { added } from '../records.ts';
@@ -15,9 +16,9 @@ export const svcFindingsCreate = defineTool({
   annotations: adds,
   input: z.strictObject({
     deal_id: dealId(),
-    category: text(1, 64, 'Any text, such as tax.'),
-    title: text(1, 120, 'In a line.'),
-    description: text(0, 8000, 'In full.').optional(),
+    category: text(1, lengths.findings.category, 'Any text, such as tax.'),
+    title: text(1, lengths.findings.title, 'In a line.'),
+    description: text(0, lengths.findings.description, 'In full.').optional(),
     severity: oneOf(severities, 'One'),
     owner_user_id: personId('user_id of an active participant.').optional(),
   }),

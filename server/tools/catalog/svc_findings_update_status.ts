@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { findingStatuses, setFindingStatus } from '../../domain/diligence/findings.ts';
 import { passFindingGate } from '../../domain/clients/tool-gate.ts';
+import { lengths } from '../../domain/lengths.ts';
 import { defineTool, replaces } from '../define.ts';
 import { id, oneOf, text } from '../inputs.ts';
 import { notInDiligence } from '../refusals.ts';
@@ -16,7 +17,7 @@ export const svcFindingsUpdateStatus = defineTool({
   input: z.strictObject({
     finding_id: id('From svc_findings_list.'),
     status: oneOf(findingStatuses, 'New'),
-    status_notes: text(0, 8000, 'Why.').optional(),
+    status_notes: text(0, lengths.findings.status_notes, 'Why.').optional(),
   }),
   output: z.strictObject({ id: z.guid(), status: z.string(), updated_at: z.iso.datetime() }),
   gate: (tool, { finding_id }) => passFindingGate(tool, finding_id),

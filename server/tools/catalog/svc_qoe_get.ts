@@ -4,6 +4,7 @@ import { bridgeOf, type Bridge } from '../../domain/diligence/bridge.ts';
 import { checklist, checklistCategories } from '../../domain/diligence/checklist.ts';
 import { earnings } from '../../domain/diligence/earnings.ts';
 import { recentSnapshots } from '../../domain/diligence/snapshots.ts';
+import { lengths } from '../../domain/lengths.ts';
 import { comparedWith } from '../../domain/offers/assessment.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId, text } from '../inputs.ts';
@@ -26,7 +27,7 @@ export const svcQoeGet = defineTool({
   annotations: reads,
   input: z.strictObject({
     deal_id: dealId(),
-    category: text(1, 64, 'Any category of the checklist.').optional(),
+    category: text(1, lengths.qoe_checklist.category, 'Any category of the checklist.').optional(),
   }),
   output: z.strictObject({
     progress: z.array(progressRow),

@@ -3,6 +3,7 @@ import { booksOf } from '../../domain/diligence/books.ts';
 import { bridgeOf } from '../../domain/diligence/bridge.ts';
 import { addNormalization, adjustmentCategories } from '../../domain/diligence/normalizations.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
+import { lengths } from '../../domain/lengths.ts';
 import { adds, defineTool } from '../define.ts';
 import { mostKnown } from '../filters.ts';
 import { dealId, decimal, oneOf, text } from '../inputs.ts';
@@ -18,10 +19,14 @@ export const svcQoeNormalizationCreate = defineTool({
   annotations: adds,
   input: z.strictObject({
     deal_id: dealId(),
-    period_label: text(1, 64, 'Exactly as in svc_qoe_pl_periods, or TTM, FY2025; counts in that period alone.'),
+    period_label: text(
+      1,
+      lengths.normalizations.period_label,
+      'Exactly as in svc_qoe_pl_periods, or TTM, FY2025; counts in that period alone.',
+    ),
     adjustment_category: oneOf(adjustmentCategories, 'Why'),
     adjustment_amount: decimal('Decimal text such as -1250.50; negative lowers earnings.'),
-    rationale: text(0, 2000, 'Why, in words.').optional(),
+    rationale: text(0, lengths.normalizations.rationale, 'Why, in words.').optional(),
   }),
   output: added.extend({ hint }),
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),

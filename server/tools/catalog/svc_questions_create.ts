@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { askQuestion, questionCategories } from '../../domain/diligence/questions.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
+import { lengths } from '../../domain/lengths.ts';
 import { adds, defineTool } from '../define.ts';
 import { dealId, oneOf, text } from '../inputs.ts';
 import { added } from '../records.ts';
@@ -16,7 +17,7 @@ export const svcQuestionsCreate = defineTool({
   input: z.strictObject({
     deal_id: dealId(),
     category: oneOf(questionCategories, 'One'),
-    question_text: text(1, 4000, 'As the seller reads it.'),
+    question_text: text(1, lengths.questions.question_text, 'As the seller reads it.'),
   }),
   output: added,
   gate: (tool, { deal_id }) => passDealGate(tool, deal_id),

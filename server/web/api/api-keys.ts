@@ -2,6 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import { Refusal } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
@@ -26,7 +27,7 @@ import { body, instant, optional, pathId, visibleLine } from './input.ts';
 import { withRecord } from './visible-record.ts';
 
 const New = z.strictObject({
-  name: visibleLine(100),
+  name: visibleLine(lengths.api_keys.name),
   environment: z.enum(keyEnvironments, { error: 'Choose live or test.' }),
   scopes: z
     .array(z.enum(keyScopes, { error: 'Choose what the key may do.' }))

@@ -2,6 +2,7 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import {
   addCondition,
@@ -17,10 +18,14 @@ import { body, day, id, line, optional, pathId } from './input.ts';
 import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
-const New = z.strictObject({ name: line(200), owner_user_id: optional(id), deadline: optional(day) });
+const New = z.strictObject({
+  name: line(lengths.closing_conditions.name),
+  owner_user_id: optional(id),
+  deadline: optional(day),
+});
 const Change = z
   .strictObject({
-    name: line(200),
+    name: line(lengths.closing_conditions.name),
     owner_user_id: id.nullable(),
     deadline: day.nullable(),
     status: z.enum(conditionStatuses, 'Choose a status.'),

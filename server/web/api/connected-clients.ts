@@ -2,6 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import {
@@ -25,7 +26,7 @@ import { notAllowed, nothingThere } from '../../http/problem.ts';
 import { body, id, pathId, visibleLine } from './input.ts';
 
 const Details = z.strictObject({
-  name: visibleLine(100),
+  name: visibleLine(lengths.connected_clients.name),
   redirect_uris: z.array(z.string().trim()).superRefine((uris, context) => {
     const faults = redirectUriFaults(uris).map(({ index, message }) =>
       index < 0 ? message : `${uris[index]}: ${message}`,

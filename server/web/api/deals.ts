@@ -2,6 +2,7 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import { searchWords } from '../../database/paging.ts';
 import {
@@ -37,10 +38,10 @@ const List = z.object({
 });
 
 const input = {
-  title: line(200),
-  industry: optional(line(120)),
-  location: optional(line(120)),
-  summary: optional(text(8000)),
+  title: line(lengths.deals.title),
+  industry: optional(line(lengths.deals.industry)),
+  location: optional(line(lengths.deals.location)),
+  summary: optional(text(lengths.deals.summary)),
   asking_price: optional(decimal()),
   currency: z.string().regex(/^[A-Z]{3}$/, 'Choose a currency.'),
   needs_nda: z.boolean('Say whether it needs an NDA: true or false.'),
@@ -50,9 +51,9 @@ const Opening = z.strictObject({ organization_id: id, ...input, needs_nda: input
 const Edit = z
   .strictObject({
     ...input,
-    industry: line(120).nullable(),
-    location: line(120).nullable(),
-    summary: text(8000).nullable(),
+    industry: line(lengths.deals.industry).nullable(),
+    location: line(lengths.deals.location).nullable(),
+    summary: text(lengths.deals.summary).nullable(),
     asking_price: decimal().nullable(),
   })
   .partial();

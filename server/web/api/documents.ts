@@ -2,6 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import { Unavailable } from '../../database/errors.ts';
 import { UploadAborted, checkContentLength, storeUpload, TooLarge, type StoredBody } from '../../documents/upload.ts';
@@ -34,21 +35,26 @@ import { body, line, optional, pathId, query } from './input.ts';
 import { withDeal, withPersonAndDeal } from './visible-record.ts';
 import { invalid, orNotFound } from './problems.ts';
 
-const filename = line(255)
+const filename = line(lengths.documents.filename)
   .transform((name) => name.normalize('NFC'))
   .superRefine((name, { addIssue }) => {
     const message = faultOfFilename(name);
     if (message !== null) addIssue({ code: 'custom', message });
   });
-const category = line(64);
+const category = line(lengths.documents.category);
 const confidentiality = z.enum(confidentialities, { error: 'Choose who may open it.' });
 
 const Filter = z.object({
-  category: optional(z.string().max(64)),
+  category: optional(z.string().max(lengths.documents.category)),
   confidentiality: optional(confidentiality),
   search: optional(z.string().trim().max(200)),
 });
-const New = z.object({ filename, category, confidentiality, diligence_request: optional(line(500)) });
+const New = z.object({
+  filename,
+  category,
+  confidentiality,
+  diligence_request: optional(line(lengths.production_documents.diligence_request)),
+});
 const Change = z
   .strictObject({ filename, category, confidentiality })
   .partial()

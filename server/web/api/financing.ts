@@ -2,6 +2,7 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import {
   addSource,
@@ -21,7 +22,7 @@ import { orNotFound } from './problems.ts';
 const status = z.enum(commitmentStatuses, { error: 'Choose a status.' });
 const New = z.strictObject({
   source_type: z.enum(sourceTypes, { error: 'Choose what kind of source it is.' }),
-  source_name: line(256),
+  source_name: line(lengths.financing_sources.source_name),
   // As much as the tools take: a whole number that JSON carries exactly.
   commitment_amount: z
     .string()

@@ -2,6 +2,7 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import {
   addFinding,
@@ -19,17 +20,17 @@ import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const New = z.strictObject({
-  category: line(64),
-  title: line(120),
-  description: optional(text(8000)),
+  category: line(lengths.findings.category),
+  title: line(lengths.findings.title),
+  description: optional(text(lengths.findings.description)),
   severity: z.enum(severities, { error: 'Choose how severe it is.' }),
   owner_user_id: optional(id),
 });
 const Status = z.strictObject({
   status: z.enum(findingStatuses, { error: 'Choose a status.' }),
-  status_notes: optional(text(8000)),
+  status_notes: optional(text(lengths.findings.status_notes)),
 });
-const Comment = z.strictObject({ body: text(8000) });
+const Comment = z.strictObject({ body: text(lengths.finding_comments.body) });
 
 /** Its routes, below /api/web. */
 export function findingRoutes(services: Services) {

@@ -2,6 +2,7 @@
 
 import type { Context, Env, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import { isEmailAddress, longestEmailAddress } from '../../domain/people/email-address.ts';
 import { isDecimal, longestAmount } from '../../domain/diligence/normalizations.ts';
 import { keepsDirection, oneLine } from '../../domain/people/names.ts';
@@ -119,7 +120,7 @@ export const visibleLine = (max: number) =>
   line(max).refine((name) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name), 'Leave out invisible characters.');
 
 /** The name of a person or a brokerage. */
-export const properName = line(200)
+export const properName = line(lengths.users.name)
   .regex(oneLine, 'Leave out line breaks.')
   .regex(keepsDirection, 'Leave out characters that change the direction of writing.');
 

@@ -2,6 +2,7 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import { nda, ndas, ndaTerms, revokeNda, sendNda, signNda } from '../../domain/deals/ndas.ts';
 import { originOf } from '../../http/origin.ts';
@@ -10,7 +11,7 @@ import { body, id, instant, optional, pathId, properName, text } from './input.t
 import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
-const New = z.strictObject({ participant_id: id, terms: text(40_000), expires_at: optional(instant) });
+const New = z.strictObject({ participant_id: id, terms: text(lengths.ndas.terms), expires_at: optional(instant) });
 const Signature = z.strictObject({ signed_name: properName });
 
 /** Its routes, below /api/web. */

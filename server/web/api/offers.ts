@@ -2,6 +2,7 @@
 
 import { Hono } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import {
   acceptOffer,
@@ -13,6 +14,7 @@ import {
   exactly,
   isTooLarge,
   isVast,
+  longestTerms,
   mostOffersAPage,
   offerDecisions,
   offerOfDeal,
@@ -47,7 +49,7 @@ const Payload = z
     financing_contingency: z.boolean('Choose yes or no.').nullable().default(null),
     target_close_date: optional(day),
     expires_at: optional(instant),
-    terms: optional(text(20_000)),
+    terms: optional(text(longestTerms)),
   })
   .refine((payload) => !isVast(payload), 'A number in it is too large or too small.')
   .refine((payload) => !isTooLarge(payload), 'An offer takes at most 32 KB: put what is longer into a document.');
@@ -64,7 +66,7 @@ const years = z
 const someYears = years.refine((count) => count >= 1n, 'At least one year.');
 /** What a person types in to see what an offer would come to; nothing of it is kept. */
 const Typed = z.object({
-  period_label: optional(line(64)),
+  period_label: optional(line(lengths.pl_periods.period_label)),
   rate: rate.optional(),
   years: someYears.optional(),
   note_rate: rate.optional(),

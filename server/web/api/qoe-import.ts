@@ -2,6 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import {
   accountLines,
@@ -38,7 +39,7 @@ const choose = { error: 'Choose what is in the file.' };
 
 const About = z.object({
   snapshot_type: z.enum(snapshotTypes, choose),
-  filename: optional(line(255)),
+  filename: optional(line(lengths.accounting_snapshots.source_name)),
 });
 const Template = z.object({ snapshot_type: z.enum(['profit_and_loss', 'customer_revenue'], choose) });
 
@@ -49,7 +50,7 @@ function reasonOf({ faults, export: exported }: ReadBooks): string {
   const rows = count === 1 ? 'One row has' : `${count} rows have`;
   // Of an export each month is a column, so that the row alone does not say where to look.
   const column = exported && first?.column ? `, column ${first.column}` : '';
-  return `${rows} faults. Row ${first?.row}${column}: ${first?.message}`.slice(0, 2000);
+  return `${rows} faults. Row ${first?.row}${column}: ${first?.message}`.slice(0, lengths.accounting_snapshots.failure);
 }
 
 const largestChoice = 524_288;

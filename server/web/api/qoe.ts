@@ -2,6 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import {
   addNormalization,
@@ -39,22 +40,25 @@ const Dates = Span.refine(({ start_date, end_date }) => (start_date === null) ==
   path: ['end_date'],
   error: 'Send start_date and end_date, or neither for the latest period.',
 });
-const Label = z.object({ period_label: optional(line(64)) });
+const Label = z.object({ period_label: optional(line(lengths.pl_periods.period_label)) });
 
-const Row = z.strictObject({ category: line(64), title: line(200) });
+const Row = z.strictObject({
+  category: line(lengths.qoe_checklist.category),
+  title: line(lengths.qoe_checklist.title),
+});
 const Status = z.strictObject({
   status: z.enum(checklistStatuses, { error: 'Choose a status.' }),
 });
 const Adjustment = z.strictObject({
-  period_label: line(64),
+  period_label: line(lengths.normalizations.period_label),
   adjustment_category: z.enum(adjustmentCategories, { error: 'Choose a category.' }),
   adjustment_amount: exactDecimal,
-  rationale: optional(text(2000)),
+  rationale: optional(text(lengths.normalizations.rationale)),
 });
 const digest = z.string().regex(/^[0-9a-f]{32}$/, 'Reload the page.');
 const Answer = z.strictObject({
   status: z.enum(answerStatuses, { error: 'Choose an answer.' }),
-  why: text(2000),
+  why: text(lengths.contradiction_answers.why),
   figures: digest,
 });
 const Release = z.strictObject({ answered_at: instant });

@@ -2,6 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
+import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import {
@@ -24,14 +25,14 @@ import { changedMeanwhile, orNotFound } from './problems.ts';
 
 const New = z.strictObject({
   category: z.enum(questionCategories, { error: 'Choose what the question is about.' }),
-  question_text: text(4000),
+  question_text: text(lengths.questions.question_text),
 });
-const Rejection = z.strictObject({ rejection_reason: optional(text(2000)) });
-const Answer = z.strictObject({ answer_text: text(8000) });
+const Rejection = z.strictObject({ rejection_reason: optional(text(lengths.questions.rejection_reason)) });
+const Answer = z.strictObject({ answer_text: text(lengths.question_answers.answer_text) });
 const Distribution = z.strictObject({
-  distributed_response: text(8000),
+  distributed_response: text(lengths.questions.distributed_response),
   /** The seller's answer as the broker read it; pages loaded from an earlier release do not send it. */
-  answer_text: optional(text(8000)),
+  answer_text: optional(text(lengths.question_answers.answer_text)),
 });
 
 /** Its routes, below /api/web. */

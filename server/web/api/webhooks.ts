@@ -7,6 +7,7 @@ import { Refusal } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
 import { requireRecentSignIn } from '../../domain/accounts/sessions.ts';
 import { eventTypes, type EventType } from '../../domain/events/changes.ts';
+import { lengths } from '../../domain/lengths.ts';
 import {
   deliveriesOf,
   deliveryStates,
@@ -82,14 +83,14 @@ async function orNothing<T>(answer: Promise<T>): Promise<T> {
 export function webhookRoutes(services: Services) {
   const { config, secrets } = services;
   const cursors = deploymentCursors(services);
-  const url = line(2_000).superRefine((value, context) => {
+  const url = line(lengths.webhook_endpoints.url).superRefine((value, context) => {
     const fault = faultOfUrl(value, { allowLoopback: config.webhooksAllowLoopback });
     if (fault !== null) context.addIssue({ code: 'custom', message: fault });
   });
-  const New = z.strictObject({ url, description: optional(line(200)), types });
+  const New = z.strictObject({ url, description: optional(line(lengths.webhook_endpoints.description)), types });
   const Change = z.strictObject({
     url: url.optional(),
-    description: line(200).nullable().optional(),
+    description: line(lengths.webhook_endpoints.description).nullable().optional(),
     types: types.optional(),
     state: z.enum(['on', 'off'], 'Choose on or off.').optional(),
   });

@@ -4,7 +4,7 @@
  */
 import { toast } from '../components/toast.tsx';
 import { ApiError } from './client.ts';
-import type { Confidentiality, Id } from './shapes.ts';
+import type { Confidentiality, Id, SharedBounds } from './shapes.ts';
 import { upload } from './upload.ts';
 
 /** What is said of files before they are dropped. */
@@ -28,12 +28,15 @@ export interface Upload {
 }
 
 const parallel = 3;
-/** What the server takes at most, in bytes. */
-const largest = 2_147_483_648;
+/** What the server takes at most, and what it says of more. */
+const largest: SharedBounds['largestDocument'] = {
+  bytes: 2_147_483_648,
+  exceeded: 'The file is larger than 2 GB. Split it, or compress it.',
+};
 
 /** Why a file need not be sent at all, for the person; null when there is no such reason. */
 function faultOf({ size }: File): string | null {
-  if (size > largest) return 'The file is larger than 2 GB. Split it, or compress it.';
+  if (size > largest.bytes) return largest.exceeded;
   return size === 0 ? 'The file is empty.' : null;
 }
 

@@ -2,7 +2,7 @@ import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query
 import type { RequestBody } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './query-keys.ts';
-import type { Confidentiality, DealDocument, Id } from './shapes.ts';
+import type { Confidentiality, DealDocument, Id, SharedBounds } from './shapes.ts';
 
 export interface DocumentFilter {
   search: string;
@@ -10,8 +10,8 @@ export interface DocumentFilter {
   confidentiality: Confidentiality | '';
 }
 
-/** So many of each kind are listed at most; more are found by searching. */
-export const mostDocuments = 2000;
+/** So many of each source are listed at most; more are found by searching. */
+export const mostDocumentsOfSource: SharedBounds['mostDocumentsOfSource'] = 2000;
 
 /** The documents of a deal that fit the filter. */
 export const documentsQuery = (dealId: Id, filter: DocumentFilter) =>

@@ -4,9 +4,16 @@
  */
 import type { Answer, PathOf, RequestBody, RequestQuery } from '../../../server/contract.ts';
 
-import type { AuditSubject, JobName, LiveEvent, OfferField, SharedWords } from '../../../server/contract.ts';
+import type {
+  AuditSubject,
+  JobName,
+  LiveEvent,
+  OfferField,
+  SharedBounds,
+  SharedWords,
+} from '../../../server/contract.ts';
 
-export type { AuditSubject, JobName, LiveEvent, OfferField, SharedWords };
+export type { AuditSubject, JobName, LiveEvent, OfferField, SharedBounds, SharedWords };
 export type Topic = LiveEvent['topic'];
 
 export type Id = string;

@@ -8,7 +8,7 @@ import { Notice } from './notice.tsx';
 import { SkeletonText } from './states.tsx';
 
 /** How many faults, and how many rows, an import lists at most; of the rest the number is shown. */
-export const mostListed = 50;
+export const mostRowsShown = 50;
 
 interface FaultsProps extends Pick<Preview, 'faults'> {
   columnName: (column: string) => string;
@@ -21,7 +21,7 @@ function Faults({ faults, columnName }: FaultsProps) {
         Fix these
       </h3>
       <ul className="divide-y divide-line rounded-lg border border-line">
-        {faults.slice(0, mostListed).map(({ row, column, message }) => (
+        {faults.slice(0, mostRowsShown).map(({ row, column, message }) => (
           <li key={`${row} ${column} ${message}`} className="flex flex-wrap gap-x-3 px-3.5 py-2">
             <span className="w-20 shrink-0 text-faint tabular">Row {formatCount(row)}</span>
             {column !== null && <span className="w-32 shrink-0 font-medium">{columnName(column)}</span>}
@@ -29,8 +29,10 @@ function Faults({ faults, columnName }: FaultsProps) {
           </li>
         ))}
       </ul>
-      {faults.length > mostListed && (
-        <p className="mt-2 text-sm text-faint">And {plural(faults.length - mostListed, 'more error')} further down.</p>
+      {faults.length > mostRowsShown && (
+        <p className="mt-2 text-sm text-faint">
+          And {plural(faults.length - mostRowsShown, 'more error')} further down.
+        </p>
       )}
     </section>
   );

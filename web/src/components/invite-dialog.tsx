@@ -1,3 +1,4 @@
+import { lengths } from '../lib/lengths.ts';
 import { optionsOf, type Look } from '../lib/states.ts';
 import { required, useForm } from '../lib/use-form.ts';
 import { Field } from './field.tsx';
@@ -61,7 +62,7 @@ export function InviteDialog<R extends string, I>(props: InviteDialogProps<R, I>
         </Field>
       )}
       <Field label="Name" error={form.errors.name}>
-        <Input {...form.text('name')} autoComplete="off" maxLength={200} />
+        <Input {...form.text('name')} autoComplete="off" maxLength={lengths.participants.invited_name} />
       </Field>
       <Field label="E-mail" error={form.errors.email}>
         <Input {...form.text('email')} type="email" autoComplete="off" />

@@ -142,8 +142,8 @@ export const snapshotStates: Record<T.SnapshotStatus, Look> = {
   failed: look('Failed', 'bad'),
 };
 
-export const snapshotTypes: Record<T.SnapshotType, string> = {
-  profit_and_loss: 'Profit and loss by month',
+export const snapshotTypes: T.SharedWords['uploads'] = {
+  profit_and_loss: 'Profit and loss',
   customer_revenue: 'Revenue by customer',
   full: 'P&L and revenue by customer',
 };

@@ -11,6 +11,7 @@ import { FormFields } from '../components/form-fields.tsx';
 import { Input } from '../components/input.tsx';
 import { NewPassword } from '../components/new-password.tsx';
 import { Notice } from '../components/notice.tsx';
+import { lengths } from '../lib/lengths.ts';
 import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { EmptyState, Loaded, Skeleton } from '../components/states.tsx';
@@ -46,7 +47,7 @@ function AcceptForm({ token, invitation }: { token: string; invitation: Invitati
         <Input value={invitation.email} readOnly disabled autoComplete="username" />
       </Field>
       <Field label="Your name" error={form.errors.name}>
-        <Input {...form.text('name')} autoComplete="name" maxLength={200} />
+        <Input {...form.text('name')} autoComplete="name" maxLength={lengths.users.name} />
       </Field>
       <NewPassword {...form.text('password')} error={form.errors.password} label="Password" />
       <Button type="submit" kind="primary" pending={form.pending} className="mt-1">

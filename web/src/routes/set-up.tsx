@@ -8,6 +8,7 @@ import { Field } from '../components/field.tsx';
 import { FormFields } from '../components/form-fields.tsx';
 import { Input } from '../components/input.tsx';
 import { NewPassword } from '../components/new-password.tsx';
+import { lengths } from '../lib/lengths.ts';
 import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { EmptyState } from '../components/states.tsx';
@@ -44,10 +45,15 @@ function SetUpForm({ token }: { token: string }) {
       <Card>
         <FormFields form={form}>
           <Field label="Brokerage" error={form.errors.brokerage_name} hint="As your clients know it.">
-            <Input {...form.text('brokerage_name')} autoComplete="organization" maxLength={200} ref={first} />
+            <Input
+              {...form.text('brokerage_name')}
+              autoComplete="organization"
+              maxLength={lengths.brokerages.name}
+              ref={first}
+            />
           </Field>
           <Field label="Your name" error={form.errors.name}>
-            <Input {...form.text('name')} autoComplete="name" maxLength={200} />
+            <Input {...form.text('name')} autoComplete="name" maxLength={lengths.users.name} />
           </Field>
           <Field label="E-mail" error={form.errors.email}>
             <Input {...form.text('email')} type="email" autoComplete="username" />

@@ -2,6 +2,7 @@
 
 import { isUtf8 } from 'node:buffer';
 import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
+import { lengths } from '../../../domain/lengths.ts';
 import { parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
 import { inPortions } from '../portions.ts';
 import { readCell } from '../../../csv.ts';
@@ -138,7 +139,9 @@ function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Co
     if (last === undefined) return { column: 'period_end_date', message: 'Write a day, like 2025-01-31.' };
     if (last < first) return { column: 'period_end_date', message: 'The period ends before it begins.' };
     const between = periodBetween(first, last);
-    return period === '' ? between : { ...between, label: period.slice(0, 64).toWellFormed() };
+    return period === ''
+      ? between
+      : { ...between, label: period.slice(0, lengths.pl_periods.period_label).toWellFormed() };
   }
   return (
     readPeriod(period) ?? {
@@ -276,7 +279,8 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
           >),
         };
     if (isCustomers && name === '') blame('customer_name', 'The customer is missing.');
-    if (name.length > 200) blame('customer_name', 'At most 200 characters.');
+    if (name.length > lengths.customer_revenues.customer_name)
+      blame('customer_name', `At most ${lengths.customer_revenues.customer_name} characters.`);
     if (!keepsDirection.test(name))
       blame('customer_name', 'Leave out characters that change the direction of writing.');
     if (cells.some((cell) => cell.includes('\u0000') || !cell.isWellFormed()))

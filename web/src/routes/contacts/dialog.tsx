@@ -6,6 +6,7 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { Input, Select } from '../../components/input.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useAskDiscard } from '../../components/unsaved.tsx';
+import { longestEmailAddress } from '../../lib/lengths.ts';
 import { contactTypes, optionsOf } from '../../lib/states.ts';
 import { orNull, required, sendChanges, useForm } from '../../lib/use-form.ts';
 
@@ -75,7 +76,7 @@ export function ContactDialog({ brokerageId, contact, onArchive, onClose }: Cont
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field label="E-mail" optional error={form.errors.email}>
-          <Input {...form.text('email')} type="email" maxLength={254} autoComplete="off" />
+          <Input {...form.text('email')} type="email" maxLength={longestEmailAddress} autoComplete="off" />
         </Field>
         <Field label="Phone" optional error={form.errors.phone}>
           <Input {...form.text('phone')} type="tel" autoComplete="off" />

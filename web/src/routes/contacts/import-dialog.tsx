@@ -1,7 +1,7 @@
 import { previewImport, useContactActions } from '../../api/contacts.ts';
 import type { ContactImport, Id } from '../../api/shapes.ts';
 import { Badge } from '../../components/badge.tsx';
-import { ImportDialog, mostListed } from '../../components/import-dialog.tsx';
+import { ImportDialog, mostRowsShown } from '../../components/import-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { toast } from '../../components/toast.tsx';
 import { plural } from '../../lib/format.ts';
@@ -40,7 +40,7 @@ function Rows({ rows }: Pick<ContactImport, 'rows'>) {
             </tr>
           </thead>
           <tbody className="divide-y divide-line border-t border-line">
-            {rows.slice(0, mostListed).map((line) => (
+            {rows.slice(0, mostRowsShown).map((line) => (
               <tr key={line.row}>
                 <td className="px-3.5 py-2 text-faint tabular">{line.row}</td>
                 <td className="px-3.5 py-2">
@@ -60,8 +60,8 @@ function Rows({ rows }: Pick<ContactImport, 'rows'>) {
           </tbody>
         </table>
       </div>
-      {rows.length > mostListed && (
-        <p className="mt-2 text-sm text-faint">And {plural(rows.length - mostListed, 'more row')} further down.</p>
+      {rows.length > mostRowsShown && (
+        <p className="mt-2 text-sm text-faint">And {plural(rows.length - mostRowsShown, 'more row')} further down.</p>
       )}
     </section>
   );

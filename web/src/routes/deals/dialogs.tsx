@@ -8,6 +8,7 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { Input, Select, Textarea } from '../../components/input.tsx';
 import { toast } from '../../components/toast.tsx';
 import { MoneyField } from '../../components/value-fields.tsx';
+import { lengths } from '../../lib/lengths.ts';
 import { currencies } from './currencies.ts';
 import { readDealsSearch, type DealsSearch } from './search.ts';
 import { orNull, required, sendChanges, useForm } from '../../lib/use-form.ts';
@@ -73,14 +74,14 @@ function DealDialog<R>({ initial, draft, choosesBrokerage = false, submit, onDon
         error={form.errors.title}
         hint="Buyers see it: leave out the company’s name until the NDA is signed."
       >
-        <Input {...form.text('title')} maxLength={200} placeholder="Regional HVAC service company" />
+        <Input {...form.text('title')} maxLength={lengths.deals.title} placeholder="Regional HVAC service company" />
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field label="Industry" optional error={form.errors.industry}>
-          <Input {...form.text('industry')} maxLength={120} />
+          <Input {...form.text('industry')} maxLength={lengths.deals.industry} />
         </Field>
         <Field label="Location" optional error={form.errors.location}>
-          <Input {...form.text('location')} maxLength={120} />
+          <Input {...form.text('location')} maxLength={lengths.deals.location} />
         </Field>
         <Field label="Asking price" optional error={form.errors.asking_price}>
           <MoneyField {...form.field('asking_price')} currency={form.values.currency} />
@@ -95,7 +96,7 @@ function DealDialog<R>({ initial, draft, choosesBrokerage = false, submit, onDon
         hint="A short profile that buyers read before they sign an NDA."
         error={form.errors.summary}
       >
-        <Textarea {...form.text('summary')} rows={6} maxLength={8000} />
+        <Textarea {...form.text('summary')} rows={6} maxLength={lengths.deals.summary} />
       </Field>
       <Checkbox
         checked={form.values.needs_nda}

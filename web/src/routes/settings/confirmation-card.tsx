@@ -4,6 +4,7 @@ import { Field } from '../../components/field.tsx';
 import { FormFields } from '../../components/form-fields.tsx';
 import { Input } from '../../components/input.tsx';
 import { useRecentSignIn } from '../../components/recent-sign-in.tsx';
+import { longestEmailAddress } from '../../lib/lengths.ts';
 import { required, useForm } from '../../lib/use-form.ts';
 
 interface ConfirmationCardProps {
@@ -36,7 +37,7 @@ export function ConfirmationCard({ title, description, word, wrong, action, subm
     <Card title={title} description={description}>
       <FormFields form={form} className="max-w-md">
         <Field label={`Type ${word} to confirm`} error={form.errors.confirmation}>
-          <Input {...form.text('confirmation')} autoComplete="off" maxLength={254} />
+          <Input {...form.text('confirmation')} autoComplete="off" maxLength={longestEmailAddress} />
         </Field>
         <div>
           <Button type="submit" kind="danger" pending={form.pending} disabled={!form.dirty}>

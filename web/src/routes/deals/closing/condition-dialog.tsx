@@ -5,6 +5,7 @@ import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { DateField } from '../../../components/value-fields.tsx';
+import { lengths } from '../../../lib/lengths.ts';
 import { participantRoles } from '../../../lib/states.ts';
 import { orNull, required, sendChanges, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
@@ -48,7 +49,11 @@ export function ConditionDialog({ condition, onClose }: { condition: ClosingCond
       action={condition ? 'Save' : 'Add condition'}
     >
       <Field label="What must be done" error={form.errors.name}>
-        <Input {...form.text('name')} maxLength={200} placeholder="Landlord consents to the lease assignment" />
+        <Input
+          {...form.text('name')}
+          maxLength={lengths.closing_conditions.name}
+          placeholder="Landlord consents to the lease assignment"
+        />
       </Field>
       <Field
         label="Owner"

@@ -4,6 +4,7 @@ import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { toast } from '../../../components/toast.tsx';
+import { lengths } from '../../../lib/lengths.ts';
 import { confidentialities, documentCategory, optionsOf, questionCategories } from '../../../lib/states.ts';
 import { required, sendChanges, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
@@ -32,7 +33,7 @@ export function EditDialog({ document, onClose }: { document: DealDocument; onCl
   return (
     <FormDialog form={form} onClose={onClose} title="Edit the document" action="Save">
       <Field label="Name" hint="The file extension stays the same." error={form.errors.filename}>
-        <Input {...form.text('filename')} maxLength={255} />
+        <Input {...form.text('filename')} maxLength={lengths.documents.filename} />
       </Field>
       <Field label="Category" error={form.errors.category}>
         <Select

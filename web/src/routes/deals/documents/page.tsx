@@ -1,7 +1,12 @@
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Files, SearchX, Upload } from 'lucide-react';
 import { useCallback, useState } from 'react';
-import { documentsQuery, mostDocuments, useDocumentActions, type DocumentFilter } from '../../../api/documents.ts';
+import {
+  documentsQuery,
+  mostDocumentsOfSource,
+  useDocumentActions,
+  type DocumentFilter,
+} from '../../../api/documents.ts';
 import { useVisit } from '../../../api/visits.ts';
 import type { DealDocument } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
@@ -126,7 +131,7 @@ export default function DocumentsTab() {
             items.length > 0 ? (
               <div className={query.isPlaceholderData ? 'opacity-60' : undefined}>
                 <DocumentList documents={items} onAction={onAction} />
-                {items.length >= mostDocuments && (
+                {items.length >= mostDocumentsOfSource && (
                   <p className="px-5 py-3 text-sm text-faint">
                     These are the latest {formatCount(items.length)}. Search to find others.
                   </p>

@@ -5,6 +5,7 @@ import { Field } from '../../../components/field.tsx';
 import { FileDrop } from '../../../components/file-drop.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { plural } from '../../../lib/format.ts';
+import { lengths } from '../../../lib/lengths.ts';
 import { confidentialities, optionsOf, questionCategories } from '../../../lib/states.ts';
 import { UploadList } from './upload-list.tsx';
 import type { DocumentUploads } from './uploads.ts';
@@ -51,7 +52,11 @@ export function UploadDrawer({ uploads, onClose }: UploadDrawerProps) {
           </Field>
         </div>
         <Field label="Produced for a request" hint="The diligence request that they answer." optional>
-          <Input value={about.request} onChange={(event) => say({ request: event.target.value })} maxLength={500} />
+          <Input
+            value={about.request}
+            onChange={(event) => say({ request: event.target.value })}
+            maxLength={lengths.production_documents.diligence_request}
+          />
         </Field>
         <FileDrop
           multiple

@@ -5,6 +5,7 @@ import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select } from '../../../components/input.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { MoneyField } from '../../../components/value-fields.tsx';
+import { lengths } from '../../../lib/lengths.ts';
 import { commitmentStates, financingTypes, optionsOf } from '../../../lib/states.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
@@ -41,7 +42,7 @@ export function SourceDialog({ onClose }: { onClose: () => void }) {
         <Select {...form.field('source_type')} placeholder="Choose" options={optionsOf(financingTypes)} />
       </Field>
       <Field label="Lender or investor" error={form.errors.source_name}>
-        <Input {...form.text('source_name')} maxLength={256} />
+        <Input {...form.text('source_name')} maxLength={lengths.financing_sources.source_name} />
       </Field>
       <Field label="Amount" error={form.errors.commitment_amount} hint="In whole units, without cents.">
         <MoneyField {...form.field('commitment_amount')} currency={deal.currency} />

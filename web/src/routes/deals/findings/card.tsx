@@ -10,6 +10,7 @@ import { Textarea } from '../../../components/input.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { plural } from '../../../lib/format.ts';
+import { lengths } from '../../../lib/lengths.ts';
 import { findingSeverities, findingStates } from '../../../lib/states.ts';
 import { required, useForm, type Form } from '../../../lib/use-form.ts';
 import { FindingStatusDialog } from './dialogs.tsx';
@@ -104,7 +105,7 @@ function CommentForm({ finding }: { finding: Finding }) {
   return (
     <form {...form.props} className="mt-4 flex flex-col items-start gap-2">
       <Field label="Comment" error={form.errors.body ?? form.fault ?? undefined} className="w-full">
-        <Textarea {...form.text('body')} rows={2} maxLength={8000} />
+        <Textarea {...form.text('body')} rows={2} maxLength={lengths.finding_comments.body} />
       </Field>
       <Button type="submit" pending={form.pending}>
         Comment

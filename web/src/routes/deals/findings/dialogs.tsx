@@ -4,6 +4,7 @@ import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Select, Textarea } from '../../../components/input.tsx';
 import { toast } from '../../../components/toast.tsx';
+import { lengths } from '../../../lib/lengths.ts';
 import { findingSeverities, findingStates, optionsOf } from '../../../lib/states.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
@@ -45,18 +46,18 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
   return (
     <FormDialog form={form} onClose={onClose} title="Record a finding" action="Record">
       <Field label="Finding" error={form.errors.title}>
-        <Input {...form.text('title')} maxLength={120} />
+        <Input {...form.text('title')} maxLength={lengths.findings.title} />
       </Field>
       <div className="grid gap-4 sm:grid-cols-2">
         <Field label="Category" error={form.errors.category}>
-          <Input {...form.text('category')} maxLength={64} />
+          <Input {...form.text('category')} maxLength={lengths.findings.category} />
         </Field>
         <Field label="Severity" error={form.errors.severity}>
           <Select {...form.field('severity')} placeholder="Choose" options={optionsOf(findingSeverities)} />
         </Field>
       </div>
       <Field label="Description" error={form.errors.description} optional>
-        <Textarea {...form.text('description')} maxLength={8000} />
+        <Textarea {...form.text('description')} maxLength={lengths.findings.description} />
       </Field>
       <Field label="Owner" error={form.errors.owner_user_id} optional>
         <Select
@@ -104,7 +105,7 @@ export function FindingStatusDialog({ finding, onClose }: { finding: Finding; on
         <Select {...form.field('status')} options={optionsOf(findingStates)} />
       </Field>
       <Field label="Notes" error={form.errors.status_notes} optional>
-        <Textarea {...form.text('status_notes')} maxLength={8000} />
+        <Textarea {...form.text('status_notes')} maxLength={lengths.findings.status_notes} />
       </Field>
     </FormDialog>
   );

@@ -9,6 +9,7 @@ import { Notice } from '../../../components/notice.tsx';
 import { Skeleton } from '../../../components/states.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
+import { lengths } from '../../../lib/lengths.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 import { endOfBusinessIn } from '../exclusivity.tsx';
@@ -83,7 +84,7 @@ export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
         <Skeleton className="h-80" />
       ) : (
         <Field label="Terms" error={form.errors.terms}>
-          <Textarea {...form.text('terms')} rows={14} maxLength={40_000} className="font-serif" />
+          <Textarea {...form.text('terms')} rows={14} maxLength={lengths.ndas.terms} className="font-serif" />
         </Field>
       )}
     </FormDialog>

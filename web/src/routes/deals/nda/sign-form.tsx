@@ -9,6 +9,7 @@ import { FormFields } from '../../../components/form-fields.tsx';
 import { Input } from '../../../components/input.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast } from '../../../components/toast.tsx';
+import { lengths } from '../../../lib/lengths.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 import { Terms } from './terms.tsx';
 
@@ -63,7 +64,12 @@ export function SignForm({ nda }: { nda: Nda }) {
           error={form.errors.signed_name}
           hint="It is your signature. Your name, the time and your network address are kept with it."
         >
-          <Input {...form.text('signed_name')} autoComplete="name" maxLength={200} placeholder={user.name} />
+          <Input
+            {...form.text('signed_name')}
+            autoComplete="name"
+            maxLength={lengths.ndas.signed_name}
+            placeholder={user.name}
+          />
         </Field>
         <div>
           <Button type="submit" kind="primary" pending={form.pending}>

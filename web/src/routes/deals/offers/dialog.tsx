@@ -9,6 +9,7 @@ import { toast } from '../../../components/toast.tsx';
 import { DateField, DateTimeField, MoneyField } from '../../../components/value-fields.tsx';
 import { compare, isDecimal } from '../../../lib/decimal.ts';
 import { formatMoney } from '../../../lib/format.ts';
+import { longestTerms } from '../../../lib/lengths.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
 import { parts, sumOfParts, type Part } from '../../../components/offers/payload.ts';
@@ -162,7 +163,7 @@ export function OfferDialog({ before, agreed, onClose }: OfferDialogProps) {
       <Field label="Terms" optional error={form.errors.terms}>
         <Textarea
           {...form.text('terms')}
-          maxLength={20_000}
+          maxLength={longestTerms}
           placeholder="Contingencies, transition, what is included"
         />
       </Field>

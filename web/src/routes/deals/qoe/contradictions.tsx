@@ -14,6 +14,7 @@ import { Notice } from '../../../components/notice.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
+import { lengths } from '../../../lib/lengths.ts';
 import { contradictionAnswers, contradictionAnswered, optionsOf } from '../../../lib/states.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 
@@ -51,7 +52,7 @@ function ExplainDialog({ dealId, one, onClose }: { dealId: Id; one: Contradictio
         <Select<ContradictionStatus> {...form.field('status')} options={optionsOf(contradictionAnswers)} />
       </Field>
       <Field label="Why" error={form.errors.why}>
-        <Textarea {...form.text('why')} rows={5} maxLength={2000} />
+        <Textarea {...form.text('why')} rows={5} maxLength={lengths.contradiction_answers.why} />
       </Field>
     </FormDialog>
   );

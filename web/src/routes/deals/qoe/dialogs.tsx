@@ -8,6 +8,7 @@ import { Input, Select, Textarea } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { MoneyField } from '../../../components/value-fields.tsx';
+import { lengths } from '../../../lib/lengths.ts';
 import { adjustmentCategories, optionsOf } from '../../../lib/states.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
@@ -42,7 +43,7 @@ export function RowDialog({ dealId, categories, onClose }: RowDialogProps) {
       onClose={onClose}
     >
       <Field label="Category" error={form.errors.category}>
-        <Input {...form.text('category')} list={list} maxLength={64} />
+        <Input {...form.text('category')} list={list} maxLength={lengths.qoe_checklist.category} />
       </Field>
       <datalist id={list}>
         {categories.map((category) => (
@@ -52,7 +53,7 @@ export function RowDialog({ dealId, categories, onClose }: RowDialogProps) {
         ))}
       </datalist>
       <Field label="Title" error={form.errors.title}>
-        <Input {...form.text('title')} maxLength={200} />
+        <Input {...form.text('title')} maxLength={lengths.qoe_checklist.title} />
       </Field>
     </FormDialog>
   );
@@ -124,7 +125,7 @@ export function NormalizationDialog({
           hint="There are no figures yet. The adjustment counts once there are figures for this period, such as FY2025, or TTM for the last twelve months."
           error={form.errors.period_label}
         >
-          <Input {...form.text('period_label')} maxLength={64} />
+          <Input {...form.text('period_label')} maxLength={lengths.normalizations.period_label} />
         </Field>
       )}
       <Field label="Category" error={form.errors.adjustment_category}>
@@ -138,7 +139,7 @@ export function NormalizationDialog({
         <MoneyField {...form.field('adjustment_amount')} currency={currency} />
       </Field>
       <Field label="Rationale" optional error={form.errors.rationale}>
-        <Textarea {...form.text('rationale')} maxLength={2000} />
+        <Textarea {...form.text('rationale')} maxLength={lengths.normalizations.rationale} />
       </Field>
     </FormDialog>
   );

@@ -6,6 +6,7 @@ import { Field } from '../../../components/field.tsx';
 import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Select, Textarea } from '../../../components/input.tsx';
 import { toast } from '../../../components/toast.tsx';
+import { lengths } from '../../../lib/lengths.ts';
 import { optionsOf, questionCategories } from '../../../lib/states.ts';
 import { orNull, required, useForm, type Form } from '../../../lib/use-form.ts';
 
@@ -40,7 +41,7 @@ export function AskDialog({ dealId, onClose }: { dealId: Id; onClose: () => void
         <Select {...form.field('category')} placeholder="Choose a subject" options={optionsOf(questionCategories)} />
       </Field>
       <Field label="Question" error={form.errors.question_text}>
-        <Textarea {...form.text('question_text')} rows={5} maxLength={4000} />
+        <Textarea {...form.text('question_text')} rows={5} maxLength={lengths.questions.question_text} />
       </Field>
     </FormDialog>
   );
@@ -111,7 +112,7 @@ function RejectDialog({ question, onClose }: QuestionDialogProps) {
       label="Reason"
       name="rejection_reason"
       initial=""
-      maxLength={2000}
+      maxLength={lengths.questions.rejection_reason}
       missing={null}
       action="Reject"
       done="Question rejected"
@@ -133,7 +134,7 @@ function AnswerDialog({ question, onClose }: QuestionDialogProps) {
       label="Answer"
       name="answer_text"
       initial={question.answer_text ?? ''}
-      maxLength={8000}
+      maxLength={lengths.question_answers.answer_text}
       missing="Write the answer."
       action="Send to broker"
       done="Your answer was sent to the broker"
@@ -157,7 +158,7 @@ function DistributeDialog({ question, onClose }: QuestionDialogProps) {
       label="Answer to the buyer"
       name="distributed_response"
       initial={question.answer_text ?? ''}
-      maxLength={8000}
+      maxLength={lengths.questions.distributed_response}
       missing="Write the answer."
       action="Send"
       done="The answer is sent"

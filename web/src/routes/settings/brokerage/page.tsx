@@ -17,6 +17,7 @@ import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { download } from '../../../lib/download.ts';
 import { formatDate } from '../../../lib/format.ts';
+import { lengths } from '../../../lib/lengths.ts';
 import { memberRoles } from '../../../lib/states.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 import { ConfirmationCard } from '../confirmation-card.tsx';
@@ -35,7 +36,7 @@ function NameForm({ brokerage }: { brokerage: Brokerage }) {
   return (
     <FormFields form={form} className="max-w-md">
       <Field label="Name" error={form.errors.name} hint="People on your deals and in your invitations read this.">
-        <Input {...form.text('name')} maxLength={200} autoComplete="organization" />
+        <Input {...form.text('name')} maxLength={lengths.brokerages.name} autoComplete="organization" />
       </Field>
       <div>
         <Button type="submit" kind="primary" pending={form.pending} disabled={!form.dirty}>

@@ -9,6 +9,7 @@ import { FormDialog } from '../../../components/form-dialog.tsx';
 import { Input, Textarea } from '../../../components/input.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { toast } from '../../../components/toast.tsx';
+import { lengths } from '../../../lib/lengths.ts';
 import { required, sendChanges, useForm } from '../../../lib/use-form.ts';
 
 interface ClientDialogProps {
@@ -78,7 +79,7 @@ export function ClientDialog({ client, presets, onClose, onRegistered }: ClientD
         </div>
       )}
       <Field label="Name" error={form.errors.name}>
-        <Input {...form.text('name')} maxLength={100} autoComplete="off" />
+        <Input {...form.text('name')} maxLength={lengths.connected_clients.name} autoComplete="off" />
       </Field>
       <Field
         label="Redirect URIs, one per line"

@@ -7,6 +7,7 @@ import { Input, Select } from '../../../components/input.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
 import { keyScopeGroups } from '../../../lib/key-scopes.ts';
+import { lengths } from '../../../lib/lengths.ts';
 import { keyScopes, optionsOf } from '../../../lib/states.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { RenewDialog, SecretDialog } from '../secret-dialogs.tsx';
@@ -64,7 +65,7 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
       onClose={onClose}
     >
       <Field label="Name" error={form.errors.name} hint="The program that will use it.">
-        <Input {...form.text('name')} maxLength={100} autoComplete="off" />
+        <Input {...form.text('name')} maxLength={lengths.api_keys.name} autoComplete="off" />
       </Field>
       <FieldGroup
         legend="Permissions"

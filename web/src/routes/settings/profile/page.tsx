@@ -13,6 +13,7 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { download } from '../../../lib/download.ts';
 import { cx } from '../../../lib/cx.ts';
+import { lengths, longestEmailAddress } from '../../../lib/lengths.ts';
 import { leaveFreely } from '../../../lib/unsaved.ts';
 import { chooseTheme, useTheme } from '../../../lib/theme.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
@@ -33,7 +34,7 @@ function NameCard() {
     <Card title="Your name">
       <FormFields form={form} className="max-w-md">
         <Field label="Name" error={form.errors.name} hint="Everyone on your deals sees it.">
-          <Input {...form.text('name')} autoComplete="name" maxLength={200} />
+          <Input {...form.text('name')} autoComplete="name" maxLength={lengths.users.name} />
         </Field>
         <div>
           <Button type="submit" kind="primary" pending={form.pending} disabled={!form.dirty}>
@@ -67,7 +68,7 @@ function AddressCard() {
           </Notice>
         )}
         <Field label="E-mail" error={form.errors.email}>
-          <Input {...form.text('email')} type="email" autoComplete="email" maxLength={254} />
+          <Input {...form.text('email')} type="email" autoComplete="email" maxLength={longestEmailAddress} />
         </Field>
         <div>
           <Button type="submit" kind="primary" pending={form.pending} disabled={!form.dirty}>

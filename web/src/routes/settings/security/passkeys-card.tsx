@@ -13,6 +13,7 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast } from '../../../components/toast.tsx';
+import { lengths } from '../../../lib/lengths.ts';
 import { deviceOf } from './device.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
 
@@ -49,7 +50,7 @@ function AddDialog({ onClose }: { onClose: () => void }) {
       action="Continue"
     >
       <Field label="Name" error={form.errors.name} hint="So that you can tell it apart in the list.">
-        <Input {...form.text('name')} maxLength={100} autoComplete="off" />
+        <Input {...form.text('name')} maxLength={lengths.passkeys.name} autoComplete="off" />
       </Field>
     </FormDialog>
   );
@@ -70,7 +71,7 @@ function RenameDialog({ passkey, onClose }: { passkey: OwnPasskey; onClose: () =
   return (
     <FormDialog form={form} size="sm" onClose={onClose} title="Rename the passkey" action="Rename">
       <Field label="Name" error={form.errors.name}>
-        <Input {...form.text('name')} maxLength={100} autoComplete="off" />
+        <Input {...form.text('name')} maxLength={lengths.passkeys.name} autoComplete="off" />
       </Field>
     </FormDialog>
   );

@@ -10,6 +10,7 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { toast } from '../../../components/toast.tsx';
 import { DateTimeField } from '../../../components/value-fields.tsx';
 import { eventTypeGroups } from '../../../lib/event-types.ts';
+import { lengths } from '../../../lib/lengths.ts';
 import { orNull, required, sendChanges, useForm, type Form } from '../../../lib/use-form.ts';
 import { RenewDialog, SecretDialog } from '../secret-dialogs.tsx';
 
@@ -89,10 +90,16 @@ function Fields({ form: { values, set, errors, text }, children }: FieldsProps) 
   return (
     <>
       <Field label="Address" error={errors.url} hint="It must begin with https:// and be reachable from the Internet.">
-        <Input {...text('url')} type="url" maxLength={2000} autoComplete="off" placeholder="https://" />
+        <Input
+          {...text('url')}
+          type="url"
+          maxLength={lengths.webhook_endpoints.url}
+          autoComplete="off"
+          placeholder="https://"
+        />
       </Field>
       <Field label="Description" optional error={errors.description} hint="A name that your team will recognize.">
-        <Input {...text('description')} maxLength={200} autoComplete="off" />
+        <Input {...text('description')} maxLength={lengths.webhook_endpoints.description} autoComplete="off" />
       </Field>
       {children}
       <Types

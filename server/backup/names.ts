@@ -1,0 +1,66 @@
+/**
+ * The names of the files in the destination of backups:
+ *
+ *   backup-20261122T080000Z-1a2b3c4d/rows        the rows of the database
+ *   backup-20261122T080000Z-1a2b3c4d/documents   which bodies belong to it: key, size, SHA-256
+ *   backup-20261122T080000Z-1a2b3c4d/manifest    what the other two hold; written last, so that it says that the backup is whole
+ *   documents/ab/…, documents-5e6f7a8b/ab/…      bodies, each once for all backups; those encrypted with the key 5e6f7a8b
+ *
+ * The last part of a backup's name says of which database it is.
+ */
+
+import { checkedKey, isStorageKey } from '../storage/storage.ts';
+import type { BackupKey } from './encryption.ts';
+
+const shape = /^backup-(\d{8}T\d{6}Z)-([0-9a-f]{8})$/;
+
+/** The name of a backup made at that moment; names sort by time. */
+export const backupName = (at: Date, series: string): string =>
+  `backup-${at.toISOString().replaceAll(/[-:]|\.\d+/g, '')}-${series}`;
+
+/** The database that a backup is of, or null when it is none. */
+export const seriesOf = (name: string): string | null => shape.exec(name)?.[2] ?? null;
+
+/** When a backup was made. */
+export function madeAt(name: string): Date {
+  const stamp = shape.exec(name)?.[1] ?? '';
+  return new Date(stamp.replace(/^(.{4})(..)(..T..)(..)(..Z)$/, '$1-$2-$3:$4:$5'));
+}
+
+const files = ['rows', 'documents', 'manifest'] as const;
+const isFile = (name: string): boolean => (files as readonly string[]).includes(name);
+
+/** Where a file of a backup is. */
+export const fileOf = (backup: string, file: (typeof files)[number]): string => `${backup}/${file}`;
+
+/** The folder of the bodies that are encrypted with this key, or with none. */
+export const bodiesFolder = (key: BackupKey | null): string => (key ? `documents-${key.id}` : 'documents');
+
+/** The id of the key of a folder of bodies, null for none; undefined when this is no folder of bodies. */
+export function keyIdOfFolder(folder: string): string | null | undefined {
+  const [found, id = null] = /^documents(?:-([0-9a-f]{8}))?$/.exec(folder) ?? [];
+  return found === undefined ? undefined : id;
+}
+
+/** The storage key of the body that is kept under this name; null when {@link bodyName} gives no such name. */
+export function keyOfBody(name: string): string | null {
+  const [folder = '', part, storageKey = '', ...more] = name.split('/');
+  const isBody = keyIdOfFolder(folder) !== undefined && more.length === 0 && isStorageKey(storageKey);
+  return isBody && part === storageKey.slice(-2) ? storageKey : null;
+}
+
+/** The name under which a backup keeps the body of a document. */
+export const bodyName = (key: BackupKey | null, storageKey: string): string =>
+  `${bodiesFolder(key)}/${checkedKey(storageKey).slice(-2)}/${storageKey}`;
+
+/** Whether backups give a file this name; others may keep files beside them. */
+export function isOfBackup(name: string): boolean {
+  const [folder = '', file = '', ...more] = name.split('/');
+  return keyOfBody(name) !== null || (seriesOf(folder) !== null && isFile(file) && more.length === 0);
+}
+
+/** Whether a file that is being written has this name in a folder; its last part is random. */
+export function isUnfinished(name: string): boolean {
+  const [, file = ''] = /^(.+)\.[0-9a-f]{12}$/.exec(name) ?? [];
+  return isFile(file) || isStorageKey(file);
+}
