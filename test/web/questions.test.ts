@@ -96,6 +96,26 @@ describe('what is refused', () => {
     expect(await send({ answer_text: 'Perhaps.' })).toMatchObject({ status: 200, body: { status: 'distributed' } });
   });
 
+  test('to correct an answer that somebody else has corrected since it was read, also at the same moment', async () => {
+    const id = await ask();
+    await as('broker').ask(`/questions/${id}/release`, {});
+    const answer = (answer_text: string, read_answer?: string) =>
+      as('seller').ask(`/questions/${id}/answer`, { answer_text, read_answer });
+    const corrected = {
+      status: 409,
+      body: { error: { code: 'conflict', message: expect.stringContaining('The answer was changed') } },
+    };
+    expect((await answer('Yes.')).status).toBe(200);
+    expect((await answer('No.', 'Yes.')).status).toBe(200);
+    expect(await answer('Never.', 'Yes.')).toMatchObject(corrected);
+    const correction = [
+      [`update question_answers set answer_text = 'Perhaps.' where question_id = $1`, [id]],
+      [`update questions set status = 'answered' where id = $1`, [id]],
+    ] as const;
+    expect(await whileChanging(service, correction, () => answer('Never.', 'No.'))).toMatchObject(corrected);
+    expect(await answer('Certainly.', 'Perhaps.')).toMatchObject({ status: 200, body: { answer_text: 'Certainly.' } });
+  });
+
   test('a step that is not theirs, in words', async () => {
     const id = await ask();
     expect(await as('other buyer').ask(`/questions/${id}/release`, {})).toMatchObject({

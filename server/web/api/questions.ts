@@ -28,7 +28,11 @@ const New = z.strictObject({
   question_text: text(lengths.questions.question_text),
 });
 const Rejection = z.strictObject({ rejection_reason: optional(text(lengths.questions.rejection_reason)) });
-const Answer = z.strictObject({ answer_text: text(lengths.question_answers.answer_text) });
+const Answer = z.strictObject({
+  answer_text: text(lengths.question_answers.answer_text),
+  /** The answer that is corrected, as it was read: another one is not overwritten. */
+  read_answer: optional(text(lengths.question_answers.answer_text)),
+});
 const Distribution = z.strictObject({
   distributed_response: text(lengths.questions.distributed_response),
   /** The seller's answer as the broker read it; pages loaded from an earlier release do not send it. */
@@ -77,9 +81,13 @@ export function questionRoutes(services: Services) {
 
     .post('/questions/:id/answer', body(Answer), async (c) => {
       const id = pathId(c);
-      const steps = answerQuestion(id, c.req.valid('json').answer_text, originOf(c));
+      const { answer_text, read_answer } = c.req.valid('json');
+      const steps = answerQuestion(id, answer_text, read_answer, originOf(c));
       const [, answered, question] = await withRecord(services, c, 'questions', id, ...steps, questionOnPage(id));
-      if (!answered) throw notAllowed();
+      if (!answered)
+        throw read_answer !== null && read_answer !== question?.answer_text
+          ? changedMeanwhile('The answer was changed')
+          : notAllowed();
       return c.json(orNotFound(question));
     })
 

@@ -124,9 +124,39 @@ function RejectDialog({ question, onClose }: QuestionDialogProps) {
   );
 }
 
+/** The seller’s answer as it was when a dialog opened, and how one goes on that was refused because it was corrected meanwhile: with the answer of now. */
+function useReadAnswer(question: Question) {
+  const { currentAnswer } = useQuestionActions(question.deal_id);
+  const [read, setRead] = useState(question.answer_text);
+  const sendAfterReading = async (send: () => Promise<unknown>, begin: (text: string) => void) => {
+    try {
+      await send();
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'conflict') {
+        const answer = await currentAnswer(question.id);
+        setRead(answer);
+        begin(answer ?? '');
+      }
+      throw error;
+    }
+  };
+  const quote =
+    read === null ? (
+      question.question_text
+    ) : (
+      <>
+        {question.question_text}
+        {'\n\n'}
+        The seller’s answer: {read}
+      </>
+    );
+  return { read, quote, sendAfterReading };
+}
+
 /** The seller answers, or corrects an answer that the broker has not sent yet. */
 function AnswerDialog({ question, onClose }: QuestionDialogProps) {
   const { answer } = useQuestionActions(question.deal_id);
+  const { read, quote, sendAfterReading } = useReadAnswer(question);
   return (
     <WordsDialog
       title="Answer this question"
@@ -139,8 +169,14 @@ function AnswerDialog({ question, onClose }: QuestionDialogProps) {
       action="Send to broker"
       done="Your answer was sent to the broker"
       about={question.id}
-      quote={question.question_text}
-      send={(words) => answer.mutateAsync({ id: question.id, answer_text: words })}
+      quote={quote}
+      send={(words, begin) =>
+        sendAfterReading(
+          () =>
+            answer.mutateAsync({ id: question.id, answer_text: words, ...(read !== null && { read_answer: read }) }),
+          begin,
+        )
+      }
       onClose={onClose}
     />
   );
@@ -148,9 +184,8 @@ function AnswerDialog({ question, onClose }: QuestionDialogProps) {
 
 /** The broker sends the answer to the buyer, in the seller's words or their own. */
 function DistributeDialog({ question, onClose }: QuestionDialogProps) {
-  const { distribute, currentAnswer } = useQuestionActions(question.deal_id);
-  // As it was when the dialog opened: a correction that comes meanwhile is shown when this one is refused.
-  const [read, setRead] = useState(question.answer_text);
+  const { distribute } = useQuestionActions(question.deal_id);
+  const { read, quote, sendAfterReading } = useReadAnswer(question);
   return (
     <WordsDialog
       title="Send the answer"
@@ -163,25 +198,13 @@ function DistributeDialog({ question, onClose }: QuestionDialogProps) {
       action="Send"
       done="The answer is sent"
       about={question.id}
-      quote={
-        <>
-          {question.question_text}
-          {'\n\n'}
-          The seller’s answer: {read}
-        </>
+      quote={quote}
+      send={(words, begin) =>
+        sendAfterReading(
+          () => distribute.mutateAsync({ id: question.id, distributed_response: words, answer_text: read }),
+          begin,
+        )
       }
-      send={async (words, begin) => {
-        try {
-          await distribute.mutateAsync({ id: question.id, distributed_response: words, answer_text: read });
-        } catch (error) {
-          if (error instanceof ApiError && error.code === 'conflict') {
-            const answer = await currentAnswer(question.id);
-            setRead(answer);
-            begin(answer ?? '');
-          }
-          throw error;
-        }
-      }}
       onClose={onClose}
     />
   );
