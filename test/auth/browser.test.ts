@@ -278,6 +278,15 @@ it('the pages have no fault that axe finds, and nothing wider than a phone', slo
   ]) {
     await check(path);
   }
+  // That the service could not be asked is not that the invitation is over, and takes nothing away that was written.
+  await page.route('**/api/auth/invitation', (route) => route.abort());
+  await page.goto(`${origin}/sign-in`);
+  await page.goto(`${origin}/accept-invitation#token=${invitation}`);
+  await page.getByRole('button', { name: 'Try again' }).waitFor();
+  expect(await page.getByText('no longer works').count()).toBe(0);
+  await page.unroute('**/api/auth/invitation');
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await page.getByLabel('Password').first().waitFor();
   await check('/nowhere', go);
   await page.goto(`${origin}/sign-in?return_to=/settings/security`);
   await signIn(page, account);

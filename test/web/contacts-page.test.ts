@@ -126,6 +126,31 @@ test('ten thousand contacts scroll, a few rows at a time', { timeout: 120_000 },
   expect(await page.locator('[role=row][data-index]').count()).toBeLessThan(60);
 });
 
+test('a page that cannot be loaded is asked for once, is said to be missing, and comes when it is asked for again', async () => {
+  const { page } = testPage;
+  let asked = 0;
+  await page.route(/\/contacts\?.*cursor=/, (route) => {
+    asked += 1;
+    return route.fulfill({ status: 400, json: { error: { code: 'bad_cursor', message: 'Start the list again.' } } });
+  });
+  await testPage.go('/contacts?search=vast');
+  const missing = page.getByRole('alert').filter({ hasText: 'The rest could not be loaded. Start the list again.' });
+  for (const place of ['End', 'End']) {
+    await page.locator('[role=row][data-index]').first().focus();
+    await page.keyboard.press(place);
+    await missing.waitFor();
+  }
+  expect(asked).toBe(1);
+  await page.unroute(/\/contacts\?.*cursor=/);
+  await page.getByRole('button', { name: 'Try again' }).click();
+  await missing.waitFor({ state: 'detached' });
+  await page.locator('[role=row][data-index]').first().focus();
+  await page.keyboard.press('End');
+  await expect
+    .poll(() => page.evaluate(`Number(document.activeElement.getAttribute('data-index'))`))
+    .toBeGreaterThan(99);
+});
+
 test('a phone shows the same as cards', { timeout: 180_000 }, async () => {
   const { page } = testPage;
   await page.setViewportSize({ width: 390, height: 844 });

@@ -593,6 +593,21 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   expect(new Set((await service.sql(holdbacks, [deal])).map(({ said, kind }) => `${kind} ${said}`))).toEqual(
     new Set(['number 12345678901234567890.50']),
   );
+  // Pesos are not dollars, and an hour later is another time; more zeros are the same amount.
+  const proposes = (changes: object) =>
+    service.sql(
+      `update offers p set payload = a.payload || $2 from offers a, offer_decisions d
+       where p.deal_id = $1 and p.is_current and d.offer_id = a.id and d.decision = 'accepted' and a.deal_id = p.deal_id`,
+      [deal, JSON.stringify(changes)],
+    );
+  const change = brokers.getByRole('region', { name: 'Proposed change' });
+  await proposes({ purchase_price: '4725000.00' });
+  await change.getByText('Same as the accepted terms.').waitFor();
+  await proposes({ currency: 'MXN' });
+  await expect.poll(() => change.getByRole('row', { name: 'Price' }).innerText()).toMatch(/\$4,725,000\s+MX\$4,725,000/);
+  await proposes({ expires_at: '2020-01-01T13:00:00Z' });
+  const times = change.getByRole('row', { name: 'Valid until' }).getByRole('cell');
+  await expect.poll(async () => new Set(await times.allInnerTexts()).size).toBe(2);
 });
 
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {

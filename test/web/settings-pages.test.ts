@@ -78,6 +78,20 @@ test.each(['admin', 'broker', 'buyer'] as const)(
 );
 
 describe('an admin', { timeout: 180_000 }, () => {
+  test('corrects the year of a time by typing it, also where zones had seconds long ago', async () => {
+    const { cookie } = await signInAs(service, service.demo.people.admin.user_id);
+    const { page, go, close } = await openTestPage(browser, service.origin, { cookie, timezoneId: 'Europe/Berlin' });
+    await go('/settings/keys');
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    const field = page.getByRole('dialog').getByLabel('Expires');
+    await field.fill('2026-12-31T17:00');
+    await field.click({ position: { x: 4, y: 4 } });
+    await page.keyboard.press('Home');
+    for (const key of ['ArrowRight', 'ArrowRight', '2', '0', '2', '7']) await page.keyboard.press(key);
+    expect(await field.inputValue()).toBe('2027-12-31T17:00');
+    await close();
+  });
+
   test('creates a key whose token shows once, and revokes it', async () => {
     const { page, visit } = await testPageOf('admin');
     await visit('/settings/keys');

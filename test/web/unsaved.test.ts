@@ -391,6 +391,22 @@ describe('what was typed', () => {
     await expect.poll(() => drafts(page)).toEqual([]);
   });
 
+  test('of a comment on a finding, too, and is shown with its comments', async () => {
+    const { page, go } = await ownTestPageOf('exclusive buyer');
+    await go(`/deals/${web.scene.deal}/findings`);
+    await page
+      .getByText(/omments? and history/)
+      .first()
+      .click();
+    await page.getByLabel('Comment').first().fill(words);
+    await expect.poll(() => drafts(page)).toHaveLength(1);
+    page.on('dialog', (prompt) => void prompt.accept());
+    await page.reload();
+    await page.getByText(words).waitFor();
+    await page.getByLabel('Comment').first().fill('');
+    await expect.poll(() => drafts(page)).toEqual([]);
+  });
+
   test('is gone once it is taken back, and once it is sent', async () => {
     const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);

@@ -35,6 +35,8 @@ export const invitationQuery = (token: string) =>
     queryKey: ['invitation', token],
     queryFn: ({ signal }) => api.post('/auth/invitation', { json: { token }, signal }),
     retry: false,
+    // What is written in the form goes by it.
+    refetchOnWindowFocus: false,
   });
 
 /** The session changes with each step of signing in, and its CSRF token with it. */

@@ -48,13 +48,13 @@ export function PagedList<Item>({ query, skeleton, empty, className, children }:
   );
 }
 
-/** The end of the list: fetches the next page as it nears the screen, and by a button. */
+/** The end of the list: fetches the next page as it nears the screen, and by a button; by that alone after it could not be fetched. */
 function More({ query }: { query: PagedQuery<unknown> }) {
-  const { data, hasNextPage, isFetching, isFetchingNextPage, fetchNextPage } = query;
+  const { data, error, hasNextPage, isFetching, isFetchingNextPage, isFetchNextPageError, fetchNextPage } = query;
   const end = useRef<HTMLDivElement>(null);
   useEffect(() => {
     // A page that is asked for while the list is asked again may never come, and the end does not move then.
-    if (!hasNextPage || isFetching || !end.current) return;
+    if (!hasNextPage || isFetching || isFetchNextPageError || !end.current) return;
     const observer = new IntersectionObserver(
       (entries) => {
         // Several may come at once, the latest last.
@@ -65,12 +65,23 @@ function More({ query }: { query: PagedQuery<unknown> }) {
     observer.observe(end.current);
     return () => observer.disconnect();
     // An observer reports where the end is when it begins: a new one with each page that comes.
-  }, [hasNextPage, isFetching, fetchNextPage, data]);
+  }, [hasNextPage, isFetching, isFetchNextPageError, fetchNextPage, data]);
   if (!hasNextPage) return null;
   return (
-    <div ref={end} className="flex justify-center p-3">
-      <Button kind="quiet" size="sm" pending={isFetchingNextPage} onClick={() => void fetchNextPage()}>
-        Show more
+    <div ref={end} className="flex flex-wrap items-center justify-center gap-3 p-3">
+      {isFetchNextPageError && (
+        <span role="alert" className="text-sm text-soft">
+          The rest could not be loaded. {error?.message}
+        </span>
+      )}
+      <Button
+        kind="quiet"
+        size="sm"
+        pending={isFetchingNextPage}
+        // A list that cannot go on from its place, as after a rotation of secrets, begins anew.
+        onClick={() => void (isFetchNextPageError ? query.refetch() : fetchNextPage())}
+      >
+        {isFetchNextPageError ? 'Try again' : 'Show more'}
       </Button>
     </div>
   );

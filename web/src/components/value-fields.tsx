@@ -92,7 +92,12 @@ export function DateField({ value, onChange, max = lastDay, className, ...rest }
 function toLocal(at: Instant | ''): string {
   if (at === '') return '';
   const date = new Date(at);
-  return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+  // Not by the offset of the zone, which is told in whole minutes: long ago, as while a year is being typed, zones had seconds.
+  const day = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
+  const [year, month, dayOfMonth, hour, minute] = [...day, date.getHours(), date.getMinutes()].map((part, place) =>
+    String(part).padStart(place === 0 ? 4 : 2, '0'),
+  );
+  return `${year}-${month}-${dayOfMonth}T${hour}:${minute}`;
 }
 
 interface TimeFieldProps extends Rest {

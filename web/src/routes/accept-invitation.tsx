@@ -168,7 +168,9 @@ export default function AcceptInvitationPage() {
   useTitle('Invitation');
   const token = linkToken();
   const query = useQuery({ ...invitationQuery(token ?? ''), enabled: token !== undefined });
-  const dead = token === undefined || (query.error instanceof ApiError && query.error.status < 500);
+  const dead =
+    token === undefined ||
+    (query.error instanceof ApiError && ['link_expired', 'validation_error'].includes(query.error.code));
   if (dead) return <DeadLink />;
   return (
     <Loaded query={query} skeleton={<Skeleton className="h-96 w-full rounded-xl" />}>

@@ -14,7 +14,7 @@ import { Menu, MenuItem } from '../../components/menu.tsx';
 import { Loaded, Skeleton } from '../../components/states.tsx';
 import { DealStepper } from './stepper.tsx';
 import { TabLink, TabNav } from '../../components/tabs.tsx';
-import { toast } from '../../components/toast.tsx';
+import { toastError } from '../../components/toast.tsx';
 import { dealPath, dealStates } from '../../lib/states.ts';
 import { DealContext } from './context.ts';
 import { EditDealDialog } from './dialogs.tsx';
@@ -97,7 +97,7 @@ function MoveButtons({ page }: { page: DealPage }) {
       ask(to, await closingWarnings(deal.id));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      toast(error.message);
+      toastError(error);
     } finally {
       setLooking(false);
     }

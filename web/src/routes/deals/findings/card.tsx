@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useEffect, useEffectEvent, useState } from 'react';
 import { findingQuery, useFindingActions } from '../../../api/diligence.ts';
 import type { Finding } from '../../../api/shapes.ts';
 import { Badge, StatePill } from '../../../components/badge.tsx';
@@ -42,12 +42,12 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
       )}
       <div className="mt-4 flex flex-wrap items-start gap-x-4 gap-y-2">
         {editable && <Button onClick={() => setChanging(true)}>Change status</Button>}
-        <details className="min-w-0 grow" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+        <details className="min-w-0 grow" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary className="w-fit cursor-pointer rounded-md py-2 text-sm font-medium text-accent-ink">
             {comments === 0 ? 'Comments' : plural(comments, 'comment')} and history
           </summary>
           {isOpen && <Past finding={finding} />}
-          {editable && <CommentForm finding={finding} />}
+          {editable && <CommentForm finding={finding} onWritten={() => setOpen(true)} />}
         </details>
       </div>
       {changing && <FindingStatusDialog finding={finding} onClose={() => setChanging(false)} />}
@@ -93,7 +93,7 @@ function Past({ finding: { id, deal_id } }: { finding: Finding }) {
   );
 }
 
-function CommentForm({ finding }: { finding: Finding }) {
+function CommentForm({ finding, onWritten }: { finding: Finding; onWritten: () => void }) {
   const { comment } = useFindingActions(finding.deal_id);
   const form: Form<{ body: string }> = useForm<{ body: string }>({
     initial: { body: '' },
@@ -102,6 +102,11 @@ function CommentForm({ finding }: { finding: Finding }) {
     submit: ({ body }) => comment.mutateAsync({ id: finding.id, body }),
     onDone: () => form.reset(),
   });
+  const show = useEffectEvent(onWritten);
+  // Also what was kept from last time, which would be asked about on leaving and seen by nobody.
+  useEffect(() => {
+    if (form.dirty) show();
+  }, [form.dirty]);
   return (
     <form {...form.props} className="mt-4 flex flex-col items-start gap-2">
       <Field label="Comment" error={form.errors.body ?? form.fault ?? undefined} className="w-full">

@@ -10,6 +10,7 @@ import { PagedList } from '../../../components/paged-list.tsx';
 import { SkeletonText } from '../../../components/states.tsx';
 import { DayText, Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
+import { isDecimal, sum } from '../../../lib/decimal.ts';
 import { paths } from '../../../paths.ts';
 import { useDeal } from '../context.ts';
 import { sideBySide } from './side-by-side.tsx';
@@ -27,7 +28,8 @@ interface Line {
 export function linesOf(payload: OfferPayload): Line[] {
   const money = (label: string, amount: string | null | undefined): Line => ({
     label,
-    value: amount ?? null,
+    // 1250000.00 and 1250000 are the same, dollars and pesos are not.
+    value: amount == null ? null : `${isDecimal(amount) ? sum([amount]) : amount} ${payload.currency}`,
     shown: <Money amount={amount} currency={payload.currency} />,
   });
   const lines = [
@@ -45,8 +47,8 @@ export function linesOf(payload: OfferPayload): Line[] {
     },
     {
       label: 'Valid until',
-      value: payload.expires_at ?? null,
-      shown: payload.expires_at && <Time at={payload.expires_at} as="date" />,
+      value: payload.expires_at ? Date.parse(payload.expires_at) : null,
+      shown: payload.expires_at && <Time at={payload.expires_at} as="time" />,
     },
     {
       label: 'Terms',
