@@ -5568,6 +5568,34 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deadlines() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.deadlines_of(of_table text, record jsonb)
+ RETURNS TABLE(kind text, remind_at timestamp with time zone, due_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  ends constant timestamptz := case of_table
+    when 'ndas' then case when record ->> 'status' = 'active' then (record ->> 'expires_at')::timestamptz end
+    when 'offers' then
+      case when (record ->> 'is_current')::boolean and not exists (select from public.offer_decisions x where x.offer_id = (record ->> 'id')::uuid)
+        then app.time_in(record #>> '{payload,expires_at}') end
+    when 'exclusivities' then case when record ->> 'ended_at' is null then (record ->> 'expires_at')::timestamptz end
+    when 'closing_conditions' then
+      case when record ->> 'status' in ('open', 'in_progress') then app.end_of((record ->> 'deadline')::date) end
+  end;
+begin
+  return query
+    select r.kind, ends - r.before, ends
+    from (values ('ndas', 'nda_ending', interval '7 days'), ('offers', 'offer_expiring', interval '2 days'),
+      ('exclusivities', 'exclusivity_ending', interval '7 days'), ('exclusivities', 'exclusivity_ending', interval '1 day'),
+      ('closing_conditions', 'condition_due', interval '3 days'), ('closing_conditions', 'condition_overdue', interval '0'))
+      r (subject, kind, before)
+    where r.subject = of_table and ends is not null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.deal_activity_in_sight(deal uuid, after_at timestamp with time zone, after_id uuid, most integer)
  RETURNS TABLE(id uuid, at timestamp with time zone, user_id uuid, client_id uuid, deal_id uuid, action text, subject_id text, outcome text, details jsonb)
  LANGUAGE plpgsql
@@ -8424,6 +8452,27 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_contact(uuid,text,text,text,text,timestamp with time zone,text,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.is_deadline_near(of_kind text, of_table text, record uuid, deal uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  found jsonb;
+begin
+  case of_table
+    when 'ndas' then select to_jsonb(n) into found from public.ndas n where n.id = record;
+    when 'offers' then select to_jsonb(o) into found from public.offers o where o.id = record;
+    when 'exclusivities' then select to_jsonb(x) into found from public.exclusivities x where x.id = record;
+    when 'closing_conditions' then select to_jsonb(c) into found from public.closing_conditions c where c.id = record;
+  end case;
+  return app.actual_state(deal) not in ('closed', 'withdrawn') and exists (
+    select from app.deadlines_of(of_table, found) d
+    where d.kind = of_kind and d.remind_at <= app.now() and (of_kind = 'condition_overdue' or d.due_at > app.now()));
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.is_email_address(email text)
  RETURNS boolean
@@ -11814,7 +11863,7 @@ begin
     where r.ctid = found.ctid returning r.*
   loop
     done := done + 1;
-    if app.actual_state(due.deal_id) not in ('closed', 'withdrawn') and (due.kind = 'condition_overdue' or due.due_at > app.now()) then
+    if app.is_deadline_near(due.kind, due.subject, due.subject_id, due.deal_id) then
       perform app.queue_event(due.kind, due.deal_id, due.subject, due.subject_id, null, null);
     end if;
   end loop;
@@ -12437,22 +12486,8 @@ CREATE OR REPLACE FUNCTION app.reminders_of(of_table text, record jsonb)
  SET search_path TO ''
 AS $function$
 #variable_conflict use_column
-declare
-  ends constant timestamptz := case of_table
-    when 'ndas' then case when record ->> 'status' = 'active' then (record ->> 'expires_at')::timestamptz end
-    when 'offers' then case when (record ->> 'is_current')::boolean then app.time_in(record #>> '{payload,expires_at}') end
-    when 'exclusivities' then case when record ->> 'ended_at' is null then (record ->> 'expires_at')::timestamptz end
-    when 'closing_conditions' then
-      case when record ->> 'status' in ('open', 'in_progress') then app.end_of((record ->> 'deadline')::date) end
-  end;
 begin
-  return query
-    select r.kind, ends - r.before, ends
-    from (values ('ndas', 'nda_ending', interval '7 days'), ('offers', 'offer_expiring', interval '2 days'),
-      ('exclusivities', 'exclusivity_ending', interval '7 days'), ('exclusivities', 'exclusivity_ending', interval '1 day'),
-      ('closing_conditions', 'condition_due', interval '3 days'), ('closing_conditions', 'condition_overdue', interval '0'))
-      r (subject, kind, before)
-    where r.subject = of_table and ends - r.before > app.now();
+  return query select d.kind, d.remind_at, d.due_at from app.deadlines_of(of_table, record) d where d.remind_at > app.now();
 end
 $function$;
 
@@ -15134,3 +15169,4 @@ $function$;
 -- 233708a905e8980af8dcada6bd52559123f099a6c26406945468f7144abbd654  415_mails_that_nobody_needs.sql
 -- d76a63f2b69d3e414114eeb55e1be921769bed9e77015e6e5eada90c2a1e24ca  417_keys_invite_members_as_brokers.sql
 -- 2606e1ca0494e617591405edcf4f9cd8dfb0cc9f556a4286d6ce023da5256d72  426_participations_from_rows_of_lists.sql
+-- 2a9cd0eb2cefa18ca5548a7d72471d14b184cfb3f6bba66339f498231eb2cae3  435_reminders_of_decided_offers.sql
