@@ -14060,10 +14060,12 @@ begin
     insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at, mail, mail_due_at)
       values (event.id, person, event.kind, event.deal_id, event.subject, event.subject_id, event.actor_id, event.at,
         nullif(delivery, 'app'),
-        case delivery
-          when 'daily' then app.next_digest(person)
+        case
+          when delivery = 'daily' then app.next_digest(person)
+          -- What concerns the security of an account never waits.
+          when delivery = 'at_once' and is_security then app.now()
           -- The first goes at once, what follows on the same deal within five minutes together.
-          when 'at_once' then greatest(app.now(), (
+          when delivery = 'at_once' then greatest(app.now(), (
             select max(n.mailed_at) + interval '5 minutes' from vault.notifications n
             where n.user_id = person and n.deal_id is not distinct from event.deal_id and n.mail = 'at_once' and n.mailed_at is not null))
         end)
@@ -15170,3 +15172,4 @@ $function$;
 -- d76a63f2b69d3e414114eeb55e1be921769bed9e77015e6e5eada90c2a1e24ca  417_keys_invite_members_as_brokers.sql
 -- 2606e1ca0494e617591405edcf4f9cd8dfb0cc9f556a4286d6ce023da5256d72  426_participations_from_rows_of_lists.sql
 -- 2a9cd0eb2cefa18ca5548a7d72471d14b184cfb3f6bba66339f498231eb2cae3  435_reminders_of_decided_offers.sql
+-- ee44c598b757597cebc6e25b82e2b461673574ac38534023d46647f2b0ddec74  437_security_mails_at_once.sql

@@ -293,6 +293,34 @@ describe('what concerns the security of an account', () => {
     const mail = web.service.mails.at(-1)!;
     expect(mail).toMatchObject({ to: account.email, subject: 'Someone signed in to your account from a new device' });
     expect(mail.text).toContain('/settings/security');
+
+    // Mails about the security of an account never wait, also not for what follows within five minutes.
+    web.service.clock.advance(minute);
+    await new Visitor(web.service.origin, { 'user-agent': 'A third' }).signIn(account);
+    const name = account.email.replace('@example.test', '');
+    expect((await mails())[name]).toMatchObject([{ subject: 'Someone signed in to your account from a new device' }]);
+  });
+
+  test('comes with what to do about it, whatever else is in the mail', async () => {
+    const reader = web.scene.people['viewer']!;
+    const tell = (kind: string, deal: string | null, mail: string) =>
+      web.service.sql(
+        `insert into vault.notifications (event_id, user_id, kind, deal_id, at, mail, mail_due_at)
+         values (app.uuid_v7(), $1, $2, $3, app.now(), $4, app.now())`,
+        [reader, kind, deal, mail],
+      );
+    const warning = 'set a new password at once';
+    await mails();
+    await tell('document_added', web.scene.deal, 'daily');
+    expect((await mails())['viewer']![0]!.text).not.toContain(warning);
+    await tell('document_added', web.scene.deal, 'daily');
+    await tell('new_device', null, 'daily');
+    expect((await mails())['viewer']![0]!.text).toContain(warning);
+    await tell('removed', null, 'at_once');
+    expect((await mails())['viewer']![0]!.text).not.toContain(warning);
+    await tell('removed', null, 'at_once');
+    await tell('assistant_connected', null, 'at_once');
+    expect((await mails())['viewer']![0]!.text).toContain(warning);
   });
 
   test('an assistant that is connected, once', async () => {
