@@ -3742,11 +3742,11 @@ begin
       return query
         select p.user_id from public.questions q
         join public.participants p on p.deal_id = q.deal_id and p.role = 'seller' and p.status = 'active'
-        where q.id = record and q.status = 'with_seller' and p.user_id <> app.user_id();
+        where q.id = record and q.status = 'with_seller' and p.user_id is distinct from app.user_id();
     when 'closing_conditions' then
       return query
         select c.owner_user_id from public.closing_conditions c
-        where c.id = record and c.status in ('open', 'in_progress') and c.owner_user_id <> app.user_id();
+        where c.id = record and c.status in ('open', 'in_progress') and c.owner_user_id is distinct from app.user_id();
   end case;
 end
 $function$;
@@ -10479,7 +10479,7 @@ begin
     where n.id in (select i::uuid from jsonb_array_elements_text(sent.facts -> 'notifications') i)
       and n.user_id = reader.id and n.read_at is null
   loop
-    if app.delivery_of(reader.id, one.kind, one.deal_id) in ('daily', 'at_once')
+    if app.delivery_of(reader.id, one.kind, one.deal_id) in ('daily', 'at_once') and app.still_holds(one)
       and app.person_could_open(reader.id, one.subject, one.subject_id, one.deal_id)
     then
       left_over := left_over || one.id;
@@ -13806,6 +13806,23 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.step_secret(bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.still_holds(told vault.notifications)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return case
+    when told.kind in ('nda_reminder', 'question_reminder', 'condition_reminder') then
+      app.actual_state(told.deal_id) not in ('closed', 'withdrawn')
+      and told.user_id in (select a from app.awaited(told.subject, told.subject_id) a)
+    when told.kind in ('nda_ending', 'offer_expiring', 'exclusivity_ending', 'condition_due', 'condition_overdue') then
+      app.is_deadline_near(told.kind, told.subject, told.subject_id, told.deal_id)
+    else true end;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.stop_deal_tools(deal_id uuid, stopped boolean, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -15172,4 +15189,5 @@ $function$;
 -- d76a63f2b69d3e414114eeb55e1be921769bed9e77015e6e5eada90c2a1e24ca  417_keys_invite_members_as_brokers.sql
 -- 2606e1ca0494e617591405edcf4f9cd8dfb0cc9f556a4286d6ce023da5256d72  426_participations_from_rows_of_lists.sql
 -- 2a9cd0eb2cefa18ca5548a7d72471d14b184cfb3f6bba66339f498231eb2cae3  435_reminders_of_decided_offers.sql
+-- 4786ed693e74de7e9e45807a97ccbd6300b576aa4dda47954976b84305ad5ff5  436_mails_of_what_is_still_so.sql
 -- ee44c598b757597cebc6e25b82e2b461673574ac38534023d46647f2b0ddec74  437_security_mails_at_once.sql
