@@ -443,3 +443,30 @@ test('what was heard of is read one by one and all at once, by its reader alone'
   await read(broker);
   expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 0 });
 });
+
+test('what can no longer be opened hides nothing that happened before', async () => {
+  const { service, scene } = web;
+  const reader = scene.people['other buyer']!;
+  const { ask } = await web.as('other buyer');
+  await service.sql('delete from vault.notifications where user_id = $1', [reader]);
+  const tell = (kind: string, deal: string, document: string | null, count: number) =>
+    service.sql(
+      `insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, at)
+       select app.uuid_v7(), $1, $2, $3::uuid, case when $4::uuid is not null then 'documents' end, $4::uuid, app.now()
+       from generate_series(1, $5::int)`,
+      [reader, kind, deal, document, count],
+    );
+  const hidden = (count: number) =>
+    tell('document_added', scene.deal, scene.records['documents/selected_buyer_only']!, count);
+  await tell('question_asked', scene.idle, null, 1);
+  await hidden(200);
+  const only = [expect.objectContaining({ kind: 'question_asked', deal_title: 'Print shop' })];
+  expect((await ask('/notifications')).body).toEqual({ items: only, next_cursor: null });
+  expect((await ask('/notifications/unread')).body).toMatchObject({ count: 1 });
+
+  // More than are looked at for one page.
+  await hidden(8000);
+  const { body } = await ask('/notifications');
+  expect(body).toEqual({ items: [], next_cursor: expect.any(String) });
+  expect(await all(await web.as('other buyer'))).toEqual(only);
+});
