@@ -865,7 +865,7 @@ CREATE TRIGGER note_changed AFTER UPDATE ON public.exclusivities REFERENCING NEW
 CREATE TRIGGER note_new AFTER INSERT ON public.exclusivities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
 CREATE TRIGGER note_removed AFTER DELETE ON public.exclusivities REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
 CREATE TRIGGER queue_grant AFTER INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.queue_exclusivity();
-CREATE TRIGGER queue_lapse AFTER UPDATE OF ended_at ON public.exclusivities FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at = new.expires_at) EXECUTE FUNCTION app.queue_exclusivity();
+CREATE TRIGGER queue_lapse AFTER UPDATE OF ended_at ON public.exclusivities FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at IS NOT NULL) EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER watch AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.watch_exclusivity();
 GRANT INSERT (deal_id, participant_id, expires_at, offer_id), SELECT, UPDATE (expires_at, ended_at) ON public.exclusivities TO dealkeep_server;
@@ -10280,8 +10280,8 @@ begin
   end if;
   -- Who accepts an invitation by its link has not entered; the owner, who loads data, logs in as themself.
   if session_user = current_user or new.action not in (
-    'question.ask', 'question.release', 'question.answer', 'question.distribute', 'nda.send', 'nda.sign', 'document.upload',
-    'offer.submit', 'offer.accept', 'offer.accept_change', 'participant.invite', 'invitation.accept', 'participant.remove', 'tokens.issue',
+    'question.ask', 'question.release', 'question.reject', 'question.answer', 'question.distribute', 'deal.move', 'nda.send', 'nda.sign', 'document.upload',
+    'offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change', 'participant.invite', 'invitation.accept', 'participant.remove', 'tokens.issue',
     'api_key.create', 'api_key.rotate')
   then
     return null;
@@ -10290,6 +10290,7 @@ begin
   case new.action
     when 'question.ask' then perform app.queue_event('question_asked', new.deal_id, 'questions', about, new.user_id, null);
     when 'question.release' then perform app.queue_event('question_released', new.deal_id, 'questions', about, new.user_id, null);
+    when 'question.reject' then perform app.queue_event('question_rejected', new.deal_id, 'questions', about, new.user_id, null);
     when 'question.answer' then perform app.queue_event('question_answered', new.deal_id, 'question_answers', about, new.user_id, null);
     when 'question.distribute' then perform app.queue_event('answer_distributed', new.deal_id, 'questions', about, new.user_id, null);
     when 'nda.send' then perform app.queue_event('nda_sent', new.deal_id, 'ndas', about, new.user_id, null);
@@ -10302,6 +10303,11 @@ begin
         new.deal_id, 'offers', about, new.user_id, null);
     when 'offer.accept', 'offer.accept_change' then
       perform app.queue_event('offer_accepted', new.deal_id, 'offers', about, new.user_id, null);
+    when 'offer.decline_change' then perform app.queue_event('offer_declined', new.deal_id, 'offers', about, new.user_id, null);
+    when 'deal.move' then
+      if new.details ->> 'to' in ('closed', 'withdrawn') then
+        perform app.queue_event('deal_' || (new.details ->> 'to'), new.deal_id, 'deals', new.deal_id, new.user_id, null);
+      end if;
     when 'participant.invite' then perform app.queue_event('invited', new.deal_id, 'participants', about, new.user_id, null);
     when 'invitation.accept' then
       if new.deal_id is not null then
@@ -11782,7 +11788,11 @@ CREATE OR REPLACE FUNCTION app.queue_exclusivity()
 AS $function$
 begin
   if tg_op = 'UPDATE' then
-    perform app.queue_event('exclusivity_lapsed', new.deal_id, 'exclusivities', new.id, null, null);
+    if new.ended_at = new.expires_at then
+      perform app.queue_event('exclusivity_lapsed', new.deal_id, 'exclusivities', new.id, null, null);
+    elsif app.identity() is not null and app.actual_state(new.deal_id) <> 'withdrawn' then
+      perform app.queue_event('exclusivity_lapsed', new.deal_id, 'exclusivities', new.id, app.user_id(), null);
+    end if;
   elsif app.user_id() is not null then
     perform app.queue_event('exclusivity_granted', new.deal_id, 'exclusivities', new.id, app.user_id(), null);
   end if;
@@ -15239,3 +15249,4 @@ $function$;
 -- 4786ed693e74de7e9e45807a97ccbd6300b576aa4dda47954976b84305ad5ff5  436_mails_of_what_is_still_so.sql
 -- ee44c598b757597cebc6e25b82e2b461673574ac38534023d46647f2b0ddec74  437_security_mails_at_once.sql
 -- c9762b66d92236e4eb355914f98988d39462f62a6178c7cc8015b84d75bf0762  438_notifications_behind_hidden_ones.sql
+-- e1d7dc382e68df047c7e6cdcf8e001dffbe02361bb931f10cde847976327587c  439_what_was_refused_or_ended.sql

@@ -289,6 +289,54 @@ describe('who hears of it', () => {
     expect(await pass(20)).toEqual({ condition_overdue: ['broker', 'exclusive buyer'] });
     expect(await pass(30)).toEqual({});
   });
+
+  test('what does not go on: a question, an offer, an exclusivity, the deal', async () => {
+    await signInAnew();
+    const { service, scene } = web;
+    const { deal, idle, people, records } = scene;
+    const { id } = await does('exclusive buyer', `/deals/${deal}/questions`, {
+      category: 'legal',
+      question_text: 'Who else has asked?',
+    });
+    await notified();
+    await does('broker', `/questions/${id}/reject`, { rejection_reason: 'We cannot tell.' });
+    const asker = ['exclusive buyer', "exclusive buyer's advisor"];
+    expect(await notified()).toEqual({ question_rejected: ["broker's advisor", ...asker] });
+
+    const [holder] = await service.sql<{ id: string }>(
+      'select id from participants where deal_id = $1 and user_id = $2',
+      [idle, people['other buyer']],
+    );
+    const expires_at = new Date(service.clock.now().getTime() + 30 * day).toISOString();
+    const grant = () => does('broker', `/deals/${idle}/exclusivity`, { participant_id: holder!.id, expires_at });
+    const move = (who: string, of: string, to: string) => does(who, `/deals/${of}/moves`, { to, confirm: true });
+    await grant();
+    const offer = await does('other buyer', `/deals/${idle}/offers`, {
+      payload: { currency: 'USD', purchase_price: '99' },
+    });
+    await notified();
+    await does('broker', `/offers/${offer.id}/decision`, { decision: 'declined' });
+    expect(await notified()).toEqual({ offer_declined: ['other buyer', 'seller'] });
+    await does('broker', `/deals/${idle}/exclusivity`, undefined, 'DELETE');
+    expect(await notified()).toEqual({ exclusivity_lapsed: ['other buyer', 'seller', 'viewer'] });
+
+    await grant();
+    for (const to of ['diligence', 'closing']) await move('broker', idle, to);
+    await notified();
+    await move('broker', idle, 'closed');
+    const buyers = ['exclusive buyer', 'new buyer', 'other buyer'];
+    expect(await notified()).toEqual({ deal_closed: [...buyers, 'seller', 'viewer'] });
+
+    const [kiosk] = await service.sql<{ deal_id: string; id: string }>(
+      `select p.deal_id, p.id from deals d join participants p on p.deal_id = d.id and p.role = 'buyer' where d.title = 'Ferry kiosk'`,
+    );
+    await does('colleague', `/deals/${kiosk!.deal_id}/exclusivity`, { participant_id: kiosk!.id, expires_at });
+    await notified();
+    await move('colleague', kiosk!.deal_id, 'withdrawn');
+    // Its exclusivity ends with it, which is not told beside that.
+    const seller = records['users/the seller of a deal that needs no NDA'];
+    expect(await notified()).toEqual({ deal_withdrawn: [seller, 'new buyer'] });
+  });
 });
 
 test('each notification is one that its reader can open', async () => {
