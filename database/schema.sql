@@ -865,7 +865,7 @@ CREATE TRIGGER note_changed AFTER UPDATE ON public.exclusivities REFERENCING NEW
 CREATE TRIGGER note_new AFTER INSERT ON public.exclusivities REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
 CREATE TRIGGER note_removed AFTER DELETE ON public.exclusivities REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION app.note_changes_of_parts('deal', 'deal_id');
 CREATE TRIGGER queue_grant AFTER INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.queue_exclusivity();
-CREATE TRIGGER queue_lapse AFTER UPDATE OF ended_at ON public.exclusivities FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at = new.expires_at) EXECUTE FUNCTION app.queue_exclusivity();
+CREATE TRIGGER queue_lapse AFTER UPDATE OF ended_at ON public.exclusivities FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at IS NOT NULL) EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
 CREATE TRIGGER watch AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.watch_exclusivity();
 GRANT INSERT (deal_id, participant_id, expires_at, offer_id), SELECT, UPDATE (expires_at, ended_at) ON public.exclusivities TO dealkeep_server;
@@ -3743,11 +3743,11 @@ begin
       return query
         select p.user_id from public.questions q
         join public.participants p on p.deal_id = q.deal_id and p.role = 'seller' and p.status = 'active'
-        where q.id = record and q.status = 'with_seller' and p.user_id <> app.user_id();
+        where q.id = record and q.status = 'with_seller' and p.user_id is distinct from app.user_id();
     when 'closing_conditions' then
       return query
         select c.owner_user_id from public.closing_conditions c
-        where c.id = record and c.status in ('open', 'in_progress') and c.owner_user_id <> app.user_id();
+        where c.id = record and c.status in ('open', 'in_progress') and c.owner_user_id is distinct from app.user_id();
   end case;
 end
 $function$;
@@ -5568,6 +5568,34 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deadlines() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.deadlines_of(of_table text, record jsonb)
+ RETURNS TABLE(kind text, remind_at timestamp with time zone, due_at timestamp with time zone)
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  ends constant timestamptz := case of_table
+    when 'ndas' then case when record ->> 'status' = 'active' then (record ->> 'expires_at')::timestamptz end
+    when 'offers' then
+      case when (record ->> 'is_current')::boolean and not exists (select from public.offer_decisions x where x.offer_id = (record ->> 'id')::uuid)
+        then app.time_in(record #>> '{payload,expires_at}') end
+    when 'exclusivities' then case when record ->> 'ended_at' is null then (record ->> 'expires_at')::timestamptz end
+    when 'closing_conditions' then
+      case when record ->> 'status' in ('open', 'in_progress') then app.end_of((record ->> 'deadline')::date) end
+  end;
+begin
+  return query
+    select r.kind, ends - r.before, ends
+    from (values ('ndas', 'nda_ending', interval '7 days'), ('offers', 'offer_expiring', interval '2 days'),
+      ('exclusivities', 'exclusivity_ending', interval '7 days'), ('exclusivities', 'exclusivity_ending', interval '1 day'),
+      ('closing_conditions', 'condition_due', interval '3 days'), ('closing_conditions', 'condition_overdue', interval '0'))
+      r (subject, kind, before)
+    where r.subject = of_table and ends is not null;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.deal_activity_in_sight(deal uuid, after_at timestamp with time zone, after_id uuid, most integer)
  RETURNS TABLE(id uuid, at timestamp with time zone, user_id uuid, client_id uuid, deal_id uuid, action text, subject_id text, outcome text, details jsonb)
@@ -8430,6 +8458,27 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_contact(uuid,text,text,text,text,timestamp with time zone,text,uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.is_deadline_near(of_kind text, of_table text, record uuid, deal uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  found jsonb;
+begin
+  case of_table
+    when 'ndas' then select to_jsonb(n) into found from public.ndas n where n.id = record;
+    when 'offers' then select to_jsonb(o) into found from public.offers o where o.id = record;
+    when 'exclusivities' then select to_jsonb(x) into found from public.exclusivities x where x.id = record;
+    when 'closing_conditions' then select to_jsonb(c) into found from public.closing_conditions c where c.id = record;
+  end case;
+  return app.actual_state(deal) not in ('closed', 'withdrawn') and exists (
+    select from app.deadlines_of(of_table, found) d
+    where d.kind = of_kind and d.remind_at <= app.now() and (of_kind = 'condition_overdue' or d.due_at > app.now()));
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.is_email_address(email text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -10236,8 +10285,8 @@ begin
   end if;
   -- Who accepts an invitation by its link has not entered; the owner, who loads data, logs in as themself.
   if session_user = current_user or new.action not in (
-    'question.ask', 'question.release', 'question.answer', 'question.distribute', 'nda.send', 'nda.sign', 'document.upload',
-    'offer.submit', 'offer.accept', 'offer.accept_change', 'participant.invite', 'invitation.accept', 'participant.remove', 'tokens.issue',
+    'question.ask', 'question.release', 'question.reject', 'question.answer', 'question.distribute', 'deal.move', 'nda.send', 'nda.sign', 'document.upload',
+    'offer.submit', 'offer.accept', 'offer.accept_change', 'offer.decline_change', 'participant.invite', 'invitation.accept', 'participant.remove', 'tokens.issue',
     'api_key.create', 'api_key.rotate')
   then
     return null;
@@ -10246,6 +10295,7 @@ begin
   case new.action
     when 'question.ask' then perform app.queue_event('question_asked', new.deal_id, 'questions', about, new.user_id, null);
     when 'question.release' then perform app.queue_event('question_released', new.deal_id, 'questions', about, new.user_id, null);
+    when 'question.reject' then perform app.queue_event('question_rejected', new.deal_id, 'questions', about, new.user_id, null);
     when 'question.answer' then perform app.queue_event('question_answered', new.deal_id, 'question_answers', about, new.user_id, null);
     when 'question.distribute' then perform app.queue_event('answer_distributed', new.deal_id, 'questions', about, new.user_id, null);
     when 'nda.send' then perform app.queue_event('nda_sent', new.deal_id, 'ndas', about, new.user_id, null);
@@ -10258,6 +10308,11 @@ begin
         new.deal_id, 'offers', about, new.user_id, null);
     when 'offer.accept', 'offer.accept_change' then
       perform app.queue_event('offer_accepted', new.deal_id, 'offers', about, new.user_id, null);
+    when 'offer.decline_change' then perform app.queue_event('offer_declined', new.deal_id, 'offers', about, new.user_id, null);
+    when 'deal.move' then
+      if new.details ->> 'to' in ('closed', 'withdrawn') then
+        perform app.queue_event('deal_' || (new.details ->> 'to'), new.deal_id, 'deals', new.deal_id, new.user_id, null);
+      end if;
     when 'participant.invite' then perform app.queue_event('invited', new.deal_id, 'participants', about, new.user_id, null);
     when 'invitation.accept' then
       if new.deal_id is not null then
@@ -10435,7 +10490,7 @@ begin
     where n.id in (select i::uuid from jsonb_array_elements_text(sent.facts -> 'notifications') i)
       and n.user_id = reader.id and n.read_at is null
   loop
-    if app.delivery_of(reader.id, one.kind, one.deal_id) in ('daily', 'at_once')
+    if app.delivery_of(reader.id, one.kind, one.deal_id) in ('daily', 'at_once') and app.still_holds(one)
       and app.person_could_open(reader.id, one.subject, one.subject_id, one.deal_id)
     then
       left_over := left_over || one.id;
@@ -10482,59 +10537,83 @@ declare
   seal constant text := current_setting('dealkeep.seal', true);
   entered uuid;
   one record;
+  place_at timestamptz := coalesce(after_at, 'infinity');
+  place_id uuid := coalesce(after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
+  looked int;
+  -- Documents of a deal that are equally confidential are open to the same people: of several in a row one is asked about.
+  asked text;
+  opens boolean;
   told int := 0;
 begin
   if me is null or app.client_id() is not null or app.narrowed_to() is not null then
     return;
   end if;
-  -- Read for all at once; what they may not open, and whom they may not see, is left out below.
-  for one in
-    select n.*,
-      case n.subject
-        when 'documents' then (select d.filename from public.documents d where d.id = n.subject_id)
-        when 'production_documents' then (select d.filename from public.production_documents d where d.id = n.subject_id)
-        when 'closing_conditions' then (select c.name from public.closing_conditions c where c.id = n.subject_id)
-        when 'findings' then (select f.title from public.findings f where f.id = n.subject_id)
-        when 'api_keys' then (select k.name from public.api_keys k where k.id = n.subject_id) end as name,
-      person.part, person.name as person_name, actor.part as actor_part, actor.name as actor
-    from (
-      select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at, s.title, s.standing from vault.notifications n
+  for look in 1..20 loop
+    looked := 0;
+    -- Read for all at once; what they may not open, and whom they may not see, is left out below.
+    for one in
+      select n.*,
+        case n.subject
+          when 'documents' then (select d.filename from public.documents d where d.id = n.subject_id)
+          when 'production_documents' then (select d.filename from public.production_documents d where d.id = n.subject_id)
+          when 'closing_conditions' then (select c.name from public.closing_conditions c where c.id = n.subject_id)
+          when 'findings' then (select f.title from public.findings f where f.id = n.subject_id)
+          when 'api_keys' then (select k.name from public.api_keys k where k.id = n.subject_id) end as name,
+        case n.subject
+          when 'documents' then (select d.deal_id || d.confidentiality from public.documents d where d.id = n.subject_id and d.removed_at is null)
+          when 'production_documents' then (select d.deal_id || d.confidentiality from public.production_documents d where d.id = n.subject_id and d.removed_at is null) end as alike,
+        person.part, person.name as person_name, actor.part as actor_part, actor.name as actor
+      from (
+        select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at, s.title, s.standing from vault.notifications n
+        left join lateral (
+          select d.title, app.standing_of(p.deal_id, d.organization_id, barred, administered, p.participant_id, p.role, p.principal_id, p.principal_role) as standing
+          from vault.parts p join public.deals d on d.id = p.deal_id
+          where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer')
+            and d.organization_id <> all (barred) limit 1) s on true
+        where n.user_id = me and (n.at, n.id) < (place_at, place_id) and (n.deal_id is null or s.standing is not null)
+        order by n.at desc, n.id desc limit 200) n
       left join lateral (
-        select d.title, app.standing_of(p.deal_id, d.organization_id, barred, administered, p.participant_id, p.role, p.principal_id, p.principal_role) as standing
-        from vault.parts p join public.deals d on d.id = p.deal_id
-        where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer')
-          and d.organization_id <> all (barred) limit 1) s on true
-      where n.user_id = me and (after_at is null or (n.at, n.id) < (after_at, after_id)) and (n.deal_id is null or s.standing is not null)
-      order by n.at desc, n.id desc limit 200) n
-    left join lateral (
-      select p.id as part, case when p.joined_at is null then p.invited_name else u.name end as name
-      from public.participants p left join public.users u on u.id = p.user_id
-      where p.id = case n.subject when 'participants' then n.subject_id
-        when 'ndas' then (select a.participant_id from public.ndas a where a.id = n.subject_id) end) person on true
-    left join lateral (
-      select p.id as part, u.name from public.participants p join public.users u on u.id = p.user_id
-      where p.deal_id = n.deal_id and p.user_id = n.actor_id and p.joined_at is not null) actor on true
-    order by n.at desc, n.id desc
-  loop
-    exit when told >= most;
-    if one.deal_id is not null and one.deal_id is distinct from entered then
-      entered := one.deal_id;
-      perform app.seal(whole || ',' || one.standing);
-    end if;
-    continue when not (one.subject is null or one.subject = 'deals' or app.could_open(one.subject, one.subject_id, one.deal_id));
-    id := one.id;
-    kind := one.kind;
-    deal_id := one.deal_id;
-    deal_title := one.title;
-    subject_id := one.subject_id;
-    at := one.at;
-    read_at := one.read_at;
-    subject_name := case when one.part is null then one.name when app.could_open('participants', one.part, one.deal_id) then one.person_name end;
-    actor_name := case when one.actor_part is not null and app.could_open('participants', one.actor_part, one.deal_id) then one.actor end;
-    told := told + 1;
-    return next;
+        select p.id as part, case when p.joined_at is null then p.invited_name else u.name end as name
+        from public.participants p left join public.users u on u.id = p.user_id
+        where p.id = case n.subject when 'participants' then n.subject_id
+          when 'ndas' then (select a.participant_id from public.ndas a where a.id = n.subject_id) end) person on true
+      left join lateral (
+        select p.id as part, u.name from public.participants p join public.users u on u.id = p.user_id
+        where p.deal_id = n.deal_id and p.user_id = n.actor_id and p.joined_at is not null) actor on true
+      order by n.at desc, n.id desc
+    loop
+      exit when told >= most;
+      looked := looked + 1;
+      place_at := one.at;
+      place_id := one.id;
+      if one.deal_id is not null and one.deal_id is distinct from entered then
+        entered := one.deal_id;
+        perform app.seal(whole || ',' || one.standing);
+      end if;
+      if one.alike is null or one.alike is distinct from asked then
+        asked := one.alike;
+        opens := one.subject is null or one.subject = 'deals' or app.could_open(one.subject, one.subject_id, one.deal_id);
+      end if;
+      continue when not opens;
+      id := one.id;
+      kind := one.kind;
+      deal_id := one.deal_id;
+      deal_title := one.title;
+      subject_id := one.subject_id;
+      at := one.at;
+      read_at := one.read_at;
+      subject_name := case when one.part is null then one.name when app.could_open('participants', one.part, one.deal_id) then one.person_name end;
+      actor_name := case when one.actor_part is not null and app.could_open('participants', one.actor_part, one.deal_id) then one.actor end;
+      told := told + 1;
+      return next;
+    end loop;
+    exit when told >= most or looked < 200;
   end loop;
   perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
+  -- Hidden as far as was looked: where to go on from.
+  if told < most and looked = 200 then
+    return query select place_id, null::text, null::uuid, null::text, null::uuid, place_at, null::timestamptz, null::text, null::text;
+  end if;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.notifications_in_sight(timestamp with time zone,uuid,integer) TO dealkeep_server;
@@ -11714,7 +11793,11 @@ CREATE OR REPLACE FUNCTION app.queue_exclusivity()
 AS $function$
 begin
   if tg_op = 'UPDATE' then
-    perform app.queue_event('exclusivity_lapsed', new.deal_id, 'exclusivities', new.id, null, null);
+    if new.ended_at = new.expires_at then
+      perform app.queue_event('exclusivity_lapsed', new.deal_id, 'exclusivities', new.id, null, null);
+    elsif app.identity() is not null and app.actual_state(new.deal_id) <> 'withdrawn' then
+      perform app.queue_event('exclusivity_lapsed', new.deal_id, 'exclusivities', new.id, app.user_id(), null);
+    end if;
   elsif app.user_id() is not null then
     perform app.queue_event('exclusivity_granted', new.deal_id, 'exclusivities', new.id, app.user_id(), null);
   end if;
@@ -11819,7 +11902,7 @@ begin
     where r.ctid = found.ctid returning r.*
   loop
     done := done + 1;
-    if app.actual_state(due.deal_id) not in ('closed', 'withdrawn') and (due.kind = 'condition_overdue' or due.due_at > app.now()) then
+    if app.is_deadline_near(due.kind, due.subject, due.subject_id, due.deal_id) then
       perform app.queue_event(due.kind, due.deal_id, due.subject, due.subject_id, null, null);
     end if;
   end loop;
@@ -12442,22 +12525,8 @@ CREATE OR REPLACE FUNCTION app.reminders_of(of_table text, record jsonb)
  SET search_path TO ''
 AS $function$
 #variable_conflict use_column
-declare
-  ends constant timestamptz := case of_table
-    when 'ndas' then case when record ->> 'status' = 'active' then (record ->> 'expires_at')::timestamptz end
-    when 'offers' then case when (record ->> 'is_current')::boolean then app.time_in(record #>> '{payload,expires_at}') end
-    when 'exclusivities' then case when record ->> 'ended_at' is null then (record ->> 'expires_at')::timestamptz end
-    when 'closing_conditions' then
-      case when record ->> 'status' in ('open', 'in_progress') then app.end_of((record ->> 'deadline')::date) end
-  end;
 begin
-  return query
-    select r.kind, ends - r.before, ends
-    from (values ('ndas', 'nda_ending', interval '7 days'), ('offers', 'offer_expiring', interval '2 days'),
-      ('exclusivities', 'exclusivity_ending', interval '7 days'), ('exclusivities', 'exclusivity_ending', interval '1 day'),
-      ('closing_conditions', 'condition_due', interval '3 days'), ('closing_conditions', 'condition_overdue', interval '0'))
-      r (subject, kind, before)
-    where r.subject = of_table and ends - r.before > app.now();
+  return query select d.kind, d.remind_at, d.due_at from app.deadlines_of(of_table, record) d where d.remind_at > app.now();
 end
 $function$;
 
@@ -13776,6 +13845,23 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.step_secret(bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.still_holds(told vault.notifications)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return case
+    when told.kind in ('nda_reminder', 'question_reminder', 'condition_reminder') then
+      app.actual_state(told.deal_id) not in ('closed', 'withdrawn')
+      and told.user_id in (select a from app.awaited(told.subject, told.subject_id) a)
+    when told.kind in ('nda_ending', 'offer_expiring', 'exclusivity_ending', 'condition_due', 'condition_overdue') then
+      app.is_deadline_near(told.kind, told.subject, told.subject_id, told.deal_id)
+    else true end;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.stop_deal_tools(deal_id uuid, stopped boolean, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -14030,10 +14116,12 @@ begin
     insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at, mail, mail_due_at)
       values (event.id, person, event.kind, event.deal_id, event.subject, event.subject_id, event.actor_id, event.at,
         nullif(delivery, 'app'),
-        case delivery
-          when 'daily' then app.next_digest(person)
+        case
+          when delivery = 'daily' then app.next_digest(person)
+          -- What concerns the security of an account never waits.
+          when delivery = 'at_once' and is_security then app.now()
           -- The first goes at once, what follows on the same deal within five minutes together.
-          when 'at_once' then greatest(app.now(), (
+          when delivery = 'at_once' then greatest(app.now(), (
             select max(n.mailed_at) + interval '5 minutes' from vault.notifications n
             where n.user_id = person and n.deal_id is not distinct from event.deal_id and n.mail = 'at_once' and n.mailed_at is not null))
         end)
@@ -14283,33 +14371,56 @@ declare
   seal constant text := current_setting('dealkeep.seal', true);
   entered uuid;
   one record;
+  place_at timestamptz := 'infinity';
+  place_id uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
+  looked int;
+  -- Documents of a deal that are equally confidential are open to the same people: of several in a row one is asked about.
+  asked text;
+  opens boolean;
   unread int := 0;
 begin
   if me is null or app.client_id() is not null or app.narrowed_to() is not null then
     return 0;
   end if;
-  for one in
-    select l.* from (
-      select n.deal_id, n.subject, n.subject_id, s.standing from vault.notifications n
-      left join lateral (
-        select app.standing_of(p.deal_id, d.organization_id, barred, administered, p.participant_id, p.role, p.principal_id, p.principal_role) as standing
-        from vault.parts p join public.deals d on d.id = p.deal_id
-        where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer')
-          and d.organization_id <> all (barred) limit 1) s on true
-      where n.user_id = me and n.read_at is null and (n.deal_id is null or s.standing is not null)
-      order by n.at desc, n.id desc limit 100) l
-    order by l.deal_id nulls first
-  loop
-    if one.deal_id is not null and one.deal_id is distinct from entered then
-      entered := one.deal_id;
-      perform app.seal(whole || ',' || one.standing);
-    end if;
-    if one.subject is null or one.subject = 'deals' or app.could_open(one.subject, one.subject_id, one.deal_id) then
-      unread := unread + 1;
-    end if;
+  for look in 1..20 loop
+    looked := 0;
+    for one in
+      select l.* from (
+        select n.id, n.at, n.deal_id, n.subject, n.subject_id, s.standing,
+          case n.subject
+            when 'documents' then (select d.deal_id || d.confidentiality from public.documents d where d.id = n.subject_id and d.removed_at is null)
+            when 'production_documents' then (select d.deal_id || d.confidentiality from public.production_documents d where d.id = n.subject_id and d.removed_at is null) end as alike
+        from vault.notifications n
+        left join lateral (
+          select app.standing_of(p.deal_id, d.organization_id, barred, administered, p.participant_id, p.role, p.principal_id, p.principal_role) as standing
+          from vault.parts p join public.deals d on d.id = p.deal_id
+          where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer')
+            and d.organization_id <> all (barred) limit 1) s on true
+        where n.user_id = me and n.read_at is null and (n.at, n.id) < (place_at, place_id) and (n.deal_id is null or s.standing is not null)
+        order by n.at desc, n.id desc limit 100) l
+      order by l.deal_id nulls first, l.alike
+    loop
+      looked := looked + 1;
+      if (one.at, one.id) < (place_at, place_id) then
+        place_at := one.at;
+        place_id := one.id;
+      end if;
+      if one.deal_id is not null and one.deal_id is distinct from entered then
+        entered := one.deal_id;
+        perform app.seal(whole || ',' || one.standing);
+      end if;
+      if one.alike is null or one.alike is distinct from asked then
+        asked := one.alike;
+        opens := one.subject is null or one.subject = 'deals' or app.could_open(one.subject, one.subject_id, one.deal_id);
+      end if;
+      if opens then
+        unread := unread + 1;
+      end if;
+    end loop;
+    exit when unread >= 100 or looked < 100;
   end loop;
   perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
-  return unread;
+  return least(unread, 100);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.unread_notifications() TO dealkeep_server;
@@ -15144,5 +15255,10 @@ $function$;
 -- 233708a905e8980af8dcada6bd52559123f099a6c26406945468f7144abbd654  415_mails_that_nobody_needs.sql
 -- d76a63f2b69d3e414114eeb55e1be921769bed9e77015e6e5eada90c2a1e24ca  417_keys_invite_members_as_brokers.sql
 -- 2606e1ca0494e617591405edcf4f9cd8dfb0cc9f556a4286d6ce023da5256d72  426_participations_from_rows_of_lists.sql
+-- 2a9cd0eb2cefa18ca5548a7d72471d14b184cfb3f6bba66339f498231eb2cae3  435_reminders_of_decided_offers.sql
+-- 4786ed693e74de7e9e45807a97ccbd6300b576aa4dda47954976b84305ad5ff5  436_mails_of_what_is_still_so.sql
+-- ee44c598b757597cebc6e25b82e2b461673574ac38534023d46647f2b0ddec74  437_security_mails_at_once.sql
+-- c9762b66d92236e4eb355914f98988d39462f62a6178c7cc8015b84d75bf0762  438_notifications_behind_hidden_ones.sql
+-- e1d7dc382e68df047c7e6cdcf8e001dffbe02361bb931f10cde847976327587c  439_what_was_refused_or_ended.sql
 -- 9d6b145a4af1c581207649aa682870643cdab0eb6ac8de38446ff5e6b3e6c19b  444_webhooks_of_tokens_end_with_their_issuer.sql
 -- ae039dc00d32ebdfa0f88d735be08789dcc85fe7407fd2c25151b129b709c1fd  445_keys_invite_advisors_of_brokers.sql

@@ -42,19 +42,25 @@ export function behindPlace({ key, type, id, direction }: Order): string {
   return `(${key}, ${id}) ${direction === 'desc' ? '<' : '>'} (${orFirst('$2', type, first[type])}, ${orFirst('$3', 'uuid', first.id)})`;
 }
 
-/** The first `limit` rows of a query that asks for one more than that, each as `shown` makes it, which comes without `place`. */
+/** The first `limit` of at most one more rows than that, each as `shown` makes it, which comes without `place`. */
+export function pageOf<Row extends { id: string }, Item>(
+  found: readonly Placed<Row>[],
+  limit: number,
+  shown: (row: Omit<Placed<Row>, 'place'>) => Item,
+): Page<Item> {
+  const last = found.length > limit ? found[limit - 1] : undefined;
+  return {
+    items: found.slice(0, limit).map(({ place: _place, ...row }) => shown(row)),
+    next: last ? { key: last.place, id: last.id } : null,
+  };
+}
+
+/** The first `limit` rows of a query that asks for one more than that. */
 export const paged = <Row extends { id: string }, Item>(
   query: Statement<Placed<Row>[]>,
   limit: number,
   shown: (row: Omit<Placed<Row>, 'place'>) => Item,
-): Statement<Page<Item>> =>
-  mapped(query, (found) => {
-    const last = found.length > limit ? found[limit - 1] : undefined;
-    return {
-      items: found.slice(0, limit).map(({ place: _place, ...row }) => shown(row)),
-      next: last ? { key: last.place, id: last.id } : null,
-    };
-  });
+): Statement<Page<Item>> => mapped(query, (found) => pageOf(found, limit, shown));
 
 /** The words of a search, at most eight. */
 export const searchWords = (search: string): string[] => search.trim().split(/\s+/).filter(Boolean).slice(0, 8);

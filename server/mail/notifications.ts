@@ -30,6 +30,11 @@ function byDeal(items: readonly MailedNotification[]): OfDeal[] {
 const sentence = ({ kind, count, deal_id }: MailedNotification): string => sentenceOf(kind, count, deal_id !== null);
 const withoutStop = (text: string): string => text.replace(/\.$/, '');
 
+/** Whether it concerns the security of the account: of what belongs to no deal, all but that the reader was removed from one. */
+const isSecurity = ({ kind, deal_id }: MailedNotification): boolean => deal_id === null && kind !== 'removed';
+const beware =
+  'If that was not you, set a new password at once (Forgot password?) and review what protects your account.';
+
 /** Of at least one. */
 export function notificationLetter(
   items: readonly [MailedNotification, ...MailedNotification[]],
@@ -53,10 +58,6 @@ export function notificationLetter(
     ],
     headers: { 'List-Unsubscribe': `<${unsubscribe}>`, 'List-Unsubscribe-Post': 'List-Unsubscribe=One-Click' },
   } as const;
-  const isSecurity = first.deal_id === null && first.kind !== 'removed';
-  const beware = isSecurity
-    ? ['If that was not you, set a new password at once (Forgot password?) and review what protects your account.']
-    : [];
   if (items.length === 1 && !daily)
     return {
       ...around,
@@ -66,19 +67,22 @@ export function notificationLetter(
           : `${first.deal_title}: ${withoutStop(sentence(first))}`,
       paragraphs: [
         first.deal_title === null ? sentence(first) : `On ${first.deal_title}: ${sentence(first)}`,
-        ...beware,
+        ...(isSecurity(first) ? [beware] : []),
       ],
       action: { label: notificationKinds[first.kind].action, url: urlOf(first) },
     };
   const sections: LetterSection[] = deals.map(({ title, items: of }) => ({
     heading: title,
-    items: of.map((one) => ({ text: sentence(one), url: urlOf(one) })),
+    items: [
+      ...of.map((one) => ({ text: sentence(one), url: urlOf(one) })),
+      ...(of.some(isSecurity) ? [{ text: beware }] : []),
+    ],
   }));
   const on = deals.length > 1 ? `${deals.length} deals` : (first.deal_title ?? 'your account');
   return {
     ...around,
     subject: daily ? `Daily summary: ${on}` : `Updates on ${on}`,
-    paragraphs: [daily ? 'Since your last daily e-mail:' : 'What happened:', ...beware],
+    paragraphs: [daily ? 'Since your last daily e-mail:' : 'What happened:'],
     sections,
     action: { label: 'View all notifications', url: `${baseUrl}/notifications` },
   };

@@ -1,7 +1,11 @@
 /** Mails of notifications: several of a deal together, the mail of the day by the clock of its reader, and taking a kind out of them. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { queueNotificationMails, createNotifications } from '../../server/domain/notifications/events.ts';
+import {
+  queueNotificationMails,
+  createNotifications,
+  queueReminders,
+} from '../../server/domain/notifications/events.ts';
 import type { Mail } from '../../server/mail/transport.ts';
 import { addClient, addPerson, connect } from '../oauth/scene.ts';
 import { signInAs } from '../web/person.ts';
@@ -96,6 +100,86 @@ describe('the mail of the day', () => {
     const query = { filename: name, confidentiality: 'public' } as const;
     expect((await upload(web.service, seller, web.scene.deal, aPdf(), query)).status).toBe(201);
   };
+
+  test('leaves out what was done, decided or put off since', async () => {
+    const { service, scene } = web;
+    const { deal, idle, people, participants, records } = scene;
+    const day = 24 * 60 * minute;
+    const from = service.clock.now();
+    const at = (days: number) => new Date(from.getTime() + days * day).toISOString();
+    const daily = async (who: string, ...kinds: string[]) => {
+      for (const kind of kinds) await does(who, `/notifications/choices/${kind}`, { delivery: 'daily' }, 'PUT');
+    };
+    await daily('new buyer', 'nda_reminder');
+    await daily('seller', 'question_reminder');
+    await daily('exclusive buyer', 'condition_reminder');
+    const deadlines = ['offer_expiring', 'nda_ending', 'exclusivity_ending', 'condition_due', 'condition_overdue'];
+    await daily('broker', ...deadlines);
+
+    // Of most two each, of which one is seen to before the mail goes.
+    const nda = (of: string, participant_id: string) =>
+      does('broker', `/deals/${of}/ndas`, { participant_id, terms: 'Keep it to yourself.' });
+    const signed = await nda(deal, participants['new buyer']!);
+    const unsigned = await nda(idle, scene.idleBuyer);
+    await service.sql(`update public.ndas set expires_at = $1 where deal_id = $2 and status = 'active'`, [at(9), deal]);
+    const asked = await ask();
+    await does('broker', `/questions/${asked.id}/release`);
+    const condition = (name: string, deadline: string | null, owner_user_id: string | null = null) =>
+      does('broker', `/deals/${deal}/conditions`, { name, deadline, owner_user_id });
+    const [met, , due, , late] = [
+      await condition('Consent of the bank', null, people['exclusive buyer']!),
+      await condition('Consent of the landlord', null, people['exclusive buyer']!),
+      await condition('Licenses', at(4).slice(0, 10)),
+      await condition('Insurance', at(4).slice(0, 10)),
+      await condition('Inventory', at(1).slice(0, 10)),
+      await condition('Payroll', at(1).slice(0, 10)),
+    ];
+    const offer = (who: string, on: string, expires_at?: string) =>
+      does(who, `/deals/${on}/offers`, { payload: { currency: 'USD', purchase_price: '100', expires_at } });
+    await offer('new buyer', deal, at(4.9));
+    await offer('other buyer', deal, at(4.9));
+    const agreed = await offer('other buyer', idle, at(4.9));
+    await does('broker', `/deals/${deal}/exclusivity`, { expires_at: at(9) }, 'PATCH');
+    await mails();
+
+    service.clock.set(new Date(at(3)));
+    await service.database.run(queueReminders());
+    for (const [subject, subject_id] of [
+      ['ndas', signed.id],
+      ['questions', asked.id],
+      ['questions', scene.unanswered],
+      ['closing_conditions', met.id],
+    ])
+      await does('broker', `/deals/${deal}/reminders`, { subject, subject_id });
+    await does('broker', `/deals/${idle}/reminders`, { subject: 'ndas', subject_id: unsigned.id });
+    while ((await service.database.run(createNotifications(100))) > 0);
+
+    await does('new buyer', `/ndas/${signed.id}/sign`, { signed_name: 'new buyer' });
+    await does('broker', `/ndas/${records["ndas/the other buyer's"]}/revoke`);
+    await does('seller', `/questions/${asked.id}/answer`, { answer_text: 'Yes.' });
+    for (const { id } of [met, due]) await does('broker', `/conditions/${id}`, { status: 'satisfied' }, 'PATCH');
+    await does('broker', `/conditions/${late.id}`, { deadline: at(60).slice(0, 10) }, 'PATCH');
+    await offer('new buyer', deal);
+    await does('broker', `/offers/${agreed.id}/accept`, { expires_at: at(60) });
+    await does('broker', `/deals/${deal}/exclusivity`, { expires_at: at(60) }, 'PATCH');
+
+    service.clock.advance(day);
+    const sent = await mails();
+    const told = (who: string) => {
+      const mail = sent[who]?.find(({ subject }) => subject.startsWith('Daily summary'));
+      return (mail?.text.match(/^- .+(remind|expire|end|due).+$/gm) ?? []).toSorted();
+    };
+    expect(told('new-buyer')).toEqual(['- A broker reminds you of an NDA that waits for your signature.']);
+    expect(told('seller')).toEqual(['- A broker reminds you of a question that waits for your answer.']);
+    expect(told('exclusive-buyer')).toEqual([]);
+    expect(told('broker')).toEqual([
+      '- A closing condition is due within days.',
+      '- A closing condition is overdue.',
+      '- An NDA ends within a week.',
+      '- An offer expires within two days.',
+    ]);
+    await service.sql(`update public.ndas set expires_at = null where status = 'active'`);
+  });
 
   test('comes once a day at the hour of its reader, also when the clocks change', async () => {
     // In New York the clocks go forward on 14 March 2027 and back on 7 November 2027.
@@ -293,6 +377,34 @@ describe('what concerns the security of an account', () => {
     const mail = web.service.mails.at(-1)!;
     expect(mail).toMatchObject({ to: account.email, subject: 'Someone signed in to your account from a new device' });
     expect(mail.text).toContain('/settings/security');
+
+    // Mails about the security of an account never wait, also not for what follows within five minutes.
+    web.service.clock.advance(minute);
+    await new Visitor(web.service.origin, { 'user-agent': 'A third' }).signIn(account);
+    const name = account.email.replace('@example.test', '');
+    expect((await mails())[name]).toMatchObject([{ subject: 'Someone signed in to your account from a new device' }]);
+  });
+
+  test('comes with what to do about it, whatever else is in the mail', async () => {
+    const reader = web.scene.people['viewer']!;
+    const tell = (kind: string, deal: string | null, mail: string) =>
+      web.service.sql(
+        `insert into vault.notifications (event_id, user_id, kind, deal_id, at, mail, mail_due_at)
+         values (app.uuid_v7(), $1, $2, $3, app.now(), $4, app.now())`,
+        [reader, kind, deal, mail],
+      );
+    const warning = 'set a new password at once';
+    await mails();
+    await tell('document_added', web.scene.deal, 'daily');
+    expect((await mails())['viewer']![0]!.text).not.toContain(warning);
+    await tell('document_added', web.scene.deal, 'daily');
+    await tell('new_device', null, 'daily');
+    expect((await mails())['viewer']![0]!.text).toContain(warning);
+    await tell('removed', null, 'at_once');
+    expect((await mails())['viewer']![0]!.text).not.toContain(warning);
+    await tell('removed', null, 'at_once');
+    await tell('assistant_connected', null, 'at_once');
+    expect((await mails())['viewer']![0]!.text).toContain(warning);
   });
 
   test('an assistant that is connected, once', async () => {

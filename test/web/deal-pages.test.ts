@@ -604,7 +604,9 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   await proposes({ purchase_price: '4725000.00' });
   await change.getByText('Same as the accepted terms.').waitFor();
   await proposes({ currency: 'MXN' });
-  await expect.poll(() => change.getByRole('row', { name: 'Price' }).innerText()).toMatch(/\$4,725,000\s+MX\$4,725,000/);
+  await expect
+    .poll(() => change.getByRole('row', { name: 'Price' }).innerText())
+    .toMatch(/\$4,725,000\s+MX\$4,725,000/);
   await proposes({ expires_at: '2020-01-01T13:00:00Z' });
   const times = change.getByRole('row', { name: 'Valid until' }).getByRole('cell');
   await expect.poll(async () => new Set(await times.allInnerTexts()).size).toBe(2);

@@ -67,6 +67,25 @@ test(
   },
 );
 
+test('the list goes on behind more than a page of what can no longer be opened', { timeout: 120_000 }, async () => {
+  const { people, deal, idle, records } = web.scene;
+  await web.service.sql(
+    `insert into vault.notifications (event_id, user_id, kind, deal_id, at) values (app.uuid_v7(), $1, 'nda_sent', $2, app.now() - interval '1 hour')`,
+    [people['new buyer'], idle],
+  );
+  await web.service.sql(
+    `insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, at)
+     select app.uuid_v7(), $1, 'document_added', $2, 'documents', $3, app.now() from generate_series(1, 5000)`,
+    [people['new buyer'], deal, records['documents/selected_buyer_only']],
+  );
+  const { cookie } = await web.as('new buyer');
+  const testPage = await openTestPage(browser, web.service.origin, { cookie });
+  await testPage.go('/notifications');
+  await testPage.page.getByRole('link', { name: /An NDA was sent/ }).waitFor();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+});
+
 test('a broker reminds whoever something waits for, once a day', { timeout: 120_000 }, async () => {
   const { deal, participants, people } = web.scene;
   const broker = await web.as('broker');

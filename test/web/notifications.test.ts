@@ -97,10 +97,14 @@ describe('who hears of it', () => {
     expect(await notified()).toEqual({ offer_submitted: dealSide });
     await does('other buyer', `/deals/${deal}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
     expect(await notified()).toEqual({ offer_revised: [...dealSide, "other buyer's advisor"].toSorted() });
-    await does('other buyer', `/deals/${idle}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
+    const at = (days: number) => new Date(web.service.clock.now().getTime() + days * day).toISOString();
+    // Once it is accepted, nobody is told that it expires: see what the clock brings, below.
+    await does('other buyer', `/deals/${idle}/offers`, {
+      payload: { currency: 'USD', purchase_price: '100', expires_at: at(12) },
+    });
     expect(await notified()).toEqual({ offer_submitted: ['broker', 'seller'] });
     const { items } = (await (await web.as('broker')).ask(`/deals/${idle}/offers`)).body;
-    const expires_at = new Date(web.service.clock.now().getTime() + 30 * day).toISOString();
+    const expires_at = at(30);
     await does('broker', `/offers/${items[0].id}/accept`, { expires_at });
     expect(await notified()).toEqual({
       offer_accepted: ['other buyer', 'seller'],
@@ -285,6 +289,54 @@ describe('who hears of it', () => {
     expect(await pass(20)).toEqual({ condition_overdue: ['broker', 'exclusive buyer'] });
     expect(await pass(30)).toEqual({});
   });
+
+  test('what does not go on: a question, an offer, an exclusivity, the deal', async () => {
+    await signInAnew();
+    const { service, scene } = web;
+    const { deal, idle, people, records } = scene;
+    const { id } = await does('exclusive buyer', `/deals/${deal}/questions`, {
+      category: 'legal',
+      question_text: 'Who else has asked?',
+    });
+    await notified();
+    await does('broker', `/questions/${id}/reject`, { rejection_reason: 'We cannot tell.' });
+    const asker = ['exclusive buyer', "exclusive buyer's advisor"];
+    expect(await notified()).toEqual({ question_rejected: ["broker's advisor", ...asker] });
+
+    const [holder] = await service.sql<{ id: string }>(
+      'select id from participants where deal_id = $1 and user_id = $2',
+      [idle, people['other buyer']],
+    );
+    const expires_at = new Date(service.clock.now().getTime() + 30 * day).toISOString();
+    const grant = () => does('broker', `/deals/${idle}/exclusivity`, { participant_id: holder!.id, expires_at });
+    const move = (who: string, of: string, to: string) => does(who, `/deals/${of}/moves`, { to, confirm: true });
+    await grant();
+    const offer = await does('other buyer', `/deals/${idle}/offers`, {
+      payload: { currency: 'USD', purchase_price: '99' },
+    });
+    await notified();
+    await does('broker', `/offers/${offer.id}/decision`, { decision: 'declined' });
+    expect(await notified()).toEqual({ offer_declined: ['other buyer', 'seller'] });
+    await does('broker', `/deals/${idle}/exclusivity`, undefined, 'DELETE');
+    expect(await notified()).toEqual({ exclusivity_lapsed: ['other buyer', 'seller', 'viewer'] });
+
+    await grant();
+    for (const to of ['diligence', 'closing']) await move('broker', idle, to);
+    await notified();
+    await move('broker', idle, 'closed');
+    const buyers = ['exclusive buyer', 'new buyer', 'other buyer'];
+    expect(await notified()).toEqual({ deal_closed: [...buyers, 'seller', 'viewer'] });
+
+    const [kiosk] = await service.sql<{ deal_id: string; id: string }>(
+      `select p.deal_id, p.id from deals d join participants p on p.deal_id = d.id and p.role = 'buyer' where d.title = 'Ferry kiosk'`,
+    );
+    await does('colleague', `/deals/${kiosk!.deal_id}/exclusivity`, { participant_id: kiosk!.id, expires_at });
+    await notified();
+    await move('colleague', kiosk!.deal_id, 'withdrawn');
+    // Its exclusivity ends with it, which is not told beside that.
+    const seller = records['users/the seller of a deal that needs no NDA'];
+    expect(await notified()).toEqual({ deal_withdrawn: [seller, 'new buyer'] });
+  });
 });
 
 test('each notification is one that its reader can open', async () => {
@@ -438,4 +490,31 @@ test('what was heard of is read one by one and all at once, by its reader alone'
   expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 1 });
   await read(broker);
   expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 0 });
+});
+
+test('what can no longer be opened hides nothing that happened before', async () => {
+  const { service, scene } = web;
+  const reader = scene.people['other buyer']!;
+  const { ask } = await web.as('other buyer');
+  await service.sql('delete from vault.notifications where user_id = $1', [reader]);
+  const tell = (kind: string, deal: string, document: string | null, count: number) =>
+    service.sql(
+      `insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, at)
+       select app.uuid_v7(), $1, $2, $3::uuid, case when $4::uuid is not null then 'documents' end, $4::uuid, app.now()
+       from generate_series(1, $5::int)`,
+      [reader, kind, deal, document, count],
+    );
+  const hidden = (count: number) =>
+    tell('document_added', scene.deal, scene.records['documents/selected_buyer_only']!, count);
+  await tell('question_asked', scene.idle, null, 1);
+  await hidden(200);
+  const only = [expect.objectContaining({ kind: 'question_asked', deal_title: 'Print shop' })];
+  expect((await ask('/notifications')).body).toEqual({ items: only, next_cursor: null });
+  expect((await ask('/notifications/unread')).body).toMatchObject({ count: 1 });
+
+  // More than are looked at for one page.
+  await hidden(8000);
+  const { body } = await ask('/notifications');
+  expect(body).toEqual({ items: [], next_cursor: expect.any(String) });
+  expect(await all(await web.as('other buyer'))).toEqual(only);
 });

@@ -63,6 +63,12 @@ export const notificationKinds = {
     says: counted('An answer was sent to the buyer.', (n) => `${n} answers were sent to the buyer.`),
     action: 'Read the answers',
   },
+  question_rejected: {
+    place: 'questions',
+    title: 'A question is rejected',
+    says: counted('A question was rejected.', (n) => `${n} questions were rejected.`),
+    action: 'View the questions',
+  },
   nda_sent: {
     place: 'nda',
     title: 'An NDA is sent',
@@ -105,6 +111,12 @@ export const notificationKinds = {
     says: counted('An offer was accepted.', (n) => `${n} offers were accepted.`),
     action: 'View the offers',
   },
+  offer_declined: {
+    place: 'offers',
+    title: 'An offer is declined',
+    says: counted('An offer was declined.', (n) => `${n} offers were declined.`),
+    action: 'View the offers',
+  },
   offer_expiring: {
     place: 'offers',
     title: 'An offer is about to expire',
@@ -125,8 +137,20 @@ export const notificationKinds = {
   },
   exclusivity_lapsed: {
     place: 'deal',
-    title: 'Exclusivity has lapsed',
-    says: () => 'The exclusivity has lapsed.',
+    title: 'Exclusivity has ended',
+    says: () => 'The exclusivity has ended.',
+    action: 'Open the deal',
+  },
+  deal_closed: {
+    place: 'deal',
+    title: 'The deal closes',
+    says: () => 'The deal has closed.',
+    action: 'Open the deal',
+  },
+  deal_withdrawn: {
+    place: 'deal',
+    title: 'The deal is withdrawn',
+    says: () => 'The deal was withdrawn.',
     action: 'Open the deal',
   },
   condition_assigned: {

@@ -1,7 +1,7 @@
 /** A person's notifications, as far as they may still open what they are about, and how they choose to be notified. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
+import { pageOf, type Page, type Place, type Placed } from '../../database/paging.ts';
 import {
   isNotificationKind,
   notificationKinds,
@@ -41,14 +41,20 @@ const notificationOf = (found: Found): Notification => {
   };
 };
 
-const page = rows<Placed<Found>>(
+/** Without a kind: no notification, but the place that was reached, when too many before it are hidden. */
+const page = rows<Placed<Found> | { kind: null; id: string; place: string }>(
   'notifications_in_sight',
   `select l.*, l.at::text as place from app.notifications_in_sight($1, $2, $3) l order by l.at desc, l.id desc`,
 );
 
-/** The caller's notifications of what they may still open, the latest first, in pages. */
+/** The caller's notifications of what they may still open, the latest first, in pages, which may be empty before the last one. */
 export const ownNotifications = (after: Place | null, limit: number): Statement<Page<Notification>> =>
-  paged(page(after?.key, after?.id, limit + 1), limit, notificationOf);
+  mapped(page(after?.key, after?.id, limit + 1), (found) => {
+    const told = found.filter((one) => one.kind !== null);
+    const reached = found.find(({ kind }) => kind === null);
+    const { items, next } = pageOf(told, limit, notificationOf);
+    return { items, next: next ?? (reached ? { key: reached.place, id: reached.id } : null) };
+  });
 
 const unread = row<{ count: number }, []>('unread_notifications', 'select app.unread_notifications() as count');
 

@@ -35,7 +35,7 @@ export function PagedList<Item>({ query, skeleton, empty, className, children }:
   return (
     <Loaded query={query} skeleton={skeleton}>
       {() =>
-        items.length > 0 ? (
+        items.length > 0 || query.hasNextPage ? (
           <div className={cx(className, query.isPlaceholderData && 'opacity-60')}>
             {children(items)}
             <More query={query} />
