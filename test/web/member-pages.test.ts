@@ -105,6 +105,14 @@ test('a removal names the deals left without a broker, and hands them to a succe
   for (const size of ['phone', 'wide'] as const) {
     await page.setViewportSize(sizes[size]);
     await testPage.visit('/settings/members');
+    // Who becomes staff leaves their deals, too, and gets only the role back.
+    await page.getByRole('button', { name: 'Actions for broker' }).click();
+    await page.getByRole('menuitemradio', { name: 'Staff' }).click();
+    const staff = page.getByRole('dialog', { name: 'Make broker a staff member?' });
+    await staff.getByText('Corner bakery').waitFor();
+    await expectAccessible(page);
+    await staff.getByRole('button', { name: 'Cancel' }).click();
+    await staff.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Actions for broker' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
     const dialog = page.getByRole('dialog', { name: 'Remove broker?' });
@@ -117,6 +125,13 @@ test('a removal names the deals left without a broker, and hands them to a succe
     expect(testPage.complaints).toEqual([]);
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   }
+  await page.getByRole('button', { name: 'Actions for Suki Marsh' }).click();
+  await page.getByRole('menuitemradio', { name: 'Staff' }).click();
+  const staff = page.getByRole('dialog', { name: 'Make Suki Marsh a staff member?' });
+  await staff.getByText('Corner bakery').waitFor();
+  const roleOf = () => service.sql('select role from members where user_id = $1', [successor]);
+  expect(await roleOf()).toEqual([{ role: 'broker' }]);
+  await staff.getByRole('button', { name: 'Cancel' }).click();
   await testPage.close();
   expect(
     await service.sql('select user_id, role, status from participants where deal_id = $1 and user_id = any ($2)', [

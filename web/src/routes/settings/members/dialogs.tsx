@@ -72,14 +72,73 @@ export function InvitedMemberDialog({ brokerageId, invited, onInvited, onClose }
   );
 }
 
-interface RemoveMemberDialogProps {
+interface MemberDialogProps {
   brokerageId: Id;
   member: Member;
   onClose: () => void;
 }
 
+/** The deals that somebody alone runs; nothing where there are none. */
+function DealsRunAlone({ deals }: { deals: readonly { id: Id; title: string }[] }) {
+  if (deals.length === 0) return null;
+  return (
+    <div>
+      <p className="font-medium">
+        {deals.length === 1 ? 'This deal has no other broker:' : 'These deals have no other broker:'}
+      </p>
+      <ul className="mt-1.5 list-disc pl-5 text-soft">
+        {deals.map(({ id, title }) => (
+          <li key={id} className="break-words">
+            {title}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** Asks before a member becomes a staff member, who runs no deals: the role can be given back, their places on deals cannot. */
+export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogProps) {
+  const { changeRole } = useMemberActions(brokerageId);
+  const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));
+  const form = useForm({
+    initial: {},
+    draft: null,
+    submit: () => changeRole.mutateAsync({ user_id: member.user_id, role: 'staff' }),
+    onDone: () => {
+      onClose();
+      toast(`${member.name} is now a staff member`);
+    },
+  });
+  return (
+    <FormDialog
+      form={form}
+      title={`Make ${member.name} a staff member?`}
+      action="Make staff"
+      danger
+      ready={deals.data !== undefined}
+      onClose={onClose}
+    >
+      <p className="text-soft">
+        They leave the deals they are a broker on at once. If they become a broker again, they have to be invited to
+        each of them.
+      </p>
+      <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
+        {({ items }) => (
+          <>
+            <DealsRunAlone deals={items} />
+            {items.length > 0 && (
+              <p className="text-soft">Questions cannot be asked until an admin invites a broker to the deal.</p>
+            )}
+          </>
+        )}
+      </Loaded>
+    </FormDialog>
+  );
+}
+
 /** Asks before a member is removed, and whose the deals will be that nobody else runs. */
-export function RemoveMemberDialog({ brokerageId, member, onClose }: RemoveMemberDialogProps) {
+export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialogProps) {
   const { remove } = useMemberActions(brokerageId);
   const deals = useQuery(dealsRunAloneQuery(brokerageId, member.user_id));
   const members = useQuery(membersQuery(brokerageId));
@@ -121,18 +180,7 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: RemoveMembe
         {({ items }) =>
           items.length > 0 && (
             <>
-              <div>
-                <p className="font-medium">
-                  {items.length === 1 ? 'This deal has no other broker:' : 'These deals have no other broker:'}
-                </p>
-                <ul className="mt-1.5 list-disc pl-5 text-soft">
-                  {items.map(({ id, title }) => (
-                    <li key={id} className="break-words">
-                      {title}
-                    </li>
-                  ))}
-                </ul>
-              </div>
+              <DealsRunAlone deals={items} />
               <Field
                 label="New broker"
                 error={form.errors.successor_id}

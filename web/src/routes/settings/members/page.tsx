@@ -14,7 +14,7 @@ import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { mailTroubles, memberRoles, optionsOf, participantStates, roleInWords } from '../../../lib/states.ts';
-import { InvitedMemberDialog, InviteMemberDialog, RemoveMemberDialog } from './dialogs.tsx';
+import { InvitedMemberDialog, InviteMemberDialog, MakeStaffDialog, RemoveMemberDialog } from './dialogs.tsx';
 import { UndeliveredMails } from './undelivered-mails.tsx';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
@@ -23,9 +23,10 @@ interface MemberActions {
   brokerageId: Id;
   onInvited: (invited: MemberInvited) => void;
   onRemove: (member: Member) => void;
+  onStaff: (member: Member) => void;
 }
 
-function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions & { member: Member }) {
+function MemberMenu({ member, brokerageId, onInvited, onRemove, onStaff }: MemberActions & { member: Member }) {
   const { changeRole, renew, remove, endSessions } = useMemberActions(brokerageId);
   const { user } = useMe();
   const confirm = useConfirm();
@@ -36,6 +37,7 @@ function MemberMenu({ member, brokerageId, onInvited, onRemove }: MemberActions 
     withRecentSignIn(() => changeRole.mutateAsync({ user_id: member.user_id, role }));
   const give = (role: MemberRole) => {
     if (role === member.role) return;
+    if (role === 'staff' && !invited) return onStaff(member);
     void change(role).then(
       () => toast(`${member.name} is now ${roleInWords[role]}`, { undo: () => change(member.role) }),
       toastError,
@@ -122,7 +124,10 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
   const [inviting, setInviting] = useState(false);
   const [invited, setInvited] = useState<MemberInvited | null>(null);
   const [leaving, setLeaving] = useState<Member | null>(null);
-  const actions = isAdmin ? { brokerageId, onInvited: setInvited, onRemove: setLeaving } : null;
+  const [becomingStaff, setBecomingStaff] = useState<Member | null>(null);
+  const actions = isAdmin
+    ? { brokerageId, onInvited: setInvited, onRemove: setLeaving, onStaff: setBecomingStaff }
+    : null;
   return (
     <SettingsPage
       title="Members"
@@ -151,6 +156,9 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
         <InviteMemberDialog brokerageId={brokerageId} onClose={() => setInviting(false)} onInvited={setInvited} />
       )}
       {leaving && <RemoveMemberDialog brokerageId={brokerageId} member={leaving} onClose={() => setLeaving(null)} />}
+      {becomingStaff && (
+        <MakeStaffDialog brokerageId={brokerageId} member={becomingStaff} onClose={() => setBecomingStaff(null)} />
+      )}
       {invited && (
         <InvitedMemberDialog
           brokerageId={brokerageId}
