@@ -6,6 +6,7 @@
 import type { ExtractSchema } from 'hono/types';
 import type { AuthRoutes } from './auth/routes.ts';
 import type { largestDocument } from './documents/upload.ts';
+import type { mostQuestions } from './domain/diligence/questions.ts';
 import type { mostDocumentsOfSource } from './domain/documents/documents.ts';
 import type { lengths } from './domain/lengths.ts';
 import type { longestTerms } from './domain/offers/offers.ts';
@@ -80,4 +81,5 @@ export interface SharedBounds {
   readonly longestEmailAddress: typeof longestEmailAddress;
   readonly longestTerms: typeof longestTerms;
   readonly mostDocumentsOfSource: typeof mostDocumentsOfSource;
+  readonly mostQuestions: typeof mostQuestions;
 }

@@ -74,6 +74,26 @@ describe('the way of a question', () => {
   });
 });
 
+test('of more questions than a page shows, those that go on are there, however old', async () => {
+  const [oldest] = await service.sql<{ id: string }>(
+    `with made as (
+       insert into questions (deal_id, category, question_text, asked_by, participant_id, status, asked_at)
+       select $1, 'legal', 'Number ' || n, $2, $3, case n when 0 then 'with_seller' else 'rejected' end, app.now() - interval '1 year' + n * interval '1 minute'
+       from generate_series(0, 500) n returning id, status)
+     select id from made where status = 'with_seller'`,
+    [scene.deal, scene.people['other buyer'], scene.participants['other buyer']],
+  );
+  for (const caller of ['broker', 'seller', 'other buyer']) {
+    const { items } = (await as(caller).ask(`/deals/${scene.deal}/questions`)).body;
+    const ids = items.map(({ id }: { id: string }) => id);
+    expect([caller, ids.includes(oldest?.id)]).toEqual([caller, true]);
+    if (caller !== 'seller') expect(ids).toHaveLength(500);
+    const times = items.map(({ asked_at }: { asked_at: string }) => asked_at);
+    expect(times).toEqual(times.toSorted().toReversed());
+  }
+  await service.sql(`delete from questions where question_text like 'Number %'`);
+});
+
 describe('what is refused', () => {
   test('to send an answer that the seller has corrected since it was read, also at the same moment', async () => {
     const id = await ask();

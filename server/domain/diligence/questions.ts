@@ -79,10 +79,21 @@ const select = `
   ${knownPerson('asker', 'q.asked_by', 'q.deal_id')}
   left join question_answers a on a.question_id = q.id`;
 
-/** The questions of a deal that the caller may read, the latest first, at most 500. */
+/** As many questions of a deal as its page shows. */
+export const mostQuestions = 500;
+
+const latest = (waits: boolean) =>
+  `(select id, ${waits} as waits from questions
+    where deal_id = $1 and status ${waits ? 'in' : 'not in'} ('pending_broker_review', 'with_seller', 'answered')
+    order by asked_at desc, id desc limit ${mostQuestions})`;
+
+/** The questions of a deal that the caller may read, the latest first, at most {@link mostQuestions}: first of all those that go on. */
 export const questionsOnPage = rows<QuestionOnPage, [dealId: string]>(
   'questions_on_page',
-  `${select} where q.deal_id = $1 order by q.asked_at desc, q.id desc limit 500`,
+  `${select} where q.id = any (array(
+     select c.id from (${latest(true)} union all ${latest(false)}) c
+     order by c.waits desc limit ${mostQuestions}))
+   order by q.asked_at desc, q.id desc`,
 );
 
 /** One question, or null when there is none that the caller sees. */

@@ -3,7 +3,9 @@ import { useEffect } from 'react';
 import type { RequestBody } from '../../../server/contract.ts';
 import { api } from './client.ts';
 import { keys } from './query-keys.ts';
-import type { Id, Question, QuestionCategory } from './shapes.ts';
+import type { Id, Question, QuestionCategory, SharedBounds } from './shapes.ts';
+
+export const mostQuestions: SharedBounds['mostQuestions'] = 500;
 
 /** The questions of a deal. */
 export const questionsQuery = (dealId: Id) =>

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { MessageCircleQuestion, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { questionsQuery, useReadAnswers } from '../../../api/questions.ts';
+import { mostQuestions, questionsQuery, useReadAnswers } from '../../../api/questions.ts';
 import { useVisit } from '../../../api/visits.ts';
 import type { Question } from '../../../api/shapes.ts';
 import { Button, ButtonLink } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
+import { formatCount } from '../../../lib/format.ts';
 import { useDeal } from '../context.ts';
 import { InviteBuyerLink } from '../invite-buyer-link.tsx';
 import { AskDialog, StepDialog, type QuestionStep } from './dialogs.tsx';
@@ -63,7 +64,15 @@ export default function QuestionsTab() {
               </EmptyState>
             </Card>
           ) : (
-            <Sorted questions={items} onStep={(step, question) => setOpen({ step, question })} />
+            <>
+              <Sorted questions={items} onStep={(step, question) => setOpen({ step, question })} />
+              {items.length >= mostQuestions && (
+                <p className="text-sm text-faint">
+                  These are {formatCount(items.length)} questions: those that are still open, and the latest of the
+                  others.
+                </p>
+              )}
+            </>
           )
         }
       </Loaded>
