@@ -706,7 +706,10 @@ const deletionDue = row<object, [brokerage: string]>(
   'bench_deletion_due',
   'insert into vault.brokerage_deletions (brokerage_id, due_at) values ($1, now())',
 );
-const someMails = several<{ id: string }>('bench_some_mails', 'select id from vault.outbox order by id desc limit 1000');
+const someMails = several<{ id: string }>(
+  'bench_some_mails',
+  'select id from vault.outbox order by id desc limit 1000',
+);
 
 /** Which mails are somebody's, or of a brokerage, whether a refresh token is known, and a mail that is not sent. */
 function mailsAndTokens(database: Database, asOwner: Database, people: readonly ScalePerson[]): Job[] {

@@ -135,20 +135,21 @@ test('a page that cannot be loaded is asked for once, is said to be missing, and
   });
   await testPage.go('/contacts?search=vast');
   const missing = page.getByRole('alert').filter({ hasText: 'The rest could not be loaded. Start the list again.' });
-  for (const place of ['End', 'End']) {
-    await page.locator('[role=row][data-index]').first().focus();
-    await page.keyboard.press(place);
-    await missing.waitFor();
-  }
+  await row('Vast 00001').waitFor();
+  await page.locator('[role=row][data-index]').first().focus();
+  const toTheEnd = async () => {
+    await page.keyboard.press('End');
+    return page.evaluate(`Number(document.activeElement.getAttribute('data-index'))`);
+  };
+  await expect.poll(toTheEnd, { interval: 50 }).toBeGreaterThan(0);
+  await missing.waitFor();
+  const there = await toTheEnd();
   expect(asked).toBe(1);
   await page.unroute(/\/contacts\?.*cursor=/);
   await page.getByRole('button', { name: 'Try again' }).click();
   await missing.waitFor({ state: 'detached' });
   await page.locator('[role=row][data-index]').first().focus();
-  await page.keyboard.press('End');
-  await expect
-    .poll(() => page.evaluate(`Number(document.activeElement.getAttribute('data-index'))`))
-    .toBeGreaterThan(99);
+  await expect.poll(toTheEnd, { interval: 50 }).toBeGreaterThan(there);
 });
 
 test('a phone shows the same as cards', { timeout: 180_000 }, async () => {

@@ -528,7 +528,15 @@ test('in the browser: a normalization, a file with faults, and the same file men
     expect(await page.evaluate('document.activeElement.id')).toBe(rent);
     await page.getByLabel('Rent', { exact: true }).selectOption('Operating expenses');
     await page.getByText('Net income differs in').waitFor({ state: 'detached' });
+    // A look that fails loses nothing of what was chosen.
+    await page.route('**/qoe/snapshots/preview?*', (route) => route.abort(), { times: 1 });
     await page.getByLabel('Wages', { exact: true }).selectOption('Owner compensation');
+    await page.getByRole('button', { name: 'Try again' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Keep editing' }).click();
+    await page.getByRole('alertdialog').waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('button', { name: 'Save 3 periods' }).waitFor();
     // What cannot be stored at first can be tried again as it was chosen.
     await page.route(
       '**/qoe/snapshots?*',

@@ -77,8 +77,7 @@ function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
   void client.invalidateQueries({ queryKey: keys.deal(deal), exact: !everything });
   if (everything) return;
   void client.invalidateQueries({ queryKey: keys.of(deal, topic) });
-  if (topic === 'qoe' || topic === 'financing')
-    void client.invalidateQueries({ queryKey: keys.comparedOffers(deal) });
+  if (topic === 'qoe' || topic === 'financing') void client.invalidateQueries({ queryKey: keys.comparedOffers(deal) });
   void refreshActivity(client, deal);
 }
 

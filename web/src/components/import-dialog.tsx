@@ -49,6 +49,8 @@ interface ImportDialogProps extends Omit<DialogProps, 'footer' | 'size'> {
   accept: string;
   hint: string;
   onChoose: (file: File) => void;
+  /** Looks at the same file again, in the way that was chosen for it, where that failed. */
+  onAgain?: (() => void) | undefined;
   columnName: (column: string) => string;
   /** What stands above and below the place for the file. */
   above?: ReactNode;
@@ -59,8 +61,22 @@ interface ImportDialogProps extends Omit<DialogProps, 'footer' | 'size'> {
 
 /** Brings a file in: choose it, look at what is in it, store it. Its rows are the children. */
 export function ImportDialog(props: ImportDialogProps) {
-  const { look, action, done, noun, accept, hint, onChoose, columnName, above, below, summary, children, ...dialog } =
-    props;
+  const {
+    look,
+    action,
+    done,
+    noun,
+    accept,
+    hint,
+    onChoose,
+    onAgain,
+    columnName,
+    above,
+    below,
+    summary,
+    children,
+    ...dialog
+  } = props;
   const { file, preview, fault, count, reading, pending, around, store } = look;
   const faults = preview?.faults ?? [];
   return (
@@ -81,7 +97,11 @@ export function ImportDialog(props: ImportDialogProps) {
         <FileDrop accept={accept} hint={file ? file.name : hint} onFiles={([chosen]) => chosen && onChoose(chosen)} />
         {below}
         <div aria-live="polite" className="flex flex-col gap-4">
-          {fault && <Notice tone="bad">{fault}</Notice>}
+          {fault && (
+            <Notice tone="bad" action={onAgain && <Button onClick={onAgain}>Try again</Button>}>
+              {fault}
+            </Notice>
+          )}
           {reading && !preview && <SkeletonText lines={4} />}
           {preview && faults.length > 0 && (
             <Notice tone="warn" title={`Nothing can be ${done} yet`}>

@@ -60,15 +60,16 @@ export function useFilePreview<P extends Preview, R>(options: FilePreviewOptions
   const [look, setLook] = useState<Look<P> | null>(null);
   const [pending, setPending] = useState(false);
   const { file, preview, fault, unstored, reading } = look ?? nothing;
-  const count = preview !== null && preview.faults.length === 0 && fault === null ? options.count(preview) : 0;
+  const found = preview !== null && preview.faults.length === 0 ? options.count(preview) : 0;
+  const count = fault === null ? found : 0;
   const { around, done } = useUnsaved({
-    // A file that cannot be taken is no loss.
-    dirty: count > 0 || reading,
+    // A file that cannot be taken is no loss; one that could not be looked at again is.
+    dirty: found > 0 || reading,
     pending,
     discard: () => setLook(null),
   });
 
-  const choose: FilePreview<P>['choose'] = async (chosen, found, again) => {
+  const choose: FilePreview<P>['choose'] = async (chosen, asking, again) => {
     const asked: Look<P> = {
       file: chosen,
       preview: again ? preview : null,
@@ -77,7 +78,7 @@ export function useFilePreview<P extends Preview, R>(options: FilePreviewOptions
       reading: true,
     };
     setLook(asked);
-    const answer = await found.then(
+    const answer = await asking.then(
       (known) => ({ ...asked, reading: false, preview: known }),
       (error: unknown) => ({ ...asked, reading: false, fault: faultOf(error) }),
     );

@@ -92,11 +92,14 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
       one.account === account ? { account, line } : one,
     );
     setChoice(accounts);
-    // One request at a time, however fast a person chooses; each asks for what is chosen by then.
     newest.current = accounts;
-    const found = asked.current.then(() => previewBooks(dealId, file, type, newest.current));
+    lookAgain(file);
+  };
+  const lookAgain = (at: File) => {
+    // One request at a time, however fast a person chooses; each asks for what is chosen by then.
+    const found = asked.current.then(() => previewBooks(dealId, at, type, newest.current));
     asked.current = found.catch(() => {});
-    void look.choose(file, found, 'again');
+    void look.choose(at, found, 'again');
   };
   const differs = preview?.export?.comparison.some(({ periods }) => periods.length > 0) ?? false;
   return (
@@ -110,6 +113,8 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
       accept=".csv,.xlsx,text/csv"
       hint="CSV in UTF-8 or XLSX, at most 5,000 rows and 5 MB"
       onChoose={(chosen) => choose(chosen, type)}
+      // What could not be stored is tried again by the button below.
+      onAgain={file && choice && count === 0 ? () => lookAgain(file) : undefined}
       columnName={named}
       above={
         <Field label="What is in the file" hint={type === 'full' ? 'A workbook with a sheet of each.' : undefined}>
