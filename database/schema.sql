@@ -2414,6 +2414,18 @@ CREATE POLICY as_owner ON vault.passwords TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
+CREATE TABLE vault.purged_changes (
+    brokerage_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    CONSTRAINT purged_changes_pkey PRIMARY KEY (brokerage_id),
+    CONSTRAINT purged_changes_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id)
+);
+ALTER TABLE vault.purged_changes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.purged_changes FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.purged_changes TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.recovery_codes (
     user_id uuid NOT NULL,
     digest bytea NOT NULL,
@@ -4348,6 +4360,18 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.changes_after(bigint,integer,text[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.changes_purged()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select p.seq from vault.purged_changes p where p.brokerage_id = app.identity_part(4)::uuid);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.changes_purged() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.check_acceptance()
  RETURNS trigger
@@ -6599,7 +6623,8 @@ begin
     on conflict (storage_key) do update set begun_at = excluded.begun_at;
   for part in
     select r.name, r.condition from app.rows_of_brokerage('any (array(select d.id from public.deals d where d.organization_id = $1))', false) r
-    where r.name not in ('public.brokerages', 'public.audit_records', 'public.change_events', 'public.webhook_endpoints', 'public.webhook_deliveries', 'vault.webhook_secrets')
+    where r.name not in ('public.brokerages', 'public.audit_records', 'public.change_events', 'vault.purged_changes', 'public.webhook_endpoints',
+      'public.webhook_deliveries', 'vault.webhook_secrets')
   loop
     execute format('delete from %s t where %s', part.name, part.condition) using sandbox;
   end loop;
@@ -11487,11 +11512,16 @@ begin
   loop
     seen := seen + 1;
     if (select f.at from public.change_events f where f.brokerage_id = of_brokerage order by f.seq limit 1) < before then
-      delete from public.change_events e
-        where e.brokerage_id = of_brokerage and e.at < before
-          and e.seq <= (select max(o.seq) from (
-            select f.seq from public.change_events f where f.brokerage_id = of_brokerage order by f.seq limit 100000) o);
-      get diagnostics part = row_count;
+      with gone as (
+        delete from public.change_events e
+          where e.brokerage_id = of_brokerage and e.at < before
+            and e.seq <= (select max(o.seq) from (
+              select f.seq from public.change_events f where f.brokerage_id = of_brokerage order by f.seq limit 100000) o)
+          returning e.seq),
+      noted as (
+        insert into vault.purged_changes as p (brokerage_id, seq) select of_brokerage, max(g.seq) from gone g having count(*) > 0
+          on conflict (brokerage_id) do update set seq = greatest(p.seq, excluded.seq))
+      select count(*) into part from gone;
       purged := purged + part;
     end if;
     reached := of_brokerage;
@@ -15134,3 +15164,4 @@ $function$;
 -- 233708a905e8980af8dcada6bd52559123f099a6c26406945468f7144abbd654  415_mails_that_nobody_needs.sql
 -- d76a63f2b69d3e414114eeb55e1be921769bed9e77015e6e5eada90c2a1e24ca  417_keys_invite_members_as_brokers.sql
 -- 2606e1ca0494e617591405edcf4f9cd8dfb0cc9f556a4286d6ce023da5256d72  426_participations_from_rows_of_lists.sql
+-- fdeb025c45ccc0457078c42fc89573a59764ba2142d56b9bece14cb4dbd6fbf6  427_changes_that_are_gone.sql
