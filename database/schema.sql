@@ -867,6 +867,7 @@ CREATE TRIGGER note_removed AFTER DELETE ON public.exclusivities REFERENCING OLD
 CREATE TRIGGER queue_grant AFTER INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER queue_lapse AFTER UPDATE OF ended_at ON public.exclusivities FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at = new.expires_at) EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
+CREATE TRIGGER touch_stage AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.touch_stage();
 CREATE TRIGGER watch AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.watch_exclusivity();
 GRANT INSERT (deal_id, participant_id, expires_at, offer_id), SELECT, UPDATE (expires_at, ended_at) ON public.exclusivities TO dealkeep_server;
 
@@ -14204,6 +14205,20 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.touch_stage()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op = 'INSERT' or (new.expires_at, new.ended_at) is distinct from (old.expires_at, old.ended_at) then
+    update public.deal_stages g set updated_at = app.now() where g.deal_id = new.deal_id and g.updated_at < app.now();
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.track_contact()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -15165,3 +15180,4 @@ $function$;
 -- d76a63f2b69d3e414114eeb55e1be921769bed9e77015e6e5eada90c2a1e24ca  417_keys_invite_members_as_brokers.sql
 -- 2606e1ca0494e617591405edcf4f9cd8dfb0cc9f556a4286d6ce023da5256d72  426_participations_from_rows_of_lists.sql
 -- fdeb025c45ccc0457078c42fc89573a59764ba2142d56b9bece14cb4dbd6fbf6  427_changes_that_are_gone.sql
+-- 64540ef47eaa6bf7dd4fb761abc4f437d8840de1d82bcff2c358f209e91a1c0f  428_exclusivity_changes_deals.sql

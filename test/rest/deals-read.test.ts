@@ -702,4 +702,27 @@ describe('pages', () => {
     expect(alone.body).toMatchObject({ state: 'listed', exclusiveBuyerUserId: null, exclusivityExpiresAt: null });
     expect(inList.body?.data).toEqual([alone.body]);
   });
+
+  test('a deal has changed when its exclusivity has: moved, released or granted to another in diligence', async () => {
+    const { sql, clock } = web.service;
+    const broker = await web.as('broker');
+    const path = `/deals/${scene.deal}/exclusivity`;
+    const until = (days: number) => new Date(clock.now().getTime() + days * 86_400_000).toISOString();
+    const [part] = await sql<{ id: string }>('select id from participants where deal_id = $1 and user_id = $2', [
+      scene.deal,
+      scene.people['other buyer'],
+    ]);
+    const changes = [
+      () => broker.ask(path, { expires_at: until(20) }, 'PATCH'),
+      () => broker.ask(path, undefined, 'DELETE'),
+      () => broker.ask(path, { participant_id: part!.id, expires_at: until(30) }),
+    ];
+    for (const change of changes) {
+      clock.advance(60_000);
+      const since = clock.now().toISOString();
+      expect(await walk(`/deals?updatedSince=${since}`, 200)).toEqual([]);
+      expect((await change()).status).toBe(200);
+      expect(await walk(`/deals?updatedSince=${since}`, 200)).toEqual([scene.deal]);
+    }
+  });
 });
