@@ -1683,6 +1683,7 @@ CREATE POLICY change_oneself ON public.users FOR UPDATE TO dealkeep_server
 CREATE TRIGGER end_calendar_link AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN (new.suspended_at IS NOT NULL) EXECUTE FUNCTION app.end_calendar_link_of();
 CREATE TRIGGER forget_reminders AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_reminders();
 CREATE TRIGGER forget_visits AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_visits();
+CREATE TRIGGER note_renamed AFTER UPDATE OF name, email ON public.users FOR EACH ROW WHEN (old.name IS DISTINCT FROM new.name OR old.email IS DISTINCT FROM new.email) EXECUTE FUNCTION app.note_renamed();
 CREATE TRIGGER on_suspension AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN ((old.suspended_at IS NULL) <> (new.suspended_at IS NULL)) EXECUTE FUNCTION app.on_suspension();
 CREATE TRIGGER touch BEFORE UPDATE ON public.users FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (name) ON public.users TO dealkeep_server;
@@ -10352,6 +10353,19 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.note_renamed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
+    select p.brokerage_id, p.deal_id, 'participant', p.id, 'updated' from public.participants p where p.user_id = new.id and p.joined_at is not null;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.note_role()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -15181,3 +15195,4 @@ $function$;
 -- 2606e1ca0494e617591405edcf4f9cd8dfb0cc9f556a4286d6ce023da5256d72  426_participations_from_rows_of_lists.sql
 -- fdeb025c45ccc0457078c42fc89573a59764ba2142d56b9bece14cb4dbd6fbf6  427_changes_that_are_gone.sql
 -- 64540ef47eaa6bf7dd4fb761abc4f437d8840de1d82bcff2c358f209e91a1c0f  428_exclusivity_changes_deals.sql
+-- 5ed84d3dbcf191dce983827cdc9985c29a2cc1afc82d505f2686afa54753ef0e  429_renamed_people_in_events.sql

@@ -436,6 +436,35 @@ describe('events with their records', () => {
       after = `&after=${body!.pagination.nextCursor}`;
     }
   }
+  test('tell of a participant who has another name or address, on the deals that they have joined', async () => {
+    const { sql } = web.service;
+    const buyer = await web.as('other buyer');
+    const [part] = await sql<{ id: string }>('select id from participants where deal_id = $1 and user_id = $2', [
+      scene.deal,
+      scene.people['other buyer'],
+    ]);
+    const [invited] = await sql<{ user_id: string }>(
+      `select user_id from participants where deal_id = $1 and joined_at is null`,
+      [scene.deal],
+    );
+    await publish();
+    const reader = as(await key(['participants:read', 'events:read']), web.service.restUrl);
+    const begin = (await reader('GET', '/events?after=latest')).body!.pagination.nextCursor;
+    const told = async () =>
+      (await reader('GET', `/events?expand=data&after=${begin}`)).body!.data as unknown as EventsRead[];
+    const name = 'Otto, renamed';
+    expect((await buyer.ask('/me', { name }, 'PATCH')).status).toBe(200);
+    await sql(`update users set name = 'Known from elsewhere' where id = $1`, [invited!.user_id]);
+    await publish();
+    expect(await told()).toMatchObject([{ type: 'participant.updated', objectId: part!.id, data: { name } }]);
+    const email = 'otto.renamed@example.test';
+    await sql('update users set email = $2 where id = $1', [scene.people['other buyer'], email]);
+    // Nothing that anybody sees.
+    await sql('update users set name = name, suspended_at = null where id = $1', [scene.people['other buyer']]);
+    await publish();
+    expect(await told()).toMatchObject([{ data: { name } }, { objectId: part!.id, data: { name, email } }]);
+  });
+
   /** By type of object: where its own path answers it. */
   const paths: readonly (readonly [type: string, path: string])[] = [
     ['participant', '/participants'],
