@@ -657,6 +657,8 @@ describe('pages', () => {
       ['?updatedSince=yesterday', 'updatedSince'],
       ['?updatedSince=0000-01-01T00:00:00Z', 'updatedSince'],
       ['?search=', 'search'],
+      ['?search=%20%20', 'search'],
+      ['?search=a%20b%20c%20d%20e%20f%20g%20h%20i', 'search'],
       [`?search=${'x'.repeat(201)}`, 'search'],
     ] as const) {
       const { status, body } = await ask('GET', `/deals${query}`);
