@@ -34,6 +34,7 @@ import { upgradePassword } from '../server/domain/accounts/passwords.ts';
 import { remind } from '../server/domain/notifications/reminders.ts';
 import { brokerageToDelete, mailsOfDeletedBrokerage } from '../server/domain/people/brokerage-deletion.ts';
 import { exportDeals, exportRows, exportTables } from '../server/domain/people/brokerage-export.ts';
+import { renameOneself } from '../server/domain/people/people.ts';
 import { enterWithSession } from '../server/domain/accounts/sessions.ts';
 import { withinDeal } from '../server/domain/visibility/deal-scope.ts';
 import { mailCounts, serviceState } from '../server/domain/service/status.ts';
@@ -820,7 +821,18 @@ export function jobsOf(
     ...sandboxJobs(database, apiKeys[0]?.brokerage_id),
     ...expansions(database, apiKeys[0]?.token),
     ...leaving(database, asOwner, people),
+<<<<<<< HEAD
     ...mailsAndTokens(database, asOwner, people),
+=======
+    ...(broker
+      ? [
+          {
+            name: 'rename_oneself: broker of 1000',
+            run: () => undone(database, enterWithSession(digestOf(broker.session_token)), renameOneself('Renamed')),
+          },
+        ]
+      : []),
+>>>>>>> events-2711
     {
       name: 'mail_counts, service_state: for the metrics',
       run: () => done(database.together(mailCounts(), serviceState())),

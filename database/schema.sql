@@ -867,6 +867,7 @@ CREATE TRIGGER note_removed AFTER DELETE ON public.exclusivities REFERENCING OLD
 CREATE TRIGGER queue_grant AFTER INSERT ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER queue_lapse AFTER UPDATE OF ended_at ON public.exclusivities FOR EACH ROW WHEN (old.ended_at IS NULL AND new.ended_at IS NOT NULL) EXECUTE FUNCTION app.queue_exclusivity();
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF deal_id, brokerage_id ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_deal();
+CREATE TRIGGER touch_stage AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.touch_stage();
 CREATE TRIGGER watch AFTER INSERT OR UPDATE OF expires_at, ended_at ON public.exclusivities FOR EACH ROW EXECUTE FUNCTION app.watch_exclusivity();
 GRANT INSERT (deal_id, participant_id, expires_at, offer_id), SELECT, UPDATE (expires_at, ended_at) ON public.exclusivities TO dealkeep_server;
 
@@ -1682,6 +1683,7 @@ CREATE POLICY change_oneself ON public.users FOR UPDATE TO dealkeep_server
 CREATE TRIGGER end_calendar_link AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN (new.suspended_at IS NOT NULL) EXECUTE FUNCTION app.end_calendar_link_of();
 CREATE TRIGGER forget_reminders AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_reminders();
 CREATE TRIGGER forget_visits AFTER UPDATE OF erased_at ON public.users FOR EACH ROW WHEN (new.erased_at IS NOT NULL) EXECUTE FUNCTION app.forget_visits();
+CREATE TRIGGER note_renamed AFTER UPDATE OF name, email ON public.users FOR EACH ROW WHEN (old.name IS DISTINCT FROM new.name OR old.email IS DISTINCT FROM new.email) EXECUTE FUNCTION app.note_renamed();
 CREATE TRIGGER on_suspension AFTER UPDATE OF suspended_at ON public.users FOR EACH ROW WHEN ((old.suspended_at IS NULL) <> (new.suspended_at IS NULL)) EXECUTE FUNCTION app.on_suspension();
 CREATE TRIGGER touch BEFORE UPDATE ON public.users FOR EACH ROW EXECUTE FUNCTION app.touch();
 GRANT SELECT, UPDATE (name) ON public.users TO dealkeep_server;
@@ -2412,6 +2414,18 @@ CREATE INDEX passwords_by_hash ON vault.passwords USING hash (phc);
 ALTER TABLE vault.passwords ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.passwords FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.passwords TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
+CREATE TABLE vault.purged_changes (
+    brokerage_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    CONSTRAINT purged_changes_pkey PRIMARY KEY (brokerage_id),
+    CONSTRAINT purged_changes_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id)
+);
+ALTER TABLE vault.purged_changes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.purged_changes FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.purged_changes TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 
@@ -4349,6 +4363,18 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.changes_after(bigint,integer,text[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.changes_purged()
+ RETURNS bigint
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return (select p.seq from vault.purged_changes p where p.brokerage_id = app.identity_part(4)::uuid);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.changes_purged() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.check_acceptance()
  RETURNS trigger
@@ -6628,7 +6654,8 @@ begin
     on conflict (storage_key) do update set begun_at = excluded.begun_at;
   for part in
     select r.name, r.condition from app.rows_of_brokerage('any (array(select d.id from public.deals d where d.organization_id = $1))', false) r
-    where r.name not in ('public.brokerages', 'public.audit_records', 'public.change_events', 'public.webhook_endpoints', 'public.webhook_deliveries', 'vault.webhook_secrets')
+    where r.name not in ('public.brokerages', 'public.audit_records', 'public.change_events', 'vault.purged_changes', 'public.webhook_endpoints',
+      'public.webhook_deliveries', 'vault.webhook_secrets')
   loop
     execute format('delete from %s t where %s', part.name, part.condition) using sandbox;
   end loop;
@@ -10386,6 +10413,19 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.note_renamed()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
+    select p.brokerage_id, p.deal_id, 'participant', p.id, 'updated' from public.participants p where p.user_id = new.id and p.joined_at is not null;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.note_role()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -11571,11 +11611,16 @@ begin
   loop
     seen := seen + 1;
     if (select f.at from public.change_events f where f.brokerage_id = of_brokerage order by f.seq limit 1) < before then
-      delete from public.change_events e
-        where e.brokerage_id = of_brokerage and e.at < before
-          and e.seq <= (select max(o.seq) from (
-            select f.seq from public.change_events f where f.brokerage_id = of_brokerage order by f.seq limit 100000) o);
-      get diagnostics part = row_count;
+      with gone as (
+        delete from public.change_events e
+          where e.brokerage_id = of_brokerage and e.at < before
+            and e.seq <= (select max(o.seq) from (
+              select f.seq from public.change_events f where f.brokerage_id = of_brokerage order by f.seq limit 100000) o)
+          returning e.seq),
+      noted as (
+        insert into vault.purged_changes as p (brokerage_id, seq) select of_brokerage, max(g.seq) from gone g having count(*) > 0
+          on conflict (brokerage_id) do update set seq = greatest(p.seq, excluded.seq))
+      select count(*) into part from gone;
       purged := purged + part;
     end if;
     reached := of_brokerage;
@@ -14267,6 +14312,20 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.touch_stage()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if tg_op = 'INSERT' or (new.expires_at, new.ended_at) is distinct from (old.expires_at, old.ended_at) then
+    update public.deal_stages g set updated_at = app.now() where g.deal_id = new.deal_id and g.updated_at < app.now();
+  end if;
+  return null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.track_contact()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -15255,6 +15314,9 @@ $function$;
 -- 233708a905e8980af8dcada6bd52559123f099a6c26406945468f7144abbd654  415_mails_that_nobody_needs.sql
 -- d76a63f2b69d3e414114eeb55e1be921769bed9e77015e6e5eada90c2a1e24ca  417_keys_invite_members_as_brokers.sql
 -- 2606e1ca0494e617591405edcf4f9cd8dfb0cc9f556a4286d6ce023da5256d72  426_participations_from_rows_of_lists.sql
+-- fdeb025c45ccc0457078c42fc89573a59764ba2142d56b9bece14cb4dbd6fbf6  427_changes_that_are_gone.sql
+-- 64540ef47eaa6bf7dd4fb761abc4f437d8840de1d82bcff2c358f209e91a1c0f  428_exclusivity_changes_deals.sql
+-- 5ed84d3dbcf191dce983827cdc9985c29a2cc1afc82d505f2686afa54753ef0e  429_renamed_people_in_events.sql
 -- 2a9cd0eb2cefa18ca5548a7d72471d14b184cfb3f6bba66339f498231eb2cae3  435_reminders_of_decided_offers.sql
 -- 4786ed693e74de7e9e45807a97ccbd6300b576aa4dda47954976b84305ad5ff5  436_mails_of_what_is_still_so.sql
 -- ee44c598b757597cebc6e25b82e2b461673574ac38534023d46647f2b0ddec74  437_security_mails_at_once.sql

@@ -62,8 +62,14 @@ export const paged = <Row extends { id: string }, Item>(
   shown: (row: Omit<Placed<Row>, 'place'>) => Item,
 ): Statement<Page<Item>> => mapped(query, (found) => pageOf(found, limit, shown));
 
-/** The words of a search, at most eight. */
-export const searchWords = (search: string): string[] => search.trim().split(/\s+/).filter(Boolean).slice(0, 8);
+/** How many words of a search count. */
+export const mostSearchWords = 8;
+
+/** The words of a text. */
+export const wordsIn = (text: string): string[] => text.trim().split(/\s+/).filter(Boolean);
+
+/** The words of a search that count. */
+export const searchWords = (search: string): string[] => wordsIn(search).slice(0, mostSearchWords);
 
 /** As a pattern for LIKE on text in lower case that matches the word anywhere. */
 export const anywhere = (word: string): string => `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;

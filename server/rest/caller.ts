@@ -41,6 +41,8 @@ export interface Entry {
   readonly check: () => Promise<void>;
   /** Reads the request; only a key with the scopes is answered what is wrong with it. */
   readonly reading: <T>(read: () => T | Promise<T>) => Promise<T>;
+  /** How many requests the key has in a minute. */
+  readonly ceiling: number;
   /** Counts so many requests more for the key. Throws a problem of 429 when they are too many. */
   readonly count: (more: number) => Promise<void>;
 }
@@ -150,9 +152,11 @@ export function openCallers({ database, limits, config, clock }: Services): Call
     return raised;
   }
 
+  const ceilingOf = ({ ceiling }: Holder): number => ceiling ?? config.rateLimits.rest_key;
+
   /** An address may ask as much as the best key that it presents. */
-  function raise(c: Context, { ceiling }: Holder): void {
-    const own = ceiling ?? config.rateLimits.rest_key;
+  function raise(c: Context, holder: Holder): void {
+    const own = ceilingOf(holder);
     const address = addressGroup(clientAddress(c));
     const now = raisedNow();
     if (own > Math.max(config.rateLimits.rest_ip, now.get(address) ?? 0)) now.set(address, own);
@@ -269,6 +273,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
           throw fault;
         }
       },
+      ceiling: ceilingOf(holder),
       count: (more) => take(c, holder, more),
     };
     try {

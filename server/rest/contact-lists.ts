@@ -1,7 +1,7 @@
 /** The list of contacts with its filters: which contacts are asked for, in which order, and places in it. */
 
 import type { Context } from 'hono';
-import { searchWords, type Place } from '../database/paging.ts';
+import type { Place } from '../database/paging.ts';
 import { mapped } from '../database/statement.ts';
 import { mappedQuestion } from '../domain/clients/api-keys.ts';
 import { contactsPage, contactTypes, type Contact } from '../domain/contacts/contacts.ts';
@@ -18,7 +18,7 @@ import { placeOf, positionOf } from './cursor.ts';
 import { invalid } from './envelope.ts';
 import { queryParameter } from './operation.ts';
 import type { List } from './pages.ts';
-import { oneOfParameter } from './parameters.ts';
+import { oneOfParameter, searchParameter } from './parameters.ts';
 
 const archivedOf = <const Words extends readonly [string, ...string[]]>(words: Words, description: string) =>
   oneOfParameter('archived', words, description, { default: 'false' });
@@ -48,20 +48,8 @@ const email = queryParameter(
   null,
 );
 
-const search = queryParameter(
-  'search',
-  {
-    description: 'Contacts whose name, e-mail address or phone number contains each of these words, ignoring case.',
-    schema: { type: 'string', minLength: 1, maxLength: 200 },
-    message: 'Send 1 to 8 words of at most 200 characters together.',
-  },
-  (value) => {
-    const count = value.trim().split(/\s+/).filter(Boolean).length;
-    return count >= 1 && count <= 8 && value.length <= 200 && value.isWellFormed() && !value.includes('\0')
-      ? value
-      : undefined;
-  },
-  null,
+const search = searchParameter(
+  'Contacts whose name, e-mail address or phone number contains each of these words, ignoring case.',
 );
 
 const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
@@ -106,7 +94,7 @@ function filterOf(c: Context): RecordFilter {
     archived: archived.read(c) ?? 'false',
     type: type.read(c),
     email: email.read(c)?.toLowerCase() ?? null,
-    words: searchWords(search.read(c)?.toLowerCase() ?? ''),
+    words: (search.read(c) ?? []).map((word) => word.toLowerCase()),
     updatedSince: since,
     sort: order ?? (since === null ? '-createdAt' : 'updatedAt'),
   };

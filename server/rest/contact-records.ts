@@ -193,8 +193,13 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
     });
 
   const batch = (c: Context) =>
-    writes.run<[Statement<ChangedContact[]>]>(c, { scopes, action: 'contact.batch' }, async ({ count }) => {
+    writes.run<[Statement<ChangedContact[]>]>(c, { scopes, action: 'contact.batch' }, async ({ count, ceiling }) => {
       const { items } = await readBody(c, contactBatchOfAnything, largestBatch);
+      // To wait would not help.
+      if (items.length > ceiling)
+        throw invalid([
+          { in: 'body', path: 'items', message: `At most ${ceiling} with this key: each counts as a request.` },
+        ]);
       await count(items.length - 1);
       const read = items.map(itemOf);
       const changes = read.flatMap(({ change: wanted }) => (wanted ? [wanted] : []));
@@ -242,7 +247,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
       path: '/contacts/batch',
       id: 'batchContacts',
       summary: 'Change many contacts',
-      description: `Up to 200 changes in their order, each as if it were sent alone: a refused one does not affect the others. Each item counts as a request. ${needsBoth}`,
+      description: `Up to 200 changes in their order, each as if it were sent alone: a refused one does not affect the others. Each item counts as a request, so that there can be no more of them than the ceiling of the key. ${needsBoth}`,
       parameters: [idempotencyKey],
       body: contactBatch,
       answers: { 200: { description: 'The outcome of each change.', schema: contactBatchResult, headers: replayed } },

@@ -39,7 +39,11 @@ export const operationErrors = {
   conflict: error(409, 'Conflict', 'It conflicts with another record, or a rule forbids it'),
   webhook_not_found: error(404, 'WebhookNotFound', 'There is no such webhook, or it is not of this key'),
   delivery_not_found: error(404, 'DeliveryNotFound', 'There is no such delivery, or it is not of this key'),
-  cursor_expired: error(410, 'CursorExpired', 'The cursor is older than 30 days, or from before a restore'),
+  cursor_expired: error(
+    410,
+    'CursorExpired',
+    'The cursor is older than 30 days or than the events that are kept, or from before a restore',
+  ),
   precondition_failed: error(412, 'PreconditionFailed', 'It has changed since the entity tag in If-Match was given'),
 } satisfies Record<string, OperationError>;
 

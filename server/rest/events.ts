@@ -100,7 +100,7 @@ const expired = () =>
   new Problem(
     410,
     'cursor_expired',
-    'This cursor is older than 30 days, or from before the service was restored from a backup. Ask for after=latest, read the records that you keep anew, then follow from that cursor.',
+    'This cursor is older than 30 days, stands before events that have been deleted since, or is from before the service was restored from a backup. Ask for after=latest, read the records that you keep anew, then follow from that cursor.',
   );
 
 /** An event as clients get it: without its place among those of all brokerages. */
@@ -136,14 +136,14 @@ export function eventOperations(services: Services, callers: Callers): readonly 
           begin: isLatest ? null : (place?.seq ?? '0'),
         };
       });
-      const [caller, { events, reached, now, hasMore }] = await database.together(
+      const [caller, { events, reached, now, hasMore, isLost }] = await database.together(
         enter,
         changesAfter(begin, count + 1, named),
       );
       const { brokerage_id: brokerageId } = admit(caller);
       if (from !== null && from.brokerageId !== brokerageId) throw badAfter();
-      if (from !== null && (from.history !== reached.history || Date.parse(now) - Date.parse(from.at) > keptMillis))
-        throw expired();
+      const isOld = from !== null && Date.parse(now) - Date.parse(from.at) > keptMillis;
+      if (from !== null && (isLost || isOld || from.history !== reached.history)) throw expired();
       const isCut = events.length > count;
       const page = events.slice(0, count);
       const last = page.at(-1);

@@ -1,6 +1,7 @@
 /** Builders of parameters of the query; each reads null where the parameter is left out. */
 
 import { z } from 'zod';
+import { mostSearchWords, wordsIn } from '../database/paging.ts';
 import { charactersIn } from '../http/characters.ts';
 import { isUuid } from '../http/uuid.ts';
 import { queryParameter, type Json, type Parameter } from './operation.ts';
@@ -19,6 +20,9 @@ export const oneOfParameter = <const Words extends readonly [string, ...string[]
     null,
   );
 
+const isTextUpTo = (max: number, value: string): boolean =>
+  value.length >= 1 && value.isWellFormed() && charactersIn(value) <= max && !value.includes('\0');
+
 /** A parameter that is a text of 1 to `max` characters. */
 export const textParameter = (name: string, max: number, description: string): Parameter<string | null> =>
   queryParameter<string, null>(
@@ -28,10 +32,23 @@ export const textParameter = (name: string, max: number, description: string): P
       schema: { type: 'string', minLength: 1, maxLength: max },
       message: `Send a text of 1 to ${max} characters.`,
     },
-    (value) =>
-      value.length >= 1 && value.isWellFormed() && charactersIn(value) <= max && !value.includes('\0')
-        ? value
-        : undefined,
+    (value) => (isTextUpTo(max, value) ? value : undefined),
+    null,
+  );
+
+/** `search` of a list: words that are looked for. */
+export const searchParameter = (description: string): Parameter<readonly string[] | null> =>
+  queryParameter<readonly string[], null>(
+    'search',
+    {
+      description,
+      schema: { type: 'string', minLength: 1, maxLength: 200 },
+      message: `Send 1 to ${mostSearchWords} words of at most 200 characters together.`,
+    },
+    (value) => {
+      const words = wordsIn(value);
+      return words.length >= 1 && words.length <= mostSearchWords && isTextUpTo(200, value) ? words : undefined;
+    },
     null,
   );
 

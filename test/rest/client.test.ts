@@ -1,6 +1,9 @@
 /** The client in clients/typescript against the service that it is made for. */
 
 import { createHmac, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -116,6 +119,29 @@ test('the entity tag of an answer keeps what somebody else has changed meanwhile
   await expect(dealkeep.updateContact({ contactId, ifMatch, body: { phone: '2' } })).rejects.toBeInstanceOf(Conflict);
   const newer = etagOf(changed) ?? '';
   expect((await dealkeep.updateContact({ contactId, ifMatch: newer, body: { phone: '3' } })).phone).toBe('3');
+});
+
+test('an answer that breaks off is asked for again', async () => {
+  const asked: string[] = [];
+  const proxy = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    const body = JSON.stringify({ data: [], pagination: { hasMore: false, nextCursor: null } });
+    response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length });
+    if (asked.length === 1) response.write(body.slice(0, 9), () => request.socket.destroy());
+    else response.end(body);
+  });
+  await once(proxy.listen(0, '127.0.0.1'), 'listening');
+  try {
+    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`;
+    expect((await new Dealkeep({ url, key: 'dk_test_' }).listContacts()).data).toEqual([]);
+    expect(asked).toEqual(['/api/v1/contacts', '/api/v1/contacts']);
+    asked.length = 0;
+    const hurried = new Dealkeep({ url, key: 'dk_test_', attempts: 1 });
+    await expect(hurried.listContacts()).rejects.toBeInstanceOf(NotReached);
+  } finally {
+    proxy.closeAllConnections();
+    proxy.close();
+  }
 });
 
 describe('an answer that says when to come again', () => {

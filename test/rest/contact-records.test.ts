@@ -432,6 +432,14 @@ describe('batches', () => {
     expect(codeOf(second)).toEqual([429, 'rate_limited']);
     const [row] = await service.sql(`select count(*)::int as n from contacts where external_id like 'many-%'`);
     expect(row).toEqual({ n: 200 });
+    // More than the key ever has in a minute is not told to wait, and takes nothing from its other requests.
+    const small = as(await ours.key({ ceiling: 5 }), service.restUrl);
+    const refused = await small('POST', '/contacts/batch', { items: items.slice(0, 6) });
+    expect(codeOf(refused)).toEqual([400, 'validation_error']);
+    expect(refused.body?.error.details.faults).toMatchObject([{ in: 'body', path: 'items' }]);
+    expect(refused.headers.get('x-ratelimit-remaining')).toBe('4');
+    service.clock.startMinute();
+    expect((await small('POST', '/contacts/batch', { items: items.slice(0, 5) })).status).toBe(200);
   });
 
   test('two at once with the same ids in another order make each contact once', async () => {

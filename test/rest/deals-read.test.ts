@@ -436,6 +436,35 @@ describe('events with their records', () => {
       after = `&after=${body!.pagination.nextCursor}`;
     }
   }
+  test('tell of a participant who has another name or address, on the deals that they have joined', async () => {
+    const { sql } = web.service;
+    const buyer = await web.as('other buyer');
+    const [part] = await sql<{ id: string }>('select id from participants where deal_id = $1 and user_id = $2', [
+      scene.deal,
+      scene.people['other buyer'],
+    ]);
+    const [invited] = await sql<{ user_id: string }>(
+      `select user_id from participants where deal_id = $1 and joined_at is null`,
+      [scene.deal],
+    );
+    await publish();
+    const reader = as(await key(['participants:read', 'events:read']), web.service.restUrl);
+    const begin = (await reader('GET', '/events?after=latest')).body!.pagination.nextCursor;
+    const told = async () =>
+      (await reader('GET', `/events?expand=data&after=${begin}`)).body!.data as unknown as EventsRead[];
+    const name = 'Otto, renamed';
+    expect((await buyer.ask('/me', { name }, 'PATCH')).status).toBe(200);
+    await sql(`update users set name = 'Known from elsewhere' where id = $1`, [invited!.user_id]);
+    await publish();
+    expect(await told()).toMatchObject([{ type: 'participant.updated', objectId: part!.id, data: { name } }]);
+    const email = 'otto.renamed@example.test';
+    await sql('update users set email = $2 where id = $1', [scene.people['other buyer'], email]);
+    // Nothing that anybody sees.
+    await sql('update users set name = name, suspended_at = null where id = $1', [scene.people['other buyer']]);
+    await publish();
+    expect(await told()).toMatchObject([{ data: { name } }, { objectId: part!.id, data: { name, email } }]);
+  });
+
   /** By type of object: where its own path answers it. */
   const paths: readonly (readonly [type: string, path: string])[] = [
     ['participant', '/participants'],
@@ -628,6 +657,8 @@ describe('pages', () => {
       ['?updatedSince=yesterday', 'updatedSince'],
       ['?updatedSince=0000-01-01T00:00:00Z', 'updatedSince'],
       ['?search=', 'search'],
+      ['?search=%20%20', 'search'],
+      ['?search=a%20b%20c%20d%20e%20f%20g%20h%20i', 'search'],
       [`?search=${'x'.repeat(201)}`, 'search'],
     ] as const) {
       const { status, body } = await ask('GET', `/deals${query}`);
@@ -701,5 +732,28 @@ describe('pages', () => {
     const [alone, inList] = [await ask('GET', `/deals/${id}`), await ask('GET', '/deals?state=listed')];
     expect(alone.body).toMatchObject({ state: 'listed', exclusiveBuyerUserId: null, exclusivityExpiresAt: null });
     expect(inList.body?.data).toEqual([alone.body]);
+  });
+
+  test('a deal has changed when its exclusivity has: moved, released or granted to another in diligence', async () => {
+    const { sql, clock } = web.service;
+    const broker = await web.as('broker');
+    const path = `/deals/${scene.deal}/exclusivity`;
+    const until = (days: number) => new Date(clock.now().getTime() + days * 86_400_000).toISOString();
+    const [part] = await sql<{ id: string }>('select id from participants where deal_id = $1 and user_id = $2', [
+      scene.deal,
+      scene.people['other buyer'],
+    ]);
+    const changes = [
+      () => broker.ask(path, { expires_at: until(20) }, 'PATCH'),
+      () => broker.ask(path, undefined, 'DELETE'),
+      () => broker.ask(path, { participant_id: part!.id, expires_at: until(30) }),
+    ];
+    for (const change of changes) {
+      clock.advance(60_000);
+      const since = clock.now().toISOString();
+      expect(await walk(`/deals?updatedSince=${since}`, 200)).toEqual([]);
+      expect((await change()).status).toBe(200);
+      expect(await walk(`/deals?updatedSince=${since}`, 200)).toEqual([scene.deal]);
+    }
   });
 });

@@ -153,6 +153,30 @@ describe('a cursor', () => {
     expect((await events()).data).toEqual([]);
   });
 
+  test('of today that stands before deleted events is gone, so that whoever falls behind hears of it', async () => {
+    const one = await brokerage(service);
+    const reader = await one.key({ scopes: ['contacts:read', 'contacts:write', 'events:read'] });
+    for (const displayName of ['First', 'Second', 'Third'])
+      await as(reader, service.restUrl)('POST', '/contacts', { type: 'person', displayName });
+    await published();
+    const [begun, upToDate] = [await events({ limit: '1' }, reader), await latest(reader)];
+    service.clock.advance(29 * 86_400_000);
+    const behind = await events({ after: begun.pagination.nextCursor, limit: '1' }, reader);
+    expect(behind.data).toHaveLength(1);
+    const atTheEnd = await events({ after: upToDate }, reader);
+    service.clock.advance(3 * 86_400_000);
+    // Still there, and so is everything behind the cursor.
+    expect((await events({ after: behind.pagination.nextCursor }, reader)).data).toHaveLength(1);
+    const fourth = await as(reader, service.restUrl)('POST', '/contacts', { type: 'person', displayName: 'Fourth' });
+    await published();
+    await service.sql('select app.purge_changes()');
+    const { status, error } = await events({ after: behind.pagination.nextCursor }, reader);
+    expect([status, error?.code]).toEqual([410, 'cursor_expired']);
+    // Whoever had read them goes on, as does whoever begins with the oldest.
+    for (const query of [{ after: atTheEnd.pagination.nextCursor }, {}] as Record<string, string>[])
+      expect((await events(query, reader)).data.map(({ objectId }) => objectId)).toEqual([fourth.body!.id]);
+  });
+
   test('is renewed each day for whoever asks with If-None-Match while nothing changes', async () => {
     let cursor = await latest();
     let etag = '';

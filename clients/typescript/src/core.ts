@@ -21,6 +21,12 @@ interface Route {
 
 type Input = Readonly<Record<string, unknown>>;
 
+interface Answer {
+  readonly response: Response;
+  /** The body of a success in JSON. */
+  readonly text: string | null;
+}
+
 const idempotent = new Set(['GET', 'HEAD', 'PUT', 'DELETE']);
 
 const isGiven = (value: unknown): value is string | number | boolean => value !== undefined && value !== null;
@@ -144,15 +150,13 @@ export class Dealkeep extends Calls {
       headers,
       ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as NonNullable<RequestInit['body']>) }),
     };
-    const response = await this.#answer(
+    const { response, text } = await this.#answer(
       target(route, given),
       init,
       isRepeatable && (isJson || body === undefined),
       signal,
     );
-    const type = response.headers.get('content-type') ?? '';
-    const answered: unknown =
-      response.status === 204 ? undefined : type.includes('json') ? await response.json() : response;
+    const answered: unknown = response.status === 204 ? undefined : text === null ? response : JSON.parse(text);
     const tag = response.headers.get('etag');
     if (tag !== null && typeof answered === 'object' && answered !== null) tags.set(answered, tag);
     return answered as Operations[Name]['output'];
@@ -164,14 +168,15 @@ export class Dealkeep extends Calls {
     init: RequestInit,
     isRepeatable: boolean,
     signal: AbortSignal | undefined,
-  ): Promise<Response> {
+  ): Promise<Answer> {
     const { attempts, longestWait } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
       const isLast = attempt >= attempts;
       let wait: number;
       try {
-        const response = await this.#send(path, init, signal);
-        if (response.ok) return response;
+        const answer = await this.#send(path, init, signal);
+        const { response } = answer;
+        if (response.ok) return answer;
         // Nothing was done for a 429. Of a 503 that is not known, nor of 500, which is nothing that passes by itself.
         const mayRepeat = response.status === 429 || (response.status === 503 && isRepeatable);
         wait = retryAfter(response) ?? backOff(attempt);
@@ -185,7 +190,7 @@ export class Dealkeep extends Calls {
     }
   }
 
-  async #send(path: string, init: RequestInit, signal: AbortSignal | undefined): Promise<Response> {
+  async #send(path: string, init: RequestInit, signal: AbortSignal | undefined): Promise<Answer> {
     const { base, key, timeout, fetch } = this.#options;
     const headers = new Headers(init.headers);
     headers.set('Authorization', `Bearer ${typeof key === 'string' ? key : await key()}`);
@@ -202,10 +207,10 @@ export class Dealkeep extends Calls {
       });
       // What is no JSON is handed on as it comes, for as long as that takes.
       isStream = response.ok && !/json/.test(response.headers.get('content-type') ?? '');
-      return response;
+      return { response, text: response.ok && !isStream ? await response.text() : null };
     } catch (error) {
       if (signal?.aborted) throw error;
-      throw new NotReached('The service could not be reached, or did not answer in time.', { cause: error });
+      throw new NotReached('The service could not be reached, or did not answer whole or in time.', { cause: error });
     }
   }
 }

@@ -2024,7 +2024,7 @@ export abstract class Calls {
     return this.call('updateContact', input, options);
   }
 
-  /** Change many contacts. Up to 200 changes in their order, each as if it were sent alone: a refused one does not affect the others. Each item counts as a request. Needs the scopes contacts:write and contacts:read. */
+  /** Change many contacts. Up to 200 changes in their order, each as if it were sent alone: a refused one does not affect the others. Each item counts as a request, so that there can be no more of them than the ceiling of the key. Needs the scopes contacts:write and contacts:read. */
   batchContacts(
     input: Operations['batchContacts']['input'],
     options?: CallOptions,

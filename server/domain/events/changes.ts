@@ -69,6 +69,8 @@ export interface ChangesRead {
   /** When it was read: of the database's clock. */
   readonly now: string;
   readonly hasMore: boolean;
+  /** Whether some of what changed behind the number has been deleted. */
+  readonly isLost: boolean;
 }
 
 interface Read {
@@ -81,11 +83,13 @@ interface Read {
   at: string;
   history: string;
   more: boolean | null;
+  lost: boolean | null;
 }
 
 const read = rows<Read>(
   'changes_after',
-  `select seq::text as seq, id, type, object_type, object_id, deal_id, at, history, more from app.changes_after($1, $2, $3)`,
+  `select seq::text as seq, id, type, object_type, object_id, deal_id, at, history, more, $1 < (select app.changes_purged()) as lost
+   from app.changes_after($1, $2, $3)`,
 );
 
 /**
@@ -109,5 +113,11 @@ export const changesAfter = (
       dealId: deal_id,
       occurredAt: at,
     }));
-    return { events, reached: { seq: end.seq, history: end.history }, now: end.at, hasMore: end.more === true };
+    return {
+      events,
+      reached: { seq: end.seq, history: end.history },
+      now: end.at,
+      hasMore: end.more === true,
+      isLost: end.lost === true,
+    };
   });

@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
-import { searchWords, type Placed } from '../../database/paging.ts';
+import type { Placed } from '../../database/paging.ts';
 import type { Statement } from '../../database/statement.ts';
 import {
   dealsForKey,
@@ -22,7 +22,7 @@ import { digestOfKey, type Callers } from '../caller.ts';
 import { absent, amount, currency, decimal, id, oneOf, textUpTo, time } from '../fields.ts';
 import { location, replayed, type Operation } from '../operation.ts';
 import { byKey, cursor, limitOf, openPages } from '../pages.ts';
-import { oneOfParameter, textParameter, timeParameter } from '../parameters.ts';
+import { oneOfParameter, searchParameter, timeParameter } from '../parameters.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
 import { asked, dealInPath, dealResources, listOf, notFound, withinDealInPath } from './records.ts';
 import { refusedOn } from './refusals.ts';
@@ -98,7 +98,7 @@ const dealMove = z
 const limit = limitOf('deals');
 const state = oneOfParameter('state', dealStates, 'Only deals in this state.');
 const updatedSince = timeParameter('updatedSince', 'Only deals that changed at this time or later.');
-const search = textParameter('search', 200, 'Words that must all occur in title, industry or location.');
+const search = searchParameter('Words that must all occur in title, industry or location.');
 
 /** The deal without its place in the list: JSON leaves out what is undefined, and copying each of a page costs more. */
 const withoutPlace = (listed: Partial<Placed<DealResource>>): Partial<DealResource> => {
@@ -166,9 +166,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
           'deals:read',
           limit,
           () => {
-            const sought = search.read(c);
-            const words = sought === null ? null : searchWords(sought);
-            const filter = { words, state: state.read(c), updatedSince: updatedSince.read(c) };
+            const filter = { words: search.read(c), state: state.read(c), updatedSince: updatedSince.read(c) };
             return {
               name: JSON.stringify(['listDeals', filter]),
               rows: (count, after) => dealsForKey(filter, after && { key: after.place, id: after.id }, count),
