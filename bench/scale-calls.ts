@@ -821,9 +821,7 @@ export function jobsOf(
     ...sandboxJobs(database, apiKeys[0]?.brokerage_id),
     ...expansions(database, apiKeys[0]?.token),
     ...leaving(database, asOwner, people),
-<<<<<<< HEAD
     ...mailsAndTokens(database, asOwner, people),
-=======
     ...(broker
       ? [
           {
@@ -832,7 +830,6 @@ export function jobsOf(
           },
         ]
       : []),
->>>>>>> events-2711
     {
       name: 'mail_counts, service_state: for the metrics',
       run: () => done(database.together(mailCounts(), serviceState())),

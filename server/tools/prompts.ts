@@ -65,7 +65,7 @@ const questions: readonly Question[] = [
       { tool: 'svc_findings_list', input: { status: 'open' }, look: 'by severity, critical first, with owner' },
       {
         tool: 'svc_financing_stack_get',
-        look: 'sources whose commitment_status is identified, applied or term_sheet, and totals by commitment_status',
+        look: 'sources whose commitment_status is identified, applied or term_sheet, and totals by commitment_status; where there are totals_by_side, those instead',
       },
       { tool: 'svc_deals_get', look: 'state, and exclusivity_expires_at where there is exclusivity' },
     ],

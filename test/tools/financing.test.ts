@@ -77,6 +77,8 @@ test('is open before closing as long as it can still be committed, to the prompt
   const params = { name: 'open_before_closing', arguments: { deal: scene.deal } };
   const { text } = await send(service, scene.people.broker.token, { ...asked, params });
   expect(text).toContain('sources whose commitment_status is identified, applied or term_sheet, and totals by');
+  // Those of rivals say nothing together.
+  expect(text).toContain('where there are totals_by_side, those instead');
 });
 
 test('moves forward only', async () => {

@@ -47,6 +47,46 @@ test('a source of financing moves forward once that is confirmed, as nothing mov
   expect(await statusOf()).toBe('withdrawn');
 });
 
+test('the sources of rival buyers are shown by buyer, and never added up; to a buyer theirs are just the sources', async () => {
+  const amounts = { broker: [50_000], 'other buyer': [2_000_000, 300_000], 'exclusive buyer': [2_100_000] };
+  for (const [name, all] of Object.entries(amounts))
+    for (const amount of all)
+      await (
+        await web.as(name)
+      ).ask(`/deals/${web.scene.deal}/financing`, {
+        source_type: 'sba_7a',
+        source_name: `${amount} of ${name}`,
+        commitment_amount: String(amount),
+        commitment_status: 'committed',
+      });
+  const page = await at('broker', 'financing');
+  const names = (title: string) =>
+    page
+      .locator('section')
+      .filter({ has: page.getByRole('heading', { name: title, exact: true }) })
+      .getByRole('paragraph')
+      .filter({ hasText: ' of ' });
+  await names('Sources of funds: other buyer').first().waitFor();
+  for (const [side, theirs] of Object.entries({
+    'other buyer': ['300000 of other buyer', '2000000 of other buyer'],
+    'exclusive buyer': ['2100000 of exclusive buyer'],
+    Brokers: ['50000 of broker'],
+  }))
+    expect(await names(`Sources of funds: ${side}`).allTextContents()).toEqual(theirs);
+  const all = (name: string) => page.getByRole('region', { name: `Sources in USD: ${name}` });
+  await all('other buyer').getByText('All sources: other buyer').waitFor();
+  await all('other buyer').getByText('$2,300,000').first().waitFor();
+  await all('exclusive buyer').getByText('$2,100,000').first().waitFor();
+  await all('Brokers').getByText('$50,000').first().waitFor();
+  expect(await page.getByText('$4,450,000').count()).toBe(0);
+  await expectAccessible(page);
+
+  const own = await at('other buyer', 'financing');
+  await own.getByText('All sources', { exact: true }).waitFor();
+  await own.getByRole('heading', { name: 'Sources of funds', exact: true }).waitFor();
+  await own.getByText('$2,300,000').first().waitFor();
+});
+
 test('an answer to what their advisor asked is an answer to the buyer; to the broker it is what was sent', async () => {
   const asked = { category: 'tax', question_text: 'Was use tax paid?' };
   const { body: question } = await (

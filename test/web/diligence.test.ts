@@ -116,6 +116,31 @@ describe('financing', () => {
     expect((await as('other buyer').ask(`/deals/${scene.deal}/financing`)).body.items).toEqual([]);
   });
 
+  test('of rival buyers are told apart, and added up for each; a buyer meets their own alone', async () => {
+    const rivals = ['exclusive buyer', 'other buyer'];
+    for (const name of rivals) await as(name).ask(`/deals/${scene.deal}/financing`, source);
+    const of = (name: string) => scene.people[name]!;
+    for (const reader of ['broker', 'seller']) {
+      const { items, totals_by_side } = (await as(reader).ask(`/deals/${scene.deal}/financing`)).body;
+      const sides = items.map((one: { side_user_id: string }) => one.side_user_id);
+      expect(new Set(sides)).toEqual(new Set(rivals.map(of)));
+      // The latest is the other buyer's.
+      expect(items[0]).toMatchObject({ source_name: 'First Bank', side_user_id: of('other buyer') });
+      expect(totals_by_side).toContainEqual({
+        side_user_id: of('other buyer'),
+        commitment_status: 'identified',
+        currency: 'USD',
+        sources: 1,
+        total: source.commitment_amount,
+      });
+      const all = totals_by_side.map((one: { side_user_id: string }) => one.side_user_id);
+      expect(new Set(all)).toEqual(new Set(rivals.map(of)));
+    }
+    const { body } = await as('other buyer').ask(`/deals/${scene.deal}/financing`);
+    expect(body).toMatchObject({ items: [{ side_user_id: of('other buyer') }], totals_by_side: [] });
+    expect(JSON.stringify(body)).not.toContain(of('exclusive buyer'));
+  });
+
   test('takes whole amounts only', async () => {
     for (const commitment_amount of ['1.5', '-1', '1e6', '', 100])
       expect(await as('broker').ask(`/deals/${scene.deal}/financing`, { ...source, commitment_amount })).toMatchObject({

@@ -73,15 +73,18 @@ export const sources = list<FinancingSource>({
 });
 
 export const totals = list<FinancingTotal>({
-  what: 'what the sources come to by status',
+  what: 'what the sources of each side come to by status',
   tool: 'svc_financing_stack_get',
   differs: 'The page adds up what still counts; the tool also what expired and what was withdrawn.',
   decidedBy: ['financing_sources'],
   kinds: 4,
   shown: (page) => linesOf(page.getByRole('main').locator('dl > div')),
   ask: async (person) => {
-    const { totals: all } = await person.call<{ totals: FinancingTotal[] }>('svc_financing_stack_get');
-    return all.filter(({ commitment_status: status }) => status !== 'expired' && status !== 'withdrawn');
+    const { totals: all, totals_by_side: bySide } = await person.call<{
+      totals: FinancingTotal[];
+      totals_by_side?: FinancingTotal[];
+    }>('svc_financing_stack_get');
+    return (bySide ?? all).filter(({ commitment_status: status }) => status !== 'expired' && status !== 'withdrawn');
   },
   facts: ({ commitment_status, total, currency }) => [
     word(commitmentStates, commitment_status),

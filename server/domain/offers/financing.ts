@@ -112,12 +112,14 @@ export const financingTotalsBySide = rows<SideTotal, [dealId: string]>(
 export interface SourceOnPage extends Omit<FinancingSource, 'commitment_amount'> {
   /** Whole units of the currency, as a decimal string. */
   commitment_amount: string;
+  /** The person whose side it belongs to; null when the caller may not know of them. */
+  side_user_id: string | null;
   /** The statuses that the caller can move it to now; none when they may not. */
   moves: CommitmentStatus[];
 }
 
 const select = `
-  select ${fields('text')},
+  select ${fields('text')}, ${sideOf('s')} as side_user_id,
     case when s.deal_id = any ((select app.diligence_deals())::uuid[]) then
       array(select m.to_state from app.moves m where m.subject = 'financing_source' and m.from_state = s.commitment_status
         order by ${orderOfStatus('m.to_state')})
@@ -188,7 +190,7 @@ export const moveSource = (
 ): Statement<SourceStatusChange | null> => move(...from(origin), id, status);
 
 /** A source with its amount as a decimal string, as the REST API and webhooks return it. */
-export type SourceResource = Omit<SourceOnPage, 'moves'>;
+export type SourceResource = Omit<SourceOnPage, 'side_user_id' | 'moves'>;
 
 const inOrder = {
   columns: fields('text'),

@@ -8,6 +8,7 @@ import {
   addSource,
   commitmentStatuses,
   financingTotals,
+  financingTotalsBySide,
   moveSource,
   sourceOnPage,
   sourcesOnPage,
@@ -43,8 +44,15 @@ export function financingRoutes(services: Services) {
   return app
     .get('/deals/:id/financing', async (c) => {
       const dealId = pathId(c);
-      const [items, totals] = await withDeal(services, c, dealId, sourcesOnPage(dealId), financingTotals(dealId));
-      return c.json({ items, totals });
+      const [items, totals, totals_by_side] = await withDeal(
+        services,
+        c,
+        dealId,
+        sourcesOnPage(dealId),
+        financingTotals(dealId),
+        financingTotalsBySide(dealId),
+      );
+      return c.json({ items, totals, totals_by_side });
     })
 
     .post('/deals/:id/financing', body(New), async (c) => {

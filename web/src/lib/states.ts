@@ -32,6 +32,13 @@ export const dealPath: readonly T.DealState[] = [
   'closed',
 ];
 
+export const sides: Record<T.Side, string> = {
+  broker: 'Brokers',
+  seller: 'Seller’s side',
+  buyer: 'Buyers and their advisors',
+  viewer: 'Viewers',
+};
+
 export const callerRoles: Record<T.CallerRole, Look> = {
   broker_assigned: look('Broker', 'accent'),
   exclusive_buyer: look('Exclusive buyer', 'rare'),

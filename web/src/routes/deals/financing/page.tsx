@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Landmark, Plus } from 'lucide-react';
-import { useState } from 'react';
+import { Fragment, useState } from 'react';
 import { financingQuery, useFinancingActions } from '../../../api/diligence.ts';
 import type { CommitmentStatus, FinancingSource, FinancingStack } from '../../../api/shapes.ts';
 import { StatePill } from '../../../components/badge.tsx';
@@ -14,6 +14,7 @@ import { cx } from '../../../lib/cx.ts';
 import { commitmentStates, financingTypes } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
 import { SourceDialog } from './source-dialog.tsx';
+import { bySide, ofSide } from './sides.ts';
 import { Totals } from './totals.tsx';
 import { TabPage } from '../tab-page.tsx';
 
@@ -55,31 +56,33 @@ export default function FinancingTab() {
 
 const fellAway = ({ commitment_status: status }: FinancingSource) => status === 'expired' || status === 'withdrawn';
 
-function Stack({ stack: { items, totals } }: { stack: FinancingStack }) {
-  const currencies = [...new Set(items.map(({ currency }) => currency))];
-  const groups = [
-    { title: 'Sources of funds', sources: items.filter((one) => !fellAway(one)) },
-    { title: 'Expired or withdrawn', sources: items.filter(fellAway) },
-  ];
-  return (
-    <>
-      {currencies.map((currency) => (
-        <Totals key={currency} totals={totals} currency={currency} />
-      ))}
-      {groups.map(
-        ({ title, sources }) =>
-          sources.length > 0 && (
-            <Card key={title} title={title} flush>
-              <ul className="divide-y divide-line border-t border-line">
-                {sources.map((source) => (
-                  <SourceRow key={source.id} source={source} />
-                ))}
-              </ul>
-            </Card>
-          ),
-      )}
-    </>
-  );
+function Stack({ stack }: { stack: FinancingStack }) {
+  return bySide(stack, useDeal()).map(({ key, name, items, totals }) => {
+    const currencies = [...new Set(totals.map(({ currency }) => currency))];
+    const groups = [
+      { title: 'Sources of funds', sources: items.filter((one) => !fellAway(one)) },
+      { title: 'Expired or withdrawn', sources: items.filter(fellAway) },
+    ];
+    return (
+      <Fragment key={key}>
+        {currencies.map((currency) => (
+          <Totals key={currency} totals={totals} currency={currency} side={name} />
+        ))}
+        {groups.map(
+          ({ title, sources }) =>
+            sources.length > 0 && (
+              <Card key={title} title={ofSide(title, name)} flush>
+                <ul className="divide-y divide-line border-t border-line">
+                  {sources.map((source) => (
+                    <SourceRow key={source.id} source={source} />
+                  ))}
+                </ul>
+              </Card>
+            ),
+        )}
+      </Fragment>
+    );
+  });
 }
 
 function SourceRow({ source }: { source: FinancingSource }) {

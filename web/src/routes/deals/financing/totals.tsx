@@ -4,6 +4,7 @@ import { cx } from '../../../lib/cx.ts';
 import { sum } from '../../../lib/decimal.ts';
 import { toPixels } from '../../../lib/pixels.ts';
 import { commitmentStates } from '../../../lib/states.ts';
+import { ofSide } from './sides.ts';
 
 /** The colour of each state that counts, from what is sure to what is not. */
 const shades: Partial<Record<CommitmentStatus, string>> = {
@@ -14,21 +15,28 @@ const shades: Partial<Record<CommitmentStatus, string>> = {
   identified: 'bg-edge',
 };
 
-/** What the sources come to in one currency, how sure each part of it is; not those that fell away. */
-export function Totals({ totals, currency }: { totals: FinancingStack['totals']; currency: string }) {
-  const parts = (Object.entries(shades) as [CommitmentStatus, string][]).flatMap(([status, shade]) =>
-    totals
-      .filter((one) => one.currency === currency && one.commitment_status === status)
-      .map(({ total }) => ({ status, shade, total })),
-  );
+interface TotalsProps {
+  totals: FinancingStack['totals'];
+  currency: string;
+  /** Whose sources they are, where that is said. */
+  side: string | null;
+}
+
+/** What the sources of a side come to in one currency, how sure each part of it is; not those that fell away. */
+export function Totals({ totals, currency, side }: TotalsProps) {
+  const parts = (Object.entries(shades) as [CommitmentStatus, string][]).flatMap(([status, shade]) => {
+    // Several where people of one side recorded some each.
+    const its = totals.filter((one) => one.currency === currency && one.commitment_status === status);
+    return its.length === 0 ? [] : [{ status, shade, total: sum(its.map(({ total }) => total)) }];
+  });
   if (parts.length === 0) return null;
   const whole = sum(parts.map(({ total }) => total));
   return (
     <section
-      aria-label={`Sources in ${currency}`}
+      aria-label={ofSide(`Sources in ${currency}`, side)}
       className="rounded-xl border border-line bg-surface p-4 shadow-1 sm:p-5"
     >
-      <p className="text-sm text-faint">All sources</p>
+      <p className="text-sm text-faint">{ofSide('All sources', side)}</p>
       <p className="mt-0.5 text-xl font-semibold text-ink">
         <Money amount={whole} currency={currency} />
       </p>

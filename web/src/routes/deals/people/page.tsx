@@ -12,20 +12,13 @@ import { Menu, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { EmptyState } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
-import { ndaStates, participantRoles, mailTroubles, participantStates } from '../../../lib/states.ts';
+import { ndaStates, participantRoles, mailTroubles, participantStates, sides } from '../../../lib/states.ts';
 import { useMe } from '../../../api/me.ts';
 import { useDeal } from '../context.ts';
 import { GrantExclusivityDialog } from '../exclusivity.tsx';
 import { KeysCard } from './keys-card.tsx';
 import { InvitedToDealDialog, InviteToDealDialog } from './invite-dialog.tsx';
 import { TabPage } from '../tab-page.tsx';
-
-const sides: readonly { side: Side; title: string }[] = [
-  { side: 'broker', title: 'Brokers' },
-  { side: 'seller', title: 'Seller’s side' },
-  { side: 'buyer', title: 'Buyers and their advisors' },
-  { side: 'viewer', title: 'Viewers' },
-];
 
 interface PersonActions {
   onInvited: (invited: Invited) => void;
@@ -139,8 +132,8 @@ export default function PeopleTab() {
   const [inviting, setInviting] = useState(false);
   const [invited, setInvited] = useState<Invited | null>(null);
   const [granting, setGranting] = useState<Participant | null>(null);
-  const shown = sides
-    .map(({ side, title }) => ({
+  const shown = (Object.entries(sides) as [Side, string][])
+    .map(([side, title]) => ({
       side,
       // A buyer knows of no other.
       title: side === 'buyer' && own === 'buyer' ? 'Your side' : title,
