@@ -29,7 +29,7 @@ export const scheduledJobs: readonly ScheduledJob[] = [
   byStatement(minute, 'sweep', 'select app.sweep()'),
   { every: minute, name: 'queue_reminders', job: queueReminders },
   { every: 10 * minute, name: 'purge_notifications', job: purgeNotifications, most: 10_000 },
-  { every: 10 * minute, name: 'purge_changes', job: purgeChanges, most: 200_000 },
+  { every: 10 * minute, name: 'purge_changes', job: purgeChanges, most: 100_000 },
   { every: 10 * minute, name: 'purge_webhooks', job: purgeWebhooks, most: 10_000 },
   byStatement(10 * minute, 'purge_sign_in', 'select app.purge_sign_in()'),
   byStatement(10 * minute, 'purge_authorization', 'select app.purge_authorization()'),

@@ -117,7 +117,7 @@ test('ten thousand contacts scroll, a few rows at a time', { timeout: 120_000 },
     .poll(
       async () => {
         await page.keyboard.press('End');
-        return page.evaluate(`Number(document.activeElement.getAttribute('data-index'))`);
+        return page.evaluate<number>(`Number(document.activeElement.getAttribute('data-index'))`);
       },
       { timeout: 180_000, interval: 50 },
     )
@@ -139,7 +139,7 @@ test('a page that cannot be loaded is asked for once, is said to be missing, and
   await page.locator('[role=row][data-index]').first().focus();
   const toTheEnd = async () => {
     await page.keyboard.press('End');
-    return page.evaluate(`Number(document.activeElement.getAttribute('data-index'))`);
+    return page.evaluate<number>(`Number(document.activeElement.getAttribute('data-index'))`);
   };
   await expect.poll(toTheEnd, { interval: 50 }).toBeGreaterThan(0);
   await missing.waitFor();
