@@ -8,6 +8,7 @@ import { bridgeOf } from '../../server/domain/diligence/bridge.ts';
 import { basisOf, earnings, resolved } from '../../server/domain/diligence/earnings.ts';
 import { contradictions } from '../../server/domain/diligence/contradictions.ts';
 import { plAmounts } from '../../server/domain/diligence/snapshots.ts';
+import { comparedWith } from '../../server/domain/offers/assessment.ts';
 import { cents, cleanBooks, d, monthRow, shuffled } from './clean-books.ts';
 import { random } from './random.ts';
 
@@ -370,6 +371,20 @@ describe('earnings', () => {
       unmatched_labels: [],
     });
     for (let seed = 1; seed <= 20; seed += 1) bridges(cleanBooks(seed));
+  });
+
+  test('of several periods of one name are those of the latest, in the bridge as beside a price', () => {
+    const ebitdas = { '2023': '100000', '2024': '200000', '2025': '300000' };
+    const periods = Object.entries(ebitdas).map(([of, ebitda]) => {
+      const row = year(`${of}-01-01`, `${of}-12-31`, 'Annual', '1000000');
+      return { ...row, id: of, amounts: { ...row.amounts, ebitda: d(ebitda) } };
+    });
+    const all = books(periods, {
+      adjustments: [{ id: '1', period_label: 'Annual', category: 'one_time', amount: d('10000'), rationale: null }],
+    });
+    const basis = comparedWith(earnings(all), null);
+    expect(writtenOrNull(basis?.adjusted_ebitda ?? null)).toBe('310000');
+    expect([bridgeOf(all).adjusted_ebitda, bridgeOf(all, 'Annual').adjusted_ebitda]).toEqual(['310000', '310000']);
   });
 
   test('add up, whatever the books, and do not depend on the order of rows and uploads', () => {
