@@ -5,7 +5,7 @@ import type { BookedPeriod, Books } from '../../server/domain/diligence/books.ts
 import { monthAfter } from '../../server/domain/diligence/calendar.ts';
 import { add, equals, sum, written, writtenOrNull, zero } from '../../server/domain/diligence/decimals.ts';
 import { bridgeOf } from '../../server/domain/diligence/bridge.ts';
-import { basisOf, earnings, resolved } from '../../server/domain/diligence/earnings.ts';
+import { basisOf, earnings, resolved, rowsYearBefore } from '../../server/domain/diligence/earnings.ts';
 import { contradictions } from '../../server/domain/diligence/contradictions.ts';
 import { plAmounts } from '../../server/domain/diligence/snapshots.ts';
 import { comparedWith } from '../../server/domain/offers/assessment.ts';
@@ -308,6 +308,22 @@ describe('earnings', () => {
       ['FY2025', '0.00012', '0.0006'],
       ['FY2024', null, null],
     ]);
+  });
+
+  test('grow against the figures that are shown of the year before, not against a row of an older upload', () => {
+    const oldTtm = year('2024-01-01', '2024-12-31', 'TTM', '900000');
+    const monthsOf = (of: string, revenue: string): BookedPeriod[] =>
+      months(`${of}-01`, 12, 'b').map((row) => ({ ...row, amounts: { ...row.amounts, revenue: d(revenue) } }));
+    const all = books([oldTtm, ...monthsOf('2024', '100000'), ...monthsOf('2025', '110000')]);
+    const found = earnings(all);
+    expect(found.map(({ label, amounts }) => [label, writtenOrNull(amounts.revenue)])).toEqual([
+      ['TTM', '1320000'],
+      ['FY2025', '1320000'],
+      ['FY2024', '1200000'],
+    ]);
+    expect(found.slice(0, 2).map(({ revenue_growth }) => writtenOrNull(revenue_growth))).toEqual(['0.1', '0.1']);
+    const before = monthsOf('2024', '100000').map(({ id }) => id);
+    expect(rowsYearBefore(all, found)).toEqual([before, before, []]);
   });
 
   test('count of several uploads the row of the one completed last, and list the rows that do not count', () => {
