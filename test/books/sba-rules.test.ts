@@ -95,7 +95,8 @@ test.each([
   ['maturity', { loan_years: 11n }, { result: 'ask' }],
   ['coverage', { coverage: decimal('1.25') }, { result: 'met' }],
   ['coverage', { coverage: decimal('1.24') }, { result: 'not_met', by: '0.01' }],
-  ['coverage', { coverage: null }, { result: 'ask' }],
+  ['coverage', { coverage: null }, { result: 'ask', ask: expect.stringContaining('EBITDA of twelve months') }],
+  ['coverage', { coverage: null, loan_years: null }, { result: 'ask', ask: expect.stringContaining('the terms') }],
   [
     'seller_note',
     { seller_note: decimal('200000') },

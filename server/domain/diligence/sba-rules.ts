@@ -91,7 +91,8 @@ const atMost = (a: Decimal, b: Decimal): boolean => compare(a, b) <= 0;
 const tenth = decimal('0.1');
 const half = decimal('0.5');
 
-const askLoan = 'How much of the price is to come from an SBA 7(a) loan? Add it as a source of financing.';
+const addSource = 'The buyer’s side adds it as a source of financing.';
+const askLoan = `How much of the price is to come from an SBA 7(a) loan? ${addSource}`;
 const askCost = 'What does the whole purchase cost: the price, fees and working capital?';
 const askStandby = 'Is the seller note on full standby, without any payment, as long as the SBA loan runs?';
 
@@ -106,8 +107,7 @@ function countedNote(facts: SbaFacts, required: Decimal): Decimal {
 function judgeEquity(facts: SbaFacts): SbaResult {
   const { project_cost: cost, equity, seller_note: note } = facts;
   if (cost === null) return ask(askCost);
-  if (equity === null)
-    return ask('How much money do the buyer and their investors put in? Add it as a source of financing.');
+  if (equity === null) return ask(`How much money do the buyer and their investors put in? ${addSource}`);
   const required = multiply(cost, tenth);
   const counted = countedNote(facts, required);
   const all = sum([equity, counted]);
@@ -154,7 +154,8 @@ function judgeMaturity({ loan_years: years }: SbaFacts): SbaResult {
   );
 }
 
-const askCoverage = 'At which rate, and over how many years, is the debt paid back? Enter the terms.';
+const askTerms = 'At which rate, and over how many years, is the debt paid back? Enter the terms.';
+const askEbitda = 'What is EBITDA of twelve months, in US dollars? Coverage is computed from it.';
 
 /** EBITDA over what all debt costs a year is at least so many times. */
 const covers =
@@ -162,7 +163,7 @@ const covers =
   (facts: SbaFacts): SbaResult => {
     const beside = when(facts);
     if (beside) return beside;
-    if (facts.coverage === null) return ask(askCoverage);
+    if (facts.coverage === null) return ask(facts.loan_years === null ? askTerms : askEbitda);
     const covered = `EBITDA covers the debt ${written(facts.coverage)} times.`;
     const required = decimal(least);
     return atMost(required, facts.coverage)
@@ -287,7 +288,7 @@ export const sbaRules: readonly SbaRule[] = [
     sureness: 'told',
     effective: since8,
     superseded: since81,
-    needs: ['loan', 'coverage'],
+    needs: ['loan', 'loan_years', 'coverage'],
     judge: covers('1.15', onlyAboveSmall),
   },
   {
@@ -299,14 +300,14 @@ export const sbaRules: readonly SbaRule[] = [
     sureness: 'told',
     effective: '2026-03-01',
     superseded: since81,
-    needs: ['loan', 'coverage'],
+    needs: ['loan', 'loan_years', 'coverage'],
     judge: covers('1.1', onlySmall),
   },
   {
     id: 'coverage',
     rule: 'For an initial acquisition, EBITDA of the past covers the debt at least 1.25 times; projections do not count.',
     ...inAppendix15,
-    needs: ['coverage'],
+    needs: ['loan_years', 'coverage'],
     judge: covers('1.25'),
   },
   {
