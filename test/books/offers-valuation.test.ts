@@ -432,6 +432,14 @@ describe('to the broker', () => {
         result: 'met',
         why: 'Equity of $420,000 is 10% of the project cost of $4,200,000; $210,000 of it is the seller note.',
       });
+      // What investors put in, who may not have control, counts with the note for half of what is required.
+      const mostlyInvestors = await says({ sba_7a: '3780000', equity_investor_check: '420000' });
+      expect(mostlyInvestors.equity).toEqual({
+        result: 'ask',
+        ask: 'Do the investors have control of the business? Without it, their money and a seller note together count for at most $210,000 of the equity.',
+      });
+      const half = await says({ sba_7a: '3780000', equity_investor_check: '210000', cash_buyer_equity: '210000' });
+      expect(half.equity).toMatchObject({ result: 'met' });
       const without = await says({ sba_7a: '3570000' });
       expect(without.seller_note).toEqual({ result: 'met', why: 'No seller note was entered.' });
     });
