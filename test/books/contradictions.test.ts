@@ -22,7 +22,7 @@ import {
 } from '../../server/domain/diligence/decimals.ts';
 import { plAmounts, type PlAmount } from '../../server/domain/diligence/snapshots.ts';
 import { randomOf } from '../hostile/random.ts';
-import { cents, cleanBooks, shuffled } from './clean-books.ts';
+import { cents, cleanBooks, d, shuffled } from './clean-books.ts';
 
 interface Fault {
   readonly books: Books;
@@ -368,6 +368,72 @@ describe('contradictions', () => {
     expect(kinds(quarters('300.25', '1201', ['1000', '201']))).toEqual([]);
     const { periods, ...rest } = quarters('300.25', '1201', ['1000', '301']);
     expect(kinds({ ...rest, periods: periods.filter(({ id }) => id !== 'year') })).toEqual(['customers_total']);
+  });
+
+  describe('of costs below zero', () => {
+    const dollars = (amounts: Partial<Record<PlAmount, number>>): BookedPeriod['amounts'] =>
+      Object.fromEntries(
+        plAmounts.map((name) => [name, amounts[name] === undefined ? null : cents(100 * amounts[name])]),
+      ) as BookedPeriod['amounts'];
+    /** Twelve months of these amounts, each with revenue of its own. */
+    const monthly = (of: (place: number) => Partial<Record<PlAmount, number>>): Books => ({
+      ...cleanBooks(1),
+      periods: cleanBooks(1)
+        .periods.slice(0, 12)
+        .map((row, place) => ({ ...row, amounts: dollars({ revenue: 100_000 + place, ...of(place) }) })),
+      customers: [],
+      adjustments: [],
+    });
+    const inBrackets = {
+      cost_of_goods_sold: -60_000,
+      operating_expenses: -20_000,
+      owner_compensation: -10_000,
+      depreciation_amortization: -2_000,
+      interest_expense: -500,
+      tax_expense: -300,
+    };
+    const said = (books: Books) => contradictions(books).map(({ kind, sentence }) => `${kind}: ${sentence}`);
+
+    test('name each line that is subtracted, once, and nothing that follows from it', () => {
+      const kept = monthly((place) => ({
+        ...inBrackets,
+        gross_profit: 40_000 + place,
+        net_income: 7_200 + place,
+        ebitda: 10_000 + place,
+      }));
+      expect(said(kept)).toEqual([
+        'sign: Cost of goods sold is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
+        'sign: Operating expenses are below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
+        'sign: The owner’s pay is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
+        'sign: Depreciation and amortization is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
+        'sign: Interest is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
+      ]);
+      const [first] = contradictions(kept);
+      expect(first?.ask).toBe('Ask whether these are costs, and upload them without a minus or brackets.');
+      expect(first?.rows).toEqual(kept.periods.map(({ id }) => id));
+      const owners = { id: 'o', period_label: 'TTM', category: 'owner_comp' as const, amount: d('1'), rationale: null };
+      expect(kinds({ ...kept, adjustments: [owners] })).toEqual(kinds(kept));
+    });
+
+    test('are of most periods of a length: a few above zero are named with them, and years as months are', () => {
+      const mixed = monthly((place) => ({ cost_of_goods_sold: place < 3 ? 50_000 : -60_000 }));
+      expect(said(mixed)).toEqual([expect.stringContaining('Cost of goods sold is below zero in 9 of 12 months: ')]);
+      expect(said(monthly((place) => ({ cost_of_goods_sold: place < 6 ? 50_000 : -60_000 })))).toEqual([]);
+      const [row] = mixed.periods;
+      if (!row) throw new Error('no month');
+      const year = {
+        ...row,
+        last: `${row.first.slice(0, 4)}-12-31`,
+        label: 'FY2025',
+        amounts: dollars({ revenue: 9, ...inBrackets }),
+      };
+      expect(said({ ...mixed, periods: [year] })[0]).toContain('Cost of goods sold is below zero in FY2025: ');
+    });
+
+    test('are none where revenue is not above zero, and of interest and tax alone, as these can be earned and refunded', () => {
+      expect(said(monthly(() => ({ interest_expense: -500, tax_expense: -300 })))).toEqual([]);
+      expect(said(monthly((place) => ({ revenue: -100_000 - place, ...inBrackets })))).toEqual([]);
+    });
   });
 
   test('name adjustments of a year that the books call otherwise', () => {

@@ -104,6 +104,21 @@ describe('customers', () => {
     }
   });
 
+  test('are compared between periods as long as each other alone, in months or, where these are not whole, in days', () => {
+    const between = (...periods: readonly (readonly [first: string, last: string])[]) =>
+      customerBridge(books(periods.map(([first, last]) => ({ ...customer('A', '5'), id: first, first, last }))))?.before
+        .first ?? null;
+    expect(between(['2024-12-01', '2024-12-15'], ['2025-01-01', '2025-11-22'])).toBeNull();
+    expect(between(['2024-12-01', '2024-12-15'], ['2025-01-01', '2025-01-22'])).toBeNull();
+    expect(between(['2024-11-03', '2024-11-24'], ['2024-12-01', '2024-12-15'], ['2025-01-01', '2025-01-22'])).toBe(
+      '2024-11-03',
+    );
+    // Years of 52 weeks, and one of 53.
+    expect(between(['2024-01-01', '2024-12-29'], ['2024-12-30', '2025-12-28'])).toBe('2024-01-01');
+    expect(between(['2023-12-25', '2024-12-29'], ['2024-12-30', '2025-12-28'])).toBe('2023-12-25');
+    expect(between(['2023-02-01', '2023-02-28'], ['2024-03-01', '2024-03-31'])).toBe('2023-02-01');
+  });
+
   test('who are listed twice in a period brought both amounts', () => {
     const bridge = customerBridge(
       books([

@@ -5,9 +5,10 @@ import type { BookedPeriod, Books } from '../../server/domain/diligence/books.ts
 import { monthAfter } from '../../server/domain/diligence/calendar.ts';
 import { add, equals, sum, written, writtenOrNull, zero } from '../../server/domain/diligence/decimals.ts';
 import { bridgeOf } from '../../server/domain/diligence/bridge.ts';
-import { basisOf, earnings, resolved } from '../../server/domain/diligence/earnings.ts';
+import { basisOf, earnings, resolved, rowsYearBefore } from '../../server/domain/diligence/earnings.ts';
 import { contradictions } from '../../server/domain/diligence/contradictions.ts';
 import { plAmounts } from '../../server/domain/diligence/snapshots.ts';
+import { comparedWith } from '../../server/domain/offers/assessment.ts';
 import { cents, cleanBooks, d, monthRow, shuffled } from './clean-books.ts';
 import { random } from './random.ts';
 
@@ -309,6 +310,22 @@ describe('earnings', () => {
     ]);
   });
 
+  test('grow against the figures that are shown of the year before, not against a row of an older upload', () => {
+    const oldTtm = year('2024-01-01', '2024-12-31', 'TTM', '900000');
+    const monthsOf = (of: string, revenue: string): BookedPeriod[] =>
+      months(`${of}-01`, 12, 'b').map((row) => ({ ...row, amounts: { ...row.amounts, revenue: d(revenue) } }));
+    const all = books([oldTtm, ...monthsOf('2024', '100000'), ...monthsOf('2025', '110000')]);
+    const found = earnings(all);
+    expect(found.map(({ label, amounts }) => [label, writtenOrNull(amounts.revenue)])).toEqual([
+      ['TTM', '1320000'],
+      ['FY2025', '1320000'],
+      ['FY2024', '1200000'],
+    ]);
+    expect(found.slice(0, 2).map(({ revenue_growth }) => writtenOrNull(revenue_growth))).toEqual(['0.1', '0.1']);
+    const before = monthsOf('2024', '100000').map(({ id }) => id);
+    expect(rowsYearBefore(all, found)).toEqual([before, before, []]);
+  });
+
   test('count of several uploads the row of the one completed last, and list the rows that do not count', () => {
     const [old, again] = [months('2025-01', 12, 'a'), months('2025-12', 2, 'b')];
     const all = books([...old, ...again]);
@@ -370,6 +387,20 @@ describe('earnings', () => {
       unmatched_labels: [],
     });
     for (let seed = 1; seed <= 20; seed += 1) bridges(cleanBooks(seed));
+  });
+
+  test('of several periods of one name are those of the latest, in the bridge as beside a price', () => {
+    const ebitdas = { '2023': '100000', '2024': '200000', '2025': '300000' };
+    const periods = Object.entries(ebitdas).map(([of, ebitda]) => {
+      const row = year(`${of}-01-01`, `${of}-12-31`, 'Annual', '1000000');
+      return { ...row, id: of, amounts: { ...row.amounts, ebitda: d(ebitda) } };
+    });
+    const all = books(periods, {
+      adjustments: [{ id: '1', period_label: 'Annual', category: 'one_time', amount: d('10000'), rationale: null }],
+    });
+    const basis = comparedWith(earnings(all), null);
+    expect(writtenOrNull(basis?.adjusted_ebitda ?? null)).toBe('310000');
+    expect([bridgeOf(all).adjusted_ebitda, bridgeOf(all, 'Annual').adjusted_ebitda]).toEqual(['310000', '310000']);
   });
 
   test('add up, whatever the books, and do not depend on the order of rows and uploads', () => {

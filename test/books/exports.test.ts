@@ -249,6 +249,44 @@ describe('an export of Xero', () => {
   });
 });
 
+test('pay counts as the owner’s where its account names owners, not members of staff, directors of departments or partners of the business', async () => {
+  const names = {
+    operating_expenses: [
+      'Team Member Wages',
+      'Crew Members Wages',
+      'Member Services Wages',
+      'Director of Operations Salary',
+      'Salaries - Directors of Nursing',
+      'Medical Director Compensation',
+      'Partner Payments',
+      'Delivery Partner Pay',
+      'Security officers wages',
+    ],
+    owner_compensation: [
+      "6010 Director's Wages",
+      "Directors' remuneration",
+      'Wages & Salaries - Directors',
+      'Managing Member Salary',
+      "Members' draws",
+      'Drawings of partners',
+      "Partner's draw - Ann",
+      'Officer compensation',
+      "Owner's draw",
+      'Payments to shareholders',
+      'Guaranteed payments to partners',
+    ],
+  };
+  const expenses = Object.values(names)
+    .flat()
+    .map((name) => `${name},5\n`);
+  const csv = `Account,Jan 2021\nIncome\nSales,500\nTotal Income,500\nExpenses\n${expenses.join('')}`;
+  const { body } = await preview(csv);
+  const proposed = (line: string) =>
+    body.export.accounts.filter((one: Seen) => one.line === line).map(({ name }: Seen) => name);
+  expect(proposed('operating_expenses')).toEqual(names.operating_expenses);
+  expect(proposed('owner_compensation')).toEqual(names.owner_compensation);
+});
+
 test('what an account counts to can be changed, is stored so, and is proposed again for the next export of the deal', async () => {
   const csv = await fixture('quickbooks');
   const { body: first } = await preview(csv);

@@ -332,6 +332,35 @@ describe('to the broker', () => {
     expect(other.basis).toMatchObject({ period: 'TTM', adjusted_ebitda: '720000' });
   });
 
+  test('rules of the SBA ask for sources that the buyer’s side records, also where the broker has recorded one', async () => {
+    const source = await insert(web.service, 'financing_sources', {
+      deal_id: deal,
+      participant_id: web.scene.participants['broker'],
+      source_type: 'sba_7a',
+      source_name: 'A bank',
+      commitment_amount: '3500000',
+      currency: 'USD',
+    });
+    const answers = async (caller: string, query = '') => {
+      const { body } = await ask(caller, query);
+      const own = body.offers.find((one: { offer_id: string }) => one.offer_id === offerOf('other buyer'));
+      return Object.fromEntries(own.sba.map(({ id, answer }: { id: string; answer: unknown }) => [id, answer]));
+    };
+    expect(await answers('broker')).toMatchObject({
+      loan_ceiling: {
+        result: 'ask',
+        ask: 'How much of the price is to come from an SBA 7(a) loan? The buyer’s side adds it as a source of financing.',
+      },
+      coverage: { result: 'ask', ask: expect.stringContaining('Enter the terms.') },
+    });
+    await web.service.sql('delete from financing_sources where id = $1', [source]);
+    // Whoever sees no books is asked for what the business earns once the terms are there.
+    expect(await answers('other buyer', '?rate=10&years=10')).toMatchObject({
+      maturity: { result: 'met' },
+      coverage: { result: 'ask', ask: expect.stringMatching(/^What is EBITDA of twelve months, in US dollars\?/) },
+    });
+  });
+
   describe('with a seller note among the sources of financing', () => {
     /** What the page tells of the other buyer's offer, with these amounts and sources for a moment. */
     async function told(payload: object, sources: Readonly<Record<string, string>>, query = '') {
@@ -403,6 +432,14 @@ describe('to the broker', () => {
         result: 'met',
         why: 'Equity of $420,000 is 10% of the project cost of $4,200,000; $210,000 of it is the seller note.',
       });
+      // What investors put in, who may not have control, counts with the note for half of what is required.
+      const mostlyInvestors = await says({ sba_7a: '3780000', equity_investor_check: '420000' });
+      expect(mostlyInvestors.equity).toEqual({
+        result: 'ask',
+        ask: 'Do the investors have control of the business? Without it, their money and a seller note together count for at most $210,000 of the equity.',
+      });
+      const half = await says({ sba_7a: '3780000', equity_investor_check: '210000', cash_buyer_equity: '210000' });
+      expect(half.equity).toMatchObject({ result: 'met' });
       const without = await says({ sba_7a: '3570000' });
       expect(without.seller_note).toEqual({ result: 'met', why: 'No seller note was entered.' });
     });

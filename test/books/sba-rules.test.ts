@@ -1,7 +1,7 @@
 /** The SBA's rules as dated data: each with a source and its time, and what they say of a purchase. */
 
 import { describe, expect, test } from 'vitest';
-import { decimal, zero } from '../../server/domain/diligence/decimals.ts';
+import { add, decimal, zero } from '../../server/domain/diligence/decimals.ts';
 import { judged, rulesOn, sbaRules, type SbaFacts } from '../../server/domain/diligence/sba-rules.ts';
 
 const unknown: SbaFacts = {
@@ -10,6 +10,7 @@ const unknown: SbaFacts = {
   rollover: null,
   loan: null,
   equity: null,
+  investors: null,
   project_cost: null,
   full_standby: null,
   loan_years: null,
@@ -21,6 +22,7 @@ const facts: SbaFacts = {
   rollover: zero,
   loan: decimal('2610000'),
   equity: decimal('145000'),
+  investors: null,
   project_cost: decimal('2900000'),
   full_standby: true,
   loan_years: 10n,
@@ -76,6 +78,31 @@ describe('equity', () => {
     });
   });
 
+  test('of investors counts with the note for half of what is required, unless they have control', () => {
+    const purchase = (own: string, investors: string, seller_note: string | null): Partial<SbaFacts> => ({
+      project_cost: decimal('1000000'),
+      equity: add(decimal(own), decimal(investors)),
+      investors: decimal(investors),
+      seller_note: seller_note === null ? null : decimal(seller_note),
+    });
+    const control = {
+      result: 'ask',
+      ask: 'Do the investors have control of the business? Without it, their money and a seller note together count for at most $50,000 of the equity.',
+    };
+    expect(said(purchase('0', '100000', null), 'equity')).toEqual(control);
+    expect(said(purchase('0', '100000', null), 'equity', '2026-09-30')).toMatchObject({ result: 'met' });
+    expect(said(purchase('50000', '50000', null), 'equity')).toMatchObject({ result: 'met' });
+    expect(said(purchase('100000', '900000', '50000'), 'equity')).toMatchObject({ result: 'met' });
+    expect(said(purchase('40000', '30000', '50000'), 'equity')).toEqual(control);
+    expect(said(purchase('40000', '10000', '40000'), 'equity')).toMatchObject({ result: 'not_met', by: '$10,000' });
+    const note = (investors: string, day?: string) => said(purchase('0', investors, '40000'), 'seller_note', day);
+    expect(note('10000')).toMatchObject({ why: 'The note of $40,000 counts in full.' });
+    expect(note('10000.01')).toMatchObject({
+      why: 'Of the note of $40,000 and the $10,000.01 of investors together at most $50,000 counts where these have no control.',
+    });
+    expect(note('90000', '2026-09-30')).toMatchObject({ why: 'The note of $40,000 counts in full.' });
+  });
+
   test('asks what is missing, and only where it would change the answer', () => {
     expect(said({ full_standby: null }, 'equity')).toMatchObject({
       result: 'ask',
@@ -95,7 +122,8 @@ test.each([
   ['maturity', { loan_years: 11n }, { result: 'ask' }],
   ['coverage', { coverage: decimal('1.25') }, { result: 'met' }],
   ['coverage', { coverage: decimal('1.24') }, { result: 'not_met', by: '0.01' }],
-  ['coverage', { coverage: null }, { result: 'ask' }],
+  ['coverage', { coverage: null }, { result: 'ask', ask: expect.stringContaining('EBITDA of twelve months') }],
+  ['coverage', { coverage: null, loan_years: null }, { result: 'ask', ask: expect.stringContaining('the terms') }],
   [
     'seller_note',
     { seller_note: decimal('200000') },

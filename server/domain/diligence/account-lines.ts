@@ -71,8 +71,15 @@ export interface AccountsExport {
 export const isIncome = ({ section }: Pick<Account, 'section'>): boolean =>
   section === 'income' || section === 'other_income';
 
-const ownersPay = /\b(owners?|officers?|directors?|shareholders?|proprietors?|members?|partners?)\b/;
-const pay = /\b(pay|salary|salaries|wages?|compensation|remuneration|draws?|drawings|payments?)\b/;
+const owners = /\b(owners?|(?<!\b(security|loan) )officers?|shareholders?|proprietors?)\b/;
+const paid = 'pay|salary|salaries|wages?|compensation|remuneration|draws?|drawings';
+const pay = new RegExp(`\\b(${paid}|payments?)\\b`);
+/** Directors, members and partners own a business where nothing else says whose they are: team members, directors of departments and delivery partners do not. */
+const ownersByTheirPay = [
+  new RegExp(`^((managing|general|equity|llc) )?(director|member|partner)s?( s)? (${paid})\\b`),
+  new RegExp(`\\b(${paid}) ((to|of|for) )?(directors?|members?|partners?)$`),
+  /\bguaranteed payments?\b/,
+];
 const incomeTax =
   /\b(income|corporate|corporation|federal|state|franchise|profits) tax(es|ation)?\b|^tax(es|ation)?( expense)?$|\bprovision for tax/;
 
@@ -90,7 +97,8 @@ export function proposedLine({ name, section }: Pick<Account, 'name' | 'section'
   if (section === 'cost') return 'cost_of_goods_sold';
   if (/\binterest\b/.test(words)) return 'interest_expense';
   if (section === 'other_income') return 'operating_expenses';
-  if ((ownersPay.test(words) && pay.test(words)) || /\bguaranteed payments?\b/.test(words)) return 'owner_compensation';
+  if ((owners.test(words) && pay.test(words)) || ownersByTheirPay.some((known) => known.test(words)))
+    return 'owner_compensation';
   return incomeTax.test(words) ? 'tax_expense' : 'operating_expenses';
 }
 

@@ -47,9 +47,12 @@ const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, S
       const reported = together(its.map(({ amounts }) => ebitdaOf(amounts)));
       return reported ? [[label, { reported, count: its.length, isMonth: its.every(isMonth) }]] : [];
     }),
-    ...earned.flatMap(({ label, reported_ebitda, rows: { length } }): [string, Start][] =>
-      reported_ebitda ? [[label, { reported: reported_ebitda, count: length, isMonth: false }]] : [],
-    ),
+    // Of several of one label the latest stays, which is that which prices are compared with.
+    ...earned
+      .toReversed()
+      .flatMap(({ label, reported_ebitda, rows: { length } }): [string, Start][] =>
+        reported_ebitda ? [[label, { reported: reported_ebitda, count: length, isMonth: false }]] : [],
+      ),
   ]);
 });
 

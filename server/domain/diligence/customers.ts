@@ -1,7 +1,7 @@
 /** How much of a business depends on which customers, and how they changed between two periods (docs/books.md). */
 
 import { agesOf, type BookedCustomer, type BookedPeriod, type Books } from './books.ts';
-import { byText, wholeMonths, type Day } from './calendar.ts';
+import { byText, daysFrom, wholeMonths, type Day } from './calendar.ts';
 import { withoutCustomer } from './coverage.ts';
 import {
   absolute,
@@ -341,6 +341,18 @@ function bridgeBetween(
   };
 }
 
+type Dates = Pick<BookedCustomer, 'first' | 'last'>;
+
+/** Whether periods have as many whole months; where neither is of whole months, about as many days. */
+function isAsLong(a: Dates, b: Dates): boolean {
+  const [its, others] = [wholeMonths(a.first, a.last), wholeMonths(b.first, b.last)];
+  if (its !== null || others !== null) return its === others;
+  const days = daysFrom(a.first, a.last);
+  const difference = days - daysFrom(b.first, b.last);
+  // A year of 53 weeks is less than a fiftieth longer than one of 52.
+  return 50n * (difference < 0n ? -difference : difference) < days;
+}
+
 /** Between the latest period that customers were uploaded of and the one of the same length that ended last before it began. */
 export const customerBridge = memoized(function customerBridge(
   books: Omit<Books, 'adjustments'>,
@@ -348,7 +360,6 @@ export const customerBridge = memoized(function customerBridge(
   const [later, ...others] = listings(books);
   const now = later?.[0];
   if (!later || !now) return null;
-  const length = wholeMonths(now.first, now.last);
-  const earlier = others.find(([one]) => one && one.last < now.first && wholeMonths(one.first, one.last) === length);
+  const earlier = others.find(([one]) => one && one.last < now.first && isAsLong(now, one));
   return earlier ? bridgeBetween(earlier, later, currencyOf(later, resolved(books))) : null;
 });

@@ -288,15 +288,17 @@ const growth = (now: Decimal | null, before: Decimal | null | undefined): Decima
 /** The most periods for which earnings are shown. */
 const mostPeriods = 100;
 
-/** What a period's growth is against: the rows of the twelve months that ended a year before it, also where a row of its own has them as the last twelve then. */
+/** What a period's growth is against: the twelve months that ended a year before it as they are shown of a year, or else a row that has them as the last twelve then. */
 function yearBefore(
   { kind, last }: Pick<Earnings, 'kind' | 'last'>,
   ledger: Ledger,
 ): Pick<Cover, 'rows' | 'months'> | null {
   if (kind === 'partial_year') return null;
   const ended = monthAfter(monthOf(last), -12n);
+  const made = twelveMonths(ended, ledger);
+  if (made) return made;
   const uploaded = ledger.ttms.find((row) => monthOf(row.last) === ended);
-  return uploaded ? { rows: [uploaded], months: [] } : twelveMonths(ended, ledger);
+  return uploaded ? { rows: [uploaded], months: [] } : null;
 }
 
 /** Of each of these earnings the ids of the rows that its growth is against; none where there are no such twelve months. */

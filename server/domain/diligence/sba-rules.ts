@@ -29,6 +29,8 @@ export interface SbaFacts {
   readonly loan: Decimal | null;
   /** The buyer's and their investors' own money, as the sources name it. */
   readonly equity: Decimal | null;
+  /** What of it is of investors. */
+  readonly investors: Decimal | null;
   /** Price, fees and working capital together. */
   readonly project_cost: Decimal | null;
   /** Whether the seller note is on full standby, without payments, as long as the loan runs. */
@@ -91,7 +93,8 @@ const atMost = (a: Decimal, b: Decimal): boolean => compare(a, b) <= 0;
 const tenth = decimal('0.1');
 const half = decimal('0.5');
 
-const askLoan = 'How much of the price is to come from an SBA 7(a) loan? Add it as a source of financing.';
+const addSource = 'The buyer’s side adds it as a source of financing.';
+const askLoan = `How much of the price is to come from an SBA 7(a) loan? ${addSource}`;
 const askCost = 'What does the whole purchase cost: the price, fees and working capital?';
 const askStandby = 'Is the seller note on full standby, without any payment, as long as the SBA loan runs?';
 
@@ -102,18 +105,25 @@ function countedNote(facts: SbaFacts, required: Decimal): Decimal {
   return atMost(note, most) ? note : most;
 }
 
-/** Equity of a tenth of the cost: what has come in as money, and what counts of the seller note. */
+/** Equity of a tenth of the cost: what has come in as money, and what counts of the seller note; of investors and the note together half of it where those have no control. */
 function judgeEquity(facts: SbaFacts): SbaResult {
   const { project_cost: cost, equity, seller_note: note } = facts;
   if (cost === null) return ask(askCost);
-  if (equity === null)
-    return ask('How much money do the buyer and their investors put in? Add it as a source of financing.');
+  if (equity === null) return ask(`How much money do the buyer and their investors put in? ${addSource}`);
   const required = multiply(cost, tenth);
   const counted = countedNote(facts, required);
   const all = sum([equity, counted]);
   const share = divide(multiply(all, decimal('100')), cost, 2n, 'down');
   const named = `Equity of ${usd(all)} is ${share ? written(share) : '0'}% of the project cost of ${usd(cost)}${isZero(counted) ? '' : `; ${usd(counted)} of it is the seller note`}.`;
-  if (atMost(required, all)) return met(named);
+  if (atMost(required, all)) {
+    const most = multiply(required, half);
+    const joint = sum([facts.investors ?? zero, counted]);
+    const beside = subtract(all, joint);
+    if (atMost(joint, most) || atMost(required, sum([beside, most]))) return met(named);
+    return ask(
+      `Do the investors have control of the business? Without it, their money and a seller note together count for at most ${usd(most)} of the equity.`,
+    );
+  }
   if (facts.full_standby === null && note !== null && isPositive(note)) {
     const withNote = sum([equity, countedNote({ ...facts, full_standby: true }, required)]);
     if (atMost(required, withNote)) return ask(askStandby);
@@ -123,7 +133,7 @@ function judgeEquity(facts: SbaFacts): SbaResult {
 
 /** Of a seller note at most half of the required equity counts, and nothing of one that is paid while the loan runs. */
 function judgeNote(facts: SbaFacts): SbaResult {
-  const { seller_note: note, project_cost: cost, full_standby: standby } = facts;
+  const { seller_note: note, project_cost: cost, full_standby: standby, investors } = facts;
   if (note === null || !isPositive(note)) return met('No seller note was entered.');
   if (cost === null) return ask(askCost);
   if (standby === null) return ask(askStandby);
@@ -132,9 +142,19 @@ function judgeNote(facts: SbaFacts): SbaResult {
     return met(
       `The note of ${usd(note)} is paid while the loan runs: nothing of it counts as equity, and its payments count as debt.`,
     );
+  if (investors !== null && isPositive(investors) && !atMost(sum([note, investors]), most))
+    return met(
+      `Of the note of ${usd(note)} and the ${usd(investors)} of investors together at most ${usd(most)} counts where these have no control.`,
+    );
   if (atMost(note, most)) return met(`The note of ${usd(note)} counts in full.`);
   return met(`Of the note of ${usd(note)} at most ${usd(most)} counts.`);
 }
+
+/** As rules judge that say nothing of investors. */
+const whoeverInvests =
+  (judge: SbaRule['judge']): SbaRule['judge'] =>
+  (facts) =>
+    judge({ ...facts, investors: null });
 
 const ceiling = decimal('5000000');
 
@@ -154,7 +174,8 @@ function judgeMaturity({ loan_years: years }: SbaFacts): SbaResult {
   );
 }
 
-const askCoverage = 'At which rate, and over how many years, is the debt paid back? Enter the terms.';
+const askTerms = 'At which rate, and over how many years, is the debt paid back? Enter the terms.';
+const askEbitda = 'What is EBITDA of twelve months, in US dollars? Coverage is computed from it.';
 
 /** EBITDA over what all debt costs a year is at least so many times. */
 const covers =
@@ -162,7 +183,7 @@ const covers =
   (facts: SbaFacts): SbaResult => {
     const beside = when(facts);
     if (beside) return beside;
-    if (facts.coverage === null) return ask(askCoverage);
+    if (facts.coverage === null) return ask(facts.loan_years === null ? askTerms : askEbitda);
     const covered = `EBITDA covers the debt ${written(facts.coverage)} times.`;
     const required = decimal(least);
     return atMost(required, facts.coverage)
@@ -247,13 +268,13 @@ export const sbaRules: readonly SbaRule[] = [
     effective: since8,
     superseded: since81,
     needs: ['project_cost', 'equity', 'seller_note', 'full_standby'],
-    judge: judgeEquity,
+    judge: whoeverInvests(judgeEquity),
   },
   {
     id: 'equity',
     rule: 'For an initial acquisition, at least 10% of the total project cost is equity; the lender may not go below it.',
     ...inAppendix15,
-    needs: ['project_cost', 'equity', 'seller_note', 'full_standby'],
+    needs: ['project_cost', 'equity', 'investors', 'seller_note', 'full_standby'],
     judge: judgeEquity,
   },
   {
@@ -266,7 +287,7 @@ export const sbaRules: readonly SbaRule[] = [
     effective: since8,
     superseded: since81,
     needs: ['seller_note', 'project_cost', 'full_standby'],
-    judge: judgeNote,
+    judge: whoeverInvests(judgeNote),
   },
   {
     id: 'seller_note',
@@ -276,7 +297,7 @@ export const sbaRules: readonly SbaRule[] = [
     sureness: 'told',
     effective: since81,
     superseded: null,
-    needs: ['seller_note', 'project_cost', 'full_standby'],
+    needs: ['seller_note', 'investors', 'project_cost', 'full_standby'],
     judge: judgeNote,
   },
   {
@@ -287,7 +308,7 @@ export const sbaRules: readonly SbaRule[] = [
     sureness: 'told',
     effective: since8,
     superseded: since81,
-    needs: ['loan', 'coverage'],
+    needs: ['loan', 'loan_years', 'coverage'],
     judge: covers('1.15', onlyAboveSmall),
   },
   {
@@ -299,14 +320,14 @@ export const sbaRules: readonly SbaRule[] = [
     sureness: 'told',
     effective: '2026-03-01',
     superseded: since81,
-    needs: ['loan', 'coverage'],
+    needs: ['loan', 'loan_years', 'coverage'],
     judge: covers('1.1', onlySmall),
   },
   {
     id: 'coverage',
     rule: 'For an initial acquisition, EBITDA of the past covers the debt at least 1.25 times; projections do not count.',
     ...inAppendix15,
-    needs: ['coverage'],
+    needs: ['loan_years', 'coverage'],
     judge: covers('1.25'),
   },
   {

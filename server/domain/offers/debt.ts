@@ -65,13 +65,16 @@ export interface TypedTerms {
 export const nothingTyped: TypedTerms = { bank: null, note: null, noteStandby: null, equity: null };
 
 const loans: readonly SourceType[] = ['sba_7a', 'sba_504', 'conventional_senior_debt', 'mezzanine'];
-const ownMoney: readonly SourceType[] = ['cash_buyer_equity', 'equity_investor_check'];
+const investorMoney: readonly SourceType[] = ['equity_investor_check'];
+const ownMoney: readonly SourceType[] = ['cash_buyer_equity', ...investorMoney];
 
 /** What a buyer's side has recorded in a currency. Null is what it has not. */
 export interface Recorded {
   readonly loans: Decimal | null;
   readonly sba: Decimal | null;
   readonly equity: Decimal | null;
+  /** What of the equity is of investors. */
+  readonly investors: Decimal | null;
   readonly note: Decimal | null;
   readonly all: Decimal | null;
 }
@@ -87,6 +90,7 @@ export function recordedBy(participant: string | null, currency: string | null, 
     loans: of(loans),
     sba: of(['sba_7a']),
     equity: of(ownMoney),
+    investors: of(investorMoney),
     note: of(['seller_note']),
     all: own.length === 0 ? null : sum(own.map(({ total }) => decimal(total))),
   };
@@ -271,6 +275,8 @@ export function sbaFactsOf(
     rollover: offer.rollover_equity,
     loan: recorded.sba,
     equity: debt.equity,
+    // What is typed is the buyer's own.
+    investors: typed.equity === null ? recorded.investors : null,
     // Sources that do not even come to the price are not all of them.
     project_cost: all !== null && price !== null && compare(all, price) >= 0 ? all : null,
     full_standby: noteStandby === null || bank === null ? null : noteStandby >= bank.years,

@@ -2,7 +2,7 @@
 
 import type { BookedPeriod } from '../books.ts';
 import { byText, monthsBetween, wholeMonths, yearOf } from '../calendar.ts';
-import { compare, isZero, spoken, subtract, sum, written, type Decimal } from '../decimals.ts';
+import { compare, isNegative, isZero, spoken, subtract, sum, written, type Decimal } from '../decimals.ts';
 import { bridgeLabel } from '../earnings.ts';
 import type { Found } from './contradiction.ts';
 import { endsOf, type View } from './view.ts';
@@ -25,7 +25,8 @@ export function ownerPayOff({ earned, rows, books }: View): Found[] {
   return [...added].flatMap(([label, its]): Found[] => {
     const pay = pays.get(label);
     const total = sum(its.map(({ amount }) => amount));
-    if (!pay || compare(total, pay) <= 0) return [];
+    // Pay below zero is named by its sign.
+    if (!pay || isNegative(pay) || compare(total, pay) <= 0) return [];
     const difference = subtract(total, pay);
     return [
       {

@@ -19,14 +19,18 @@ import {
   zero,
   type Decimal,
 } from '../decimals.ts';
+import { isMonthRow } from '../earnings.ts';
 import { plAmounts, type PlAmount } from '../snapshots.ts';
 import type { Found } from './contradiction.ts';
-import { labelOf, lineNames, listed } from './words.ts';
+import { counted, labelOf, lineNames, listed } from './words.ts';
 
 type Row = BookedPeriod;
 
 /** Lines that have the same sign in every month of a healthy business. Tax, net income and EBITDA change theirs. */
 const signed: readonly PlAmount[] = accountLines.filter((line) => line !== 'tax_expense');
+
+/** What is subtracted. */
+const costs = signed.filter((line) => line !== 'revenue');
 
 /** Rows as long as each other, of one length after the other: a year is compared with years. */
 function series(rows: readonly Row[]): Row[][] {
@@ -54,21 +58,65 @@ function signFaults(rows: readonly Row[]): SignFault[] {
       const below = reported.filter(({ amount }) => isNegative(amount));
       const above = reported.filter(({ amount }) => isPositive(amount));
       const [few, many] = below.length < above.length ? [below, above] : [above, below];
-      // One in eight at most is sudden; more is how these books are kept.
+      // One in eight at most is sudden; more is how these books are kept, which costsBelowZero names of most.
       return reported.length >= usualFrom && BigInt(few.length) * 8n <= BigInt(many.length) + 4n ? few : [];
     }),
   );
 }
 
+const verbOf = (name: PlAmount): string => (name === 'operating_expenses' ? 'are' : 'is');
+
 const signsOff = (faults: readonly SignFault[]): Found[] =>
   faults.map(({ row, name, amount }) => ({
     kind: 'sign',
     of: `${name} ${row.first} ${row.last}`,
-    sentence: `In ${labelOf(row)} ${lineNames[name]} ${name === 'operating_expenses' ? 'are' : 'is'} ${spoken(amount)}: the other periods have the other sign.`,
+    sentence: `In ${labelOf(row)} ${lineNames[name]} ${verbOf(name)} ${spoken(amount)}: the other periods have the other sign.`,
     ask: 'Ask whether the sign was mistyped, or what was credited or reversed.',
     amounts: { amount },
     rows: [row.id],
   }));
+
+/** A line that most rows of a length have below zero, of all rows that have it. */
+interface BelowZero {
+  readonly name: PlAmount;
+  readonly below: readonly SignFault[];
+  readonly count: number;
+}
+
+/** Costs that are kept below zero, as in brackets, where revenue is above it. */
+function costsBelowZero(rows: readonly Row[]): BelowZero[] {
+  const ofNoMonths = rows.filter(({ first, last }) => wholeMonths(first, last) === null);
+  const found = costs.flatMap((name): BelowZero[] => {
+    const mostly = [...series(rows), ofNoMonths].flatMap((its) => {
+      const reported = its.flatMap((row) => {
+        const { revenue, [name]: amount } = row.amounts;
+        return revenue && isPositive(revenue) && amount && !isZero(amount) ? [{ row, name, amount }] : [];
+      });
+      const below = reported.filter(({ amount }) => isNegative(amount));
+      return below.length > reported.length - below.length ? [{ below, count: reported.length }] : [];
+    });
+    const below = mostly.flatMap((one) => one.below);
+    return below.length > 0 ? [{ name, below, count: mostly.reduce((all, one) => all + one.count, 0) }] : [];
+  });
+  // By itself interest below zero is what was earned of it.
+  return found.every(({ name }) => name === 'interest_expense') ? [] : found;
+}
+
+const costsOff = (found: readonly BelowZero[]): Found[] =>
+  found.map(({ name, below, count }) => {
+    const line = `${lineNames[name].charAt(0).toUpperCase()}${lineNames[name].slice(1)}`;
+    const rows = below.map(({ row }) => row);
+    const most = `${below.length} of ${counted(count, rows.every(isMonthRow) ? 'month' : 'period')}`;
+    return {
+      kind: 'sign',
+      of: `${name} below zero`,
+      says: below.map(({ row, amount }) => `${datesOf(row)} ${written(amount)}`),
+      sentence: `${line} ${verbOf(name)} below zero in ${count === 1 ? listed(rows.map(labelOf)) : most}: costs are counted as amounts that are subtracted.`,
+      ask: 'Ask whether these are costs, and upload them without a minus or brackets.',
+      amounts: { below: whole(BigInt(below.length)), all: whole(BigInt(count)) },
+      rows: rows.map(({ id }) => id),
+    };
+  });
 
 interface ScaleFault {
   readonly row: Row;
@@ -133,9 +181,21 @@ function scalesOff(faults: readonly ScaleFault[]): Found[] {
   });
 }
 
-/** The rows with what was found of sign and scale undone. */
-function mendedRows(signs: readonly SignFault[], scales: readonly ScaleFault[]): Map<string, Row['amounts']> {
+/** The rows with what was found of sign and scale undone; where costs are below zero, tax is so, too. */
+function mendedRows(
+  signs: readonly SignFault[],
+  below: readonly BelowZero[],
+  scales: readonly ScaleFault[],
+): Map<string, Row['amounts']> {
   const mended = new Map<string, Row['amounts']>();
+  for (const { row, name, amount } of below.flatMap((one) => one.below)) {
+    const { tax_expense: tax } = row.amounts;
+    mended.set(row.id, {
+      ...(mended.get(row.id) ?? row.amounts),
+      tax_expense: tax && absolute(tax),
+      [name]: negate(amount),
+    });
+  }
   for (const { row, name, amount } of signs)
     mended.set(row.id, { ...(mended.get(row.id) ?? row.amounts), [name]: negate(amount) });
   for (const { row, factor } of scales) {
@@ -151,6 +211,12 @@ export function outliers(rows: readonly Row[]): {
   readonly found: readonly Found[];
   readonly mended: ReadonlyMap<string, Row['amounts']>;
 } {
-  const [signs, scales] = [signFaults(rows), scaleFaults(rows)];
-  return { found: [...signsOff(signs), ...scalesOff(scales)], mended: mendedRows(signs, scales) };
+  const [below, scales] = [costsBelowZero(rows), scaleFaults(rows)];
+  // Where most are below zero, those above it are right.
+  const mostly = new Set(below.map(({ name }) => name));
+  const signs = signFaults(rows).filter(({ name, amount }) => isNegative(amount) || !mostly.has(name));
+  return {
+    found: [...costsOff(below), ...signsOff(signs), ...scalesOff(scales)],
+    mended: mendedRows(signs, below, scales),
+  };
 }

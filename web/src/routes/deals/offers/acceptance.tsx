@@ -109,7 +109,7 @@ export function CoverageCard({ coverage, basis, name, ...form }: CoverageCardPro
           {name}: <Money amount={debt} currency={basis.currency} />{' '}
           {is === 'recorded'
             ? 'as recorded in its financing, with the seller note'
-            : 'of cash and seller note, as no loan is recorded'}
+            : 'of cash and seller note, as you see no loan that the buyer’s side recorded'}
           . From adjusted EBITDA of {basis.period}, which stays the same each year.
         </>
       }

@@ -55,6 +55,13 @@ function Rows({ rows, count }: Pick<SnapshotPreview, 'rows'> & { count: number }
   );
 }
 
+const costsHint = 'Where columns are named, enter costs without a minus or brackets: they are subtracted.';
+const hints: Readonly<Record<SnapshotType, string | undefined>> = {
+  full: `A workbook with a sheet of each. ${costsHint}`,
+  profit_and_loss: costsHint,
+  customer_revenue: undefined,
+};
+
 /** How many rows would be stored: of an export, one for each of its periods. */
 const storedCount = ({ row_count, export: exported }: SnapshotPreview): number => exported?.period_count ?? row_count;
 
@@ -117,7 +124,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
       onAgain={file && choice && count === 0 ? () => lookAgain(file) : undefined}
       columnName={named}
       above={
-        <Field label="What is in the file" hint={type === 'full' ? 'A workbook with a sheet of each.' : undefined}>
+        <Field label="What is in the file" hint={hints[type]}>
           <Select
             value={type}
             onChange={(next) => {
