@@ -121,7 +121,7 @@ export function Standing({ offer, warns = false }: StandingProps) {
     );
   }
   if (!until) return none;
-  if (!current || !over) return <Time at={until} as="time" />;
+  if (!current || !over) return <Time at={until} as="time" className="whitespace-normal!" />;
   return (
     <span className={cx(warns && 'text-bad')}>
       Expired <Time at={until} as="date" />

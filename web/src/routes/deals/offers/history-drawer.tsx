@@ -48,7 +48,7 @@ export function linesOf(payload: OfferPayload): Line[] {
     {
       label: 'Valid until',
       value: payload.expires_at ? Date.parse(payload.expires_at) : null,
-      shown: payload.expires_at && <Time at={payload.expires_at} as="time" />,
+      shown: payload.expires_at && <Time at={payload.expires_at} as="time" className="whitespace-normal!" />,
     },
     {
       label: 'Terms',

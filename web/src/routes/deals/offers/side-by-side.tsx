@@ -92,7 +92,7 @@ function Said({
   if (kind === 'share') return formatShare(value);
   if (kind === 'times') return formatMultiple(value);
   if (kind === 'day') return <DayText day={value} />;
-  if (kind === 'time') return <Time at={value} as="time" />;
+  if (kind === 'time') return <Time at={value} as="time" className="whitespace-normal!" />;
   if (kind === 'yes_no') return value === 'yes' ? 'Yes' : 'No';
   return <span className="whitespace-pre-line">{value}</span>;
 }
