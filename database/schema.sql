@@ -3761,7 +3761,7 @@ begin
     when 'closing_conditions' then
       return query
         select c.owner_user_id from public.closing_conditions c
-        where c.id = record and c.status in ('open', 'in_progress') and c.owner_user_id is distinct from app.user_id();
+        where c.id = record and c.status in ('open', 'in_progress') and c.owner_user_id is not null and c.owner_user_id is distinct from app.user_id();
   end case;
 end
 $function$;
@@ -10588,7 +10588,7 @@ begin
   if me is null or app.client_id() is not null or app.narrowed_to() is not null then
     return;
   end if;
-  for look in 1..20 loop
+  for look in 1..5 loop
     looked := 0;
     -- Read for all at once; what they may not open, and whom they may not see, is left out below.
     for one in
@@ -10742,6 +10742,9 @@ begin
       perform app.end_grants_of_client(client, null);
       clients := clients + 1;
     end loop;
+    -- Keys before webhooks and digests, as whoever rotates one locks them.
+    perform from public.api_keys k where k.id in (select d.key_id from vault.api_key_digests d where d.issued_by = on_reset.user_id)
+      order by k.id for no key update;
     -- While their tokens are in force, which webhooks may have been added with. Also those of keys that others were shown.
     webhooks := app.turn_off_webhooks(on_reset.user_id, null, null);
     update vault.api_key_digests d set valid_until = app.now()
@@ -11626,7 +11629,7 @@ begin
     reached := of_brokerage;
     exit when purged >= 200000;
   end loop;
-  update vault.job_places p set place = case when seen = 1000 or purged >= 200000 then reached end where p.job = 'purge_changes';
+  update vault.job_places p set place = case when seen = 1000 and purged < 200000 then reached end where p.job = 'purge_changes';
   return purged;
 end
 $function$;
@@ -14441,7 +14444,7 @@ begin
   if me is null or app.client_id() is not null or app.narrowed_to() is not null then
     return 0;
   end if;
-  for look in 1..20 loop
+  for look in 1..4 loop
     looked := 0;
     for one in
       select l.* from (
@@ -15324,3 +15327,5 @@ $function$;
 -- e1d7dc382e68df047c7e6cdcf8e001dffbe02361bb931f10cde847976327587c  439_what_was_refused_or_ended.sql
 -- 9d6b145a4af1c581207649aa682870643cdab0eb6ac8de38446ff5e6b3e6c19b  444_webhooks_of_tokens_end_with_their_issuer.sql
 -- ae039dc00d32ebdfa0f88d735be08789dcc85fe7407fd2c25151b129b709c1fd  445_keys_invite_advisors_of_brokers.sql
+-- f226bc9b270c797ebc1a029f9ba6d3b89df5366d8c6af99fa5642530f0c54a81  446_keys_before_their_webhooks.sql
+-- 30961e9dc540c07e0c0c5cb9596045319544fdc3b085e8a5cb0b71efcdc95996  447_fewer_looks_at_hidden_notifications.sql

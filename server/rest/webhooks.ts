@@ -93,7 +93,7 @@ const shared = {
     .meta({ description: 'off: nothing is sent; what changes meanwhile is sent when it is on again.' }),
   offReason: z.enum(['asked', 'failing', 'admin_gone', 'key_rotated']).nullable().meta({
     description:
-      'failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up. More may come.',
+      'failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up, or an admin who was shown a token of the key that did. More may come.',
   }),
   offSince: time.nullable(),
   createdAt: time,

@@ -15,6 +15,7 @@ const unknown: SbaFacts = {
   full_standby: null,
   loan_years: null,
   coverage: null,
+  pays_nothing: false,
 };
 const facts: SbaFacts = {
   price: decimal('2900000'),
@@ -27,6 +28,7 @@ const facts: SbaFacts = {
   full_standby: true,
   loan_years: 10n,
   coverage: decimal('1.3'),
+  pays_nothing: false,
 };
 const today = '2026-11-22';
 
@@ -123,6 +125,16 @@ test.each([
   ['coverage', { coverage: decimal('1.25') }, { result: 'met' }],
   ['coverage', { coverage: decimal('1.24') }, { result: 'not_met', by: '0.01' }],
   ['coverage', { coverage: null }, { result: 'ask', ask: expect.stringContaining('EBITDA of twelve months') }],
+  [
+    'coverage',
+    { coverage: null, pays_nothing: true },
+    { result: 'met', why: 'Nothing has to be paid on borrowed money.' },
+  ],
+  [
+    'seller_note',
+    { seller_note: decimal('200000'), investors: decimal('10000') },
+    { result: 'met', why: 'Of the note of $200,000 at most $145,000 counts.' },
+  ],
   ['coverage', { coverage: null, loan_years: null }, { result: 'ask', ask: expect.stringContaining('the terms') }],
   [
     'seller_note',

@@ -88,6 +88,11 @@ test('of more questions than a page shows, those that go on are there, however o
     const ids = items.map(({ id }: { id: string }) => id);
     expect([caller, ids.includes(oldest?.id)]).toEqual([caller, true]);
     if (caller !== 'seller') expect(ids).toHaveLength(500);
+    // The oldest of the others are left out.
+    expect(items.some(({ question_text: text }: { question_text: string }) => text === 'Number 1')).toBe(false);
+    expect(items.some(({ question_text: text }: { question_text: string }) => text === 'Number 500')).toBe(
+      caller !== 'seller',
+    );
     const times = items.map(({ asked_at }: { asked_at: string }) => asked_at);
     expect(times).toEqual(times.toSorted().toReversed());
   }

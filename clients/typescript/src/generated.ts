@@ -842,7 +842,7 @@ export type Webhook = {
   types: string[] | null;
   /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
   state: 'on' | 'off';
-  /** failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up. More may come. */
+  /** failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up, or an admin who was shown a token of the key that did. More may come. */
   offReason: ('asked' | 'failing' | 'admin_gone' | 'key_rotated') | null;
   offSince: string | null;
   createdAt: string;
@@ -1035,7 +1035,7 @@ export type WebhookWithSecret = {
   types: string[] | null;
   /** off: nothing is sent; what changes meanwhile is sent when it is on again. */
   state: 'on' | 'off';
-  /** failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up. More may come. */
+  /** failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up, or an admin who was shown a token of the key that did. More may come. */
   offReason: ('asked' | 'failing' | 'admin_gone' | 'key_rotated') | null;
   offSince: string | null;
   createdAt: string;

@@ -83,7 +83,7 @@ const select = `
 export const mostQuestions = 500;
 
 const latest = (waits: boolean) =>
-  `(select id, ${waits} as waits from questions
+  `(select id, asked_at, ${waits} as waits from questions
     where deal_id = $1 and status ${waits ? 'in' : 'not in'} ('pending_broker_review', 'with_seller', 'answered')
     order by asked_at desc, id desc limit ${mostQuestions})`;
 
@@ -92,7 +92,7 @@ export const questionsOnPage = rows<QuestionOnPage, [dealId: string]>(
   'questions_on_page',
   `${select} where q.id = any (array(
      select c.id from (${latest(true)} union all ${latest(false)}) c
-     order by c.waits desc limit ${mostQuestions}))
+     order by c.waits desc, c.asked_at desc, c.id desc limit ${mostQuestions}))
    order by q.asked_at desc, q.id desc`,
 );
 

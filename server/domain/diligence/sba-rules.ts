@@ -39,6 +39,8 @@ export interface SbaFacts {
   readonly loan_years: bigint | null;
   /** EBITDA divided by what all debt costs a year. */
   readonly coverage: Decimal | null;
+  /** Whether nothing has to be paid in any year: nothing is borrowed, or all of it is on standby. */
+  readonly pays_nothing: boolean;
 }
 
 /** What a rule says of a purchase. `by` is how far it is from being met, `ask` what has to be asked to know. */
@@ -142,12 +144,12 @@ function judgeNote(facts: SbaFacts): SbaResult {
     return met(
       `The note of ${usd(note)} is paid while the loan runs: nothing of it counts as equity, and its payments count as debt.`,
     );
+  if (!atMost(note, most)) return met(`Of the note of ${usd(note)} at most ${usd(most)} counts.`);
   if (investors !== null && isPositive(investors) && !atMost(sum([note, investors]), most))
     return met(
       `Of the note of ${usd(note)} and the ${usd(investors)} of investors together at most ${usd(most)} counts where these have no control.`,
     );
-  if (atMost(note, most)) return met(`The note of ${usd(note)} counts in full.`);
-  return met(`Of the note of ${usd(note)} at most ${usd(most)} counts.`);
+  return met(`The note of ${usd(note)} counts in full.`);
 }
 
 /** As rules judge that say nothing of investors. */
@@ -183,6 +185,7 @@ const covers =
   (facts: SbaFacts): SbaResult => {
     const beside = when(facts);
     if (beside) return beside;
+    if (facts.pays_nothing) return met('Nothing has to be paid on borrowed money.');
     if (facts.coverage === null) return ask(facts.loan_years === null ? askTerms : askEbitda);
     const covered = `EBITDA covers the debt ${written(facts.coverage)} times.`;
     const required = decimal(least);
@@ -308,7 +311,7 @@ export const sbaRules: readonly SbaRule[] = [
     sureness: 'told',
     effective: since8,
     superseded: since81,
-    needs: ['loan', 'loan_years', 'coverage'],
+    needs: ['loan', 'loan_years', 'coverage', 'pays_nothing'],
     judge: covers('1.15', onlyAboveSmall),
   },
   {
@@ -320,14 +323,14 @@ export const sbaRules: readonly SbaRule[] = [
     sureness: 'told',
     effective: '2026-03-01',
     superseded: since81,
-    needs: ['loan', 'loan_years', 'coverage'],
+    needs: ['loan', 'loan_years', 'coverage', 'pays_nothing'],
     judge: covers('1.1', onlySmall),
   },
   {
     id: 'coverage',
     rule: 'For an initial acquisition, EBITDA of the past covers the debt at least 1.25 times; projections do not count.',
     ...inAppendix15,
-    needs: ['loan_years', 'coverage'],
+    needs: ['loan_years', 'coverage', 'pays_nothing'],
     judge: covers('1.25'),
   },
   {

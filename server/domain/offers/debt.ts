@@ -282,5 +282,8 @@ export function sbaFactsOf(
     full_standby: noteStandby === null || bank === null ? null : noteStandby >= bank.years,
     loan_years: bank?.years ?? null,
     coverage: leastCoverage(coverage?.years),
+    pays_nothing: isPositive(add(debt.bank, debt.note))
+      ? coverage?.years != null && leastCoverage(coverage.years) === null
+      : price !== null,
   };
 }

@@ -11,7 +11,7 @@ interface StackOfSide {
 
 /** A stack by side: all brokers' sources, those of the seller's side, and each buyer's apart, because rivals pay for the same business. */
 export function bySide(
-  { items, totals, totals_by_side: sideTotals }: FinancingStack,
+  { items, totals, totals_by_side: sideTotals = [] }: FinancingStack,
   { participants, side: own }: DealPage,
 ): StackOfSide[] {
   const people = new Map<string | null, (typeof participants)[number]>(participants.map((one) => [one.user_id, one]));
