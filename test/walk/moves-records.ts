@@ -113,7 +113,7 @@ export const ofRecords: Readonly<Record<string, Make>> = {
       // Answering again, while it waits for the broker, corrects the answer.
       {
         to: 'answered',
-        sends: answerQuestion(id, 'Three.', null, origin),
+        sends: answerQuestion(id, 'Three.', undefined, origin),
         may: actsAs(w, me, deal, 'seller') && (status === 'with_seller' || status === 'answered'),
       },
       {

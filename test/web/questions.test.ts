@@ -124,13 +124,14 @@ describe('what is refused', () => {
   test('to correct an answer that somebody else has corrected since it was read, also at the same moment', async () => {
     const id = await ask();
     await as('broker').ask(`/questions/${id}/release`, {});
-    const answer = (answer_text: string, read_answer?: string) =>
+    const answer = (answer_text: string, read_answer?: string | null) =>
       as('seller').ask(`/questions/${id}/answer`, { answer_text, read_answer });
     const corrected = {
       status: 409,
       body: { error: { code: 'conflict', message: expect.stringContaining('The answer was changed') } },
     };
-    expect((await answer('Yes.')).status).toBe(200);
+    expect((await answer('Yes.', null)).status).toBe(200);
+    expect(await answer('Never.', null)).toMatchObject(corrected);
     expect((await answer('No.', 'Yes.')).status).toBe(200);
     expect(await answer('Never.', 'Yes.')).toMatchObject(corrected);
     const correction = [

@@ -138,7 +138,7 @@ const answered = move(
   'answered_question',
   'question.answer',
   `status = 'answered'`,
-  '($5::text is null or $4 = (select answer_text from question_answers where question_id = questions.id))',
+  '(not $5 or $4 = (select answer_text from question_answers where question_id = questions.id))',
 );
 
 /** Lets the seller see a question. False: the caller may change none such. Refused with the reason of the move. */
@@ -166,27 +166,27 @@ export const distributeQuestion = (
 /** Withdraws a question of one's own. */
 export const withdrawQuestion = (id: string, origin: Origin) => tookPlace(withdraw(...from(origin), id));
 
-const write = row<unknown, [id: string, text: string, read: string | null]>(
+const write = row<unknown, [id: string, text: string, compared: boolean, read: string | null]>(
   'write_answer',
   `insert into question_answers (question_id, deal_id, answer_text)
    select q.id, q.deal_id, $2 from questions q
    where q.id = $1 and q.deal_id = any ((select app.deals_acting_as('seller'))::uuid[])
    on conflict (question_id) do update set answer_text = excluded.answer_text
-     where $3::text is null or question_answers.answer_text = $3`,
+     where not $3 or question_answers.answer_text = $4`,
 );
 
 /**
  * The seller's answer, written and handed to the broker, or corrected while it is there: two statements for one transaction. False also
- * when the answer is no longer the one that was `read`; null does not compare it.
+ * when the answer is no longer the one that was `read`, null where there was none; undefined does not compare it.
  */
 export const answerQuestion = (
   id: string,
   text: string,
-  read: string | null,
+  read: string | null | undefined,
   origin: Origin,
 ): [Statement<unknown>, Statement<boolean>] => [
-  write(id, text, read),
-  tookPlace(answered(...from(origin), id, text, read)),
+  write(id, text, read !== undefined, read ?? null),
+  tookPlace(answered(...from(origin), id, text, read !== undefined)),
 ];
 
 /** Notes that the caller has read the answers that have come to their side of a deal. Denied to all but buyers' sides. */

@@ -30,8 +30,8 @@ const New = z.strictObject({
 const Rejection = z.strictObject({ rejection_reason: optional(text(lengths.questions.rejection_reason)) });
 const Answer = z.strictObject({
   answer_text: text(lengths.question_answers.answer_text),
-  /** The answer that is corrected, as it was read: another one is not overwritten. */
-  read_answer: optional(text(lengths.question_answers.answer_text)),
+  /** The answer as it was read, null where there was none: another one is not overwritten. Left out it is. */
+  read_answer: text(lengths.question_answers.answer_text).nullable().optional(),
 });
 const Distribution = z.strictObject({
   distributed_response: text(lengths.questions.distributed_response),
@@ -85,7 +85,7 @@ export function questionRoutes(services: Services) {
       const steps = answerQuestion(id, answer_text, read_answer, originOf(c));
       const [, answered, question] = await withRecord(services, c, 'questions', id, ...steps, questionOnPage(id));
       if (!answered)
-        throw read_answer !== null && read_answer !== question?.answer_text
+        throw read_answer !== undefined && read_answer !== question?.answer_text
           ? changedMeanwhile('The answer was changed')
           : notAllowed();
       return c.json(orNotFound(question));

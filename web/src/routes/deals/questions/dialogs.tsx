@@ -171,11 +171,7 @@ function AnswerDialog({ question, onClose }: QuestionDialogProps) {
       about={question.id}
       quote={quote}
       send={(words, begin) =>
-        sendAfterReading(
-          () =>
-            answer.mutateAsync({ id: question.id, answer_text: words, ...(read !== null && { read_answer: read }) }),
-          begin,
-        )
+        sendAfterReading(() => answer.mutateAsync({ id: question.id, answer_text: words, read_answer: read }), begin)
       }
       onClose={onClose}
     />
