@@ -10588,7 +10588,7 @@ begin
   if me is null or app.client_id() is not null or app.narrowed_to() is not null then
     return;
   end if;
-  for look in 1..5 loop
+  for look in 1..2 loop
     looked := 0;
     -- Read for all at once; what they may not open, and whom they may not see, is left out below.
     for one in
@@ -14444,7 +14444,7 @@ begin
   if me is null or app.client_id() is not null or app.narrowed_to() is not null then
     return 0;
   end if;
-  for look in 1..4 loop
+  for look in 1..3 loop
     looked := 0;
     for one in
       select l.* from (
@@ -15329,3 +15329,4 @@ $function$;
 -- ae039dc00d32ebdfa0f88d735be08789dcc85fe7407fd2c25151b129b709c1fd  445_keys_invite_advisors_of_brokers.sql
 -- f226bc9b270c797ebc1a029f9ba6d3b89df5366d8c6af99fa5642530f0c54a81  446_keys_before_their_webhooks.sql
 -- 30961e9dc540c07e0c0c5cb9596045319544fdc3b085e8a5cb0b71efcdc95996  447_fewer_looks_at_hidden_notifications.sql
+-- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
