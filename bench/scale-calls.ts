@@ -634,6 +634,8 @@ function deliveries(database: Database, brokerageId: string | undefined): Job[] 
   ];
 }
 
+const done = (work: Promise<unknown>): Promise<string> => work.then(() => 'done');
+
 /** The token of a test key that is made beside the keys of the platform. */
 const testToken = 'dk_test_of_the_bench';
 
@@ -649,10 +651,9 @@ function sandboxJobs(database: Database, brokerageId: string | undefined): Job[]
     insert into vault.api_key_digests (digest, key_id, issued_by) select '\\x${digestOf(testToken).toString('hex')}', id, created_by from made;
     update brokerages set reset_at = created_at where sandbox_of = '${brokerageId}'`;
   const enter = enterWithApiKey(digestOf(testToken));
-  const doneWhen = (work: Promise<unknown>) => work.then(() => 'done');
   return [
-    { name: 'calling_key: of a test key', before, run: () => doneWhen(database.together(enter, callingApiKey())) },
-    { name: 'reset_sandbox_with_key', before, run: () => doneWhen(database.together(enter, resetOwnSandbox(from))) },
+    { name: 'calling_key: of a test key', before, run: () => done(database.together(enter, callingApiKey())) },
+    { name: 'reset_sandbox_with_key', before, run: () => done(database.together(enter, resetOwnSandbox(from))) },
   ];
 }
 
@@ -716,7 +717,6 @@ const someMails = several<{ id: string }>(
 function mailsAndTokens(database: Database, asOwner: Database, people: readonly ScalePerson[]): Job[] {
   const buyer = people.find(({ name }) => name === 'buyer of 1000');
   const brokerage = people.find(({ role, deals }) => role === 'admin' && deals > 1_000)?.brokerage_id;
-  const done = (work: Promise<unknown>): Promise<string> => work.then(() => 'done');
   return [
     ...(buyer
       ? [
@@ -794,7 +794,6 @@ export function jobsOf(
 ): Job[] {
   const broker = people.find(({ name }) => name === 'broker of 1000');
   const admin = people.find(({ name }) => name === 'admin of 12000');
-  const done = (work: Promise<unknown>): Promise<string> => work.then(() => 'done');
   return [
     ...scheduledJobs.map(({ job }) => {
       const statement = job();

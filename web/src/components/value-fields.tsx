@@ -93,11 +93,9 @@ function toLocal(at: Instant | ''): string {
   if (at === '') return '';
   const date = new Date(at);
   // Not by the offset of the zone, which is told in whole minutes: long ago, as while a year is being typed, zones had seconds.
-  const day = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
-  const [year, month, dayOfMonth, hour, minute] = [...day, date.getHours(), date.getMinutes()].map((part, place) =>
-    String(part).padStart(place === 0 ? 4 : 2, '0'),
-  );
-  return `${year}-${month}-${dayOfMonth}T${hour}:${minute}`;
+  const two = (part: number) => String(part).padStart(2, '0');
+  const day = `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
+  return `${day}T${two(date.getHours())}:${two(date.getMinutes())}`;
 }
 
 interface TimeFieldProps extends Rest {
