@@ -2,6 +2,7 @@
 import { useState, type InputHTMLAttributes } from 'react';
 import type { Day, Decimal, Instant } from '../api/shapes.ts';
 import { cx } from '../lib/cx.ts';
+import { localTime } from '../lib/local-time.ts';
 import { isDecimal, readDecimal } from '../lib/decimal.ts';
 import { useControl } from './field.tsx';
 
@@ -90,12 +91,7 @@ export function DateField({ value, onChange, max = lastDay, className, ...rest }
 
 /** An instant as the value of a datetime-local input in the viewer's zone; '' of none. */
 function toLocal(at: Instant | ''): string {
-  if (at === '') return '';
-  const date = new Date(at);
-  // Not by the offset of the zone, which is told in whole minutes: long ago, as while a year is being typed, zones had seconds.
-  const two = (part: number) => String(part).padStart(2, '0');
-  const day = `${String(date.getFullYear()).padStart(4, '0')}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-  return `${day}T${two(date.getHours())}:${two(date.getMinutes())}`;
+  return at === '' ? '' : localTime(new Date(at));
 }
 
 interface TimeFieldProps extends Rest {

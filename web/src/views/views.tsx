@@ -16,6 +16,7 @@ import { formatCount, formatDay } from '../lib/format.ts';
 import { charted, isMonth } from '../lib/periods.ts';
 import { conditionStates } from '../lib/states.ts';
 import { useBreakpoint } from '../lib/use-media.ts';
+import { localDay } from '../lib/local-time.ts';
 import { useNow } from '../lib/use-now.ts';
 import {
   bridgeIn,
@@ -198,9 +199,7 @@ const byUrgency = (conditions: readonly ConditionIn[]): ConditionIn[] =>
   );
 
 function Conditions({ answer }: { answer: Readonly<Record<string, unknown>> }) {
-  const now = new Date(useNow('half-minute'));
-  const two = (part: number) => String(part).padStart(2, '0');
-  const conditions = conditionsIn(answer, `${now.getFullYear()}-${two(now.getMonth() + 1)}-${two(now.getDate())}`);
+  const conditions = conditionsIn(answer, localDay(new Date(useNow('half-minute'))));
   return (
     <section aria-label="Closing conditions" className="-mx-4 -mt-4">
       <ConditionsProgress conditions={conditions} />
