@@ -5274,48 +5274,59 @@ CREATE OR REPLACE FUNCTION app.could_open(of_table text, record uuid, deal uuid)
  SET search_path TO ''
 AS $function$
 begin
+  return app.could_open_as(of_table, record, array_to_string((string_to_array(app.identity(), ','))[8:12], ','), app.brokerages_as('admin'));
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.could_open_as(of_table text, record uuid, standing text, administered uuid[])
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  deal constant uuid := nullif(split_part(standing, ',', 1), '');
+  principal constant uuid := nullif(split_part(standing, ',', 4), '');
+  side constant text := split_part(standing, ',', 5);
+begin
   case of_table
     when 'questions' then
-      return exists (select from public.questions q where q.id = record
-        and (q.deal_id = any (app.deals_as('broker')) or q.participant_id = any (app.principals())
-          or (q.status in ('with_seller', 'answered', 'distributed') and q.deal_id = any (app.deals_as('seller')))));
+      return exists (select from public.questions q where q.id = record and q.deal_id = deal
+        and (side = 'broker' or q.participant_id = principal or (q.status in ('with_seller', 'answered', 'distributed') and side = 'seller')));
     when 'question_answers' then
-      return exists (select from public.question_answers a where a.question_id = record
-        and a.deal_id = any (app.deals_as('broker', 'seller')));
+      return side in ('broker', 'seller') and exists (select from public.question_answers a where a.question_id = record and a.deal_id = deal);
     when 'ndas' then
-      return exists (select from public.ndas n where n.id = record
-        and (n.deal_id = any (app.deals_as('broker', 'seller')) or n.participant_id = any (app.principals())));
+      return exists (select from public.ndas n where n.id = record and n.deal_id = deal
+        and (side in ('broker', 'seller') or n.participant_id = principal));
     when 'documents' then
-      return exists (select from public.documents d where d.id = record and d.removed_at is null
-        and app.may_open(d.deal_id, d.confidentiality));
+      return exists (select from public.documents d where d.id = record and d.deal_id = deal and d.removed_at is null
+        and app.document_opens_to(d.confidentiality, deal, side, principal));
     when 'production_documents' then
-      return exists (select from public.production_documents d where d.id = record and d.removed_at is null
-        and app.may_open(d.deal_id, d.confidentiality));
+      return exists (select from public.production_documents d where d.id = record and d.deal_id = deal and d.removed_at is null
+        and app.document_opens_to(d.confidentiality, deal, side, principal));
     when 'offers' then
-      return exists (select from public.offers o where o.id = record
-        and (o.deal_id = any (app.deals_as('broker', 'seller')) or o.participant_id = any (app.principals())));
+      return exists (select from public.offers o where o.id = record and o.deal_id = deal
+        and (side in ('broker', 'seller') or o.participant_id = principal));
     when 'exclusivities' then
-      return exists (select from public.exclusivities x where x.id = record
-        and (x.deal_id = any (app.deals_as('broker', 'seller', 'viewer')) or x.participant_id = any (app.principals())
-          or (select d.organization_id from public.deals d where d.id = x.deal_id) = any (app.brokerages_as('admin'))));
+      return exists (select from public.exclusivities x where x.id = record and x.deal_id = deal
+        and (side in ('broker', 'seller', 'viewer') or x.participant_id = principal or app.is_administered(deal, administered)));
     when 'closing_conditions' then
-      return exists (select from public.closing_conditions c where c.id = record
-        and (c.deal_id = any (app.deals_as('broker', 'seller', 'viewer')) or c.deal_id = any (app.deals_as_selected_buyer())
-          or (select d.organization_id from public.deals d where d.id = c.deal_id) = any (app.brokerages_as('admin'))));
+      return exists (select from public.closing_conditions c where c.id = record and c.deal_id = deal
+        and (side in ('broker', 'seller', 'viewer') or app.is_administered(deal, administered)
+          or (side = 'buyer' and exists (select from vault.selected_buyers s where s.participant_id = principal))));
     when 'findings' then
-      return exists (select from public.findings f where f.id = record
-        and (f.deal_id = any (app.deals_as('broker', 'seller')) or f.participant_id = any (app.principals())));
+      return exists (select from public.findings f where f.id = record and f.deal_id = deal
+        and (side in ('broker', 'seller') or f.participant_id = principal));
     when 'participants' then
-      return exists (select from public.participants p where p.id = record
-        and (p.deal_id = any (app.deals_as('broker', 'seller', 'viewer'))
-          or coalesce(p.advises, p.id) = any (app.principals())
-          or (p.status = 'active' and p.role = 'broker' and p.deal_id = any (app.deals_as('buyer')))
-          or (p.status = 'active' and p.role = 'seller' and p.deal_id = any (app.deals_with_known_seller()))
-          or (select d.organization_id from public.deals d where d.id = p.deal_id) = any (app.brokerages_as('admin'))));
+      return exists (select from public.participants p where p.id = record and p.deal_id = deal
+        and (side in ('broker', 'seller', 'viewer') or coalesce(p.advises, p.id) = principal or app.is_administered(deal, administered)
+          or (side = 'buyer' and p.status = 'active' and (p.role = 'broker' or (p.role = 'seller'
+            and (exists (select from public.deals d where d.id = deal and not d.needs_nda)
+              or exists (select from vault.active_ndas n where n.participant_id = principal)))))));
     when 'deals' then
-      return app.seen_deal(record) is not null;
+      return exists (select from public.deals d where d.id = record and d.id = deal);
     when 'api_keys' then
-      return exists (select from public.api_keys k where k.id = record and k.brokerage_id = any (app.brokerages_as('admin')));
+      return exists (select from public.api_keys k where k.id = record and k.brokerage_id = any (administered));
     else return of_table is null;
   end case;
 end
@@ -6537,6 +6548,12 @@ CREATE OR REPLACE FUNCTION app.document_is_visible(deal_id uuid, confidentiality
  IMMUTABLE PARALLEL SAFE
 RETURN ((deal_id = ANY (deal_side)) OR ((confidentiality = 'public'::text) AND sees_deal) OR ((confidentiality = 'nda_gated'::text) AND (deal_id = ANY (under_nda))) OR ((confidentiality = 'selected_buyer_only'::text) AND (deal_id = ANY (held_exclusively))));
 GRANT EXECUTE ON FUNCTION app.document_is_visible(uuid,text,boolean,uuid[],uuid[],uuid[]) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.document_opens_to(confidentiality text, deal uuid, side text, principal uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN app.document_is_visible(deal, confidentiality, true, CASE WHEN (side = ANY (ARRAY['broker'::text, 'seller'::text])) THEN ARRAY[deal] ELSE NULL::uuid[] END, CASE WHEN (EXISTS (SELECT FROM vault.active_ndas n WHERE (n.participant_id = document_opens_to.principal))) THEN ARRAY[deal] ELSE NULL::uuid[] END, CASE WHEN ((side = 'buyer'::text) AND (EXISTS (SELECT FROM public.exclusivities x WHERE ((x.participant_id = document_opens_to.principal) AND (x.ended_at IS NULL) AND (x.expires_at > app.now()))))) THEN ARRAY[deal] ELSE NULL::uuid[] END);
 
 CREATE OR REPLACE FUNCTION app.document_store(candidate uuid, OUT store_id uuid, OUT is_marked boolean, OUT is_mine boolean)
  RETURNS record
@@ -8457,6 +8474,12 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.invite_to_deal(uuid,text,text,text,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.is_administered(deal uuid, administered uuid[])
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN (EXISTS (SELECT FROM public.deals d WHERE ((d.id = is_administered.deal) AND (d.organization_id = ANY (is_administered.administered)))));
 
 CREATE OR REPLACE FUNCTION app.is_contact(id uuid, type text, display_name text, email text, phone text, archived_at timestamp with time zone, external_id text, merged_into uuid)
  RETURNS boolean
@@ -10570,89 +10593,66 @@ AS $function$
 #variable_conflict use_column
 declare
   me constant uuid := app.user_id();
-  whole constant text := app.whole_identity();
-  barred constant uuid[] := app.barred_in(whole);
+  barred constant uuid[] := app.barred_in(app.identity());
   administered constant uuid[] := app.brokerages_as('admin');
-  identity constant text := current_setting('dealkeep.identity', true);
-  seal constant text := current_setting('dealkeep.seal', true);
-  entered uuid;
   one record;
-  place_at timestamptz := coalesce(after_at, 'infinity');
-  place_id uuid := coalesce(after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
-  looked int;
-  -- Documents of a deal that are equally confidential are open to the same people: of several in a row one is asked about.
-  asked text;
-  opens boolean;
+  looked int := 0;
   told int := 0;
 begin
   if me is null or app.client_id() is not null or app.narrowed_to() is not null then
     return;
   end if;
-  for look in 1..2 loop
-    looked := 0;
-    -- Read for all at once; what they may not open, and whom they may not see, is left out below.
-    for one in
-      select n.*,
+  -- Read for all at once; what they may not open, and whom they may not see, is left out.
+  for one in
+    select n.*,
+      case when n.opens then
         case n.subject
           when 'documents' then (select d.filename from public.documents d where d.id = n.subject_id)
           when 'production_documents' then (select d.filename from public.production_documents d where d.id = n.subject_id)
           when 'closing_conditions' then (select c.name from public.closing_conditions c where c.id = n.subject_id)
           when 'findings' then (select f.title from public.findings f where f.id = n.subject_id)
-          when 'api_keys' then (select k.name from public.api_keys k where k.id = n.subject_id) end as name,
-        case n.subject
-          when 'documents' then (select d.deal_id || d.confidentiality from public.documents d where d.id = n.subject_id and d.removed_at is null)
-          when 'production_documents' then (select d.deal_id || d.confidentiality from public.production_documents d where d.id = n.subject_id and d.removed_at is null) end as alike,
-        person.part, person.name as person_name, actor.part as actor_part, actor.name as actor
+          when 'api_keys' then (select k.name from public.api_keys k where k.id = n.subject_id)
+          else (
+            select case when p.joined_at is null then p.invited_name else u.name end
+            from public.participants p left join public.users u on u.id = p.user_id
+            where p.id = case n.subject when 'participants' then n.subject_id
+                when 'ndas' then (select a.participant_id from public.ndas a where a.id = n.subject_id) end
+              and app.could_open_as('participants', p.id, n.standing, administered)) end end as name,
+      case when n.opens then (
+        select u.name from public.participants p join public.users u on u.id = p.user_id
+        where p.deal_id = n.deal_id and p.user_id = n.actor_id and p.joined_at is not null
+          and app.could_open_as('participants', p.id, n.standing, administered)) end as actor
+    from (
+      select n.*, n.subject is null or n.subject = 'deals' or app.could_open_as(n.subject, n.subject_id, n.standing, administered) as opens
       from (
-        select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at, s.title, s.standing from vault.notifications n
+        select n.id, n.kind, n.deal_id, n.subject, n.subject_id, n.actor_id, n.at, n.read_at, s.title, s.standing
+        from vault.notifications n
         left join lateral (
-          select d.title, app.standing_of(p.deal_id, d.organization_id, barred, administered, p.participant_id, p.role, p.principal_id, p.principal_role) as standing
-          from vault.parts p join public.deals d on d.id = p.deal_id
-          where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer')
-            and d.organization_id <> all (barred) limit 1) s on true
-        where n.user_id = me and (n.at, n.id) < (place_at, place_id) and (n.deal_id is null or s.standing is not null)
-        order by n.at desc, n.id desc limit 200) n
-      left join lateral (
-        select p.id as part, case when p.joined_at is null then p.invited_name else u.name end as name
-        from public.participants p left join public.users u on u.id = p.user_id
-        where p.id = case n.subject when 'participants' then n.subject_id
-          when 'ndas' then (select a.participant_id from public.ndas a where a.id = n.subject_id) end) person on true
-      left join lateral (
-        select p.id as part, u.name from public.participants p join public.users u on u.id = p.user_id
-        where p.deal_id = n.deal_id and p.user_id = n.actor_id and p.joined_at is not null) actor on true
-      order by n.at desc, n.id desc
-    loop
-      exit when told >= most;
-      looked := looked + 1;
-      place_at := one.at;
-      place_id := one.id;
-      if one.deal_id is not null and one.deal_id is distinct from entered then
-        entered := one.deal_id;
-        perform app.seal(whole || ',' || one.standing);
-      end if;
-      if one.alike is null or one.alike is distinct from asked then
-        asked := one.alike;
-        opens := one.subject is null or one.subject = 'deals' or app.could_open(one.subject, one.subject_id, one.deal_id);
-      end if;
-      continue when not opens;
-      id := one.id;
-      kind := one.kind;
-      deal_id := one.deal_id;
-      deal_title := one.title;
-      subject_id := one.subject_id;
-      at := one.at;
-      read_at := one.read_at;
-      subject_name := case when one.part is null then one.name when app.could_open('participants', one.part, one.deal_id) then one.person_name end;
-      actor_name := case when one.actor_part is not null and app.could_open('participants', one.actor_part, one.deal_id) then one.actor end;
-      told := told + 1;
-      return next;
-    end loop;
-    exit when told >= most or looked < 200;
+          select o.title, app.standing_of(o.deal_id, o.organization_id, barred, administered, o.participant_id, o.role, o.principal_id, o.side) as standing
+          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred)) s on true
+        where n.user_id = me and (n.at, n.id) < (coalesce(after_at, 'infinity'), coalesce(after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+          and (n.deal_id is null or s.standing is not null)
+        order by n.at desc, n.id desc limit 400) n
+      offset 0) n
+  loop
+    looked := looked + 1;
+    continue when not one.opens;
+    id := one.id;
+    kind := one.kind;
+    deal_id := one.deal_id;
+    deal_title := one.title;
+    subject_id := one.subject_id;
+    at := one.at;
+    read_at := one.read_at;
+    subject_name := one.name;
+    actor_name := one.actor;
+    return next;
+    told := told + 1;
+    exit when told = most;
   end loop;
-  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
   -- Hidden as far as was looked: where to go on from.
-  if told < most and looked = 200 then
-    return query select place_id, null::text, null::uuid, null::text, null::uuid, place_at, null::timestamptz, null::text, null::text;
+  if told < most and looked = 400 then
+    return query select one.id, null::text, null::uuid, null::text, null::uuid, one.at, null::timestamptz, null::text, null::text;
   end if;
 end
 $function$;
@@ -14426,63 +14426,24 @@ CREATE OR REPLACE FUNCTION app.unread_notifications()
 AS $function$
 declare
   me constant uuid := app.user_id();
-  whole constant text := app.whole_identity();
-  barred constant uuid[] := app.barred_in(whole);
+  barred constant uuid[] := app.barred_in(app.identity());
   administered constant uuid[] := app.brokerages_as('admin');
-  identity constant text := current_setting('dealkeep.identity', true);
-  seal constant text := current_setting('dealkeep.seal', true);
-  entered uuid;
-  one record;
-  place_at timestamptz := 'infinity';
-  place_id uuid := 'ffffffff-ffff-ffff-ffff-ffffffffffff';
-  looked int;
-  -- Documents of a deal that are equally confidential are open to the same people: of several in a row one is asked about.
-  asked text;
-  opens boolean;
-  unread int := 0;
 begin
   if me is null or app.client_id() is not null or app.narrowed_to() is not null then
     return 0;
   end if;
-  for look in 1..3 loop
-    looked := 0;
-    for one in
-      select l.* from (
-        select n.id, n.at, n.deal_id, n.subject, n.subject_id, s.standing,
-          case n.subject
-            when 'documents' then (select d.deal_id || d.confidentiality from public.documents d where d.id = n.subject_id and d.removed_at is null)
-            when 'production_documents' then (select d.deal_id || d.confidentiality from public.production_documents d where d.id = n.subject_id and d.removed_at is null) end as alike
+  return (
+    select count(*) from (
+      select from (
+        select n.subject, n.subject_id, s.standing
         from vault.notifications n
         left join lateral (
-          select app.standing_of(p.deal_id, d.organization_id, barred, administered, p.participant_id, p.role, p.principal_id, p.principal_role) as standing
-          from vault.parts p join public.deals d on d.id = p.deal_id
-          where p.user_id = me and p.deal_id = n.deal_id and p.principal_role in ('broker', 'seller', 'buyer', 'viewer')
-            and d.organization_id <> all (barred) limit 1) s on true
-        where n.user_id = me and n.read_at is null and (n.at, n.id) < (place_at, place_id) and (n.deal_id is null or s.standing is not null)
-        order by n.at desc, n.id desc limit 100) l
-      order by l.deal_id nulls first, l.alike
-    loop
-      looked := looked + 1;
-      if (one.at, one.id) < (place_at, place_id) then
-        place_at := one.at;
-        place_id := one.id;
-      end if;
-      if one.deal_id is not null and one.deal_id is distinct from entered then
-        entered := one.deal_id;
-        perform app.seal(whole || ',' || one.standing);
-      end if;
-      if one.alike is null or one.alike is distinct from asked then
-        asked := one.alike;
-        opens := one.subject is null or one.subject = 'deals' or app.could_open(one.subject, one.subject_id, one.deal_id);
-      end if;
-      if opens then
-        unread := unread + 1;
-      end if;
-    end loop;
-    exit when unread >= 100 or looked < 100;
-  end loop;
-  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
-  return least(unread, 100);
+          select app.standing_of(o.deal_id, o.organization_id, barred, administered, o.participant_id, o.role, o.principal_id, o.side) as standing
+          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred)) s on true
+        where n.user_id = me and n.read_at is null and (n.deal_id is null or s.standing is not null)
+        order by n.at desc, n.id desc limit 400) n
+      where n.subject is null or n.subject = 'deals' or app.could_open_as(n.subject, n.subject_id, n.standing, administered)
+      limit 100) n);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.unread_notifications() TO dealkeep_server;
@@ -15330,3 +15291,4 @@ $function$;
 -- f226bc9b270c797ebc1a029f9ba6d3b89df5366d8c6af99fa5642530f0c54a81  446_keys_before_their_webhooks.sql
 -- 30961e9dc540c07e0c0c5cb9596045319544fdc3b085e8a5cb0b71efcdc95996  447_fewer_looks_at_hidden_notifications.sql
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
+-- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql

@@ -23,6 +23,17 @@ const tables: Readonly<Record<string, string>> = {
   api_keys: 'api_keys where id',
 };
 
+/** The deal of a record, which the owner reads; an API key has none. */
+const dealOfRecord = `case t.of_table
+    ${Object.entries(tables)
+      .filter(([table]) => table !== 'api_keys')
+      .map(
+        ([table, where]) =>
+          `when '${table}' then (select ${table === 'deals' ? 'id' : 'deal_id'} from ${where} = t.id limit 1)`,
+      )
+      .join('\n    ')}
+  end`;
+
 /** The scene, and moments of it in which other people see other things. */
 const moments: Readonly<Record<string, string>> = {
   'as it is': '',
@@ -100,7 +111,7 @@ export const notifiedChecks: Check[] = [
       const asJson = JSON.stringify(records);
       const decided = (
         person: string,
-      ) => `select jsonb_object_agg(t.name, app.person_could_open('${person}', t.of_table, t.id, null))
+      ) => `select jsonb_object_agg(t.name, app.person_could_open('${person}', t.of_table, t.id, ${dealOfRecord}))
         from jsonb_to_recordset('${asJson}') t (name text, of_table text, id uuid)`;
       for (const [moment, change] of Object.entries(moments))
         for (const caller of callers) {
