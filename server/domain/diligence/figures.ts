@@ -40,17 +40,18 @@ export interface CustomerRevenue {
 }
 
 /**
- * SQL of the customers of one period of a snapshot, that which holds the day or else the latest. Amounts of two currencies are
- * never compared: shares and ranks are those within a currency, and `number` counts the largest first, currency by currency.
- * That of the profit and loss comes first: of what had been uploaded by then, so that the next upload turns no order around.
+ * SQL of the customers of one period of a snapshot, that which holds the day or else the latest: those with the first `most`
+ * numbers. Amounts of two currencies are never compared: shares and ranks are those within a currency, and `number` counts the
+ * largest first, currency by currency. That of the profit and loss comes first: of what had been uploaded by then, so that the
+ * next upload turns no order around.
  */
-const rankedCustomers = ({ deal, snapshot, asOf }: Record<'deal' | 'snapshot' | 'asOf', string>): string => `
-  select c.*, round(c.revenue_total / nullif(sum(c.revenue_total) over its, 0), 6) as revenue_share,
-    round(sum(c.revenue_total) over (its order by c.revenue_total desc, c.id) / nullif(sum(c.revenue_total) over its, 0), 6)
-      as cumulative_share,
-    (rank() over (its order by c.revenue_total desc))::int as rank,
-    row_number() over (order by c.currency is distinct from period.currency, c.currency, c.revenue_total desc, c.id) as number
-  from (
+const rankedCustomers = ({
+  deal,
+  snapshot,
+  asOf,
+  most,
+}: Record<'deal' | 'snapshot' | 'asOf' | 'most', string>): string => `
+  with period as materialized (
     select o.snapshot_id, o.period_start_date, o.period_end_date, (
       select p.currency from pl_periods p join accounting_snapshots e on e.id = p.snapshot_id and e.status = 'completed'
       join accounting_snapshots own on own.id = o.snapshot_id and (e.completed_at, e.id) <= (own.completed_at, own.id)
@@ -59,9 +60,17 @@ const rankedCustomers = ({ deal, snapshot, asOf }: Record<'deal' | 'snapshot' | 
     from customer_revenues o
     where o.deal_id = ${deal} and o.snapshot_id = ${snapshot}
       and (${asOf}::date is null or ${asOf} between o.period_start_date and o.period_end_date)
-    order by o.period_start_date desc, o.period_end_date desc limit 1) period
-  join customer_revenues c on c.deal_id = ${deal} and c.snapshot_id = period.snapshot_id
-    and c.period_start_date = period.period_start_date and c.period_end_date = period.period_end_date
+    order by o.period_start_date desc, o.period_end_date desc limit 1),
+  its_customers as materialized (
+    select c.*, c.currency is distinct from period.currency as is_foreign
+    from period join customer_revenues c on c.deal_id = ${deal} and c.snapshot_id = period.snapshot_id
+      and c.period_start_date = period.period_start_date and c.period_end_date = period.period_end_date)
+  select c.*, round(c.revenue_total / nullif(in_all.total, 0), 6) as revenue_share,
+    round(sum(c.revenue_total) over (its order by c.revenue_total desc, c.id) / nullif(in_all.total, 0), 6) as cumulative_share,
+    (rank() over (its order by c.revenue_total desc))::int as rank,
+    row_number() over (order by c.is_foreign, c.currency, c.revenue_total desc, c.id) as number
+  from (select * from its_customers i order by i.is_foreign, i.currency, i.revenue_total desc, i.id limit ${most}) c
+  join (select i.currency, sum(i.revenue_total) as total from its_customers i group by i.currency) in_all on in_all.currency = c.currency
   window its as (partition by c.currency)`;
 
 /**
@@ -81,8 +90,7 @@ export const customerConcentration = rows<
    select c.id, c.snapshot_id, c.customer_name, c.period_start_date, c.period_end_date, c.currency,
      trim_scale(c.revenue_total) as revenue_total, trim_scale(c.revenue_share) as revenue_share,
      trim_scale(c.cumulative_share) as cumulative_share, c.rank
-   from (${rankedCustomers({ deal: '$1', snapshot: '(select l.id from latest l)', asOf: '$2' })}) c
-   where c.number <= 50
+   from (${rankedCustomers({ deal: '$1', snapshot: '(select l.id from latest l)', asOf: '$2', most: '50' })}) c
    order by c.revenue_total desc, c.id`,
 );
 
@@ -141,6 +149,7 @@ export const customersOfDeal = listOfDeal<CustomerRevenue, [snapshot: string | n
        select s.id from accounting_snapshots s where s.deal_id = seen.deal and s.status = 'completed'
        order by s.completed_at desc, s.id desc limit 1))`,
      asOf: '$6',
+     most: 'coalesce($2::bigint, 0) + $4',
    })}) c
    where (c.number, c.id) > (coalesce($2::bigint, 0), coalesce($3::uuid, '00000000-0000-0000-0000-000000000000'))
    order by c.number limit $4`,
