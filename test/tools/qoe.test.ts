@@ -268,5 +268,18 @@ describe('svc_qoe_customer_concentration', () => {
   test('has no share where everything comes to nothing', async () => {
     await customers(await snapshot('completed', moment(40)), february, ['0', '0']);
     expect((await ask()).map((row) => row['revenue_share'])).toEqual([null, null]);
+    await customers(await snapshot('completed', moment(41)), february, ['50', '-150']);
+    expect((await ask()).map((row) => [row['revenue_share'], row['cumulative_share']])).toEqual([
+      [null, null],
+      [null, null],
+    ]);
+  });
+
+  test('answers without a day of the period that ends last, as the page does', async () => {
+    const latest = await snapshot('completed', moment(50));
+    await customers(latest, { period_start_date: '2025-07-01', period_end_date: '2025-09-30' }, ['10']);
+    await customers(latest, { period_start_date: '2025-01-01', period_end_date: '2025-12-31' }, ['40']);
+    expect((await ask()).map((row) => row['revenue_total'])).toEqual(['40']);
+    expect((await ask({ as_of_period: '2025-08-01' })).map((row) => row['revenue_total'])).toEqual(['10']);
   });
 });

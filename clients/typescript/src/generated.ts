@@ -256,7 +256,7 @@ export type CustomerRevenue = {
   periodEndDate: string;
   currency: string;
   revenueTotal: string;
-  /** Of all customers of the period in its currency, from 0 to 1; null when they come to nothing. */
+  /** Of all customers of the period in its currency, from 0 to 1; beyond that where some have credits, and null when these are as much as the sales, or more. */
   revenueShare: string | null;
   /** 1 for the largest in its currency; the same for equal totals. */
   rank: number;
@@ -1443,7 +1443,7 @@ export interface Operations {
       dealId: string;
       /** The snapshot to read; without it the one that was completed last. */
       snapshotId?: string | undefined;
-      /** The day whose period is meant; without it the latest period of the snapshot. */
+      /** The day whose period is meant; without it the period of the snapshot that ends last. */
       asOf?: string | undefined;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;

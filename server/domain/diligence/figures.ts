@@ -40,8 +40,8 @@ export interface CustomerRevenue {
 }
 
 /**
- * SQL of the customers of one period of a snapshot, that which holds the day or else the latest: those with the first `most`
- * numbers. Amounts of two currencies are never compared: shares and ranks are those within a currency, and `number` counts the
+ * SQL of the customers of one period of a snapshot, that which holds the day or else the one that ends last: those with the first
+ * `most` numbers. Shares are null where credits exceed sales. Amounts of two currencies are never compared: shares and ranks are those within a currency, and `number` counts the
  * largest first, currency by currency. That of the profit and loss comes first: of what had been uploaded by then, so that the
  * next upload turns no order around.
  */
@@ -60,17 +60,17 @@ const rankedCustomers = ({
     from customer_revenues o
     where o.deal_id = ${deal} and o.snapshot_id = ${snapshot}
       and (${asOf}::date is null or ${asOf} between o.period_start_date and o.period_end_date)
-    order by o.period_start_date desc, o.period_end_date desc limit 1),
+    order by case when ${asOf}::date is null then o.period_end_date end desc, o.period_start_date desc, o.period_end_date desc limit 1),
   its_customers as materialized (
     select c.*, c.currency is distinct from period.currency as is_foreign
     from period join customer_revenues c on c.deal_id = ${deal} and c.snapshot_id = period.snapshot_id
       and c.period_start_date = period.period_start_date and c.period_end_date = period.period_end_date)
-  select c.*, round(c.revenue_total / nullif(in_all.total, 0), 6) as revenue_share,
-    round(sum(c.revenue_total) over (its order by c.revenue_total desc, c.id) / nullif(in_all.total, 0), 6) as cumulative_share,
+  select c.*, round(c.revenue_total / in_all.total, 6) as revenue_share,
+    round(sum(c.revenue_total) over (its order by c.revenue_total desc, c.id) / in_all.total, 6) as cumulative_share,
     (rank() over (its order by c.revenue_total desc))::int as rank,
     row_number() over (order by c.is_foreign, c.currency, c.revenue_total desc, c.id) as number
   from (select * from its_customers i order by i.is_foreign, i.currency, i.revenue_total desc, i.id limit ${most}) c
-  join (select i.currency, sum(i.revenue_total) as total from its_customers i group by i.currency) in_all on in_all.currency = c.currency
+  join (select i.currency, nullif(greatest(sum(i.revenue_total), 0), 0) as total from its_customers i group by i.currency) in_all on in_all.currency = c.currency
   window its as (partition by c.currency)`;
 
 /**

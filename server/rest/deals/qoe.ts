@@ -86,7 +86,8 @@ const customerRevenue = z
     currency,
     revenueTotal: decimal,
     revenueShare: decimal.nullable().meta({
-      description: 'Of all customers of the period in its currency, from 0 to 1; null when they come to nothing.',
+      description:
+        'Of all customers of the period in its currency, from 0 to 1; beyond that where some have credits, and null when these are as much as the sales, or more.',
     }),
     rank: z
       .int()
@@ -206,7 +207,10 @@ const snapshotId = idParameter('snapshotId', 'Only periods of this snapshot.');
 const startDate = dayParameter('startDate', 'Only periods that begin on this day or later.');
 const endDate = dayParameter('endDate', 'Only periods that end on this day or earlier.');
 const ofSnapshot = idParameter('snapshotId', 'The snapshot to read; without it the one that was completed last.');
-const asOf = dayParameter('asOf', 'The day whose period is meant; without it the latest period of the snapshot.');
+const asOf = dayParameter(
+  'asOf',
+  'The day whose period is meant; without it the period of the snapshot that ends last.',
+);
 
 /** Its operations; `callers` lets keys in. */
 export function qoeOperations(services: Services, callers: Callers): readonly Operation[] {
