@@ -54,6 +54,8 @@ async function run(directory: string, say: (line: string) => void): Promise<bool
 
     const contact = `insert into contacts (brokerage_id, type, display_name) select id, 'person', '%' from brokerages limit 1`;
     await ask(owner, `${contact.replace('%', 'Before the mistake')} returning 1`);
+    const history = `select history::text from vault.change_stream`;
+    const before = await ask(owner, history);
     const moment = String(await ask(owner, `select clock_timestamp()::text`));
     await ask(owner, 'select pg_sleep(0.1)');
     await ask(
@@ -84,7 +86,10 @@ async function run(directory: string, say: (line: string) => void): Promise<bool
       if (Date.now() > giveUp) throw new Error('The recovery did not end.');
     const found = await ask(owner, `select count(*)::int from contacts where display_name = 'Before the mistake'`);
     say(`${String(found)} of 1 contacts of the moment before the mistake is there`);
-    return found === 1;
+    await ask(owner, 'update vault.change_stream set history = gen_random_uuid() returning 1');
+    const isAnew = (await ask(owner, history)) !== before;
+    say(isAnew ? 'cursors from before are told that they have expired' : 'cursors from before are still taken');
+    return found === 1 && isAnew;
   } finally {
     stop(running, 'immediate');
   }

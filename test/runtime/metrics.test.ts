@@ -346,6 +346,45 @@ describe('deploy/', () => {
   });
 
   test.skipIf(!hasPromtool)(
+    `backups by cron that end, and mails that stand, are told of; one mailbox that takes nothing is not${hasPromtool ? '' : ` (skipped: ${note})`}`,
+    () => {
+      const day = 86_400;
+      const cases = [
+        { backup: day, every: 0, late: false, sent: '0+1x1000', oldest: 7200, stands: false },
+        { backup: 4 * day, every: 0, late: true, sent: '5x1000', oldest: 7200, stands: true },
+        { backup: 2 * day, every: 3 * day, late: false, sent: '5x1000', oldest: 600, stands: false },
+        { backup: 4 * day, every: 3 * day, late: true, sent: '0+1x1000', oldest: 20_000, stands: false },
+      ].map(({ backup, every, late, sent, oldest, stands }) => ({
+        interval: '10m',
+        input_series: [
+          { series: 'dealkeep_backup_last_success_timestamp_seconds', values: `${5 * day - backup}x1000` },
+          { series: 'dealkeep_backup_interval_seconds', values: `${every}x1000` },
+          { series: 'dealkeep_mail_oldest_seconds', values: `${oldest}x1000` },
+          { series: 'dealkeep_mail_attempts_total{outcome="sent"}', values: sent },
+        ],
+        promql_expr_test: [
+          { expr: 'count(ALERTS{alertname="DealkeepBackupLate",alertstate="firing"})', on: late },
+          { expr: 'count(ALERTS{alertname="DealkeepMailStands",alertstate="firing"})', on: stands },
+        ].map(({ expr, on }) => ({
+          expr,
+          eval_time: '5d',
+          exp_samples: on ? [{ labels: '{}', value: 1 }] : [],
+        })),
+      }));
+      const directory = mkdtempSync(path.join(os.tmpdir(), 'dealkeep-test-'));
+      const file = path.join(directory, 'cases.yml');
+      // JSON is YAML.
+      writeFileSync(
+        file,
+        JSON.stringify({ rule_files: [path.join(folder, 'alerts.yml')], evaluation_interval: '1h', tests: cases }),
+      );
+      const told = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
+      rmSync(directory, { recursive: true });
+      expect([told.status, told.stderr]).toEqual([0, '']);
+    },
+  );
+
+  test.skipIf(!hasPromtool)(
     `promtool takes the rules and the metrics${hasPromtool ? '' : ` (skipped: ${note})`}`,
     async () => {
       const rules = spawnSync('promtool', ['check', 'rules', path.join(folder, 'alerts.yml')], { encoding: 'utf8' });
