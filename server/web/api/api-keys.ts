@@ -4,7 +4,6 @@ import { Hono, type Context } from 'hono';
 import { z } from 'zod';
 import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
-import { Refusal } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
 import {
   apiKey,
@@ -24,6 +23,7 @@ import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
 import { nothingThere } from '../../http/problem.ts';
 import { body, instant, optional, pathId, visibleLine } from './input.ts';
+import { orMissing } from './problems.ts';
 import { withRecord } from './visible-record.ts';
 
 const New = z.strictObject({
@@ -71,21 +71,12 @@ const shown = (key: ApiKey) => ({
   previous_valid_until: key.previous_valid_until,
 });
 
-/** A key that is not there and one that is another brokerage's are answered alike. */
-async function orNothing<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    throw error instanceof Refusal && error.reason === 'api_key_not_found' ? nothingThere() : error;
-  }
-}
-
 /** Its routes, below /api/web. */
 export function apiKeyRoutes(services: Services) {
   /** The key after the change; a person who gets a token has signed in lately. */
   const issue = async (c: Context, id: string, change: Statement<unknown>, token: string) => {
     const recently = requireRecentSignIn(sessionDigest(c));
-    const [, , key] = await orNothing(asPerson(services, c, recently, change, apiKey(id)));
+    const [, , key] = await orMissing(asPerson(services, c, recently, change, apiKey(id)));
     if (!key) throw nothingThere();
     return { key: shown(key), token };
   };
@@ -124,7 +115,7 @@ export function apiKeyRoutes(services: Services) {
 
     .post('/keys/:id/revoke', async (c) => {
       const id = pathId(c);
-      const [, key] = await orNothing(asPerson(services, c, revokeApiKey(id, originOf(c)), apiKey(id)));
+      const [, key] = await orMissing(asPerson(services, c, revokeApiKey(id, originOf(c)), apiKey(id)));
       if (!key) throw nothingThere();
       return c.json(shown(key));
     });

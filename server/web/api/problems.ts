@@ -1,5 +1,6 @@
 /** The errors of the web application's JSON routes: one shape, with words that say what to change. */
 
+import { Refusal } from '../../database/errors.ts';
 import { nothingThere, Problem, setHeaders, type Detail, type WriteProblem } from '../../http/problem.ts';
 
 /** One thing to change in the body or the query. */
@@ -14,6 +15,16 @@ export interface ErrorBody {
 export function orNotFound<T>(answer: T | null): T {
   if (answer === null) throw nothingThere();
   return answer;
+}
+
+/** What was asked for; 404 where the database refused because a key or webhook is not there, or is another brokerage's. */
+export async function orMissing<T>(answer: Promise<T>): Promise<T> {
+  try {
+    return await answer;
+  } catch (error) {
+    const isMissing = error instanceof Refusal && ['webhook_not_found', 'api_key_not_found'].includes(error.reason);
+    throw isMissing ? nothingThere() : error;
+  }
 }
 
 /** 400 with each fault at its field. */

@@ -3,7 +3,6 @@
 import { randomUUID } from 'node:crypto';
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import { Refusal } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
 import { requireRecentSignIn } from '../../domain/accounts/sessions.ts';
 import { eventTypes, type EventType } from '../../domain/events/changes.ts';
@@ -34,7 +33,7 @@ import type { Services } from '../../services.ts';
 import { mintWebhookSecret } from '../../webhooks/signature.ts';
 import { deploymentCursors } from './cursor.ts';
 import { body, instant, line, optional, pageSize, pathId, query } from './input.ts';
-import { orNotFound } from './problems.ts';
+import { orMissing, orNotFound } from './problems.ts';
 import { withRecord } from './visible-record.ts';
 
 const types = z
@@ -69,16 +68,6 @@ const shown = ({ types: chosen, ...webhook }: ManagedWebhook) => ({
 /** A delivery as its page shows it. */
 const shownDelivery = ({ event_id: _event, sent_digest: _digest, ...delivery }: Delivery) => delivery;
 
-/** A webhook that is not there and one that is another brokerage's are answered alike. */
-async function orNothing<T>(answer: Promise<T>): Promise<T> {
-  try {
-    return await answer;
-  } catch (error) {
-    const isMissing = error instanceof Refusal && ['webhook_not_found', 'api_key_not_found'].includes(error.reason);
-    throw isMissing ? nothingThere() : error;
-  }
-}
-
 /** Its routes, below /api/web. */
 export function webhookRoutes(services: Services) {
   const { config, secrets } = services;
@@ -98,7 +87,7 @@ export function webhookRoutes(services: Services) {
   /** The webhook after something was done about it, for which the person may have to sign in again. */
   async function after(c: Context, webhookId: string, deed: Statement<unknown>) {
     const recently = requireRecentSignIn(sessionDigest(c));
-    const [, , webhook] = await orNothing(asPerson(services, c, recently, deed, managedWebhook(webhookId)));
+    const [, , webhook] = await orMissing(asPerson(services, c, recently, deed, managedWebhook(webhookId)));
     return shown(orNotFound(webhook));
   }
 
@@ -112,7 +101,7 @@ export function webhookRoutes(services: Services) {
     .post('/keys/:id/webhooks', body(New), async (c) => {
       const webhookId = randomUUID();
       const { secret, sealed } = mintWebhookSecret(secrets);
-      const [, , added] = await orNothing(
+      const [, , added] = await orMissing(
         asPerson(
           services,
           c,
@@ -130,12 +119,12 @@ export function webhookRoutes(services: Services) {
       const change = changeWebhook(webhookId, given, originOf(c));
       // To send it to another address, the person has to have signed in lately; not to switch it off.
       if (given.url !== undefined) return c.json(await after(c, webhookId, change));
-      const [, webhook] = await orNothing(asPerson(services, c, change, managedWebhook(webhookId)));
+      const [, webhook] = await orMissing(asPerson(services, c, change, managedWebhook(webhookId)));
       return c.json(shown(orNotFound(webhook)));
     })
 
     .delete('/webhooks/:id', async (c) => {
-      await orNothing(asPerson(services, c, removeWebhook(pathId(c), originOf(c))));
+      await orMissing(asPerson(services, c, removeWebhook(pathId(c), originOf(c))));
       return c.body(null, 204);
     })
 
@@ -148,7 +137,7 @@ export function webhookRoutes(services: Services) {
     })
 
     .post('/webhooks/:id/test', async (c) => {
-      await orNothing(asPerson(services, c, testWebhook(pathId(c), originOf(c))));
+      await orMissing(asPerson(services, c, testWebhook(pathId(c), originOf(c))));
       return c.body(null, 202);
     })
 
@@ -171,7 +160,7 @@ export function webhookRoutes(services: Services) {
 
     .post('/webhooks/:id/deliveries/:delivery_id/redeliver', async (c) => {
       const again = redeliver(pathId(c), pathId(c, 'delivery_id'), originOf(c));
-      const [isThere] = await orNothing(asPerson(services, c, again));
+      const [isThere] = await orMissing(asPerson(services, c, again));
       if (!isThere) throw nothingThere();
       return c.body(null, 202);
     })
@@ -179,7 +168,7 @@ export function webhookRoutes(services: Services) {
     .post('/webhooks/:id/redeliver', body(Range), async (c) => {
       const { since, until, failed_only: failedOnly } = c.req.valid('json');
       const again = redeliverRange(pathId(c), { since, until, failedOnly }, originOf(c));
-      const [deliveries] = await orNothing(asPerson(services, c, again));
+      const [deliveries] = await orMissing(asPerson(services, c, again));
       return c.json({ deliveries }, 202);
     });
 }

@@ -58,6 +58,18 @@ export const dealToolsQuery = (id: Id) =>
     queryFn: ({ signal }) => api.get('/web/deals/:id/tools', { param: { id }, signal }),
   });
 
+/** Whether the person's assistants may write on a deal, and until when: null of no end. */
+export interface OptIn {
+  on: boolean;
+  expires_at: Instant | null;
+}
+
+/** Sends the opt-in of a deal. */
+export const sendOptIn = (id: Id, { on, expires_at }: OptIn) =>
+  on
+    ? api.put('/web/deals/:id/tools/opt-in', { param: { id }, json: { expires_at } })
+    : api.delete('/web/deals/:id/tools/opt-in', { param: { id } });
+
 /** The API keys that reach a deal. */
 export const dealKeysQuery = (id: Id) =>
   queryOptions({

@@ -3,10 +3,13 @@ import { toastError } from '../components/toast.tsx';
 import { api } from './client.ts';
 import { useOptimistic } from './optimistic.ts';
 import { keys } from './query-keys.ts';
-import type { Id, NotificationChoices, NotificationKind } from './shapes.ts';
-
-export type Delivery = NotificationChoices['kinds'][number]['delivery'];
-export type DealDelivery = NotificationChoices['deals'][number]['delivery'];
+import type {
+  DealNotificationDelivery,
+  NotificationDelivery,
+  Id,
+  NotificationChoices,
+  NotificationKind,
+} from './shapes.ts';
 
 /** How much the person has not read, at most 100; and their time zone, null until they have one. */
 export const unreadQuery = queryOptions({
@@ -70,7 +73,7 @@ export function useNotificationActions() {
       onSuccess: again,
       onError: toastError,
     }),
-    choose: useOptimistic<NotificationChoices, { kind: NotificationKind; delivery: Delivery }, unknown>({
+    choose: useOptimistic<NotificationChoices, { kind: NotificationKind; delivery: NotificationDelivery }, unknown>({
       queryKey,
       update: (choices, { kind, delivery }) => ({
         ...choices,
@@ -82,7 +85,7 @@ export function useNotificationActions() {
     chooseDeal: useMutation({
       // One after the other, or an earlier choice could be the last to arrive.
       scope: { id: 'notifications of a deal' },
-      mutationFn: ({ dealId, delivery }: { dealId: Id; delivery: DealDelivery | null }) =>
+      mutationFn: ({ dealId, delivery }: { dealId: Id; delivery: DealNotificationDelivery | null }) =>
         api.put('/web/deals/:id/notifications', { param: { id: dealId }, json: { delivery } }),
       onSettled: again,
       onError: toastError,

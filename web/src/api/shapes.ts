@@ -50,6 +50,8 @@ export type Side = DealPage['side'];
 export type DealInput = Omit<RequestBody<'post', '/web/deals'>, 'organization_id'>;
 export type Notification = Item<'/web/notifications'>;
 export type NotificationChoices = Answer<'get', '/web/notifications/choices'>;
+export type NotificationDelivery = NotificationChoices['kinds'][number]['delivery'];
+export type DealNotificationDelivery = NotificationChoices['deals'][number]['delivery'];
 export type NotificationKind = Notification['kind'];
 export type Activity = Item<'/web/deals/:id/activity'>;
 export type DealKeys = Answer<'get', '/web/deals/:id/keys'>;
@@ -72,7 +74,6 @@ export type NdaStatus = Nda['status'];
 
 export type DealDocument = Item<'/web/deals/:id/documents'>;
 export type Confidentiality = DealDocument['confidentiality'];
-export type DocumentOpening = Item<'/web/documents/:source/:id/openings'>;
 
 export type Question = Item<'/web/deals/:id/questions'>;
 export type QuestionStatus = Question['status'];

@@ -101,19 +101,17 @@ interface IconButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, 
   icon: ReactNode;
   size?: 'sm' | 'md';
   kind?: 'quiet' | 'secondary';
-  pending?: boolean;
   ref?: Ref<HTMLButtonElement>;
 }
 
 /** A button that is only an icon, with its name as a tooltip. */
-export function IconButton({ label, icon, size = 'md', kind = 'quiet', pending, className, ...rest }: IconButtonProps) {
+export function IconButton({ label, icon, size = 'md', kind = 'quiet', className, ...rest }: IconButtonProps) {
   return (
     <Tooltip text={label}>
       <button
         type="button"
         {...rest}
         aria-label={label}
-        aria-busy={pending || undefined}
         className={cx(
           'inline-grid shrink-0 place-items-center rounded-md border transition-colors duration-100 disabled:opacity-55 print:hidden',
           kinds[kind],
@@ -121,7 +119,7 @@ export function IconButton({ label, icon, size = 'md', kind = 'quiet', pending, 
           className,
         )}
       >
-        {pending ? <Spinner /> : icon}
+        {icon}
       </button>
     </Tooltip>
   );

@@ -49,19 +49,18 @@ interface SearchInputProps {
   label: string;
   value: string;
   onChange: (value: string) => void;
-  placeholder?: string;
   className?: string;
 }
 
 /** A search box with a button that clears it; Escape clears it too. */
-export function SearchInput({ label, value, onChange, placeholder = label, className }: SearchInputProps) {
+export function SearchInput({ label, value, onChange, className }: SearchInputProps) {
   return (
     <div role="search" className={cx('relative', className)}>
       <Search className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-faint" aria-hidden />
       <input
         type="search"
         aria-label={label}
-        placeholder={placeholder}
+        placeholder={label}
         value={value}
         onChange={(event) => onChange(event.target.value)}
         onKeyDown={(event) => {

@@ -24,8 +24,8 @@ interface ProofProps {
   onCancel: () => void;
 }
 
-/** What follows a passkey, which says itself whose it is: another person has the page loaded as theirs. */
-function useArrivalByPasskey(onProven: () => void) {
+/** What follows a sign-in over the page, by a passkey, too, which says itself whose it is: another person has the page loaded as theirs. */
+export function useArrival(onProven: () => void) {
   const { user } = useMe();
   const client = useQueryClient();
   return async () => {
@@ -41,7 +41,7 @@ interface ProofDialogProps extends ProofProps {
 
 function ProofDialog({ onProven, onCancel, title, description }: ProofDialogProps) {
   const { form, field } = useIdentityCheck(onProven);
-  const arrive = useArrivalByPasskey(onProven);
+  const arrive = useArrival(onProven);
   return (
     <FormDialog form={form} size="sm" onClose={onCancel} title={title} description={description} action="Continue">
       {field}
@@ -55,7 +55,7 @@ function ProofDialog({ onProven, onCancel, title, description }: ProofDialogProp
 
 /** Asks for the passkey of a person who has no authenticator: the password would not be enough. */
 function PasskeyDialog({ onProven, onCancel, title }: ProofProps & { title: string }) {
-  const arrive = useArrivalByPasskey(onProven);
+  const arrive = useArrival(onProven);
   return (
     <Dialog
       size="sm"

@@ -32,13 +32,11 @@ export function DayText({ day, className }: { day: Day; className?: string }) {
 
 interface CountdownProps {
   until: Instant;
-  /** Said once it is over. */
-  over?: string;
   className?: string;
 }
 
 /** What is left until an instant, counting down; in warning colours through the last three days and the last one. */
-export function Countdown({ until, over = 'Ended', className }: CountdownProps) {
+export function Countdown({ until, className }: CountdownProps) {
   const end = new Date(until).getTime();
   const close = end - useNow('half-minute') < 3_600_000;
   const left = end - useNow(close ? 'second' : 'half-minute');
@@ -50,7 +48,7 @@ export function Countdown({ until, over = 'Ended', className }: CountdownProps) 
       title={formatExactly(until)}
       className={cx('font-medium whitespace-nowrap tabular', tone, className)}
     >
-      {left <= 0 ? over : `${formatSpan(left)} left`}
+      {left <= 0 ? 'Ended' : `${formatSpan(left)} left`}
     </time>
   );
 }

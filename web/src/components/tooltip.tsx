@@ -6,19 +6,17 @@ export const TooltipProvider = Radix.Provider;
 
 interface TooltipProps {
   text: ReactNode;
-  side?: 'top' | 'right' | 'bottom' | 'left';
   /** One element that can be focused and takes a ref. */
   children: ReactNode;
 }
 
 /** Words that appear beside an element that is pointed at or focused. Never the only place where something is said. */
-export function Tooltip({ text, side = 'top', children }: TooltipProps) {
+export function Tooltip({ text, children }: TooltipProps) {
   return (
     <Radix.Root>
       <Radix.Trigger asChild>{children}</Radix.Trigger>
       <Radix.Portal container={usePortalContainer()}>
         <Radix.Content
-          side={side}
           sideOffset={6}
           collisionPadding={8}
           className="appear-pop z-60 max-w-72 rounded-md bg-ink px-2.5 py-1.5 text-sm text-paper shadow-2"

@@ -1,6 +1,5 @@
 import { useRef, useState, type ReactNode } from 'react';
 import type { Instant } from '../api/shapes.ts';
-import { cx } from '../lib/cx.ts';
 import { useUnsaved } from '../lib/use-unsaved.ts';
 import { Button } from './button.tsx';
 import { Field } from './field.tsx';
@@ -11,7 +10,6 @@ interface UntilFieldProps {
   /** What it is about, for screen readers. */
   about?: string;
   hideLabel?: boolean;
-  className?: string;
   /** Null of no end. */
   value: Instant | null;
   onSave: (until: Instant | null) => void;
@@ -21,7 +19,7 @@ interface UntilFieldProps {
  * Until when something holds, changed where it stands: nothing changes before it is saved, since the arrow keys step
  * through days and hours on the way (WCAG 2.2, 3.2.2).
  */
-export function UntilField({ label, about, hideLabel = false, className, value, onSave }: UntilFieldProps): ReactNode {
+export function UntilField({ label, about, hideLabel = false, value, onSave }: UntilFieldProps): ReactNode {
   const [chosen, setChosen] = useState<Instant | '' | null>(null);
   const input = useRef<HTMLDivElement>(null);
   const present = value ?? '';
@@ -40,7 +38,7 @@ export function UntilField({ label, about, hideLabel = false, className, value, 
         // The button goes away with what there was to save.
         input.current?.querySelector('input')?.focus();
       }}
-      className={cx('flex flex-wrap items-end gap-2.5', className)}
+      className="flex flex-wrap items-end gap-2.5"
     >
       <div ref={input} className="min-w-0 flex-[0_1_15rem]">
         <Field label={hideLabel ? whole : label} hideLabel={hideLabel} optional>

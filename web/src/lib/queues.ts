@@ -13,17 +13,13 @@ import {
   type LucideIcon,
 } from 'lucide-react';
 import type { QueueKind } from '../api/shapes.ts';
+import type { PagePath } from '../paths.ts';
 import { plural } from './format.ts';
 
 interface Queue {
   icon: LucideIcon;
   say: (count: number) => string;
-  to:
-    | '/deals/$dealId/questions'
-    | '/deals/$dealId/nda'
-    | '/deals/$dealId/offers'
-    | '/deals/$dealId/closing'
-    | '/deals/$dealId/findings';
+  to: Extract<PagePath, `/deals/$dealId/${string}`>;
 }
 
 export const queues: Record<QueueKind, Queue> = {

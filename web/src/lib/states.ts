@@ -324,6 +324,20 @@ export const auditSubjects: Record<'any' | T.AuditSubject, string> = {
   'user.': 'Suspended accounts',
 };
 
+export const deliveries: Record<T.NotificationDelivery, string> = {
+  at_once: 'E-mail right away',
+  daily: 'Daily e-mail',
+  app: 'In Dealkeep only',
+  off: 'Off',
+};
+
+/** A deal can only be made quieter than its reader chose for each kind. */
+export const dealDeliveries: Record<T.DealNotificationDelivery, string> = {
+  daily: 'At most a daily e-mail',
+  app: deliveries.app,
+  off: deliveries.off,
+};
+
 /** The entries of a vocabulary as options of a select. */
 export function optionsOf<K extends string>(words: Record<K, string | Look>): { value: K; label: string }[] {
   return (Object.entries(words) as [K, string | Look][]).map(([value, word]) => ({

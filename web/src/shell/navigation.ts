@@ -1,6 +1,7 @@
 /** Where one can go from anywhere: the sidebar, the bar on phones and the command palette show the same places. */
 import { House, Handshake, Settings, ContactRound, type LucideIcon } from 'lucide-react';
 import type { Me, MemberRole } from '../api/shapes.ts';
+import type { PagePath } from '../paths.ts';
 
 interface Place {
   to: '/' | '/deals' | '/contacts' | '/settings';
@@ -20,19 +21,7 @@ export function placesFor({ memberships }: Me): Place[] {
 }
 
 interface SettingsPlace {
-  to:
-    | '/settings/profile'
-    | '/settings/security'
-    | '/settings/notifications'
-    | '/settings/brokerage'
-    | '/settings/members'
-    | '/settings/keys'
-    | '/settings/webhooks'
-    | '/settings/assistants'
-    | '/settings/clients'
-    | '/settings/tools'
-    | '/settings/audit'
-    | '/settings/status';
+  to: Extract<PagePath, `/settings/${string}`>;
   label: string;
   group: 'You' | 'Assistants' | 'Brokerage';
 }

@@ -1,13 +1,13 @@
 import { useState } from 'react';
-import { useQueryClient } from '@tanstack/react-query';
-import { finishSignIn, sessionQuery, signIn } from '../api/auth.ts';
+import { finishSignIn, signIn } from '../api/auth.ts';
 import { useMe } from '../api/me.ts';
 import { CodeField } from '../components/code-field.tsx';
 import { Field } from '../components/field.tsx';
 import { FormDialog } from '../components/form-dialog.tsx';
 import { Input, PasswordInput } from '../components/input.tsx';
 import { PasskeyButton } from '../components/passkey-button.tsx';
-import { leaveFreely, loadAsTheirs } from '../lib/unsaved.ts';
+import { useArrival } from '../components/recent-sign-in.tsx';
+import { leaveFreely } from '../lib/unsaved.ts';
 import { required, useForm } from '../lib/use-form.ts';
 
 /** Goes to the sign-in page, which leads back here. What was typed is kept. */
@@ -23,12 +23,8 @@ function leave(): void {
  */
 export default function SignInAgain({ onDone }: { onDone: () => void }) {
   const { user } = useMe();
-  const client = useQueryClient();
   const [step, setStep] = useState<'password' | 'code'>('password');
-  const arrive = async () => {
-    const session = await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
-    return session.user.id === user.id ? onDone() : loadAsTheirs();
-  };
+  const arrive = useArrival(onDone);
   const form = useForm({
     initial: { email: user.email, password: '', code: '' },
     draft: null,

@@ -20,7 +20,6 @@ interface ConcentrationChartProps {
   items: readonly Customer[];
   /** What the largest so many bring together. */
   largest: readonly { count: number; share: Decimal | null; share_of_revenue?: Decimal | null }[];
-  title?: string;
   /** More about what the shares are of, in sentences. */
   about?: ReactNode;
   /** A picker for the period, beside the title. */
@@ -71,18 +70,12 @@ function Bars({ customers }: { customers: readonly Customer[] }) {
 const named: Readonly<Record<number, string>> = { 1: 'Largest customer', 5: 'Largest five', 10: 'Largest ten' };
 
 /** How much of the revenue hangs on few customers: the shares of the largest 1, 5 and 10, and each of the ten. */
-export function ConcentrationChart({
-  items,
-  largest,
-  title = 'Customer concentration',
-  about,
-  actions,
-}: ConcentrationChartProps) {
+export function ConcentrationChart({ items, largest, about, actions }: ConcentrationChartProps) {
   const drawn = items.slice(0, most);
   const ofRevenue = items.some(({ share_of_revenue: share = null }) => share !== null);
   return (
     <ChartFrame
-      title={title}
+      title="Customer concentration"
       actions={actions}
       height={Math.max(160, drawn.length * row + 12)}
       legend={[

@@ -4,7 +4,6 @@ import { remindersQuery, useRemind } from '../../api/reminders.ts';
 import type { Id, Remindable } from '../../api/shapes.ts';
 import { Button } from '../../components/button.tsx';
 import { Time } from '../../components/time.tsx';
-import { cx } from '../../lib/cx.ts';
 import { useDeal } from './context.ts';
 
 interface RemindButtonProps {
@@ -12,25 +11,23 @@ interface RemindButtonProps {
   id: Id;
   /** Of what, for screen readers that read the button alone. */
   of: string;
-  className?: string;
 }
 
 /** Lets a broker remind the people whom this waits for, once a day; says so for the rest of it. */
-export function RemindButton({ subject, id, of, className }: RemindButtonProps) {
+export function RemindButton({ subject, id, of }: RemindButtonProps) {
   const { deal } = useDeal();
   const { data } = useQuery(remindersQuery(deal.id));
   const remind = useRemind(deal.id);
   const sent = data?.items.find((one) => one.subject === subject && one.subject_id === id);
   if (sent)
     return (
-      <span className={cx('text-sm whitespace-nowrap text-faint', className)}>
+      <span className="text-sm whitespace-nowrap text-faint">
         Reminded <Time at={sent.sent_at} />
       </span>
     );
   return (
     <Button
       size="sm"
-      className={className}
       icon={<BellRing className="size-3.5" />}
       disabled={data === undefined}
       pending={remind.isPending}

@@ -1,18 +1,16 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { api } from '../../../api/client.ts';
-import { dealToolsQuery } from '../../../api/deals.ts';
+import { dealToolsQuery, sendOptIn, type OptIn } from '../../../api/deals.ts';
 import { keys } from '../../../api/query-keys.ts';
 import { useOptimistic } from '../../../api/optimistic.ts';
-import type { DealTools, Instant } from '../../../api/shapes.ts';
+import type { DealTools } from '../../../api/shapes.ts';
 import { Card } from '../../../components/card.tsx';
 import { Switch } from '../../../components/checkbox.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { UntilField } from '../../../components/until-field.tsx';
 import { useMe } from '../../../api/me.ts';
 import { useDeal } from '../context.ts';
-
-type OptIn = { on: boolean; expires_at: Instant | null };
 
 function Controls({ tools }: { tools: DealTools }) {
   const { deal, capacities } = useDeal();
@@ -27,10 +25,7 @@ function Controls({ tools }: { tools: DealTools }) {
       ...data,
       opt_in: on ? { granted_at: new Date().toISOString(), expires_at } : null,
     }),
-    send: ({ on, expires_at }) =>
-      on
-        ? api.put('/web/deals/:id/tools/opt-in', { param, json: { expires_at } })
-        : api.delete('/web/deals/:id/tools/opt-in', { param }),
+    send: (change) => sendOptIn(deal.id, change),
   });
   const shutOff = useOptimistic<DealTools, boolean, DealTools>({
     queryKey,

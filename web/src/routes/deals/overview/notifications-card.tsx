@@ -1,17 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { dealNotificationsQuery, useNotificationActions, type DealDelivery } from '../../../api/notifications.ts';
+import { dealNotificationsQuery, useNotificationActions } from '../../../api/notifications.ts';
 import type { Id } from '../../../api/shapes.ts';
 import { Card } from '../../../components/card.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
+import { dealDeliveries, optionsOf } from '../../../lib/states.ts';
 
-const choices: readonly { value: DealDelivery | 'as_chosen'; label: string }[] = [
-  { value: 'as_chosen', label: 'Use my settings' },
-  { value: 'daily', label: 'At most a daily e-mail' },
-  { value: 'app', label: 'In Dealkeep only' },
-  { value: 'off', label: 'Off' },
-];
+const choices = optionsOf({ as_chosen: 'Use my settings', ...dealDeliveries });
 
 /** How loud this deal is for the person. */
 export function NotificationsCard({ dealId }: { dealId: Id }) {

@@ -1,10 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import {
-  notificationChoicesQuery,
-  useNotificationActions,
-  type DealDelivery,
-  type Delivery,
-} from '../../../api/notifications.ts';
+import { notificationChoicesQuery, useNotificationActions } from '../../../api/notifications.ts';
 import type { NotificationChoices } from '../../../api/shapes.ts';
 import { Card } from '../../../components/card.tsx';
 import { Field } from '../../../components/field.tsx';
@@ -12,21 +7,11 @@ import { Select } from '../../../components/input.tsx';
 import { Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 import { CalendarCard } from './calendar-card.tsx';
+import { deliveries, dealDeliveries, optionsOf } from '../../../lib/states.ts';
 import { wholeNumber } from '../../../lib/whole-number.ts';
 
-const deliveries: readonly { value: Delivery; label: string }[] = [
-  { value: 'at_once', label: 'E-mail right away' },
-  { value: 'daily', label: 'Daily e-mail' },
-  { value: 'app', label: 'In Dealkeep only' },
-  { value: 'off', label: 'Off' },
-];
-
-const dealDeliveries: readonly { value: DealDelivery | 'as_chosen'; label: string }[] = [
-  { value: 'as_chosen', label: 'As chosen above' },
-  { value: 'daily', label: 'At most a daily e-mail' },
-  { value: 'app', label: 'In Dealkeep only' },
-  { value: 'off', label: 'Off' },
-];
+const choices = optionsOf(deliveries);
+const dealChoices = optionsOf({ as_chosen: 'As chosen above', ...dealDeliveries });
 
 const hours = Array.from({ length: 24 }, (_, hour) => ({
   value: String(hour),
@@ -81,7 +66,7 @@ function Kinds({ title, kinds }: { title: string; kinds: NotificationChoices['ki
             <Field label={name} className="sm:grid sm:grid-cols-[minmax(0,1fr)_12rem] sm:items-center sm:gap-4">
               <Select
                 value={delivery}
-                options={security ? deliveries.filter(({ value }) => value !== 'off') : deliveries}
+                options={security ? choices.filter(({ value }) => value !== 'off') : choices}
                 onChange={(chosen) => choose.mutate({ kind, delivery: chosen })}
               />
             </Field>
@@ -106,10 +91,8 @@ function Deals({ deals }: Pick<NotificationChoices, 'deals'>) {
             <Field label={deal_title} className="sm:grid sm:grid-cols-[minmax(0,1fr)_12rem] sm:items-center sm:gap-4">
               <Select
                 value={delivery}
-                options={dealDeliveries}
-                onChange={(chosen: DealDelivery | 'as_chosen') =>
-                  chooseDeal.mutate({ dealId, delivery: chosen === 'as_chosen' ? null : chosen })
-                }
+                options={dealChoices}
+                onChange={(chosen) => chooseDeal.mutate({ dealId, delivery: chosen === 'as_chosen' ? null : chosen })}
               />
             </Field>
           </li>

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { Plug } from 'lucide-react';
 import { useState } from 'react';
 import { api } from '../../../api/client.ts';
+import { sendOptIn, type OptIn } from '../../../api/deals.ts';
 import { keys } from '../../../api/query-keys.ts';
 import { useOptimistic } from '../../../api/optimistic.ts';
 import { toolsQuery } from '../../../api/settings.ts';
@@ -135,11 +136,8 @@ function Grants({ settings }: { settings: ToolSettings }) {
   );
 }
 
-type OptIn = ToolSettings['opt_ins'][number];
-
-function OptInRow({ optIn }: { optIn: OptIn }) {
-  const param = { id: optIn.deal_id };
-  const { mutate } = useOptimistic<ToolSettings, { on: boolean; expires_at: Instant | null }, unknown>({
+function OptInRow({ optIn }: { optIn: ToolSettings['opt_ins'][number] }) {
+  const { mutate } = useOptimistic<ToolSettings, OptIn, unknown>({
     queryKey: toolsQuery.queryKey,
     also: [keys.of(optIn.deal_id, 'tools')],
     update: (data, { on, expires_at }) => ({
@@ -148,10 +146,7 @@ function OptInRow({ optIn }: { optIn: OptIn }) {
         one.deal_id !== optIn.deal_id ? [one] : on ? [{ ...one, expires_at }] : [],
       ),
     }),
-    send: ({ on, expires_at }) =>
-      on
-        ? api.put('/web/deals/:id/tools/opt-in', { param, json: { expires_at } })
-        : api.delete('/web/deals/:id/tools/opt-in', { param }),
+    send: (change) => sendOptIn(optIn.deal_id, change),
   });
   return (
     <li className="flex flex-wrap items-end justify-between gap-x-5 gap-y-3 px-4 py-3.5 sm:px-5">
