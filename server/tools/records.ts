@@ -82,7 +82,7 @@ const summary = z.looseObject({}).meta({ brief: true }).optional();
 /** As server/tools/compact-rows.ts makes it: 500 periods with each field named would be twice as long. */
 export const plPeriods = z.strictObject({
   snapshots: z
-    .array(z.strictObject({ snapshot_id: id, currency: z.string() }))
+    .array(z.strictObject({ snapshot_id: id, currency: z.string(), completed_at: time.optional() }))
     .meta({ brief: true })
     .optional(),
   columns: z.array(z.enum(plAmounts)).meta({ brief: true }).optional(),

@@ -149,6 +149,50 @@ describe('svc_qoe_pl_periods', () => {
     expect(await ask('broker', { start_date: '2026-03-01' })).not.toHaveProperty('hint');
   });
 
+  test('tells which of two snapshots was completed last, as its rows of the same dates count', async () => {
+    const own = await addFullDeal(service);
+    const upload = async (completed_at: string, revenues: Record<string, string>) => {
+      const snapshot_id = await insert(service, 'accounting_snapshots', {
+        deal_id: own.deal,
+        snapshot_type: 'profit_and_loss',
+        status: 'completed',
+        completed_at,
+      });
+      for (const [period_label, revenue] of Object.entries(revenues))
+        await insert(service, 'pl_periods', {
+          deal_id: own.deal,
+          snapshot_id,
+          period_label,
+          period_start_date: period_label === 'FY2025' ? '2025-01-01' : '2026-01-01',
+          period_end_date: period_label === 'FY2025' ? '2025-12-31' : '2026-01-31',
+          currency: 'USD',
+          revenue,
+        });
+      return snapshot_id;
+    };
+    const ask = (input: Record<string, unknown> = {}) =>
+      asking(service, own.people.broker).ok('svc_qoe_pl_periods', { deal_id: own.deal, ...input });
+    const [february, march] = ['2026-02-01T00:00:00.000Z', '2026-03-01T00:00:00.000Z'];
+    const first = await upload(february, { FY2025: '900', '2026-01': '70' });
+    expect(await ask()).toMatchObject({ snapshots: [{ snapshot_id: first, currency: 'USD' }] });
+    const restated = await upload(march, { FY2025: '950' });
+    const { snapshots, periods } = await ask();
+    expect(snapshots).toEqual([
+      { snapshot_id: first, currency: 'USD', completed_at: february },
+      { snapshot_id: restated, currency: 'USD', completed_at: march },
+    ]);
+    const year = { period_start_date: '2025-01-01', period_end_date: '2025-12-31', period_label: 'FY2025' };
+    expect(periods).toHaveLength(3);
+    expect(periods).toEqual(
+      expect.arrayContaining([
+        { period_start_date: '2026-01-01', amounts: ['70'] },
+        { ...year, amounts: ['900'] },
+        { ...year, snapshot: 1, amounts: ['950'] },
+      ]),
+    );
+    expect((await ask({ start_date: '2026-01-01' }))['snapshots']).toEqual([{ snapshot_id: first, currency: 'USD' }]);
+  });
+
   test('takes real dates only', async () => {
     // The calendar of PostgreSQL begins with the year 1.
     for (const start_date of [
