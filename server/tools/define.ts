@@ -208,7 +208,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
           return {
             ...named,
             ...(hint === null ? {} : { hint }),
-            ...(isFound ? linksTo(page, dealId, baseUrl) : {}),
+            ...(isFound || (hint && !hint.known) ? linksTo(page, dealId, baseUrl) : {}),
           };
         },
         links: (found) => links?.(parsed.data, ...resultsIn(found)) ?? [],

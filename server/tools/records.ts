@@ -40,9 +40,9 @@ export const linked = {
   url: z.url().meta({ beside: true }).optional(),
   deal_url: z.string().meta({ beside: true }).optional(),
 };
-/** Of an input that names nothing there is (server/tools/filters.ts). */
+/** Why there is nothing (server/tools/filters.ts). */
 export const hint = z
-  .strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())) })
+  .strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())).optional() })
   .meta({ beside: true })
   .optional();
 

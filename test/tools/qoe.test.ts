@@ -228,6 +228,8 @@ describe('svc_qoe_customer_concentration', () => {
   const february = { period_start_date: '2026-02-01', period_end_date: '2026-02-28' };
   const ask = (input: Record<string, unknown> = {}) =>
     asking(service, own.people.broker).rows('svc_qoe_customer_concentration', { deal_id: own.deal, ...input });
+  const told = (role: Role, input: Record<string, unknown> = {}) =>
+    asking(service, own.people[role]).ok('svc_qoe_customer_concentration', { deal_id: own.deal, ...input });
   const snapshot = (status: string, completed_at: string | null) =>
     insert(service, 'accounting_snapshots', {
       deal_id: own.deal,
@@ -259,6 +261,8 @@ describe('svc_qoe_customer_concentration', () => {
     await customers(await snapshot('requested', null), february, ['10']);
     await customers(await snapshot('failed', moment(900)), february, ['10']);
     expect(await ask()).toEqual([]);
+    await snapshot('completed', moment(5));
+    expect(await told('broker')).toEqual({ customers: [] });
   });
 
   test('ranks the customers of the latest period of the snapshot completed last', async () => {
@@ -284,17 +288,26 @@ describe('svc_qoe_customer_concentration', () => {
       expect((await ask({ as_of_period })).map((row) => row['revenue_share'])).toEqual(['0.6', '0.4']);
     }
     for (const as_of_period of ['2025-12-31', '2026-03-10']) {
-      const asked = { deal_id: own.deal, as_of_period };
-      const answer = await asking(service, own.people.broker).ok('svc_qoe_customer_concentration', asked);
-      expect(answer).toEqual({
+      expect(await told('broker', { as_of_period })).toEqual({
         customers: [],
         hint: {
           message: expect.stringContaining('no customers of a period with this day'),
           known: { as_of_period: ['2026-02-28', '2026-01-31'] },
         },
       });
-      const hidden = await asking(service, own.people['other buyer']).ok('svc_qoe_customer_concentration', asked);
-      expect(hidden).toEqual({ customers: [] });
+      expect(await told('other buyer', { as_of_period })).toEqual({ customers: [] });
+    }
+  });
+
+  test('tells that an earlier upload has customers where the latest has none, and to nobody else', async () => {
+    await snapshot('completed', moment(25));
+    for (const input of [{}, { as_of_period: '2026-02-10' }]) {
+      expect(await told('broker', input)).toEqual({
+        customers: [],
+        hint: { message: expect.stringContaining('an earlier one has') },
+        url: `${service.config.baseUrl}/deals/${own.deal}/qoe`,
+      });
+      expect(await told('other buyer', input)).toEqual({ customers: [] });
     }
   });
 

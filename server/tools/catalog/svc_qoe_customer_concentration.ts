@@ -30,8 +30,11 @@ export const svcQoeCustomerConcentration = defineTool({
     return { ...rows, ...(summary ? { summary } : {}) };
   },
   hint({ as_of_period }, found, books) {
-    const days = found.length > 0 || as_of_period === undefined ? [] : lastDaysOfCustomers(books).slice(0, mostKnown);
-    if (days.length === 0) return null;
+    if (found.length > 0 || books.customers.length === 0) return null;
+    const days = lastDaysOfCustomers(books).slice(0, mostKnown);
+    if (days.length === 0)
+      return { message: 'The latest upload has no customers, but an earlier one has: the user sees them at url.' };
+    if (as_of_period === undefined) return null;
     return {
       message:
         'The latest upload has no customers of a period with this day. The known values are the last days of the periods that it has.',
