@@ -76,6 +76,12 @@ export const ebitdaBridge = z
   .meta({ brief: true })
   .optional();
 
+/** What svc_qoe_normalization_create recorded, the latest first; absent where there is nothing. */
+export const latestAdjustments = z
+  .array(z.strictObject({ id, period_label: z.string(), category: z.string(), amount, currency: z.string() }))
+  .meta({ brief: true })
+  .optional();
+
 /** What is computed of the uploaded books (docs/books.md); absent where there is nothing. */
 const summary = z.looseObject({}).meta({ brief: true }).optional();
 

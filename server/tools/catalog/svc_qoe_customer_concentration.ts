@@ -13,7 +13,7 @@ export const svcQoeCustomerConcentration = defineTool({
   name: 'svc_qoe_customer_concentration',
   title: 'Get customer concentration',
   description:
-    "Customer concentration risk: how far a business depends on its biggest customers (clients), up to 50, the largest first: revenue_total, revenue_share of all uploaded customers in its currency (0 to 1), cumulative_share (of the top five: the fifth's) and rank, from the latest completed accounting snapshot. summary: HHI, how many make up half, customers unchanged, grown, shrunk, lost, new. For members of the QoE workspace.",
+    "Customer concentration risk: how far a business depends on its 50 biggest customers (clients), largest first: revenue_total, revenue_share of all uploaded customers in its currency (0 to 1), cumulative_share (of the top five: the fifth's) and rank, from the latest completed accounting snapshot. summary: HHI, how many make up half, customers unchanged, grown, shrunk, lost, new. For members of the QoE workspace.",
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({
