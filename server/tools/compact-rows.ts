@@ -3,6 +3,7 @@
  * of the tools say how it is read.
  */
 
+import type { Upload } from '../domain/diligence/books.ts';
 import type { PlPeriod } from '../domain/diligence/figures.ts';
 import { plAmounts } from '../domain/diligence/snapshots.ts';
 
@@ -31,9 +32,10 @@ const lastDay = (month: string): string =>
 /**
  * Periods of profit and loss, each with its amounts in the order of `columns`, which leaves out what no period has. A period
  * without `period_end_date` is the calendar month that begins on `period_start_date`, one without `period_label` is labelled
- * YYYY-MM, and `snapshot` is a place in `snapshots`, the first of them where it is left out.
+ * YYYY-MM, and `snapshot` is a place in `snapshots`, the first of them where it is left out. Several have the times at which those of
+ * `uploads` were completed: of the same dates the row of the latest counts.
  */
-export function periodsInColumns(periods: readonly Omit<PlPeriod, 'id'>[]) {
+export function periodsInColumns(periods: readonly Omit<PlPeriod, 'id'>[], uploads: readonly Upload[]) {
   if (periods.length === 0) return { periods: [] };
   const columns = plAmounts.filter((name) => periods.some((period) => period[name] !== null));
   const snapshots: { snapshot_id: string; currency: string }[] = [];
@@ -56,5 +58,11 @@ export function periodsInColumns(periods: readonly Omit<PlPeriod, 'id'>[]) {
       amounts: columns.map((name) => period[name]),
     };
   });
-  return { snapshots, columns, periods: rows };
+  if (snapshots.length === 1) return { snapshots, columns, periods: rows };
+  const completed = new Map(uploads.map(({ id, completed_at }) => [id, new Date(completed_at).toISOString()]));
+  const timed = snapshots.map((snapshot) => {
+    const completed_at = completed.get(snapshot.snapshot_id);
+    return { ...snapshot, ...(completed_at ? { completed_at } : {}) };
+  });
+  return { snapshots: timed, columns, periods: rows };
 }

@@ -112,6 +112,7 @@ export interface Tool {
   readonly scope: Scope;
   readonly feature: keyof Config['features'] | undefined;
   readonly denied: RefusalBody | undefined;
+  readonly page: DealPage | 'deals';
   /** As tools/list shows it. */
   readonly listed: ListedTool;
   readonly output: z.ZodObject;
@@ -127,7 +128,7 @@ const hasContent = (answer: Readonly<Record<string, unknown>>): boolean =>
   Object.values(answer).some((value) => (Array.isArray(value) ? value.length > 0 : value !== null));
 
 /** Where an answer is shown. The pipeline leads to the page of each deal by a pattern: 200 addresses would be 9,000 tokens. */
-function linksTo(page: DealPage | 'deals', dealId: unknown, baseUrl: string): Record<string, string> {
+export function linksTo(page: DealPage | 'deals', dealId: unknown, baseUrl: string): Record<string, string> {
   if (page === 'deals') return { url: baseUrl + dealsPath, deal_url: baseUrl + dealPagePath('deal', '{id}') };
   return typeof dealId === 'string' ? { url: baseUrl + dealPagePath(page, dealId) } : {};
 }
@@ -163,6 +164,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
     scope: definition.scope,
     feature: definition.feature,
     denied: definition.denied,
+    page,
     output: definition.output.extend(linked),
     view: definition.view,
     hasLinks: links !== undefined,
@@ -208,7 +210,7 @@ export function defineTool<Input extends z.ZodObject, Output extends z.ZodObject
           return {
             ...named,
             ...(hint === null ? {} : { hint }),
-            ...(isFound ? linksTo(page, dealId, baseUrl) : {}),
+            ...(isFound || (hint && !hint.known) ? linksTo(page, dealId, baseUrl) : {}),
           };
         },
         links: (found) => links?.(parsed.data, ...resultsIn(found)) ?? [],

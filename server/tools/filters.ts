@@ -21,8 +21,8 @@ export const knownOf = ({ given, known }: Filter): Statement<{ known: string }[]
 /** What an answer says of an input that names nothing there is. What people wrote stays in a field. */
 export interface Hint {
   readonly message: string;
-  /** By the name of the input: what there is. */
-  readonly known: Readonly<Record<string, readonly string[]>>;
+  /** By the name of the input: what there is. A hint without it leads to the page, whose url the answer then has. */
+  readonly known?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** The most values that a hint names. */

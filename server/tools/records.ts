@@ -40,9 +40,9 @@ export const linked = {
   url: z.url().meta({ beside: true }).optional(),
   deal_url: z.string().meta({ beside: true }).optional(),
 };
-/** Of an input that names nothing there is (server/tools/filters.ts). */
+/** Why there is nothing (server/tools/filters.ts). */
 export const hint = z
-  .strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())) })
+  .strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())).optional() })
   .meta({ beside: true })
   .optional();
 
@@ -76,13 +76,19 @@ export const ebitdaBridge = z
   .meta({ brief: true })
   .optional();
 
+/** What svc_qoe_normalization_create recorded, the latest first; absent where there is nothing. */
+export const latestAdjustments = z
+  .array(z.strictObject({ id, period_label: z.string(), category: z.string(), amount, currency: z.string() }))
+  .meta({ brief: true })
+  .optional();
+
 /** What is computed of the uploaded books (docs/books.md); absent where there is nothing. */
 const summary = z.looseObject({}).meta({ brief: true }).optional();
 
 /** As server/tools/compact-rows.ts makes it: 500 periods with each field named would be twice as long. */
 export const plPeriods = z.strictObject({
   snapshots: z
-    .array(z.strictObject({ snapshot_id: id, currency: z.string() }))
+    .array(z.strictObject({ snapshot_id: id, currency: z.string(), completed_at: time.optional() }))
     .meta({ brief: true })
     .optional(),
   columns: z.array(z.enum(plAmounts)).meta({ brief: true }).optional(),

@@ -3,7 +3,7 @@
 import { gateReasons, type GateReason } from '../domain/clients/tool-gate.ts';
 import { clientsPath, clientToolsPath, dealToolsPath, securityPath, toolsPath } from '../http/links.ts';
 import { problemOf, type Detail } from '../http/problem.ts';
-import type { Tool } from './define.ts';
+import { linksTo, type Tool } from './define.ts';
 import { invalidInput, nobodysId } from './inputs.ts';
 import { idempotencyKeyName, ToolRefusal, type RefusalBody } from './results.ts';
 
@@ -127,9 +127,9 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
     case 'busy':
       return { error: code, message: `Nothing was done. ${message}` };
     case 'unavailable': {
-      const doubt =
-        facts.tool.scope === 'mcp:write' ? ' Whether it was written is not known: look before calling again.' : '';
-      return { error: code, message: `${message}${doubt}` };
+      if (facts.tool.scope === 'mcp:read') return { error: code, message };
+      const doubt = 'Whether it was written is not known: look before calling again.';
+      return { error: code, message: `${message} ${doubt}`, ...linksTo(facts.tool.page, facts.dealId, facts.baseUrl) };
     }
     default:
       return { error: 'submission_rejected', message: nextSteps[code] ? `${message} ${nextSteps[code]}` : message };

@@ -219,7 +219,7 @@ async function listedNow(start: string | null, end: string | null) {
      order by period_start_date desc, id desc limit 500`,
     [deal, start, end],
   );
-  return periodsInColumns(rows);
+  return periodsInColumns(rows, (await booksNow()).uploads);
 }
 
 test('the list of periods is that of the database, whether they are kept, come from an upload under way or are more than are kept', async () => {

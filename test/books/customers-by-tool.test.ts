@@ -72,6 +72,22 @@ test('the summary is of the period of the rows, whichever other holds the day', 
   });
 });
 
+test('customers whose revenue grew or shrank are not lost, and those of the same revenue are unchanged', async () => {
+  const november = ['Anvil,USD,50,2125-11', 'Birch,USD,40,2125-11', 'Cedar,USD,30,2125-11', 'Delta,USD,20,2125-11'];
+  const december = ['Anvil,USD,50,2125-12', 'Birch,USD,45,2125-12', 'Cedar,USD,25,2125-12', 'Elm,USD,10,2125-12'];
+  await upload(customers([...november, ...december]), 'customer_revenue');
+  const { summary } = await ask();
+  expect(summary).toMatchObject({
+    since: '2125-11-01 to 2125-11-30',
+    unchanged: { customers: 1, difference: '0' },
+    grown: { customers: 1, difference: '5' },
+    shrunk: { customers: 1, difference: '-5' },
+    lost: { customers: 1, difference: '-20' },
+    new: { customers: 1, difference: '10' },
+  });
+  expect(summary).not.toHaveProperty('kept');
+});
+
 test('shares and ranks are those within a currency, and the summary names its own', async () => {
   await upload(
     customers(['Anvil,USD,900000,2125-07', 'Birch,USD,100000,2125-07', 'Fuji,JPY,12000000,2125-07']),

@@ -396,8 +396,8 @@ describe('length', () => {
     const { structuredContent } = await call('svc_qoe_pl_periods');
     expect(structuredContent).toEqual({
       snapshots: [
-        { snapshot_id, currency: 'USD' },
-        { snapshot_id, currency: 'EUR' },
+        { snapshot_id, currency: 'USD', completed_at: '2026-09-01T00:04:00.000Z' },
+        { snapshot_id, currency: 'EUR', completed_at: '2026-09-01T00:04:00.000Z' },
       ],
       columns: ['revenue', 'ebitda'],
       periods: [

@@ -97,6 +97,7 @@ test('a connection that is cut in the middle of a call leaves a clear answer, an
     structuredContent: {
       error: 'unavailable',
       message: expect.stringContaining('Whether it was written is not known: look before calling again.'),
+      url: `${service.config.baseUrl}/deals/${scene.deal}/questions`,
     },
   });
   expect(await asked('asked over a line that was cut')).toBe(0);

@@ -149,6 +149,50 @@ describe('svc_qoe_pl_periods', () => {
     expect(await ask('broker', { start_date: '2026-03-01' })).not.toHaveProperty('hint');
   });
 
+  test('tells which of two snapshots was completed last, as its rows of the same dates count', async () => {
+    const own = await addFullDeal(service);
+    const upload = async (completed_at: string, revenues: Record<string, string>) => {
+      const snapshot_id = await insert(service, 'accounting_snapshots', {
+        deal_id: own.deal,
+        snapshot_type: 'profit_and_loss',
+        status: 'completed',
+        completed_at,
+      });
+      for (const [period_label, revenue] of Object.entries(revenues))
+        await insert(service, 'pl_periods', {
+          deal_id: own.deal,
+          snapshot_id,
+          period_label,
+          period_start_date: period_label === 'FY2025' ? '2025-01-01' : '2026-01-01',
+          period_end_date: period_label === 'FY2025' ? '2025-12-31' : '2026-01-31',
+          currency: 'USD',
+          revenue,
+        });
+      return snapshot_id;
+    };
+    const ask = (input: Record<string, unknown> = {}) =>
+      asking(service, own.people.broker).ok('svc_qoe_pl_periods', { deal_id: own.deal, ...input });
+    const [february, march] = ['2026-02-01T00:00:00.000Z', '2026-03-01T00:00:00.000Z'];
+    const first = await upload(february, { FY2025: '900', '2026-01': '70' });
+    expect(await ask()).toMatchObject({ snapshots: [{ snapshot_id: first, currency: 'USD' }] });
+    const restated = await upload(march, { FY2025: '950' });
+    const { snapshots, periods } = await ask();
+    expect(snapshots).toEqual([
+      { snapshot_id: first, currency: 'USD', completed_at: february },
+      { snapshot_id: restated, currency: 'USD', completed_at: march },
+    ]);
+    const year = { period_start_date: '2025-01-01', period_end_date: '2025-12-31', period_label: 'FY2025' };
+    expect(periods).toHaveLength(3);
+    expect(periods).toEqual(
+      expect.arrayContaining([
+        { period_start_date: '2026-01-01', amounts: ['70'] },
+        { ...year, amounts: ['900'] },
+        { ...year, snapshot: 1, amounts: ['950'] },
+      ]),
+    );
+    expect((await ask({ start_date: '2026-01-01' }))['snapshots']).toEqual([{ snapshot_id: first, currency: 'USD' }]);
+  });
+
   test('takes real dates only', async () => {
     // The calendar of PostgreSQL begins with the year 1.
     for (const start_date of [
@@ -184,6 +228,8 @@ describe('svc_qoe_customer_concentration', () => {
   const february = { period_start_date: '2026-02-01', period_end_date: '2026-02-28' };
   const ask = (input: Record<string, unknown> = {}) =>
     asking(service, own.people.broker).rows('svc_qoe_customer_concentration', { deal_id: own.deal, ...input });
+  const told = (role: Role, input: Record<string, unknown> = {}) =>
+    asking(service, own.people[role]).ok('svc_qoe_customer_concentration', { deal_id: own.deal, ...input });
   const snapshot = (status: string, completed_at: string | null) =>
     insert(service, 'accounting_snapshots', {
       deal_id: own.deal,
@@ -215,6 +261,8 @@ describe('svc_qoe_customer_concentration', () => {
     await customers(await snapshot('requested', null), february, ['10']);
     await customers(await snapshot('failed', moment(900)), february, ['10']);
     expect(await ask()).toEqual([]);
+    await snapshot('completed', moment(5));
+    expect(await told('broker')).toEqual({ customers: [] });
   });
 
   test('ranks the customers of the latest period of the snapshot completed last', async () => {
@@ -240,17 +288,26 @@ describe('svc_qoe_customer_concentration', () => {
       expect((await ask({ as_of_period })).map((row) => row['revenue_share'])).toEqual(['0.6', '0.4']);
     }
     for (const as_of_period of ['2025-12-31', '2026-03-10']) {
-      const asked = { deal_id: own.deal, as_of_period };
-      const answer = await asking(service, own.people.broker).ok('svc_qoe_customer_concentration', asked);
-      expect(answer).toEqual({
+      expect(await told('broker', { as_of_period })).toEqual({
         customers: [],
         hint: {
           message: expect.stringContaining('no customers of a period with this day'),
           known: { as_of_period: ['2026-02-28', '2026-01-31'] },
         },
       });
-      const hidden = await asking(service, own.people['other buyer']).ok('svc_qoe_customer_concentration', asked);
-      expect(hidden).toEqual({ customers: [] });
+      expect(await told('other buyer', { as_of_period })).toEqual({ customers: [] });
+    }
+  });
+
+  test('tells that an earlier upload has customers where the latest has none, and to nobody else', async () => {
+    await snapshot('completed', moment(25));
+    for (const input of [{}, { as_of_period: '2026-02-10' }]) {
+      expect(await told('broker', input)).toEqual({
+        customers: [],
+        hint: { message: expect.stringContaining('an earlier one has') },
+        url: `${service.config.baseUrl}/deals/${own.deal}/qoe`,
+      });
+      expect(await told('other buyer', input)).toEqual({ customers: [] });
     }
   });
 

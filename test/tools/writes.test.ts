@@ -375,6 +375,29 @@ describe('svc_qoe_normalization_create', () => {
     expect(await kept('normalizations')).toEqual([{ count: 3 }]);
   });
 
+  test('is read by svc_qoe_get among the five latest, by those in the workspace', async () => {
+    const latest = async (role: Role) =>
+      (await as(role).ok('svc_qoe_get', { deal_id: scene.deal }))['latest_adjustments'];
+    const broker = await writer('broker');
+    expect(await latest('broker')).toBeUndefined();
+    const ids: unknown[] = [];
+    for (let at = 0; at < 6; at += 1) {
+      service.clock.advance(1000);
+      ids.push((await broker.ok(normalize, adjustment({ period_label: `FY${2020 + at}` })))['id']);
+    }
+    const expected = [5, 4, 3, 2, 1].map((at) => ({
+      id: ids[at],
+      period_label: `FY${2020 + at}`,
+      category: 'owner_comp',
+      amount: '120000.5',
+      currency: 'USD',
+    }));
+    for (const role of ['broker', 'seller', 'exclusive buyer', "exclusive buyer's advisor"] as const)
+      expect([role, await latest(role)]).toEqual([role, expected]);
+    for (const role of ['other buyer', 'new buyer', 'viewer', 'outsider'] as const)
+      expect([role, await latest(role)]).toEqual([role, undefined]);
+  });
+
   test('is for editors of the workspace; others get rls_denied', async () => {
     for (const role of ['broker', 'seller', 'exclusive buyer'] as const) {
       expect(await (await writer(role)).ok(normalize, adjustment())).toHaveProperty('id');

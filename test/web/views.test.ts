@@ -153,6 +153,30 @@ describe('by keyboard, a reader has', () => {
     await expect.poll(() => tip.count()).toBe(0);
   });
 
+  test('of several snapshots that which was completed last, and each by its name', async () => {
+    const snapshots = [
+      { snapshot_id: 'a', currency: 'USD', completed_at: '2026-02-01T12:00:00.000Z' },
+      { snapshot_id: 'b', currency: 'USD', completed_at: '2026-03-01T12:00:00.000Z' },
+    ];
+    const periods = [
+      { period_start_date: '2026-01-01', amounts: ['70'] },
+      { period_start_date: '2025-12-01', amounts: ['90'] },
+      { period_start_date: '2025-12-01', snapshot: 1, amounts: ['95'] },
+    ];
+    const structuredContent = { snapshots, columns: ['revenue'], periods };
+    expect(await tableOf('monthly', { result: { content: [], structuredContent } })).toEqual([
+      ['2025-12', money('95', 'USD'), '–'],
+    ]);
+    const books = host.view.getByRole('combobox', { name: 'Books' });
+    const names = (await books.getByRole('option').allInnerTexts()).map((text) => text.trim());
+    expect(names).toEqual([
+      expect.stringMatching(/^1: Dec 1, 2025 – Dec 31, 2025, uploaded Mar 1, 2026, /),
+      expect.stringMatching(/^2: Dec 1, 2025 – Jan 31, 2026, uploaded Feb 1, 2026, /),
+    ]);
+    await books.selectOption({ index: 1 });
+    await expect.poll(() => host.view.getByRole('cell').allInnerTexts()).toContain(money('90', 'USD'));
+  });
+
   test('the way from reported to adjusted EBITDA', async () => {
     const bridge = of('bridge').result.structuredContent['ebitda_bridge'] as unknown as Row;
     const rows = await tableOf('bridge');

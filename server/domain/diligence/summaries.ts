@@ -90,7 +90,7 @@ function shortOf(books: Books, found: Concentration) {
       ? {
           since: `${bridge.before.first} to ${bridge.before.last}`,
           total_then: bridge.before.total,
-          kept: part(bridge.kept),
+          unchanged: part(bridge.kept),
           grown: part(bridge.grown),
           shrunk: part(bridge.shrunk),
           lost: part(bridge.lost),

@@ -13,7 +13,7 @@ export const svcQoeCustomerConcentration = defineTool({
   name: 'svc_qoe_customer_concentration',
   title: 'Get customer concentration',
   description:
-    "Customer concentration risk: how far a business depends on its biggest customers (clients), up to 50, the largest first: revenue_total, revenue_share of all uploaded customers in its currency (0 to 1), cumulative_share (of the top five: the fifth's) and rank, from the latest completed accounting snapshot. summary: HHI, how many make up half, customers kept, lost, new. For members of the QoE workspace.",
+    "Customer concentration risk: how far a business depends on its 50 biggest customers (clients), largest first: revenue_total, revenue_share of all uploaded customers in its currency (0 to 1), cumulative_share (of the top five: the fifth's) and rank, from the latest completed accounting snapshot. summary: HHI, how many make up half, customers unchanged, grown, shrunk, lost, new. For members of the QoE workspace.",
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({
@@ -30,8 +30,11 @@ export const svcQoeCustomerConcentration = defineTool({
     return { ...rows, ...(summary ? { summary } : {}) };
   },
   hint({ as_of_period }, found, books) {
-    const days = found.length > 0 || as_of_period === undefined ? [] : lastDaysOfCustomers(books).slice(0, mostKnown);
-    if (days.length === 0) return null;
+    if (found.length > 0 || books.customers.length === 0) return null;
+    const days = lastDaysOfCustomers(books).slice(0, mostKnown);
+    if (days.length === 0)
+      return { message: 'The latest upload has no customers, but an earlier one has: the user sees them at url.' };
+    if (as_of_period === undefined) return null;
     return {
       message:
         'The latest upload has no customers of a period with this day. The known values are the last days of the periods that it has.',

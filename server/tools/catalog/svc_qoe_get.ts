@@ -1,14 +1,15 @@
 import { z } from 'zod';
-import { booksOf } from '../../domain/diligence/books.ts';
+import { booksOf, type Adjustment } from '../../domain/diligence/books.ts';
 import { bridgeOf, type Bridge } from '../../domain/diligence/bridge.ts';
 import { checklist, checklistCategories } from '../../domain/diligence/checklist.ts';
+import { written } from '../../domain/diligence/decimals.ts';
 import { earnings } from '../../domain/diligence/earnings.ts';
 import { recentSnapshots } from '../../domain/diligence/snapshots.ts';
 import { lengths } from '../../domain/lengths.ts';
 import { comparedWith } from '../../domain/offers/assessment.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId, text } from '../inputs.ts';
-import { ebitdaBridge, hint, progressRow, snapshotRow } from '../records.ts';
+import { ebitdaBridge, hint, latestAdjustments, progressRow, snapshotRow } from '../records.ts';
 
 const shownBridge = ({ currency, reported_ebitda, adjustments, adjusted_ebitda }: Bridge, period_label: string) => ({
   period_label,
@@ -18,11 +19,21 @@ const shownBridge = ({ currency, reported_ebitda, adjustments, adjusted_ebitda }
   adjusted_ebitda,
 });
 
+const mostAdjustments = 5;
+
+const shownAdjustment = ({ id, period_label, category, amount }: Adjustment, currency: string) => ({
+  id,
+  period_label,
+  category,
+  amount: written(amount),
+  currency,
+});
+
 export const svcQoeGet = defineTool({
   name: 'svc_qoe_get',
   title: 'Get quality-of-earnings progress',
   description:
-    'How far the quality of earnings (QoE) of a deal is: its checklist, each row not_started, in_progress, completed or not_applicable, the 5 accounting snapshots requested last, and ebitda_bridge: adjusted EBITDA, from reported by kinds of add-back. For members of the QoE workspace.',
+    'How far the quality of earnings (QoE) of a deal is: checklist, each row not_started, in_progress, completed or not_applicable; the 5 latest accounting snapshots and adjustments; ebitda_bridge: adjusted EBITDA from reported, by kinds of add-back. For members of the QoE workspace.',
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({
@@ -33,6 +44,7 @@ export const svcQoeGet = defineTool({
     progress: z.array(progressRow),
     recent_accounting_snapshots: z.array(snapshotRow),
     ebitda_bridge: ebitdaBridge,
+    latest_adjustments: latestAdjustments,
     hint,
   }),
   filters: ({ deal_id, category = null }) => [
@@ -43,10 +55,14 @@ export const svcQoeGet = defineTool({
     // That of the adjusted EBITDA behind the multiples of svc_offers_list.
     const basis = comparedWith(earnings(books), null);
     const bridge = bridgeOf(books, basis?.reported_ebitda ? basis.label : null);
+    const adjustments = books.adjustments.slice(0, mostAdjustments);
     return {
       progress,
       recent_accounting_snapshots,
       ...(bridge.period_label ? { ebitda_bridge: shownBridge(bridge, bridge.period_label) } : {}),
+      ...(adjustments.length > 0
+        ? { latest_adjustments: adjustments.map((one) => shownAdjustment(one, bridge.currency)) }
+        : {}),
     };
   },
   page: 'qoe',

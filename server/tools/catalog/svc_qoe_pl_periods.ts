@@ -1,20 +1,23 @@
 import { z } from 'zod';
 import { answersInSight } from '../../domain/diligence/contradiction-answers.ts';
+import type { Books } from '../../domain/diligence/books.ts';
 import { memoized } from '../../domain/diligence/caches.ts';
-import { booksAndPeriods, daysOf } from '../../domain/diligence/period-list.ts';
+import { booksAndPeriods, daysOf, type ListedPeriod } from '../../domain/diligence/period-list.ts';
 import { earningsInShort } from '../../domain/diligence/summaries.ts';
 import { periodsInColumns } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
 import { date, dealId } from '../inputs.ts';
 import { hint, plPeriods as periods } from '../records.ts';
 
-const inColumns = memoized(periodsInColumns);
+const inColumns = memoized(({ uploads }: Books) =>
+  memoized((found: readonly ListedPeriod[]) => periodsInColumns(found, uploads)),
+);
 
 export const svcQoePlPeriods = defineTool({
   name: 'svc_qoe_pl_periods',
   title: 'List profit-and-loss periods',
   description:
-    'Profit and loss (P&L) by month or year, the latest first, at most 500 periods: revenue, costs, gross_profit (over revenue: gross margin), owner_compensation, net_income, ebitda; summary: TTM and years, adjusted EBITDA, contradictions. amounts stand in the order of columns. A period without period_end_date is the calendar month, without period_label labelled YYYY-MM. snapshot is its place in snapshots (0 if left out): several can tell of one period. For members of the QoE workspace.',
+    'Profit and loss (P&L) by month or year, the latest first, at most 500: revenue, costs, gross_profit (over revenue: gross margin), owner_compensation, net_income, ebitda; summary: TTM and years, adjusted EBITDA, contradictions. amounts stand in the order of columns. A period without period_end_date is the calendar month, without period_label labelled YYYY-MM. snapshot is its place in snapshots (0 if left out): of the same dates the one completed last counts. For members of the QoE workspace.',
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({
@@ -29,7 +32,7 @@ export const svcQoePlPeriods = defineTool({
   ],
   answer: ({ books, periods: found }, sight) => {
     const summary = found.length > 0 ? earningsInShort(books, sight) : null;
-    return { ...inColumns(found), ...(summary ? { summary } : {}) };
+    return { ...inColumns(books)(found), ...(summary ? { summary } : {}) };
   },
   hint({ start_date = null, end_date = null }, { books, periods: found }) {
     const days = found.length > 0 ? null : daysOf(books);

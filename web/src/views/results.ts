@@ -52,7 +52,10 @@ const currencyIn = (row: Row, answer: Row): string => currencyOf(row['currency']
 export type Period = Pick<
   PlPeriod,
   'snapshot_id' | 'period_label' | 'period_start_date' | 'period_end_date' | 'currency' | 'revenue' | 'ebitda'
->;
+> & {
+  /** When its snapshot was completed, where there are several. */
+  completed_at: string | null;
+};
 
 /** EBITDA as the books say, or what it is by definition when they do not. */
 function ebitdaOf({ ebitda, net_income, interest_expense, tax_expense, depreciation_amortization }: Row) {
@@ -83,6 +86,7 @@ export function periodsIn(answer: Row): Period[] {
     if (first === null || last === null || revenue === null) return [];
     return {
       snapshot_id: textOf(row['snapshot_id'] ?? answer['snapshot_id']),
+      completed_at: instantOf(row['completed_at']),
       period_label: textOf(row['period_label']),
       period_start_date: first,
       period_end_date: last,

@@ -12,7 +12,7 @@ import { Decision, Price, Standing } from '../components/offers/terms.tsx';
 import { ProgressBar } from '../components/progress-bar.tsx';
 import { Time } from '../components/time.tsx';
 import { sum } from '../lib/decimal.ts';
-import { formatCount, formatDay } from '../lib/format.ts';
+import { formatCount, formatDay, formatTime } from '../lib/format.ts';
 import { charted, isMonth } from '../lib/periods.ts';
 import { conditionStates } from '../lib/states.ts';
 import { useBreakpoint } from '../lib/use-media.ts';
@@ -33,7 +33,7 @@ import {
 import type { View } from './view.tsx';
 import { wholeNumber } from '../lib/whole-number.ts';
 
-/** The periods of each snapshot, that with the latest period first. */
+/** The periods of each snapshot, that completed last first, as its rows count; of those without a time that with the latest period. */
 function bySnapshot(periods: readonly Period[]): Period[][] {
   const snapshots = Map.groupBy(periods, ({ snapshot_id }) => snapshot_id);
   const last = (of: readonly Period[]) =>
@@ -41,17 +41,21 @@ function bySnapshot(periods: readonly Period[]): Period[][] {
       .map(({ period_end_date }) => period_end_date)
       .toSorted()
       .at(-1) ?? '';
-  return [...snapshots.values()].toSorted((a, b) => last(b).localeCompare(last(a)) || b.length - a.length);
+  const completed = ([period]: readonly Period[]) => period?.completed_at ?? '';
+  return [...snapshots.values()].toSorted(
+    (a, b) => completed(b).localeCompare(completed(a)) || last(b).localeCompare(last(a)) || b.length - a.length,
+  );
 }
 
-function spanOf(periods: readonly Period[]): string {
+function nameOf(periods: readonly Period[]): string {
   const first = periods.map((period) => period.period_start_date).toSorted()[0] ?? '';
   const last =
     periods
       .map((period) => period.period_end_date)
       .toSorted()
       .at(-1) ?? '';
-  return `${formatDay(first)} – ${formatDay(last)}`;
+  const completed = periods[0]?.completed_at;
+  return `${formatDay(first)} – ${formatDay(last)}${completed ? `, uploaded ${formatTime(completed)}` : ''}`;
 }
 
 /** Revenue and EBITDA by month, of one snapshot of the books; another can be chosen where there are several. */
@@ -75,7 +79,7 @@ function Months({ periods }: { periods: readonly Period[] }) {
           >
             {snapshots.map((snapshot, place) => (
               <option key={snapshot[0]?.snapshot_id} value={place}>
-                {place + 1}: {spanOf(snapshot)}
+                {place + 1}: {nameOf(snapshot)}
               </option>
             ))}
           </select>
