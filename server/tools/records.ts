@@ -130,6 +130,7 @@ export const question = z.strictObject({
   asked_at: time,
   question_text: z.string(),
   distributed_response: z.string().nullable(),
+  ...optional({ rejection_reason: z.string() }),
 });
 
 export const documentMetadata = z.strictObject({

@@ -227,6 +227,8 @@ describe('13. the address that came and is not registered', () => {
       [400, null],
     ]);
     expect(await urisOf(own)).toEqual([callback]);
+    // The form from before signing in again leads to its request.
+    expect(await attempts[0]?.text()).toContain(`href="${hereOf(markup).replaceAll('&', '&amp;')}"`);
 
     const added = await adds(ada, markup);
     expect([added.status, added.headers.get('location')]).toEqual([303, hereOf(markup)]);

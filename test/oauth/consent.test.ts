@@ -14,6 +14,7 @@ import {
   challengeOf,
   connect,
   decide,
+  decodeEntities,
   hiddenFields,
   markupOf,
   newVerifier,
@@ -52,6 +53,29 @@ async function nothingCameOf(response: Response, status: number): Promise<void> 
   expect(response.status).toBe(status);
   expect(response.headers.get('location') ?? '').not.toContain('client.example/callback');
   expect(before).toBe(0);
+}
+
+/** The person in the same browser after they have confirmed by a password that it is them. */
+async function confirmed(person: Person): Promise<Person> {
+  const password = `pass ${Math.random()}`;
+  await service.sql('insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())', [
+    person.id,
+    await hashPassword(password, service.config.passwordParameters),
+  ]);
+  const proven = await fetch(`${service.origin}/api/auth/re-authenticate`, {
+    method: 'POST',
+    headers: {
+      cookie: person.cookie,
+      origin: service.origin,
+      'content-type': 'application/json',
+      'x-csrf-token': csrfToken(person.session),
+    },
+    body: JSON.stringify({ password }),
+  });
+  expect(proven.status).toBe(200);
+  const renewed = proven.headers.getSetCookie().find((set) => set.startsWith('dealkeep=')) ?? '';
+  const cookie = /^[^;]+/.exec(renewed)?.[0] ?? '';
+  return { ...person, session: cookie.split('=')[1] ?? '', cookie };
 }
 
 describe('the page', () => {
@@ -205,6 +229,72 @@ describe('refused decisions', () => {
     const elsewhere = { ...ada, session, cookie: `dealkeep=${session}` };
     const { csrf = '' } = await openConsent(service, elsewhere, { client_id: clientId });
     await nothingCameOf(await decide(service, ada, yes({ ...fields, csrf })), 403);
+  });
+
+  describe('44. with the form from before confirming in another tab that it is them', () => {
+    let now: Person;
+    let own: string;
+    let old: Record<string, string>;
+    const state = `a+b&c=%25 "'><img src=x>`;
+    beforeAll(async () => {
+      const before = await addPerson(service, 'Two Tabs');
+      own = await addClient(service, before);
+      old = await openConsent(service, before, { client_id: own, state });
+      now = await confirmed(before);
+    });
+
+    /** Where a page leads. */
+    const linksOf = (markup: string) =>
+      [...markup.matchAll(/<a\b[^>]* href="([^"]*)"/g)].map(([, href = '']) => decodeEntities(href));
+
+    test.each(['approve', 'deny'])('%s decides nothing, and leads to the same request', async (decision) => {
+      const sent = Object.entries({ ...old, scope: 'mcp:read', decision });
+      const response = await decide(service, now, sent);
+      await nothingCameOf(response, 403);
+      expect(response.headers.get('location')).toBeNull();
+      const markup = await response.text();
+      expect(markup).toContain('Look at the request again');
+      expect(markup).not.toContain('cannot be connected');
+      expect(markup).not.toContain('<img');
+      const [again = ''] = linksOf(markup).filter((href) => href.startsWith('/api/mcp/authorize?'));
+      const asked = new URL(authorizeUrl(service, { client_id: own, state })).searchParams;
+      const named = new URL(again, service.origin).searchParams;
+      for (const [name, value] of asked) expect([name, named.get(name)]).toEqual([name, value]);
+      expect((await visit(service.origin + again, now)).status).toBe(200);
+      expect(await codes()).toEqual([]);
+    });
+
+    test('leads nowhere but to a request of ours', async () => {
+      const { request = '', csrf = '' } = old;
+      const told = JSON.parse(Buffer.from(request.split('.')[0] ?? '', 'base64url').toString()) as object;
+      const changed = (change: object) => Buffer.from(JSON.stringify({ ...told, ...change })).toString('base64url');
+      const linked = async (sent: Record<string, string>) => {
+        const response = await decide(service, now, Object.entries({ csrf, decision: 'approve', ...sent }));
+        expect(response.status).toBe(403);
+        return linksOf(await response.text());
+      };
+      const elsewhere = ['/', '/settings/clients'];
+      expect(await linked({})).toEqual(elsewhere);
+      const here = new URL(authorizeUrl(service, { client_id: own }));
+      const offered = here.pathname + here.search;
+      expect(await linked({ here: offered })).toEqual(['/', offered, '/settings/clients']);
+      const hostile: Record<string, string>[] = [
+        { request: 'x' },
+        { request: changed({ clientId: 'javascript:alert(1)' }) },
+        { request: changed({ clientId: `${own}&redirect_uri=https://evil.example` }) },
+        { request: changed({ redirectUri: 'nowhere' }) },
+        { request: changed({ challenge: 'short' }) },
+        { request: changed({ scopes: ['mcp:admin'] }) },
+        { request: changed({ resource: 'https://evil.example' }) },
+        { request: changed({ state: '' }) },
+        { here: `https://evil.example${offered}` },
+        { here: `//evil.example${offered}` },
+        { here: offered.replace('/authorize', '/authorize/../..') },
+        { here: `${offered}&client_id=${own}` },
+        { here: `${offered}&scope=mcp:read` },
+      ];
+      for (const sent of hostile) expect([sent, await linked(sent)]).toEqual([sent, elsewhere]);
+    });
   });
 
   test('45. from another origin or site', async () => {
@@ -414,11 +504,6 @@ describe('letting a client write', () => {
 
   test('is asked of a person who signed in lately, and leads through signing in again back to the same request', async () => {
     const person = await addPerson(service, 'Late');
-    const password = `pass ${Math.random()}`;
-    await service.sql('insert into vault.passwords (user_id, phc, address_proven_at) values ($1, $2, app.now())', [
-      person.id,
-      await hashPassword(password, service.config.passwordParameters),
-    ]);
     const state = 'kept + & = %';
     const asked = await answer(person, ['mcp:read', 'mcp:write'], state);
     expect(asked.status).toBe(302);
@@ -427,20 +512,7 @@ describe('letting a client write', () => {
     expect(await service.sql('select from vault.authorization_codes where user_id = $1', [person.id])).toEqual([]);
 
     const returnTo = confirm.searchParams.get('return_to') ?? '';
-    const proven = await fetch(`${service.origin}/api/auth/re-authenticate`, {
-      method: 'POST',
-      headers: {
-        cookie: person.cookie,
-        origin: service.origin,
-        'content-type': 'application/json',
-        'x-csrf-token': csrfToken(person.session),
-      },
-      body: JSON.stringify({ password }),
-    });
-    expect(proven.status).toBe(200);
-    const renewed = proven.headers.getSetCookie().find((set) => set.startsWith('dealkeep=')) ?? '';
-    const cookie = /^[^;]+/.exec(renewed)?.[0] ?? '';
-    const again = { ...person, session: cookie.split('=')[1] ?? '', cookie };
+    const again = await confirmed(person);
     const page = await visit(new URL(returnTo, service.origin).href, again);
     const fields = Object.entries(hiddenFields(await page.text()));
     const approved = await decide(service, again, [

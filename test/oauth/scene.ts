@@ -105,7 +105,8 @@ export async function markupOf(response: Response | Promise<Response>): Promise<
   return (await (await response).text()).replaceAll(/\s+/g, ' ');
 }
 
-const decodeEntities = (text: string): string =>
+/** Text as it stands in markup, as a reader sees it. */
+export const decodeEntities = (text: string): string =>
   text
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')

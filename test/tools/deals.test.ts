@@ -258,15 +258,41 @@ describe('svc_deals_list', () => {
       `insert into participants (deal_id, user_id, role, status) select id, $2, 'broker', 'active' from deals where organization_id = $1`,
       [brokerage, userId],
     );
-    const rows = await asking(service, await addToken(service, userId)).rows<{ id: string; created_at: string }>(
-      'svc_deals_list',
-    );
+    const broker = asking(service, await addToken(service, userId));
+    const rows = await broker.rows<{ id: string; created_at: string }>('svc_deals_list');
     const newestFirst = deals
       .toSorted((a, b) =>
         a.created_at === b.created_at ? (a.id < b.id ? 1 : -1) : a.created_at < b.created_at ? 1 : -1,
       )
       .slice(0, 200);
     expect(rows.map(({ id }) => id)).toEqual(newestFirst.map(({ id }) => id));
+
+    // Beside a list that is cut stands a hint with what narrows it.
+    const hint = async (input: Record<string, unknown>) => {
+      const { deals: listed, hint: found } = await broker.ok('svc_deals_list', input);
+      return [(listed as unknown[]).length, found];
+    };
+    const cut = (narrowing: string, known: object) => [
+      200,
+      {
+        message: `These are the 200 newest deals, and there are more.${narrowing} The id of any deal is in the address of its page.`,
+        known,
+      },
+    ];
+    const states = { state: expect.arrayContaining(['listed', 'closed']) };
+    expect(await hint({})).toEqual(cut(' The list can be narrowed with state or brokerage_id.', states));
+    expect(await hint({ brokerage_id: brokerage })).toEqual(cut(' The list can be narrowed with state.', states));
+    const withdraw = (count: number) =>
+      service.sql(
+        `update deals set state = 'withdrawn' where id in (
+           select id from deals where organization_id = $1 and state = 'listed' order by created_at limit $2)`,
+        [brokerage, count],
+      );
+    await withdraw(4);
+    expect(await hint({ state: 'listed' })).toEqual(cut(' The list can be narrowed with brokerage_id.', {}));
+    expect(await hint({ state: 'listed', brokerage_id: brokerage })).toEqual(cut('', {}));
+    await withdraw(1);
+    expect(await hint({ state: 'listed' })).toEqual([200, undefined]);
   });
 
   test('what people wrote stays in its field, whatever it says', async () => {

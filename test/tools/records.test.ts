@@ -39,11 +39,12 @@ describe('svc_questions_list', () => {
     });
     await question('other buyer', 'distributed', { asked_at: moment(3), distributed_response: 'Because.' });
     await question('other buyer', 'rejected', { asked_at: moment(4) });
+    await question('other buyer', 'rejected', { asked_at: moment(5), rejection_reason: 'See the lease.' });
     expect(await countsByRole(service, scene, 'svc_questions_list', 'questions')).toEqual({
-      broker: 4,
+      broker: 5,
       seller: 2,
       'exclusive buyer': 2,
-      'other buyer': 2,
+      'other buyer': 3,
       "exclusive buyer's advisor": 2,
     });
     const rows = await as('exclusive buyer').rows('svc_questions_list', deal());
@@ -62,6 +63,17 @@ describe('svc_questions_list', () => {
       },
     ]);
     expect(await as('broker').rows('svc_questions_list', { ...deal(), status: 'no such status' })).toEqual([]);
+    const reasons = async (who: Role) =>
+      (await as(who).rows('svc_questions_list', deal())).map((row) => [row['status'], row['rejection_reason']]);
+    expect(await reasons('other buyer')).toEqual([
+      ['rejected', 'See the lease.'],
+      ['rejected', undefined],
+      ['distributed', undefined],
+    ]);
+    expect(await reasons('seller')).toEqual([
+      ['distributed', undefined],
+      ['answered', undefined],
+    ]);
   });
 
   test('gives the 200 latest', async () => {

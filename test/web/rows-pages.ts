@@ -130,16 +130,17 @@ const documents = list<DocumentMetadata>({
 const questions = list<Question>({
   what: 'questions and the answers sent',
   tool: 'svc_questions_list',
-  differs: 'What the seller answered and why one was rejected stands on the page alone: the tool has no field for it.',
+  differs: 'What the seller answered stands on the page alone: the tool has no field for it.',
   decidedBy: ['questions'],
   kinds: 5,
   shown: (page) => linesOf(page.getByRole('main').locator('ul > li')),
-  facts: ({ status, category, asked_at, question_text, distributed_response }) => [
+  facts: ({ status, category, asked_at, question_text, distributed_response, rejection_reason }) => [
     word(questionStates, status),
     word(questionCategories, category),
     asked_at,
     question_text,
     distributed_response,
+    rejection_reason ?? null,
   ],
 });
 

@@ -96,9 +96,12 @@ export const sightColumns = (
 ): string => `${seen}.id, ${seen}.title, ${seen}.state, ${seen}.organization_id,
   ${seen}.exclusive_buyer_user_id, ${seen}.exclusivity_granted_at, ${seen}.exclusivity_expires_at, ${seen}.closed_at, ${seen}.created_at`;
 
+/** As many deals as are listed at once. */
+export const mostDeals = 200;
+
 /**
- * The deals that the caller sees, newest first, at most 200; of one state, and of the brokerage with this id or slug,
- * where these are given.
+ * The deals that the caller sees, newest first, at most {@link mostDeals} and one more, which says that there are more; of one
+ * state, and of the brokerage with this id or slug, where these are given.
  */
 export const deals = rows<
   ListedDeal & { exclusive_buyer_person: readonly [userId: string, name: string, role: string] | null },
@@ -106,7 +109,7 @@ export const deals = rows<
 >(
   'deals',
   `select ${sightColumns('s')}, s.updated_at, s.caller_role, s.exclusive_buyer_person
-   from app.latest_deals($1, $2, 200) s`,
+   from app.latest_deals($1, $2, ${mostDeals + 1}) s`,
 );
 
 const titles = rows<{ title: string; total: number }, [pattern: string | null, limit: number]>(

@@ -37,12 +37,14 @@ export interface Question {
   question_text: string;
   /** The answer for the asker; null until the broker distributes it. */
   distributed_response: string | null;
+  /** Why a broker rejected it, for the asker. */
+  rejection_reason: string | null;
 }
 
 /** The questions on a deal that the caller may read, the latest first, at most 200; of one status where that is given. */
 export const questions = rows<Question, [dealId: string, status: string | null]>(
   'questions',
-  `select id, category, status, asked_at, question_text, distributed_response from questions
+  `select id, category, status, asked_at, question_text, distributed_response, rejection_reason from questions
    where deal_id = ${seenDeal('$1')} and ($2::text is null or status = $2)
    order by asked_at desc, id desc
    limit 200`,
@@ -57,7 +59,6 @@ export interface QuestionOnPage extends Question {
   answer_text: string | null;
   answered_at: string | null;
   distributed_at: string | null;
-  rejection_reason: string | null;
   mine: boolean;
   actions: QuestionAction[];
 }

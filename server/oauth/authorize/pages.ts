@@ -44,6 +44,21 @@ export function secondFactorPage(c: Context, message: string, here: string): Res
   });
 }
 
+/** The page for a form of another session, such as the one before signing in again: takes no decision, and leads to its request `here`. */
+export function outOfDatePage(c: Context, here: string): Response {
+  return page(c, {
+    title: 'Out of date',
+    status: 403,
+    body: html`<h1>This page is out of date</h1>
+      <section class="card">
+        <p class="notice bad" role="alert">Your choice did not go through, and nothing was changed.</p>
+        <p>You may have signed in again, or confirmed that it is you, since you opened it.</p>
+        <p><a class="button full" href="${here}">Look at the request again</a></p>
+        <p><a class="button second full" href="${clientsPath}">Your connected clients</a></p>
+      </section>`,
+  });
+}
+
 /** The decision that adds the redirect URI that was shown, as the form sends it. */
 export const addsRedirectUri = 'add_redirect_uri';
 

@@ -21,11 +21,13 @@ import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { csrfMatches, isOwnOrigin } from '../../http/csrf.ts';
 import { originOf } from '../../http/origin.ts';
 import { sessionDigest, sessionToken } from '../../http/session.ts';
+import { isDocumentUrl } from '../client-documents.ts';
 import { endpoints } from '../metadata.ts';
 import { asClientId, urlencodedParameters, type Parameters } from '../parameters.ts';
+import { firstError } from './checks.ts';
 import { openRequest, startOver, type ConsentRequest } from './consent-request.ts';
 import { noSuchClient } from './get.ts';
-import { addsRedirectUri, refusalPage, secondFactorPage } from './pages.ts';
+import { addsRedirectUri, outOfDatePage, refusalPage, secondFactorPage } from './pages.ts';
 import { confirmAndReturn, redirectWithCode, redirectWithError, signInAndReturn } from './redirect.ts';
 
 /** The request of the page is at most as long as the headers that it came in, 16 kB, written in base64. */
@@ -55,6 +57,9 @@ function requestOf(here: string | undefined): string | null {
   return url === null || url.pathname !== endpoints.authorize ? null : url.pathname + url.search;
 }
 
+/** The parameters of an authorization request as path and query. */
+const parametersOf = (request: string): Parameters => urlencodedParameters(request.slice(request.indexOf('?') + 1));
+
 /** For how long it may be decided on what a document said as it was shown. */
 const longestShown = 600_000;
 
@@ -64,9 +69,17 @@ export function takeDecision(services: Services): Handler {
   const takesDocuments = services.config.clientMetadata.mode !== 'off';
   const isStale = (shownAt: number) => services.clock().getTime() - shownAt > longestShown;
 
+  /** Whether a page can be shown for an authorization request that a form names: without its session nothing vouches for that. */
+  function canBeShown(request: string): boolean {
+    const asked = parametersOf(request);
+    const named = asked.one('client_id');
+    const isClient = asClientId(named) !== null || (takesDocuments && named !== undefined && isDocumentUrl(named));
+    return isClient && URL.canParse(asked.one('redirect_uri') ?? '') && firstError(asked, issuer) === null;
+  }
+
   /** Adds the redirect URI of an authorization request to its client, for a person who manages that, and goes back to the request. */
   async function addAndGoOn(c: Context, again: string): Promise<Response> {
-    const asked = urlencodedParameters(again.slice(again.indexOf('?') + 1));
+    const asked = parametersOf(again);
     const clientId = asClientId(asked.one('client_id'));
     const redirectUri = anyPort(asked.one('redirect_uri') ?? '');
     if (clientId === null) return refusalPage(c, 400, noSuchClient);
@@ -92,12 +105,14 @@ export function takeDecision(services: Services): Handler {
     const form = await readForm(c);
     if (form instanceof Response) return form;
     const field = form.one('request') ?? '';
-    const again = requestOf(form.one('here')) ?? startOver(field) ?? endpoints.authorize;
+    const named = requestOf(form.one('here')) ?? startOver(field);
+    const again = named ?? endpoints.authorize;
     const signIn = () => signInAndReturn(c, again);
 
     const session = sessionToken(c);
     if (session === null) return signIn();
-    if (!csrfMatches(session, form.one('csrf'))) return refusalPage(c, 403, outOfDate);
+    if (!csrfMatches(session, form.one('csrf')))
+      return named !== null && canBeShown(named) ? outOfDatePage(c, named) : refusalPage(c, 403, outOfDate);
     if (form.one('decision') === addsRedirectUri) return addAndGoOn(c, again);
     const request = openRequest(session, field);
     if (request === null) return refusalPage(c, 400, outOfDate);

@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { brokeragesOfDeals, deals, dealsCaller, dealStates } from '../../domain/deals/deals.ts';
+import { brokeragesOfDeals, deals, dealsCaller, dealStates, mostDeals } from '../../domain/deals/deals.ts';
 import { defineTool, reads } from '../define.ts';
+import type { Hint } from '../filters.ts';
 import { text } from '../inputs.ts';
 import { caller, hint, listedDeal, people } from '../records.ts';
 
@@ -29,6 +30,18 @@ export const svcDealsList = defineTool({
     dealsCaller(),
   ],
   // As specified where there is none: an empty list and nothing beside it.
-  answer: (found, calling) => ({ deals: found, ...(found.length > 0 ? calling : {}) }),
+  answer: (found, calling) => ({ deals: found.slice(0, mostDeals), ...(found.length > 0 ? calling : {}) }),
+  hint({ state, brokerage_id }, found): Hint | null {
+    if (found.length <= mostDeals) return null;
+    const narrowing = [state === undefined && 'state', brokerage_id === undefined && 'brokerage_id'].filter(Boolean);
+    return {
+      message: [
+        `These are the ${mostDeals} newest deals, and there are more.`,
+        ...(narrowing.length > 0 ? [`The list can be narrowed with ${narrowing.join(' or ')}.`] : []),
+        'The id of any deal is in the address of its page.',
+      ].join(' '),
+      known: state === undefined ? { state: dealStates } : {},
+    };
+  },
   page: 'deals',
 });

@@ -8,7 +8,7 @@ export const svcQuestionsList = defineTool({
   name: 'svc_questions_list',
   title: 'List questions on a deal',
   description:
-    "Q&A: buyers' questions on a deal and the responses, the latest first, at most 200. A buyer sees those of their own side, a broker all, a seller those that were released. distributed_response is null until the broker distributes what was answered.",
+    "Q&A: buyers' questions on a deal and the responses, the latest first, at most 200. A buyer sees their own side's, a broker all, a seller those released. distributed_response is null until the broker distributes what was answered.",
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({
@@ -18,6 +18,11 @@ export const svcQuestionsList = defineTool({
   output: z.strictObject({ questions: z.array(question), hint }),
   filters: ({ status = null }) => [{ input: 'status', given: status, known: questionStatuses }],
   work: ({ deal_id, status = null }) => [questions(deal_id, status?.toLowerCase() ?? null)],
-  answer: (found) => ({ questions: found }),
+  answer: (found) => ({
+    questions: found.map(({ rejection_reason, ...rest }) => ({
+      ...rest,
+      ...(rejection_reason === null ? {} : { rejection_reason }),
+    })),
+  }),
   page: 'questions',
 });
