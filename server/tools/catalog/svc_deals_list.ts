@@ -9,7 +9,7 @@ export const svcDealsList = defineTool({
   name: 'svc_deals_list',
   title: 'List deals',
   description:
-    "The user's pipeline: every deal, listing or business for sale that they can see, newest first, at most 200, with its state and what the user is to it (caller_role); caller is the user.",
+    "The user's pipeline: every deal, listing or business for sale they can see, newest first, at most 200, with its state and what the user is to it (caller_role); caller is the user.",
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({

@@ -8,7 +8,7 @@ export const svcQuestionsList = defineTool({
   name: 'svc_questions_list',
   title: 'List questions on a deal',
   description:
-    "Q&A: buyers' questions on a deal and the responses, the latest first, at most 200. A buyer sees their own side's, a broker all, a seller those released. distributed_response is null until the broker distributes what was answered.",
+    "Q&A: buyers' questions on a deal and the responses, latest first, at most 200. A buyer sees their own side's, a broker all, a seller those released. distributed_response is null until the broker distributes what was answered.",
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({
