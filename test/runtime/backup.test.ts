@@ -383,6 +383,53 @@ test('is kept in a bucket as in a folder', async () => {
   }
 });
 
+test('is restored beside its original into a store of its own, and into that of the original only in its place', async () => {
+  const s3 = await openS3Server();
+  const original = await emptyPlace();
+  const store = { ...bucketVariables(s3.config), S3_BUCKET: 'sales' };
+  const at = (place: { env: Record<string, string> }) => ({ ...place.env, ...store });
+  const place = await newDataDir();
+  const marks = () => [...s3.objects.keys()].filter((key) => key.includes('dealkeep-store-'));
+  try {
+    expect(await run(['migrate'], at(original))).toMatchObject({ code: 0 });
+    const first = dealkeep(['serve', '--json'], at(original));
+    await first.ready;
+    first.child.kill('SIGTERM');
+    expect((await first.ended).code).toBe(0);
+    const before = marks();
+    expect(before).toHaveLength(1);
+    expect(await run(['backup', '--place', place], at(original))).toMatchObject({ code: 0, stderr: '' });
+
+    const copy = await emptyPlace();
+    const refused = await run(['restore', '--place', place], at(copy));
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('Give the copy a bucket') });
+    expect(refused.stderr).toContain('the bucket sales');
+    expect(refused.stderr).toContain('--continue');
+    expect(marks()).toEqual(before);
+    expect(await run(['migrate'], at(copy))).toMatchObject({ code: 0 });
+    expect(await run(['restore', '--place', place], copy.env)).toMatchObject({ code: 0, stderr: '' });
+
+    // The database is lost, and its store is not.
+    const successor = await emptyPlace();
+    const taken = await run(['restore', '--place', place, '--continue'], at(successor));
+    expect(taken).toMatchObject({ code: 0, stderr: '' });
+    expect(marks()).not.toContain(before[0]);
+    expect(await run(['serve'], at(original))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('The documents of this database are not kept in the bucket sales'),
+    });
+    const second = dealkeep(['serve', '--json'], at(successor));
+    await second.ready;
+    second.child.kill('SIGTERM');
+    expect((await second.ended).code).toBe(0);
+    // A backup of the original still names bodies that its successor needs.
+    const late = await run(['restore', '--place', place], at(await emptyPlace()));
+    expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining('Give the copy a bucket') });
+  } finally {
+    await s3.close();
+  }
+});
+
 describe('what is deleted', () => {
   test('is nothing of the store of documents', async () => {
     const s3 = await openS3Server();
