@@ -223,14 +223,15 @@ test('takes the body of a removed document along while it is on hold, which woul
   // The demo removed one before, whose body is not there: it counts as cleared away.
   await service.sql('update documents set body_cleared_at = now() where removed_at is not null');
   const all = await documentsIn();
-  const [removed] = await service.sql<{ id: string; deal_id: string; organization_id: string }>(
+  const [removed] = await service.sql<{ id: string; deal_id: string; organization_id: string; uploaded_by: string }>(
     `update documents d set removed_at = now() - interval '8 days' from deals l
      where d.id = (select o.id from documents o join brokerages b on b.id = o.brokerage_id
-       where o.removed_at is null and b.sandbox_of is null limit 1) and l.id = d.deal_id
-     returning d.id, d.deal_id, l.organization_id`,
+       where o.removed_at is null and o.uploaded_by is not null and b.sandbox_of is null limit 1) and l.id = d.deal_id
+     returning d.id, d.deal_id, l.organization_id, d.uploaded_by`,
   );
   expect(await documentsIn()).toBe(all - 1);
-  for (const [kind, subject] of Object.entries({ deal: removed?.deal_id, brokerage: removed?.organization_id })) {
+  const subjects = { deal: removed?.deal_id, brokerage: removed?.organization_id, person: removed?.uploaded_by };
+  for (const [kind, subject] of Object.entries(subjects)) {
     expect(await run(['hold', 'on', kind, `${subject}`], env)).toMatchObject({ code: 0 });
     expect(await documentsIn()).toBe(all);
     expect(await run(['hold', 'off', kind, `${subject}`], env)).toMatchObject({ code: 0 });
