@@ -338,6 +338,10 @@ test('people take their data along and erase themselves after a recent sign-in, 
   });
   expect(await tablesWith(service, [account.email, account.name])).toEqual([]);
   expect(service.log.join('\n')).not.toMatch(/vandermeer/i);
+  // By which the operator erases them again after a restore.
+  expect(service.log.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({ level: 'info', msg: 'erased a person', person: account.id }),
+  );
   expect((await browser.send('/api/web/me')).status).toBe(401);
   expect(
     await service.sql(
