@@ -3864,13 +3864,14 @@ AS $function$
   (select u.storage_key from vault.uploads u where u.begun_at < app.now() - interval '2 days'
    union all
    select d.storage_key from (
-       select s.storage_key, s.deal_id from public.documents s
+       select s.storage_key, s.deal_id, s.uploaded_by from public.documents s
          where s.removed_at < app.now() - interval '7 days' and s.body_cleared_at is null
        union all
-       select p.storage_key, p.deal_id from public.production_documents p
+       select p.storage_key, p.deal_id, p.uploaded_by from public.production_documents p
          where p.removed_at < app.now() - interval '7 days' and p.body_cleared_at is null) d
      where not exists (select from vault.legal_holds h join public.deals l on l.id = d.deal_id
-       where (h.kind = 'deal' and h.subject_id = l.id) or (h.kind = 'brokerage' and h.subject_id = l.organization_id)))
+       where (h.kind = 'deal' and h.subject_id = l.id) or (h.kind = 'brokerage' and h.subject_id = l.organization_id)
+         or (h.kind = 'person' and h.subject_id = d.uploaded_by)))
   limit 500
 $function$;
 GRANT EXECUTE ON FUNCTION app.bodies_to_clear() TO dealkeep_server;
@@ -15292,3 +15293,4 @@ $function$;
 -- 30961e9dc540c07e0c0c5cb9596045319544fdc3b085e8a5cb0b71efcdc95996  447_fewer_looks_at_hidden_notifications.sql
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
+-- aa9859d2f7cc05bcd587fd6efe5a023467b38edac411b9085c1d80742829ef16  456_holds_on_people_keep_documents.sql

@@ -58,7 +58,7 @@ async function setNewPassword(services: Services, c: Context, current: string, c
 
 /** Erases who signed in, who typed their address to say that they mean it. */
 async function erase(services: Services, c: Context, confirmation: string) {
-  const [{ email }] = await asCaller(services, c);
+  const [{ user_id, email }] = await asCaller(services, c);
   if (confirmation !== email) throw new Problem(400, 'validation_error', 'Type your own e-mail address to confirm.');
   const digest = sessionDigest(c);
   const [, mails, pseudonym] = await asCaller(services, c, mailsOfOneself(digest), eraseOneself(digest, originOf(c)));
@@ -66,6 +66,8 @@ async function erase(services: Services, c: Context, confirmation: string) {
   clearTokenCookie(c, 'dealkeep');
   clearTokenCookie(c, 'dealkeep-device');
   const { config, log } = services;
+  // A restored backup does not know of it: the operator erases them again by this id.
+  log.info({ person: user_id }, 'erased a person');
   await removeMails(mailDirectory(config.dataDir), mails, email).catch((error: unknown) =>
     log.warn({ err: error }, 'mails in files to an erased person could not be removed'),
   );

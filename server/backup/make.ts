@@ -82,16 +82,18 @@ async function storeIn(client: pg.ClientBase): Promise<string | null> {
   return rows[0]?.id ?? null;
 }
 
-/** A legal hold on the deal of a row, or on its brokerage, as `app.bodies_to_clear` asks for it. */
+/** A legal hold on the deal of a row, on its brokerage or on who uploaded it, as `app.bodies_to_clear` asks for it. */
 const isHeld = `exists (select from vault.legal_holds h join public.deals l on l.id = deal_id
-  where (h.kind = 'deal' and h.subject_id = l.id) or (h.kind = 'brokerage' and h.subject_id = l.organization_id))`;
+  where (h.kind = 'deal' and h.subject_id = l.id) or (h.kind = 'brokerage' and h.subject_id = l.organization_id)
+    or (h.kind = 'person' and h.subject_id = uploaded_by))`;
 
 /** A condition for the bodies that belong to the documents of now, and of removed ones on hold; what is about to be cleared away is left out. */
 const needed = (columns: readonly string[], hasHolds: boolean): string => {
   const conditions = [];
   if (columns.includes('body_cleared_at')) conditions.push('body_cleared_at is null');
   if (columns.includes('removed_at')) {
-    const held = hasHolds && columns.includes('deal_id') ? ` or ${isHeld}` : '';
+    const held =
+      hasHolds && ['deal_id', 'uploaded_by'].every((column) => columns.includes(column)) ? ` or ${isHeld}` : '';
     conditions.push(`(removed_at is null or removed_at > now() - interval '6 days'${held})`);
   }
   return conditions.length > 0 ? ` where ${conditions.join(' and ')}` : '';

@@ -3,6 +3,7 @@
 import { InvalidArgumentError, type Command } from 'commander';
 import type { BackupOptions } from './backup.ts';
 import type { DestinationOptions } from './backup-destination.ts';
+import type { RestoreOptions } from './restore.ts';
 
 const place = ['--place <place>', 'a folder, or s3://bucket/folder; BACKUP_TO by default'] as const;
 const keyFile = ['--key-file <file>', 'a file with the key to encrypt with; BACKUP_KEY by default'] as const;
@@ -34,8 +35,9 @@ export function addBackups(program: Command): void {
     .argument(...name)
     .option(...place)
     .option(...keyFile)
+    .option('--continue', 'take over the store in which the database that was backed up has its documents')
     .option(...json)
-    .action(async (given: string | undefined, options: DestinationOptions) =>
+    .action(async (given: string | undefined, options: RestoreOptions) =>
       (await import('./restore.ts')).restore(given, options),
     );
   program

@@ -1,39 +1,60 @@
 /** The command restore. */
 
 import { randomUUID } from 'node:crypto';
-import { chosenBackup } from '../backup/backups.ts';
+import { chosenBackup, readManifest } from '../backup/backups.ts';
 import { NotRestored, restoreBackup } from '../backup/restore.ts';
 import { withClient } from '../database/client.ts';
 import { loginOf, migrateDatabase } from '../database/connections.ts';
 import { migrate } from '../database/migrate.ts';
-import { markStore, storeLocation } from '../documents/store-marker.ts';
+import { markStore, retireMark, storeLocation, wasMarked } from '../documents/store-marker.ts';
 import { adoptStore } from '../domain/accounts/administration.ts';
 import { openStorage } from '../storage/open.ts';
+import type { Storage } from '../storage/storage.ts';
 import { withDestination, say, withNewDatabase, type DestinationOptions } from './backup-destination.ts';
 import { comparison, isSame } from './verify.ts';
 
+export interface RestoreOptions extends DestinationOptions {
+  /** Where the store has the documents of the database that was backed up. */
+  readonly continue?: boolean;
+}
+
+/** Refuses a copy beside its original: both would know the same bodies, and each would delete what the other needs. */
+async function checkOriginal(storage: Storage, original: string | undefined, location: string): Promise<void> {
+  if (original === undefined || !(await wasMarked(storage, original))) return;
+  throw new NotRestored(
+    `The documents of the database that was backed up are in ${location}: a copy would delete some that the original needs. Give the copy a bucket or a DATA_DIR of its own. If it takes the place of the original, stop every node of that one, and add: --continue`,
+  );
+}
+
 /** Restores the backup of this name, or the latest, into the database and the store of the configuration. */
-export async function restore(name: string | undefined, options: DestinationOptions): Promise<void> {
+export async function restore(name: string | undefined, options: RestoreOptions): Promise<void> {
   await withDestination(options, async ({ config, destination, key }) => {
     const backup = await chosenBackup(destination, name);
+    const { store: original } = await readManifest(destination, backup, key);
     const storage = await openStorage(config);
-    const storeId = randomUUID();
-    // What needs it comes after the rows, when it is too late to begin again.
-    if (config.databaseUrl !== undefined) await loginOf(config);
-    const restored = await withNewDatabase(config, async (owner) => {
-      const result = await restoreBackup({ destination, backup, key }, owner, storage);
-      // The store is another one than that of the backup, even at the same place: a node that still keeps documents there is refused.
-      await markStore(storage, storeId);
-      await withClient(owner, 'restore', (client) => adoptStore(client, storeId));
-      if (config.databaseUrl === undefined) await migrate(owner);
-      return result;
-    }).finally(() => storage.close());
-    if (config.databaseUrl !== undefined) await migrateDatabase(config);
-    if (options.json) say(JSON.stringify({ name: backup, documents: restored.bodies, tables: restored.tables }));
-    else
-      say(
-        `${comparison(restored)}\n${backup} is restored; its documents are in ${storeLocation(config)}. Start the service with: dealkeep serve\nIts backups need another place; to go on in this one instead of the database that was backed up: dealkeep backup --continue`,
-      );
-    if (!isSame(restored)) throw new NotRestored('What was restored is not what was backed up: see the table.');
+    try {
+      if (!options.continue) await checkOriginal(storage, original, storeLocation(config));
+      const storeId = randomUUID();
+      // What needs it comes after the rows, when it is too late to begin again.
+      if (config.databaseUrl !== undefined) await loginOf(config);
+      const restored = await withNewDatabase(config, async (owner) => {
+        const result = await restoreBackup({ destination, backup, key }, owner, storage);
+        // The store is another one than that of the backup, even at the same place: a node that still keeps documents there is refused.
+        await markStore(storage, storeId);
+        await withClient(owner, 'restore', (client) => adoptStore(client, storeId));
+        if (original !== undefined) await retireMark(storage, original);
+        if (config.databaseUrl === undefined) await migrate(owner);
+        return result;
+      });
+      if (config.databaseUrl !== undefined) await migrateDatabase(config);
+      if (options.json) say(JSON.stringify({ name: backup, documents: restored.bodies, tables: restored.tables }));
+      else
+        say(
+          `${comparison(restored)}\n${backup} is restored; its documents are in ${storeLocation(config)}. Start the service with: dealkeep serve\nIts backups need another place; to go on in this one instead of the database that was backed up: dealkeep backup --continue`,
+        );
+      if (!isSame(restored)) throw new NotRestored('What was restored is not what was backed up: see the table.');
+    } finally {
+      await storage.close();
+    }
   });
 }

@@ -1,7 +1,7 @@
 /** DATA_DIR: one Dealkeep at a time, and the passwords of the embedded PostgreSQL. */
 
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
@@ -54,9 +54,15 @@ export function takeDirectory(directory: string): () => void {
   };
 }
 
+const passwordsFile = (directory: string): string => path.join(directory, 'postgres-passwords.json');
+
+/** Whose embedded PostgreSQL is in `directory`: the user who made the passwords. Undefined when nobody has yet. */
+export const ownerIn = (directory: string): number | undefined =>
+  statSync(passwordsFile(directory), { throwIfNoEntry: false })?.uid;
+
 /** The passwords kept in `directory`, made up at the first call. */
 export function passwordsIn(directory: string): Passwords {
-  const file = path.join(directory, 'postgres-passwords.json');
+  const file = passwordsFile(directory);
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Passwords;
   } catch (error) {

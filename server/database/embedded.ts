@@ -24,6 +24,7 @@ import {
   homeDirectory,
   installedEngine,
   preparedHome,
+  refuseOthers,
   PostgresFailure,
   socketDirectory,
   type PostgresHome,
@@ -136,6 +137,7 @@ function launch(
  * Throws DirectoryInUse when another Dealkeep has the directory, and an error that says what to do for the rest.
  */
 export async function startEmbedded({ dataDir, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres> {
+  refuseOthers(dataDir);
   const letGo = await patiently(() => takeDirectory(dataDir));
   try {
     return await startIn(dataDir, settings, letGo);

@@ -17,6 +17,7 @@ import {
 } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { ownerIn } from './data-directory.ts';
 
 /** The embedded PostgreSQL cannot run here; the message says what to do. */
 export class PostgresFailure extends Error {
@@ -83,13 +84,33 @@ async function engineOfPlatform(): Promise<string> {
 
 const unshare = ['unshare', '--user', '--map-user=1000', '--map-group=1000'];
 
+interface Account {
+  readonly name: string | undefined;
+  readonly uid: number;
+  readonly gid: number;
+}
+
+const accounts = (): Account[] =>
+  readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .map(([name, , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }));
+
 /** The account without rights that PostgreSQL gets when we are root. */
 function ordinaryUser(): { uid: number; gid: number } | undefined {
-  const accounts = readFileSync('/etc/passwd', 'utf8')
-    .split('\n')
-    .map((line) => line.split(':'));
-  const found = ['postgres', 'nobody'].map((name) => accounts.find((account) => account[0] === name)).find(Boolean);
-  return found && { uid: Number(found[2]), gid: Number(found[3]) };
+  const known = accounts();
+  const found = ['postgres', 'nobody'].map((name) => known.find((account) => account.name === name)).find(Boolean);
+  return found && { uid: found.uid, gid: found.gid };
+}
+
+/** Refuses, as root, the PostgreSQL of another user, who could not start it any more once it had been given to the account that it gets from us. */
+export function refuseOthers(dataDir: string): void {
+  const owner = ownerIn(dataDir);
+  if (process.getuid?.() !== 0 || owner === undefined || owner === 0) return;
+  const name = accounts().find(({ uid }) => uid === owner)?.name;
+  throw new PostgresFailure(
+    `The embedded PostgreSQL in ${dataDir} belongs to ${name ?? `the user ${owner}`}: run this as that user, and not as root. Under systemd see the head of deploy/dealkeep.service.`,
+  );
 }
 
 /** Whether `user` may walk down to `directory`, which need not exist yet. */

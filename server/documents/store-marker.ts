@@ -18,6 +18,8 @@ class OtherStore extends Error {
 /** How the key of a mark begins; keys of documents are hexadecimal. */
 const mark = 'dealkeep-store-';
 const markOf = (storeId: string): string => `${mark}${storeId}`;
+/** What stands in the place of the mark of a database whose place another has taken. */
+const formerMarkOf = (storeId: string): string => `${mark}before-${storeId}`;
 
 /** Whether this is the key of the mark of some store. */
 export const isMark = (storageKey: string): boolean => storageKey.startsWith(mark);
@@ -30,11 +32,25 @@ async function* words(storeId: string): AsyncGenerator<Uint8Array> {
 export const markStore = (storage: Storage, storeId: string): Promise<void> =>
   storage.write(markOf(storeId), words(storeId));
 
-/** Whether the store is marked as the one of the database with this id. */
-export async function isMarked(storage: Storage, storeId: string): Promise<boolean> {
-  const found = await storage.read(markOf(storeId));
+async function has(storage: Storage, key: string): Promise<boolean> {
+  const found = await storage.read(key);
   await found?.cancel();
   return found !== null;
+}
+
+/** Whether the store is marked as the one of the database with this id. */
+export const isMarked = (storage: Storage, storeId: string): Promise<boolean> => has(storage, markOf(storeId));
+
+/** Whether the database with this id keeps its documents in the store, or did before another took its place. */
+export const wasMarked = async (storage: Storage, storeId: string): Promise<boolean> =>
+  (await isMarked(storage, storeId)) || has(storage, formerMarkOf(storeId));
+
+/** Has nodes of the database with this id refused from now on: another has taken its place in the store. */
+export async function retireMark(storage: Storage, storeId: string): Promise<void> {
+  if (!(await isMarked(storage, storeId))) return;
+  // Older backups of that database name the same bodies, too.
+  await storage.write(formerMarkOf(storeId), words(storeId));
+  await storage.remove(markOf(storeId));
 }
 
 /** Where the documents of this node are kept, in words. */

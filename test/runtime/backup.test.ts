@@ -223,14 +223,15 @@ test('takes the body of a removed document along while it is on hold, which woul
   // The demo removed one before, whose body is not there: it counts as cleared away.
   await service.sql('update documents set body_cleared_at = now() where removed_at is not null');
   const all = await documentsIn();
-  const [removed] = await service.sql<{ id: string; deal_id: string; organization_id: string }>(
+  const [removed] = await service.sql<{ id: string; deal_id: string; organization_id: string; uploaded_by: string }>(
     `update documents d set removed_at = now() - interval '8 days' from deals l
      where d.id = (select o.id from documents o join brokerages b on b.id = o.brokerage_id
-       where o.removed_at is null and b.sandbox_of is null limit 1) and l.id = d.deal_id
-     returning d.id, d.deal_id, l.organization_id`,
+       where o.removed_at is null and o.uploaded_by is not null and b.sandbox_of is null limit 1) and l.id = d.deal_id
+     returning d.id, d.deal_id, l.organization_id, d.uploaded_by`,
   );
   expect(await documentsIn()).toBe(all - 1);
-  for (const [kind, subject] of Object.entries({ deal: removed?.deal_id, brokerage: removed?.organization_id })) {
+  const subjects = { deal: removed?.deal_id, brokerage: removed?.organization_id, person: removed?.uploaded_by };
+  for (const [kind, subject] of Object.entries(subjects)) {
     expect(await run(['hold', 'on', kind, `${subject}`], env)).toMatchObject({ code: 0 });
     expect(await documentsIn()).toBe(all);
     expect(await run(['hold', 'off', kind, `${subject}`], env)).toMatchObject({ code: 0 });
@@ -378,6 +379,53 @@ test('is kept in a bucket as in a folder', async () => {
     expect(next).toMatchObject({ new_documents: 0, deleted: [made.name, first.name], not_deleted: null });
     expect([...s3.unfinished.keys()]).toHaveLength(1);
     expect([...s3.objects.keys()].filter((key) => key.startsWith('kept/here/documents/'))).toHaveLength(next.documents);
+  } finally {
+    await s3.close();
+  }
+});
+
+test('is restored beside its original into a store of its own, and into that of the original only in its place', async () => {
+  const s3 = await openS3Server();
+  const original = await emptyPlace();
+  const store = { ...bucketVariables(s3.config), S3_BUCKET: 'sales' };
+  const at = (place: { env: Record<string, string> }) => ({ ...place.env, ...store });
+  const place = await newDataDir();
+  const marks = () => [...s3.objects.keys()].filter((key) => key.includes('dealkeep-store-'));
+  try {
+    expect(await run(['migrate'], at(original))).toMatchObject({ code: 0 });
+    const first = dealkeep(['serve', '--json'], at(original));
+    await first.ready;
+    first.child.kill('SIGTERM');
+    expect((await first.ended).code).toBe(0);
+    const before = marks();
+    expect(before).toHaveLength(1);
+    expect(await run(['backup', '--place', place], at(original))).toMatchObject({ code: 0, stderr: '' });
+
+    const copy = await emptyPlace();
+    const refused = await run(['restore', '--place', place], at(copy));
+    expect(refused).toMatchObject({ code: 1, stderr: expect.stringContaining('Give the copy a bucket') });
+    expect(refused.stderr).toContain('the bucket sales');
+    expect(refused.stderr).toContain('--continue');
+    expect(marks()).toEqual(before);
+    expect(await run(['migrate'], at(copy))).toMatchObject({ code: 0 });
+    expect(await run(['restore', '--place', place], copy.env)).toMatchObject({ code: 0, stderr: '' });
+
+    // The database is lost, and its store is not.
+    const successor = await emptyPlace();
+    const taken = await run(['restore', '--place', place, '--continue'], at(successor));
+    expect(taken).toMatchObject({ code: 0, stderr: '' });
+    expect(marks()).not.toContain(before[0]);
+    expect(await run(['serve'], at(original))).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('The documents of this database are not kept in the bucket sales'),
+    });
+    const second = dealkeep(['serve', '--json'], at(successor));
+    await second.ready;
+    second.child.kill('SIGTERM');
+    expect((await second.ended).code).toBe(0);
+    // A backup of the original still names bodies that its successor needs.
+    const late = await run(['restore', '--place', place], at(await emptyPlace()));
+    expect(late).toMatchObject({ code: 1, stderr: expect.stringContaining('Give the copy a bucket') });
   } finally {
     await s3.close();
   }

@@ -98,6 +98,24 @@ test('compose.yaml names nothing that is not there, and its secrets make a confi
   });
 });
 
+test('a command by systemd-run has the settings and the variables of the service', () => {
+  const [head = '', ...settings] = read('dealkeep.service').split('[Unit]');
+  const unit = settings.join('').split('\n');
+  const properties = [...head.matchAll(/ -p (\w+=\S+)/g)].map((match) => match[1] ?? '');
+  // Of the service it is the name of the unit.
+  expect(properties.filter((property) => !unit.includes(property))).toEqual(['User=dealkeep']);
+  const specifiers = { '%S': '/var/lib', '%d': '/run/credentials/dealkeep-command.service' };
+  const variables = unit.filter((line) => /^Environment=.*%/.test(line));
+  expect([...head.matchAll(/ -E (\S+)/g)].map((match) => match[1])).toEqual(
+    variables.map((line) =>
+      Object.entries(specifiers).reduce(
+        (text, [specifier, value]) => text.replace(specifier, value),
+        line.replace('Environment=', ''),
+      ),
+    ),
+  );
+});
+
 const systemd = spawnSync('systemd-analyze', ['--version']).status === 0 && existsSync('/usr/bin/node');
 if (!systemd) console.warn('There is no systemd or no /usr/bin/node here: the check of dealkeep.service is left out.');
 

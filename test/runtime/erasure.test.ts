@@ -338,6 +338,10 @@ test('people take their data along and erase themselves after a recent sign-in, 
   });
   expect(await tablesWith(service, [account.email, account.name])).toEqual([]);
   expect(service.log.join('\n')).not.toMatch(/vandermeer/i);
+  // By which the operator erases them again after a restore.
+  expect(service.log.map((line) => JSON.parse(line) as object)).toContainEqual(
+    expect.objectContaining({ level: 'info', msg: 'erased a person', person: account.id }),
+  );
   expect((await browser.send('/api/web/me')).status).toBe(401);
   expect(
     await service.sql(
@@ -463,14 +467,18 @@ test('nobody takes all mails along with an account of the address that they come
   expect(await readers(service)).toEqual(before);
 });
 
-test('the body of a removed document stays in the store while its deal is under a legal hold', async () => {
-  const [document] = await service.sql<{ deal_id: string; storage_key: string }>(
-    `update documents set removed_at = app.now() - interval '8 days' where id = (select id from documents where removed_at is null order by id limit 1)
-     returning deal_id, storage_key`,
+test('the body of a removed document stays in the store while its deal, or who uploaded it, is under a legal hold', async () => {
+  const [document] = await service.sql<{ deal_id: string; storage_key: string; uploaded_by: string }>(
+    `update documents set removed_at = app.now() - interval '8 days'
+     where id = (select d.id from documents d join users u on u.id = d.uploaded_by where d.removed_at is null and u.sandbox_id is null order by d.id limit 1)
+     returning deal_id, storage_key, uploaded_by`,
   );
   const toClear = async () =>
     (await service.sql<{ key: string }>('select app.bodies_to_clear() as key')).map(({ key }) => key);
-  expect(await toClear()).toContain(document?.storage_key);
-  await service.sql(`insert into vault.legal_holds (kind, subject_id) values ('deal', $1)`, [document?.deal_id]);
-  expect(await toClear()).not.toContain(document?.storage_key);
+  for (const [kind, subject] of Object.entries({ deal: document?.deal_id, person: document?.uploaded_by })) {
+    expect(await toClear()).toContain(document?.storage_key);
+    expect(await run(['hold', 'on', kind, `${subject}`], env)).toMatchObject({ code: 0 });
+    expect(await toClear()).not.toContain(document?.storage_key);
+    expect(await run(['hold', 'off', kind, `${subject}`], env)).toMatchObject({ code: 0 });
+  }
 });

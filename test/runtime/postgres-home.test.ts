@@ -1,4 +1,5 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { chmod, cp, lstat, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
@@ -94,6 +95,21 @@ test.runIf(isRoot)(
     await keepsData(dataDir);
   },
 );
+
+test.runIf(isRoot)('root is refused where the PostgreSQL of another user is, who keeps every file', async () => {
+  const dataDir = await directory(0o755, 'data');
+  await keepsData(await commonDirectory());
+  await cp(await commonDirectory(), dataDir, { recursive: true });
+  const owners = async () => {
+    const names = ['', ...(await readdir(dataDir, { recursive: true }))];
+    return new Set(await Promise.all(names.map(async (name) => (await lstat(path.join(dataDir, name))).uid)));
+  };
+  expect(spawnSync('chown', ['-R', '12345:12345', dataDir]).status).toBe(0);
+  await expect(startEmbedded({ dataDir, settings: fast })).rejects.toThrow(
+    `The embedded PostgreSQL in ${dataDir} belongs to the user 12345: run this as that user`,
+  );
+  expect(await owners()).toEqual(new Set([12345]));
+});
 
 test('data of another version of PostgreSQL is left as it is, and named', async () => {
   const dataDir = await commonDirectory();
