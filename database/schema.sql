@@ -3838,6 +3838,34 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.begin_second_factor(bytea,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.begin_to_clear(storage_key text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+#variable_conflict use_column
+declare
+  marked int;
+begin
+  lock table vault.legal_holds in row share mode;
+  with simple as (
+    update public.documents d set body_cleared_at = app.now()
+      where d.storage_key = begin_to_clear.storage_key and d.removed_at < app.now() - interval '7 days' and d.body_cleared_at is null
+        and not app.is_document_held(d.deal_id, d.uploaded_by) returning 1),
+  production as (
+    update public.production_documents d set body_cleared_at = app.now()
+      where d.storage_key = begin_to_clear.storage_key and d.removed_at < app.now() - interval '7 days' and d.body_cleared_at is null
+        and not app.is_document_held(d.deal_id, d.uploaded_by) returning 1)
+  select count(*) into marked from (select from simple union all select from production) m;
+  if marked > 0 then
+    insert into vault.uploads (storage_key, begun_at) values (begin_to_clear.storage_key, app.now() - interval '3 days') on conflict do nothing;
+  end if;
+  return exists (select from vault.uploads u where u.storage_key = begin_to_clear.storage_key and u.begun_at < app.now() - interval '2 days');
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.begin_to_clear(text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.begin_upload(deal_id uuid, storage_key text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -3869,9 +3897,7 @@ AS $function$
        union all
        select p.storage_key, p.deal_id, p.uploaded_by from public.production_documents p
          where p.removed_at < app.now() - interval '7 days' and p.body_cleared_at is null) d
-     where not exists (select from vault.legal_holds h join public.deals l on l.id = d.deal_id
-       where (h.kind = 'deal' and h.subject_id = l.id) or (h.kind = 'brokerage' and h.subject_id = l.organization_id)
-         or (h.kind = 'person' and h.subject_id = d.uploaded_by)))
+     where not app.is_document_held(d.deal_id, d.uploaded_by))
   limit 500
 $function$;
 GRANT EXECUTE ON FUNCTION app.bodies_to_clear() TO dealkeep_server;
@@ -3884,9 +3910,9 @@ CREATE OR REPLACE FUNCTION app.body_cleared(storage_key text)
 AS $function$
   delete from vault.uploads u where u.storage_key = body_cleared.storage_key;
   update public.documents d set body_cleared_at = app.now()
-    where d.storage_key = body_cleared.storage_key and d.removed_at is not null;
+    where d.storage_key = body_cleared.storage_key and d.removed_at is not null and d.body_cleared_at is null;
   update public.production_documents d set body_cleared_at = app.now()
-    where d.storage_key = body_cleared.storage_key and d.removed_at is not null
+    where d.storage_key = body_cleared.storage_key and d.removed_at is not null and d.body_cleared_at is null
 $function$;
 GRANT EXECUTE ON FUNCTION app.body_cleared(text) TO dealkeep_server;
 
@@ -8045,44 +8071,54 @@ $function$;
 
 CREATE OR REPLACE FUNCTION app.hold_on_brokerage(brokerage uuid)
  RETURNS TABLE(kind text, subject_id uuid)
- LANGUAGE sql
- STABLE SECURITY DEFINER
+ LANGUAGE plpgsql
+ SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select h.kind, h.subject_id from vault.legal_holds h
-  where not app.is_sandbox(brokerage) and case h.kind
-    when 'brokerage' then h.subject_id = brokerage
-    when 'deal' then exists (select from public.deals d where d.id = h.subject_id and d.organization_id = brokerage)
-    else exists (select from public.members m where m.user_id = h.subject_id and m.brokerage_id = brokerage)
-      or exists (select from public.participants p join public.deals d on d.id = p.deal_id
-        where p.user_id = h.subject_id and d.organization_id = brokerage)
-      or exists (select from public.contacts c join public.users u on u.id = h.subject_id and lower(c.email) = u.email
-        where c.brokerage_id = brokerage)
-    end
-  order by h.kind, h.subject_id limit 1
+#variable_conflict use_column
+begin
+  lock table vault.legal_holds in row share mode;
+  return query
+    select h.kind, h.subject_id from vault.legal_holds h
+    where not app.is_sandbox(brokerage) and case h.kind
+      when 'brokerage' then h.subject_id = brokerage
+      when 'deal' then exists (select from public.deals d where d.id = h.subject_id and d.organization_id = brokerage)
+      else exists (select from public.members m where m.user_id = h.subject_id and m.brokerage_id = brokerage)
+        or exists (select from public.participants p join public.deals d on d.id = p.deal_id
+          where p.user_id = h.subject_id and d.organization_id = brokerage)
+        or exists (select from public.contacts c join public.users u on u.id = h.subject_id and lower(c.email) = u.email
+          where c.brokerage_id = brokerage)
+      end
+    order by h.kind, h.subject_id limit 1;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION app.hold_on_person(person uuid)
  RETURNS TABLE(kind text, subject_id uuid, title text)
- LANGUAGE sql
- STABLE SECURITY DEFINER
+ LANGUAGE plpgsql
+ SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  with parts as (
-    select d.id, d.title, d.organization_id from public.participants p join public.deals d on d.id = p.deal_id where p.user_id = person
-  ), brokerages as (
-    select m.brokerage_id as id from public.members m where m.user_id = person
-    union select s.organization_id from parts s
-    union select c.brokerage_id from public.users u cross join lateral app.contacts_with_address(u.email) c where u.id = person
-  )
-  select h.kind, h.subject_id, coalesce(s.title, b.name, u.name)
-  from vault.legal_holds h
-  left join parts s on h.kind = 'deal' and s.id = h.subject_id
-  left join public.brokerages b on h.kind = 'brokerage' and b.id = h.subject_id
-  left join public.users u on h.kind = 'person' and u.id = h.subject_id
-  where s.id is not null or (h.kind = 'person' and h.subject_id = person)
-    or (h.kind = 'brokerage' and h.subject_id in (select g.id from brokerages g))
-  order by h.kind desc, h.subject_id limit 1
+#variable_conflict use_column
+begin
+  lock table vault.legal_holds in row share mode;
+  return query
+    with parts as (
+      select d.id, d.title, d.organization_id from public.participants p join public.deals d on d.id = p.deal_id where p.user_id = person
+    ), brokerages as (
+      select m.brokerage_id as id from public.members m where m.user_id = person
+      union select s.organization_id from parts s
+      union select c.brokerage_id from public.users u cross join lateral app.contacts_with_address(u.email) c where u.id = person
+    )
+    select h.kind, h.subject_id, coalesce(s.title, b.name, u.name)
+    from vault.legal_holds h
+    left join parts s on h.kind = 'deal' and s.id = h.subject_id
+    left join public.brokerages b on h.kind = 'brokerage' and b.id = h.subject_id
+    left join public.users u on h.kind = 'person' and u.id = h.subject_id
+    where s.id is not null or (h.kind = 'person' and h.subject_id = person)
+      or (h.kind = 'brokerage' and h.subject_id in (select g.id from brokerages g))
+    order by h.kind desc, h.subject_id limit 1;
+end
 $function$;
 
 CREATE OR REPLACE FUNCTION app.hold_session()
@@ -8529,6 +8565,12 @@ begin
     where d.kind = of_kind and d.remind_at <= app.now() and (of_kind = 'condition_overdue' or d.due_at > app.now()));
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.is_document_held(deal uuid, uploaded_by uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN (EXISTS (SELECT FROM (vault.legal_holds h JOIN public.deals l ON ((l.id = is_document_held.deal))) WHERE (((h.kind = 'deal'::text) AND (h.subject_id = l.id)) OR ((h.kind = 'brokerage'::text) AND (h.subject_id = l.organization_id)) OR ((h.kind = 'person'::text) AND (h.subject_id = is_document_held.uploaded_by)))));
 
 CREATE OR REPLACE FUNCTION app.is_email_address(email text)
  RETURNS boolean
@@ -15294,3 +15336,4 @@ $function$;
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
 -- aa9859d2f7cc05bcd587fd6efe5a023467b38edac411b9085c1d80742829ef16  456_holds_on_people_keep_documents.sql
+-- 0f7f8f2c076aac0691ca47b688f332f322195312fdb8687ef49810f2baa4a719  478_holds_that_are_waited_for.sql

@@ -1,7 +1,7 @@
 /** Deletes bodies from the store that no document needs any more. */
 
 import type { CoreServices } from '../services.ts';
-import { bodiesToClear, bodyCleared } from '../domain/documents/documents.ts';
+import { bodiesToClear, bodyCleared, bodyGoes } from '../domain/documents/documents.ts';
 
 const day = 86_400_000;
 /** The database names some hundred bodies at once; after so many rounds the next run goes on. */
@@ -15,10 +15,11 @@ export async function deleteUnusedBodies({ database, storage, clock, log }: Core
     const keys = await database.run(bodiesToClear());
     if (keys.length === 0) break;
     for (const key of keys) {
+      if (!(await database.run(bodyGoes(key)))) continue;
       await storage.remove(key);
       await database.run(bodyCleared(key));
+      cleared += 1;
     }
-    cleared += keys.length;
   }
   if (cleared > 0) log.info({ bodies: cleared }, 'deleted unused documents from the store');
 }

@@ -1,12 +1,14 @@
 /** `dealkeep people` and `dealkeep hold`: what a person takes along, what is left of them, and what stops it. */
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
+import { deleteUnusedBodies } from '../../server/documents/deletion.ts';
 import { newPassword, openAccount, signedInVisitor, Visitor } from '../auth/scene.ts';
 import { openService, type TestService } from '../harness.ts';
+import { whileChanging } from '../locks.ts';
 import { addBrokerage, addClient, addPerson, connect } from '../oauth/scene.ts';
 import { signInAs } from '../web/person.ts';
 import { cleanUp, run } from './program.ts';
@@ -481,4 +483,69 @@ test('the body of a removed document stays in the store while its deal, or who u
     expect(await toClear()).not.toContain(document?.storage_key);
     expect(await run(['hold', 'off', kind, `${subject}`], env)).toMatchObject({ code: 0 });
   }
+});
+
+describe('a hold that is placed while', () => {
+  const hold = (kind: string, subject: string) => run(['hold', 'on', kind, subject], env);
+  const underHold = async (subject: string) =>
+    (await service.sql('select from vault.legal_holds where subject_id = $1', [subject])).length;
+
+  test('removed documents are cleared away keeps those that are still there', async () => {
+    const { services } = service;
+    await deleteUnusedBodies(services);
+    const documents = await service.sql<{ storage_key: string; deal_id: string }>(
+      `update documents set removed_at = app.now() - interval '8 days' where id in (
+         select d.id from documents d join deals l on l.id = d.deal_id join brokerages b on b.id = l.organization_id and b.sandbox_of is null
+         where d.removed_at is null and d.deal_id = (
+           select deal_id from documents where removed_at is null group by deal_id order by count(*) desc, deal_id limit 1)
+         order by d.id limit 3)
+       returning storage_key, deal_id`,
+    );
+    expect(documents).toHaveLength(3);
+    const removed: string[] = [];
+    const storage: typeof services.storage = Object.create(services.storage, {
+      remove: {
+        value: async (key: string) => {
+          removed.push(key);
+          expect(await hold('deal', documents[0]!.deal_id)).toMatchObject({ code: 0 });
+        },
+      },
+    });
+    await deleteUnusedBodies({ ...services, storage });
+    expect(removed).toHaveLength(1);
+    expect(
+      await service.sql(
+        'select storage_key from documents where storage_key = any ($1) and body_cleared_at is not null',
+        [documents.map((one) => one.storage_key)],
+      ),
+    ).toEqual([{ storage_key: removed[0] }]);
+    expect(await run(['hold', 'off', 'deal', documents[0]!.deal_id], env)).toMatchObject({ code: 0 });
+  });
+
+  test('a brokerage is deleted waits, and says what is gone', async () => {
+    const brokerage = await addBrokerage(service, 'Nearly gone');
+    const [deal] = await service.sql<{ id: string }>(
+      `insert into deals (organization_id, title, state) values ($1, 'Nearly gone', 'draft') returning id`,
+      [brokerage],
+    );
+    await service.sql(
+      `insert into vault.brokerage_deletions (brokerage_id, due_at, begun_at) values ($1, app.now() - interval '1 day', app.now())`,
+      [brokerage],
+    );
+    const part = [['select from app.delete_brokerage_part($1, 1000)', [brokerage]]] as const;
+    const told = await whileChanging(service, part, () => hold('deal', deal!.id));
+    expect([told.code, told.stderr]).toEqual([1, expect.stringContaining(`There is no deal "${deal!.id}".`)]);
+    expect(await underHold(deal!.id)).toBe(0);
+  });
+
+  test('a person is erased is waited for, and stops it', async () => {
+    const account = await openAccount(service, { email: 'held.meanwhile@people.example' });
+    const placing = [
+      ['lock table vault.legal_holds in exclusive mode', []],
+      [`insert into vault.legal_holds (kind, subject_id) values ('person', $1)`, [account.id]],
+    ] as const;
+    const told = await whileChanging(service, placing, () => run(['people', 'erase', account.id], env));
+    expect([told.code, told.stderr]).toEqual([1, expect.stringContaining('A legal hold on the person')]);
+    expect(await service.sql('select erased_at from users where id = $1', [account.id])).toEqual([{ erased_at: null }]);
+  });
 });

@@ -116,6 +116,8 @@ async function changeHold(
   unchanged: string,
 ): Promise<string> {
   return together(client, async () => {
+    // What is being deleted or erased looks at the holds first, and is waited for.
+    await client.query('lock table vault.legal_holds in exclusive mode');
     const { rows } = await client.query<{ id: string; brokerage_id: string | null }>(subjects[kind], [which]);
     const [subject] = rows;
     if (!subject) throw new NotPossible(`There is no ${kind} "${which}".`);

@@ -320,6 +320,15 @@ const toClear = rows<{ key: string }, []>('bodies_to_clear', 'select key from ap
 /** Keys of bodies that nobody needs any more, at most 500: of uploads that failed, and of documents taken out a week ago. */
 export const bodiesToClear = (): Statement<string[]> => mapped(toClear(), (found) => found.map(({ key }) => key));
 
+const beginToClear = row<{ done: boolean }, [storageKey: string]>(
+  'begin_to_clear',
+  'select app.begin_to_clear($1) as done',
+);
+
+/** Notes that a body is about to be taken out of the store; false when a legal hold has come to protect it. */
+export const bodyGoes = (storageKey: string): Statement<boolean> =>
+  mapped(beginToClear(storageKey), (found) => found?.done ?? false);
+
 /** Notes that a body is no longer in the store. */
 export const bodyCleared = row<unknown, [storageKey: string]>('body_cleared', 'select app.body_cleared($1)');
 
