@@ -11229,19 +11229,8 @@ CREATE OR REPLACE FUNCTION app.person_could_open(person uuid, of_table text, rec
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
-declare
-  member record;
-  answer boolean;
 begin
-  if exists (select from public.users u where u.id = person and u.suspended_at is not null) then
-    return false;
-  end if;
-  select m.asking, m.administered into member from app.memberships_of(person) m;
-  perform app.enter_as_person(person, null, null, null, true, member.asking, member.administered,
-    case when deal is not null then 'deals' end, deal);
-  answer := app.could_open(of_table, record, deal) and (deal is null or app.seen_deal(deal) is not null);
-  perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
-  return answer;
+  return exists (select from app.who_could_open(array[person], of_table, record, deal));
 end
 $function$;
 
@@ -12519,9 +12508,7 @@ CREATE OR REPLACE FUNCTION app.remind(of_table text, record uuid, address inet, 
 AS $function$
 declare
   deal constant uuid := case when of_table in ('ndas', 'questions', 'closing_conditions') then app.deal_of(of_table, record) end;
-  identity constant text := current_setting('dealkeep.identity', true);
-  seal constant text := current_setting('dealkeep.seal', true);
-  waiting uuid[] := '{}';
+  waiting uuid[];
   reminded uuid[];
   person uuid;
 begin
@@ -12529,13 +12516,7 @@ begin
     return null;
   end if;
   perform app.refuse_if_closed(deal);
-  foreach person in array array(select a from app.awaited(of_table, record) a) loop
-    if app.person_could_open(person, of_table, record, deal) then
-      waiting := waiting || person;
-    end if;
-  end loop;
-  -- Somebody else was asked for: the caller is back.
-  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
+  waiting := array(select w from app.who_could_open(array(select a from app.awaited(of_table, record) a), of_table, record, deal) w);
   if waiting = '{}' then
     perform app.refuse('nobody_to_remind', 'Nobody has to do anything about this at the moment.');
   end if;
@@ -14154,27 +14135,24 @@ CREATE OR REPLACE FUNCTION app.tell(event vault.events)
 AS $function$
 declare
   is_security constant boolean := (select k.security from app.notification_kinds k where k.kind = event.kind);
-  person uuid;
-  delivery text;
+  people constant uuid[] := array(select c from app.candidates(event) c where is_security or c is distinct from event.actor_id);
 begin
-  for person in select c from app.candidates(event) c loop
-    continue when person = event.actor_id and not is_security;
-    delivery := app.delivery_of(person, event.kind, event.deal_id);
-    continue when delivery = 'off' or not app.person_could_open(person, event.subject, event.subject_id, event.deal_id);
-    insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at, mail, mail_due_at)
-      values (event.id, person, event.kind, event.deal_id, event.subject, event.subject_id, event.actor_id, event.at,
-        nullif(delivery, 'app'),
-        case
-          when delivery = 'daily' then app.next_digest(person)
-          -- What concerns the security of an account never waits.
-          when delivery = 'at_once' and is_security then app.now()
-          -- The first goes at once, what follows on the same deal within five minutes together.
-          when delivery = 'at_once' then greatest(app.now(), (
-            select max(n.mailed_at) + interval '5 minutes' from vault.notifications n
-            where n.user_id = person and n.deal_id is not distinct from event.deal_id and n.mail = 'at_once' and n.mailed_at is not null))
-        end)
-      on conflict (event_id, user_id) do nothing;
-  end loop;
+  insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at, mail, mail_due_at)
+    select event.id, p.id, event.kind, event.deal_id, event.subject, event.subject_id, event.actor_id, event.at,
+      nullif(d.delivery, 'app'),
+      case
+        when d.delivery = 'daily' then app.next_digest(p.id)
+        -- What concerns the security of an account never waits.
+        when d.delivery = 'at_once' and is_security then app.now()
+        -- The first goes at once, what follows on the same deal within five minutes together.
+        when d.delivery = 'at_once' then greatest(app.now(), (
+          select max(n.mailed_at) + interval '5 minutes' from vault.notifications n
+          where n.user_id = p.id and n.deal_id is not distinct from event.deal_id and n.mail = 'at_once' and n.mailed_at is not null))
+      end
+    from app.who_could_open(people, event.subject, event.subject_id, event.deal_id) p (id)
+    cross join lateral (select app.delivery_of(p.id, event.kind, event.deal_id) as delivery offset 0) d
+    where d.delivery <> 'off'
+    on conflict (event_id, user_id) do nothing;
 end
 $function$;
 
@@ -14185,6 +14163,8 @@ CREATE OR REPLACE FUNCTION app.tell_events(most integer)
  SET search_path TO ''
 AS $function$
 declare
+  -- A statement that runs into its limit takes back what it has told, and would be given the same again.
+  until constant timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0') / 4;
   event vault.events;
   taken int := 0;
 begin
@@ -14200,7 +14180,6 @@ begin
       perform app.tell(event);
       delete from vault.events e where e.id = event.id;
     exception when others then
-      perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
       if event.attempts >= 20 then
         delete from vault.events e where e.id = event.id;
       else
@@ -14209,6 +14188,7 @@ begin
           where e.id = event.id;
       end if;
     end;
+    exit when clock_timestamp() > until;
   end loop;
   return taken;
 end
@@ -14690,6 +14670,30 @@ begin
   end if;
   found.brokerage_id := (select k.brokerage_id from public.api_keys k where k.id = found.key_id);
   return found;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.who_could_open(people uuid[], of_table text, record uuid, deal uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  tenant constant uuid := (select d.organization_id from public.deals d where d.id = deal);
+begin
+  return query
+    select p.id
+    from unnest(people) p (id)
+    cross join lateral app.memberships_of(p.id) m
+    cross join lateral (select case when m.asking <> '{}' and app.has_second_factor(p.id) then '{}' else m.asking end as barred offset 0) b
+    cross join lateral (select array(select a from unnest(m.administered) a where a <> all (b.barred)) as administered offset 0) a
+    left join vault.deals_of_people o on o.user_id = p.id and o.deal_id = who_could_open.deal
+    cross join lateral (select case when deal is not null then
+      app.standing_of(deal, tenant, b.barred, a.administered, o.participant_id, o.role, o.principal_id, o.side) end as standing offset 0) s
+    where not exists (select from public.users u where u.id = p.id and u.suspended_at is not null)
+      and (deal is null or split_part(s.standing, ',', 1) = deal::text)
+      and app.could_open_as(of_table, record, s.standing, a.administered);
 end
 $function$;
 
@@ -15292,3 +15296,4 @@ $function$;
 -- 30961e9dc540c07e0c0c5cb9596045319544fdc3b085e8a5cb0b71efcdc95996  447_fewer_looks_at_hidden_notifications.sql
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
+-- 526cdd2cfceb7c2da7d8f8804d5be4d2af4da1108ad934639caf7963f4b3aeeb  468_events_within_the_limit.sql
