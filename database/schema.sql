@@ -11882,12 +11882,15 @@ declare
   actor uuid;
   written int := 0;
 begin
+  -- One node at a time: two would count mails by the same people in different orders, and wait for each other.
+  if not pg_try_advisory_xact_lock(hashtextextended('notification mails', 0)) then
+    return 0;
+  end if;
   for due in
     select n.user_id, n.mail, case when n.mail = 'at_once' then n.deal_id end as deal_id
     from (select * from vault.notifications n where n.mail_due_at <= app.now() order by n.mail_due_at limit 2000) n
     group by 1, 2, 3 limit least(most, 200)
   loop
-    continue when not pg_try_advisory_xact_lock(hashtextextended('notification mails ' || due.user_id, 0));
     select array_agg(d.id), array_agg(distinct d.actor_id) filter (where d.actor_id is not null), coalesce(bool_or(d.actor_id is null), false)
       into ids, actors, is_by_clock
       from (
@@ -15297,3 +15300,4 @@ $function$;
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
 -- 526cdd2cfceb7c2da7d8f8804d5be4d2af4da1108ad934639caf7963f4b3aeeb  468_events_within_the_limit.sql
+-- 257a53ea6a63ca9bcde50b5564315d4488021614e63bbf790e29b683fb2e9b2d  469_notification_mails_by_one_node.sql

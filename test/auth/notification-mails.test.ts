@@ -1,5 +1,6 @@
 /** Mails of notifications: several of a deal together, the mail of the day by the clock of its reader, and taking a kind out of them. */
 
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   queueNotificationMails,
@@ -306,6 +307,40 @@ describe('many mails', () => {
     expect(await written(reader)).toBe(1);
     await web.service.sql('delete from vault.outbox');
   });
+
+  test('are written by one node at a time: two never wait for each other', async () => {
+    await begin();
+    const { deal, people } = web.scene;
+    const [one, other] = [people['exclusive buyer']!, people['other buyer']!];
+    const nodes = [new pg.Client(web.service.connections.server), new pg.Client(web.service.connections.server)];
+    const write = async (node: number) => {
+      const { text, values } = queueNotificationMails(200);
+      return (await nodes[node]!.query(text, [...values])).rows[0].written;
+    };
+    try {
+      for (const node of nodes) {
+        await node.connect();
+        await node.query(`select set_config('dealkeep.now', $1, false)`, [web.service.clock.now().toISOString()]);
+        await node.query('begin');
+      }
+      // Each has written of what one person did when it comes to what the other did.
+      await news(deal, people['broker']!, one, 1);
+      expect(await write(0)).toBe(1);
+      await news(deal, people['seller']!, other, 1);
+      const found = await write(1);
+      await news(deal, people['viewer']!, other, 1);
+      const first = write(0);
+      await news(deal, people['colleague']!, one, 1);
+      await Promise.all([first, write(1)]);
+      expect(found).toBe(0);
+      for (const node of nodes) await node.query('commit');
+    } finally {
+      for (const node of nodes) await node.end();
+    }
+    await web.service.database.run(queueNotificationMails(200));
+    expect(await web.service.sql(`select from vault.outbox where kind = 'notifications'`)).toHaveLength(4);
+    await web.service.sql('delete from vault.outbox');
+  });
 });
 
 describe('taking a kind out of one’s mails', () => {
@@ -459,7 +494,12 @@ describe('a node', () => {
       [web.scene.deal],
     );
     const { services, connections, clock } = web.service;
-    const hurried = openDatabase({ connection: connections.server, poolSize: 1, statementMillis: 400, clock: clock.now });
+    const hurried = openDatabase({
+      connection: connections.server,
+      poolSize: 1,
+      statementMillis: 400,
+      clock: clock.now,
+    });
     const stop = startNotifier({ ...services, database: hurried });
     try {
       await expect.poll(waiting, { timeout: 30_000 }).toBe(0);
