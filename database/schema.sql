@@ -1650,6 +1650,7 @@ CREATE TABLE public.users (
     CONSTRAINT users_sandbox_check CHECK ((sandbox_id IS NULL) = (email !~~ '%.sandbox.invalid'::text))
 );
 CREATE UNIQUE INDEX users_by_email ON public.users USING btree (email);
+CREATE INDEX users_by_erasure ON public.users USING btree (erased_at) WHERE erased_at IS NOT NULL;
 CREATE INDEX users_by_pseudonym ON public.users USING btree (name) WHERE name ~~ 'Former participant %'::text;
 CREATE INDEX users_by_sandbox ON public.users USING btree (sandbox_id) WHERE sandbox_id IS NOT NULL;
 CREATE INDEX users_by_sandbox_mailbox ON public.users USING btree (split_part(email, '@'::text, 1)) WHERE sandbox_id IS NOT NULL;
@@ -4876,6 +4877,21 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.claim_tool_call_key(text,text,bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.clear_traces(people uuid[], since timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  delete from vault.notification_settings s where s.user_id = any (people);
+  delete from vault.notification_choices s where s.user_id = any (people);
+  delete from vault.deal_notification_choices s where s.user_id = any (people);
+  delete from vault.own_activity a where a.user_id = any (people);
+  delete from public.answer_readings a where a.user_id = any (people);
+  update public.audit_records a set address = null where a.user_id = any (people) and a.at >= since and a.address is not null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.client_id()
  RETURNS uuid
  LANGUAGE sql
@@ -7405,14 +7421,9 @@ begin
     where right(m.subject, length(erased.email) + 4) = ' to ' || erased.email;
   delete from vault.notifications n where n.user_id = person;
   delete from vault.events e where e.person_id = person;
-  delete from vault.notification_settings s where s.user_id = person;
-  delete from vault.notification_choices s where s.user_id = person;
-  delete from vault.deal_notification_choices s where s.user_id = person;
-  delete from vault.own_activity a where a.user_id = person;
-  delete from public.answer_readings a where a.user_id = person;
+  perform app.clear_traces(array[person], '-infinity');
 
-  -- The audit trail keeps what they did, not from where; and a name that a declined invitation was for.
-  update public.audit_records a set address = null where a.user_id = person and a.address is not null;
+  -- A name that a declined invitation was for.
   update public.audit_records a set details = a.details || '{"name": "Former participant"}'
     from public.participants p
     where p.user_id = person and a.deal_id = p.deal_id and a.action = 'invitation.decline' and a.subject_id = p.id::text
@@ -11710,6 +11721,10 @@ begin
     get diagnostics part = row_count;
     purged := purged + part;
     update vault.job_places p set place = reach where p.job = 'purge_sign_in';
+    -- A request of theirs that was under way while they were erased may have written after it.
+    perform app.clear_traces(array(
+      select u.id from public.users u where u.erased_at > app.now() - interval '1 hour' order by u.erased_at desc limit 10000),
+      app.now() - interval '2 hours');
   end if;
   delete from vault.sign_in_steps s where s.expires_at <= app.now();
   get diagnostics part = row_count;
@@ -15301,3 +15316,4 @@ $function$;
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
 -- 526cdd2cfceb7c2da7d8f8804d5be4d2af4da1108ad934639caf7963f4b3aeeb  468_events_within_the_limit.sql
 -- 257a53ea6a63ca9bcde50b5564315d4488021614e63bbf790e29b683fb2e9b2d  469_notification_mails_by_one_node.sql
+-- 7b4ca3c088a8817671e78df65b29a35e9bc5fa68b58150785375eb26a482942d  470_cleared_once_more_after_an_erasure.sql
