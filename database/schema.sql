@@ -1650,6 +1650,7 @@ CREATE TABLE public.users (
     CONSTRAINT users_sandbox_check CHECK ((sandbox_id IS NULL) = (email !~~ '%.sandbox.invalid'::text))
 );
 CREATE UNIQUE INDEX users_by_email ON public.users USING btree (email);
+CREATE INDEX users_by_erasure ON public.users USING btree (erased_at) WHERE erased_at IS NOT NULL;
 CREATE INDEX users_by_pseudonym ON public.users USING btree (name) WHERE name ~~ 'Former participant %'::text;
 CREATE INDEX users_by_sandbox ON public.users USING btree (sandbox_id) WHERE sandbox_id IS NOT NULL;
 CREATE INDEX users_by_sandbox_mailbox ON public.users USING btree (split_part(email, '@'::text, 1)) WHERE sandbox_id IS NOT NULL;
@@ -4903,6 +4904,21 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.claim_tool_call_key(text,text,bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.clear_traces(people uuid[], since timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+begin
+  delete from vault.notification_settings s where s.user_id = any (people);
+  delete from vault.notification_choices s where s.user_id = any (people);
+  delete from vault.deal_notification_choices s where s.user_id = any (people);
+  delete from vault.own_activity a where a.user_id = any (people);
+  delete from public.answer_readings a where a.user_id = any (people);
+  update public.audit_records a set address = null where a.user_id = any (people) and a.at >= since and a.address is not null;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.client_id()
  RETURNS uuid
  LANGUAGE sql
@@ -7432,14 +7448,9 @@ begin
     where right(m.subject, length(erased.email) + 4) = ' to ' || erased.email;
   delete from vault.notifications n where n.user_id = person;
   delete from vault.events e where e.person_id = person;
-  delete from vault.notification_settings s where s.user_id = person;
-  delete from vault.notification_choices s where s.user_id = person;
-  delete from vault.deal_notification_choices s where s.user_id = person;
-  delete from vault.own_activity a where a.user_id = person;
-  delete from public.answer_readings a where a.user_id = person;
+  perform app.clear_traces(array[person], '-infinity');
 
-  -- The audit trail keeps what they did, not from where; and a name that a declined invitation was for.
-  update public.audit_records a set address = null where a.user_id = person and a.address is not null;
+  -- A name that a declined invitation was for.
   update public.audit_records a set details = a.details || '{"name": "Former participant"}'
     from public.participants p
     where p.user_id = person and a.deal_id = p.deal_id and a.action = 'invitation.decline' and a.subject_id = p.id::text
@@ -11272,19 +11283,8 @@ CREATE OR REPLACE FUNCTION app.person_could_open(person uuid, of_table text, rec
  LANGUAGE plpgsql
  SET search_path TO ''
 AS $function$
-declare
-  member record;
-  answer boolean;
 begin
-  if exists (select from public.users u where u.id = person and u.suspended_at is not null) then
-    return false;
-  end if;
-  select m.asking, m.administered into member from app.memberships_of(person) m;
-  perform app.enter_as_person(person, null, null, null, true, member.asking, member.administered,
-    case when deal is not null then 'deals' end, deal);
-  answer := app.could_open(of_table, record, deal) and (deal is null or app.seen_deal(deal) is not null);
-  perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
-  return answer;
+  return exists (select from app.who_could_open(array[person], of_table, record, deal));
 end
 $function$;
 
@@ -11764,6 +11764,10 @@ begin
     get diagnostics part = row_count;
     purged := purged + part;
     update vault.job_places p set place = reach where p.job = 'purge_sign_in';
+    -- A request of theirs that was under way while they were erased may have written after it.
+    perform app.clear_traces(array(
+      select u.id from public.users u where u.erased_at > app.now() - interval '1 hour' order by u.erased_at desc limit 10000),
+      app.now() - interval '2 hours');
   end if;
   delete from vault.sign_in_steps s where s.expires_at <= app.now();
   get diagnostics part = row_count;
@@ -11936,12 +11940,15 @@ declare
   actor uuid;
   written int := 0;
 begin
+  -- One node at a time: two would count mails by the same people in different orders, and wait for each other.
+  if not pg_try_advisory_xact_lock(hashtextextended('notification mails', 0)) then
+    return 0;
+  end if;
   for due in
     select n.user_id, n.mail, case when n.mail = 'at_once' then n.deal_id end as deal_id
     from (select * from vault.notifications n where n.mail_due_at <= app.now() order by n.mail_due_at limit 2000) n
     group by 1, 2, 3 limit least(most, 200)
   loop
-    continue when not pg_try_advisory_xact_lock(hashtextextended('notification mails ' || due.user_id, 0));
     select array_agg(d.id), array_agg(distinct d.actor_id) filter (where d.actor_id is not null), coalesce(bool_or(d.actor_id is null), false)
       into ids, actors, is_by_clock
       from (
@@ -12562,9 +12569,7 @@ CREATE OR REPLACE FUNCTION app.remind(of_table text, record uuid, address inet, 
 AS $function$
 declare
   deal constant uuid := case when of_table in ('ndas', 'questions', 'closing_conditions') then app.deal_of(of_table, record) end;
-  identity constant text := current_setting('dealkeep.identity', true);
-  seal constant text := current_setting('dealkeep.seal', true);
-  waiting uuid[] := '{}';
+  waiting uuid[];
   reminded uuid[];
   person uuid;
 begin
@@ -12572,13 +12577,7 @@ begin
     return null;
   end if;
   perform app.refuse_if_closed(deal);
-  foreach person in array array(select a from app.awaited(of_table, record) a) loop
-    if app.person_could_open(person, of_table, record, deal) then
-      waiting := waiting || person;
-    end if;
-  end loop;
-  -- Somebody else was asked for: the caller is back.
-  perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
+  waiting := array(select w from app.who_could_open(array(select a from app.awaited(of_table, record) a), of_table, record, deal) w);
   if waiting = '{}' then
     perform app.refuse('nobody_to_remind', 'Nobody has to do anything about this at the moment.');
   end if;
@@ -14197,27 +14196,24 @@ CREATE OR REPLACE FUNCTION app.tell(event vault.events)
 AS $function$
 declare
   is_security constant boolean := (select k.security from app.notification_kinds k where k.kind = event.kind);
-  person uuid;
-  delivery text;
+  people constant uuid[] := array(select c from app.candidates(event) c where is_security or c is distinct from event.actor_id);
 begin
-  for person in select c from app.candidates(event) c loop
-    continue when person = event.actor_id and not is_security;
-    delivery := app.delivery_of(person, event.kind, event.deal_id);
-    continue when delivery = 'off' or not app.person_could_open(person, event.subject, event.subject_id, event.deal_id);
-    insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at, mail, mail_due_at)
-      values (event.id, person, event.kind, event.deal_id, event.subject, event.subject_id, event.actor_id, event.at,
-        nullif(delivery, 'app'),
-        case
-          when delivery = 'daily' then app.next_digest(person)
-          -- What concerns the security of an account never waits.
-          when delivery = 'at_once' and is_security then app.now()
-          -- The first goes at once, what follows on the same deal within five minutes together.
-          when delivery = 'at_once' then greatest(app.now(), (
-            select max(n.mailed_at) + interval '5 minutes' from vault.notifications n
-            where n.user_id = person and n.deal_id is not distinct from event.deal_id and n.mail = 'at_once' and n.mailed_at is not null))
-        end)
-      on conflict (event_id, user_id) do nothing;
-  end loop;
+  insert into vault.notifications (event_id, user_id, kind, deal_id, subject, subject_id, actor_id, at, mail, mail_due_at)
+    select event.id, p.id, event.kind, event.deal_id, event.subject, event.subject_id, event.actor_id, event.at,
+      nullif(d.delivery, 'app'),
+      case
+        when d.delivery = 'daily' then app.next_digest(p.id)
+        -- What concerns the security of an account never waits.
+        when d.delivery = 'at_once' and is_security then app.now()
+        -- The first goes at once, what follows on the same deal within five minutes together.
+        when d.delivery = 'at_once' then greatest(app.now(), (
+          select max(n.mailed_at) + interval '5 minutes' from vault.notifications n
+          where n.user_id = p.id and n.deal_id is not distinct from event.deal_id and n.mail = 'at_once' and n.mailed_at is not null))
+      end
+    from app.who_could_open(people, event.subject, event.subject_id, event.deal_id) p (id)
+    cross join lateral (select app.delivery_of(p.id, event.kind, event.deal_id) as delivery offset 0) d
+    where d.delivery <> 'off'
+    on conflict (event_id, user_id) do nothing;
 end
 $function$;
 
@@ -14228,6 +14224,8 @@ CREATE OR REPLACE FUNCTION app.tell_events(most integer)
  SET search_path TO ''
 AS $function$
 declare
+  -- A statement that runs into its limit takes back what it has told, and would be given the same again.
+  until constant timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0') / 4;
   event vault.events;
   taken int := 0;
 begin
@@ -14243,7 +14241,6 @@ begin
       perform app.tell(event);
       delete from vault.events e where e.id = event.id;
     exception when others then
-      perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
       if event.attempts >= 20 then
         delete from vault.events e where e.id = event.id;
       else
@@ -14252,6 +14249,7 @@ begin
           where e.id = event.id;
       end if;
     end;
+    exit when clock_timestamp() > until;
   end loop;
   return taken;
 end
@@ -14733,6 +14731,30 @@ begin
   end if;
   found.brokerage_id := (select k.brokerage_id from public.api_keys k where k.id = found.key_id);
   return found;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.who_could_open(people uuid[], of_table text, record uuid, deal uuid)
+ RETURNS SETOF uuid
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+declare
+  tenant constant uuid := (select d.organization_id from public.deals d where d.id = deal);
+begin
+  return query
+    select p.id
+    from unnest(people) p (id)
+    cross join lateral app.memberships_of(p.id) m
+    cross join lateral (select case when m.asking <> '{}' and app.has_second_factor(p.id) then '{}' else m.asking end as barred offset 0) b
+    cross join lateral (select array(select a from unnest(m.administered) a where a <> all (b.barred)) as administered offset 0) a
+    left join vault.deals_of_people o on o.user_id = p.id and o.deal_id = who_could_open.deal
+    cross join lateral (select case when deal is not null then
+      app.standing_of(deal, tenant, b.barred, a.administered, o.participant_id, o.role, o.principal_id, o.side) end as standing offset 0) s
+    where not exists (select from public.users u where u.id = p.id and u.suspended_at is not null)
+      and (deal is null or split_part(s.standing, ',', 1) = deal::text)
+      and app.could_open_as(of_table, record, s.standing, a.administered);
 end
 $function$;
 
@@ -15337,3 +15359,6 @@ $function$;
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
 -- aa9859d2f7cc05bcd587fd6efe5a023467b38edac411b9085c1d80742829ef16  456_holds_on_people_keep_documents.sql
 -- 0f7f8f2c076aac0691ca47b688f332f322195312fdb8687ef49810f2baa4a719  478_holds_that_are_waited_for.sql
+-- 526cdd2cfceb7c2da7d8f8804d5be4d2af4da1108ad934639caf7963f4b3aeeb  468_events_within_the_limit.sql
+-- 257a53ea6a63ca9bcde50b5564315d4488021614e63bbf790e29b683fb2e9b2d  469_notification_mails_by_one_node.sql
+-- 7b4ca3c088a8817671e78df65b29a35e9bc5fa68b58150785375eb26a482942d  470_cleared_once_more_after_an_erasure.sql

@@ -7,14 +7,18 @@ import { queueNotificationMails, createNotifications } from './domain/notificati
 import type { Services } from './services.ts';
 import { startQueueWorker } from './queue-worker.ts';
 
-/** How many events are turned into notifications, and how many mails are written, in one transaction. */
+/** The most events that are turned into notifications, and how many mails are written, in one transaction. */
 const atOnce = 20;
 
 /** Starts it; the function returned stops it, when what is under way is done. Every node does it: each event is taken by one. */
 export function startNotifier(services: Services): () => Promise<void> {
   const { database } = services;
   return startQueueWorker(services, 'sending notifications failed', async (stopping) => {
-    while (!stopping.aborted && (await database.run(createNotifications(atOnce))) === atOnce);
-    while (!stopping.aborted && (await database.run(queueNotificationMails(atOnce))) === atOnce);
+    try {
+      while (!stopping.aborted && (await database.run(createNotifications(atOnce))) > 0);
+    } finally {
+      // Also when events cannot be told: mails of what was told before are due.
+      while (!stopping.aborted && (await database.run(queueNotificationMails(atOnce))) === atOnce);
+    }
   });
 }

@@ -1,12 +1,15 @@
 /** Mails of notifications: several of a deal together, the mail of the day by the clock of its reader, and taking a kind out of them. */
 
+import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   queueNotificationMails,
   createNotifications,
   queueReminders,
 } from '../../server/domain/notifications/events.ts';
+import { openDatabase } from '../../server/database/database.ts';
 import type { Mail } from '../../server/mail/transport.ts';
+import { startNotifier } from '../../server/notifier.ts';
 import { addClient, addPerson, connect } from '../oauth/scene.ts';
 import { signInAs } from '../web/person.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
@@ -304,6 +307,40 @@ describe('many mails', () => {
     expect(await written(reader)).toBe(1);
     await web.service.sql('delete from vault.outbox');
   });
+
+  test('are written by one node at a time: two never wait for each other', async () => {
+    await begin();
+    const { deal, people } = web.scene;
+    const [one, other] = [people['exclusive buyer']!, people['other buyer']!];
+    const nodes = [new pg.Client(web.service.connections.server), new pg.Client(web.service.connections.server)];
+    const write = async (node: number) => {
+      const { text, values } = queueNotificationMails(200);
+      return (await nodes[node]!.query(text, [...values])).rows[0].written;
+    };
+    try {
+      for (const node of nodes) {
+        await node.connect();
+        await node.query(`select set_config('dealkeep.now', $1, false)`, [web.service.clock.now().toISOString()]);
+        await node.query('begin');
+      }
+      // Each has written of what one person did when it comes to what the other did.
+      await news(deal, people['broker']!, one, 1);
+      expect(await write(0)).toBe(1);
+      await news(deal, people['seller']!, other, 1);
+      const found = await write(1);
+      await news(deal, people['viewer']!, other, 1);
+      const first = write(0);
+      await news(deal, people['colleague']!, one, 1);
+      await Promise.all([first, write(1)]);
+      expect(found).toBe(0);
+      for (const node of nodes) await node.query('commit');
+    } finally {
+      for (const node of nodes) await node.end();
+    }
+    await web.service.database.run(queueNotificationMails(200));
+    expect(await web.service.sql(`select from vault.outbox where kind = 'notifications'`)).toHaveLength(4);
+    await web.service.sql('delete from vault.outbox');
+  });
 });
 
 describe('taking a kind out of one’s mails', () => {
@@ -412,5 +449,66 @@ describe('what concerns the security of an account', () => {
     const grant = await connect(web.service, person, await addClient(web.service, person));
     expect(grant).toBeDefined();
     expect(await kindsOf(person.id)).toEqual(['assistant_connected']);
+  });
+});
+
+describe('a node', () => {
+  const count = async (from: string) => Number((await web.service.sql(`select count(*) from ${from}`))[0]!['count']);
+  const waiting = () => count('vault.events');
+  const queued = () => count(`vault.outbox where kind = 'notifications' and sent_at is null`);
+
+  /** Queues events of a document that everybody on the deal sees, and a daily mail that is due. */
+  async function arrange(events: number) {
+    await mails();
+    const { service, scene } = web;
+    await service.sql(
+      `insert into vault.events (kind, deal_id, subject, subject_id, actor_id)
+       select 'document_added', $1, 'documents', $2, $3 from generate_series(1, $4::int)`,
+      [scene.deal, scene.records['documents/public'], scene.people['seller'], events],
+    );
+    await service.sql(
+      `insert into vault.notifications (event_id, user_id, kind, deal_id, at, mail, mail_due_at)
+       values (app.uuid_v7(), $1, 'document_added', $2, app.now(), 'daily', app.now())`,
+      [scene.people['viewer'], scene.deal],
+    );
+  }
+
+  test('writes the mails that are due also while no event can be told', async () => {
+    await arrange(1);
+    await web.service.sql('revoke execute on function app.tell_events(integer) from dealkeep_server');
+    const stop = startNotifier(web.service.services);
+    try {
+      await expect.poll(queued, { timeout: 20_000 }).toBe(1);
+      expect(await waiting()).toBe(1);
+    } finally {
+      await stop();
+      await web.service.sql('grant execute on function app.tell_events(integer) to dealkeep_server');
+    }
+  });
+
+  test('tells of more than it has the time for in one statement, on a deal with many people', async () => {
+    await arrange(20);
+    await web.service.sql(
+      `with many as (insert into users (email, name) select i || '@many.test', 'Buyer ' || i from generate_series(1, 200) i returning id)
+       insert into participants (deal_id, user_id, role, status) select $1, id, 'buyer', 'active' from many`,
+      [web.scene.deal],
+    );
+    const { services, connections, clock } = web.service;
+    const hurried = openDatabase({
+      connection: connections.server,
+      poolSize: 1,
+      statementMillis: 400,
+      clock: clock.now,
+    });
+    const stop = startNotifier({ ...services, database: hurried });
+    try {
+      await expect.poll(waiting, { timeout: 30_000 }).toBe(0);
+      await expect.poll(queued, { timeout: 20_000 }).toBe(1);
+    } finally {
+      await stop();
+      await hurried.close();
+    }
+    const told = `vault.notifications n join public.users u on u.id = n.user_id and u.email like '%@many.test'`;
+    expect(await count(told)).toBe(20 * 200);
   });
 });

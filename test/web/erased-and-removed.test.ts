@@ -4,9 +4,9 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { erasePerson } from '../../server/domain/accounts/erasure.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
-import { deleteDueBrokerages } from '../../server/scheduled-jobs.ts';
+import { deleteDueBrokerages, scheduledJobs } from '../../server/scheduled-jobs.ts';
 import { openService, type TestService } from '../harness.ts';
-import { atOnce } from '../locks.ts';
+import { atOnce, whileChanging } from '../locks.ts';
 import { connect } from '../policies/scene.ts';
 import { as, issueKey } from '../rest/scene.ts';
 import { addBrokerage, addPerson, insert } from '../tools/scene.ts';
@@ -424,4 +424,43 @@ test('who is erased cannot be invited again from the list of those who took part
   const { status, body } = await admin.ask(`/deals/${bo.deal}/participants/${part}/invitation`, { deliver: 'link' });
   expect([status, body.error.code]).toEqual([409, 'address_not_taken']);
   expect(await service.sql('select status from participants where id = $1', [part])).toEqual([{ status: 'removed' }]);
+});
+
+test('what requests of somebody’s own write while they are erased is cleared by the next run of a job', async () => {
+  const { deal } = service.scene;
+  const written: [method: string, path: string, body: object | undefined, left: string][] = [
+    ['GET', `/deals/${deal}/report.xlsx`, undefined, 'audit_records where address is not null and user_id'],
+    [
+      'PUT',
+      '/notifications/settings',
+      { time_zone: 'Europe/Paris', digest_hour: 8 },
+      'vault.notification_settings where user_id',
+    ],
+    ['PUT', '/notifications/choices/question_asked', { delivery: 'daily' }, 'vault.notification_choices where user_id'],
+    ['PUT', `/deals/${deal}/notifications`, { delivery: 'daily' }, 'vault.deal_notification_choices where user_id'],
+  ];
+  const people: string[] = [];
+  const left = async () => {
+    const counts = await Promise.all(
+      written.map(([, , , of]) => service.sql(`select from ${of} = any ($1)`, [people])),
+    );
+    return counts.map(({ length }) => length);
+  };
+  for (const [method, path, body] of written) {
+    const person = await addPerson(service, 'Eve');
+    people.push(person);
+    await insert(service, 'participants', { deal_id: deal, user_id: person, role: 'seller', status: 'active' });
+    const { headers } = await signInAs(service, person);
+    const { status } = await whileChanging(service, [[`select app.erase_person($1, 'operator', null)`, [person]]], () =>
+      fetch(`${service.origin}/api/web${path}`, {
+        method,
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: body && JSON.stringify(body),
+      }),
+    );
+    expect(status, path).toBeLessThan(300);
+  }
+  expect(await left()).toEqual([1, 1, 1, 1]);
+  for (const { name, job } of scheduledJobs) if (name === 'purge_sign_in') await service.database.run(job());
+  expect(await left()).toEqual([0, 0, 0, 0]);
 });
