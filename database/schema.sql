@@ -6237,6 +6237,7 @@ AS $function$
 declare
   deal constant uuid := app.lock_deal((select o.deal_id from public.offers o where o.id = decide_offer.offer_id));
   offer public.offers;
+  granted timestamptz;
 begin
   if deal is null then
     return null;
@@ -6245,13 +6246,13 @@ begin
   if not offer.is_current then
     perform app.refuse('offer_superseded', 'The buyer has revised this offer since: look at the latest one.');
   end if;
-  if not exists (select from public.exclusivities x
+  select x.granted_at into granted from public.exclusivities x
     where x.participant_id = offer.participant_id and x.ended_at is null
-      and (x.expires_at > app.now() or app.actual_state(x.deal_id) in ('diligence', 'closing')))
-  then
+      and (x.expires_at > app.now() or app.actual_state(x.deal_id) in ('diligence', 'closing'));
+  if granted is null then
     perform app.refuse('no_exclusivity', 'This buyer holds no exclusivity: accept the offer by granting it.');
   end if;
-  if exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'accepted') then
+  if exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'accepted' and c.decided_at >= granted) then
     perform app.refuse('offer_accepted', 'These terms are accepted already.');
   end if;
   if decide_offer.decision = 'accepted' then
@@ -15292,3 +15293,4 @@ $function$;
 -- 30961e9dc540c07e0c0c5cb9596045319544fdc3b085e8a5cb0b71efcdc95996  447_fewer_looks_at_hidden_notifications.sql
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
+-- 040bb8e1ef0d16f1d9da4bf21ef82629ecc4bbdc79ca38c0183ef262c43b7150  460_acceptance_in_the_exclusivity_that_runs.sql

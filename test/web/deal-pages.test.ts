@@ -610,6 +610,21 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   await proposes({ expires_at: '2020-01-01T13:00:00Z' });
   const times = change.getByRole('row', { name: 'Valid until' }).getByRole('cell');
   await expect.poll(async () => new Set(await times.allInnerTexts()).size).toBe(2);
+
+  // The buyer's next exclusivity begins without accepted terms: what they offer by now can be accepted.
+  await service.sql(`update offers set payload = payload - 'expires_at' where deal_id = $1`, [deal]);
+  const exclusivity = `/deals/${deal}/exclusivity`;
+  expect((await broker!.ask(exclusivity, undefined, 'DELETE')).status).toBe(200);
+  service.clock.advance(1000);
+  const { participant_id } = offer;
+  expect((await broker!.ask(exclusivity, { participant_id, expires_at: until })).status).toBe(200);
+  await brokers.getByRole('heading', { name: 'No accepted terms' }).waitFor();
+  await button(brokers, 'Decline').click();
+  await confirm(brokers, 'Decline offer');
+  await button(brokers, 'Decline').waitFor({ state: 'detached' });
+  await button(brokers, 'Accept offer').click();
+  await confirm(brokers, 'Accept offer');
+  for (const page of [brokers, theirs, sellers]) await page.getByText(/revision 4, accepted/).waitFor();
 });
 
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {
