@@ -627,6 +627,41 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   for (const page of [brokers, theirs, sellers]) await page.getByText(/revision 4, accepted/).waitFor();
 });
 
+test('an exclusivity whose date has passed in diligence is said to have ended, and is granted anew without a move', async () => {
+  const { service, scene } = web;
+  const { deal } = scene;
+  await service.sql(
+    `update exclusivities set granted_at = '2026-01-05T12:00:00Z', expires_at = '2026-01-31T12:00:00Z'
+     where deal_id = $1 and ended_at is null`,
+    [deal],
+  );
+  const ended = (page: Page, whose: string, whom: string) =>
+    page
+      .getByRole('region', { name: 'Exclusivity' })
+      .getByText(
+        new RegExp(
+          `^${whose} ended Jan 31, 2026, .+\\. Documents for the exclusive buyer are closed to ${whom} until the date is changed\\.$`,
+        ),
+      );
+  await ended(await at('exclusive buyer', `/deals/${deal}`), 'Your exclusivity', 'you').waitFor();
+  const page = await at('broker', `/deals/${deal}/people`);
+  await ended(page, 'The exclusivity of exclusive buyer', 'them').waitFor();
+  await expectAccessible(page);
+  const banner = page.getByRole('region', { name: 'Exclusivity' });
+  await button(banner, 'Change date').click();
+  await page.getByLabel('Exclusive until').fill('2031-05-20T17:00');
+  await button(page.getByRole('dialog'), 'Save').click();
+  await banner.getByText('exclusive buyer holds exclusivity').waitFor();
+  await button(banner, 'Release').click();
+  await confirm(page, 'Release');
+  await banner.waitFor({ state: 'detached' });
+  await choose(page, /^Actions for exclusive buyer$/, 'Grant exclusivity');
+  const grant = page.getByRole('dialog');
+  await grant.getByText('The deal stays in diligence.').waitFor();
+  await button(grant, 'Grant exclusivity').click();
+  await banner.getByText('exclusive buyer holds exclusivity').waitFor();
+});
+
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {
   const { service, scene } = web;
   const [{ id: deal }] = (await service.sql(
