@@ -12530,6 +12530,9 @@ begin
     return null;
   end if;
   perform app.refuse_if_closed(deal);
+  if app.actual_state(deal) = 'withdrawn' then
+    perform app.refuse('deal_withdrawn', 'The deal is withdrawn: nobody has to do anything about this any more.');
+  end if;
   foreach person in array array(select a from app.awaited(of_table, record) a) loop
     if app.person_could_open(person, of_table, record, deal) then
       waiting := waiting || person;
@@ -15294,3 +15297,4 @@ $function$;
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
 -- 040bb8e1ef0d16f1d9da4bf21ef82629ecc4bbdc79ca38c0183ef262c43b7150  460_acceptance_in_the_exclusivity_that_runs.sql
+-- d7b014d9b52fadc0924a011d8048837e50af25c43b5071062e3057062272970e  461_no_reminders_of_withdrawn_deals.sql

@@ -15,7 +15,7 @@ interface RemindButtonProps {
   className?: string;
 }
 
-/** Lets a broker remind the people whom this waits for, once a day; says so for the rest of it. */
+/** Lets a broker remind the people whom this waits for, once a day; says so for the rest of it. A withdrawn deal waits for nobody. */
 export function RemindButton({ subject, id, of, className }: RemindButtonProps) {
   const { deal } = useDeal();
   const { data } = useQuery(remindersQuery(deal.id));
@@ -27,6 +27,7 @@ export function RemindButton({ subject, id, of, className }: RemindButtonProps) 
         Reminded <Time at={sent.sent_at} />
       </span>
     );
+  if (deal.state === 'withdrawn') return null;
   return (
     <Button
       size="sm"
