@@ -6280,6 +6280,7 @@ AS $function$
 declare
   deal constant uuid := app.lock_deal((select o.deal_id from public.offers o where o.id = decide_offer.offer_id));
   offer public.offers;
+  granted timestamptz;
 begin
   if deal is null then
     return null;
@@ -6288,13 +6289,13 @@ begin
   if not offer.is_current then
     perform app.refuse('offer_superseded', 'The buyer has revised this offer since: look at the latest one.');
   end if;
-  if not exists (select from public.exclusivities x
+  select x.granted_at into granted from public.exclusivities x
     where x.participant_id = offer.participant_id and x.ended_at is null
-      and (x.expires_at > app.now() or app.actual_state(x.deal_id) in ('diligence', 'closing')))
-  then
+      and (x.expires_at > app.now() or app.actual_state(x.deal_id) in ('diligence', 'closing'));
+  if granted is null then
     perform app.refuse('no_exclusivity', 'This buyer holds no exclusivity: accept the offer by granting it.');
   end if;
-  if exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'accepted') then
+  if exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'accepted' and c.decided_at >= granted) then
     perform app.refuse('offer_accepted', 'These terms are accepted already.');
   end if;
   if decide_offer.decision = 'accepted' then
@@ -15358,7 +15359,9 @@ $function$;
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
 -- aa9859d2f7cc05bcd587fd6efe5a023467b38edac411b9085c1d80742829ef16  456_holds_on_people_keep_documents.sql
--- 0f7f8f2c076aac0691ca47b688f332f322195312fdb8687ef49810f2baa4a719  478_holds_that_are_waited_for.sql
+-- 040bb8e1ef0d16f1d9da4bf21ef82629ecc4bbdc79ca38c0183ef262c43b7150  460_acceptance_in_the_exclusivity_that_runs.sql
+-- d7b014d9b52fadc0924a011d8048837e50af25c43b5071062e3057062272970e  461_no_reminders_of_withdrawn_deals.sql
 -- 526cdd2cfceb7c2da7d8f8804d5be4d2af4da1108ad934639caf7963f4b3aeeb  468_events_within_the_limit.sql
 -- 257a53ea6a63ca9bcde50b5564315d4488021614e63bbf790e29b683fb2e9b2d  469_notification_mails_by_one_node.sql
 -- 7b4ca3c088a8817671e78df65b29a35e9bc5fa68b58150785375eb26a482942d  470_cleared_once_more_after_an_erasure.sql
+-- 0f7f8f2c076aac0691ca47b688f332f322195312fdb8687ef49810f2baa4a719  478_holds_that_are_waited_for.sql

@@ -610,6 +610,56 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   await proposes({ expires_at: '2020-01-01T13:00:00Z' });
   const times = change.getByRole('row', { name: 'Valid until' }).getByRole('cell');
   await expect.poll(async () => new Set(await times.allInnerTexts()).size).toBe(2);
+
+  // The buyer's next exclusivity begins without accepted terms: what they offer by now can be accepted.
+  await service.sql(`update offers set payload = payload - 'expires_at' where deal_id = $1`, [deal]);
+  const exclusivity = `/deals/${deal}/exclusivity`;
+  expect((await broker!.ask(exclusivity, undefined, 'DELETE')).status).toBe(200);
+  service.clock.advance(1000);
+  const { participant_id } = offer;
+  expect((await broker!.ask(exclusivity, { participant_id, expires_at: until })).status).toBe(200);
+  await brokers.getByRole('heading', { name: 'No accepted terms' }).waitFor();
+  await button(brokers, 'Decline').click();
+  await confirm(brokers, 'Decline offer');
+  await button(brokers, 'Decline').waitFor({ state: 'detached' });
+  await button(brokers, 'Accept offer').click();
+  await confirm(brokers, 'Accept offer');
+  for (const page of [brokers, theirs, sellers]) await page.getByText(/revision 4, accepted/).waitFor();
+});
+
+test('an exclusivity whose date has passed in diligence is said to have ended, and is granted anew without a move', async () => {
+  const { service, scene } = web;
+  const { deal } = scene;
+  await service.sql(
+    `update exclusivities set granted_at = '2026-01-05T12:00:00Z', expires_at = '2026-01-31T12:00:00Z'
+     where deal_id = $1 and ended_at is null`,
+    [deal],
+  );
+  const ended = (page: Page, whose: string, whom: string) =>
+    page
+      .getByRole('region', { name: 'Exclusivity' })
+      .getByText(
+        new RegExp(
+          `^${whose} ended Jan 31, 2026, .+\\. Documents for the exclusive buyer are closed to ${whom} until the date is changed\\.$`,
+        ),
+      );
+  await ended(await at('exclusive buyer', `/deals/${deal}`), 'Your exclusivity', 'you').waitFor();
+  const page = await at('broker', `/deals/${deal}/people`);
+  await ended(page, 'The exclusivity of exclusive buyer', 'them').waitFor();
+  await expectAccessible(page);
+  const banner = page.getByRole('region', { name: 'Exclusivity' });
+  await button(banner, 'Change date').click();
+  await page.getByLabel('Exclusive until').fill('2031-05-20T17:00');
+  await button(page.getByRole('dialog'), 'Save').click();
+  await banner.getByText('exclusive buyer holds exclusivity').waitFor();
+  await button(banner, 'Release').click();
+  await confirm(page, 'Release');
+  await banner.waitFor({ state: 'detached' });
+  await choose(page, /^Actions for exclusive buyer$/, 'Grant exclusivity');
+  const grant = page.getByRole('dialog');
+  await grant.getByText('The deal stays in diligence.').waitFor();
+  await button(grant, 'Grant exclusivity').click();
+  await banner.getByText('exclusive buyer holds exclusivity').waitFor();
 });
 
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {

@@ -515,6 +515,51 @@ describe('an offer', () => {
     expect((await decide('broker', theirs.id, 'accepted')).body.error.code).toBe('no_exclusivity');
   });
 
+  test('is accepted anew in the next exclusivity of its buyer, where nothing is agreed', async () => {
+    const { service, scene } = web;
+    const [{ id: kiln }] = (await service.sql(
+      `insert into deals (organization_id, title, state) values ($1, 'Kiln', 'listed') returning id`,
+      [scene.brokerage],
+    )) as [{ id: string }];
+    for (const [person, role] of [
+      ['broker', 'broker'],
+      ['new buyer', 'buyer'],
+    ] as const)
+      await service.sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active')`, [
+        kiln,
+        scene.people[person],
+        role,
+      ]);
+    const [broker, buyer] = await Promise.all(['broker', 'new buyer'].map(web.as));
+    const at = `/deals/${kiln}`;
+    const { body: offer } = await buyer!.ask(`${at}/offers`, { payload });
+    const expires_at = service.clock.inDays(30);
+    expect((await broker!.ask(`/offers/${offer.id}/accept`, { expires_at })).status).toBe(200);
+    expect((await broker!.ask(`${at}/exclusivity`, undefined, 'DELETE')).status).toBe(200);
+    service.clock.advance(1000);
+    const { participant_id } = offer;
+    const granted = await broker!.ask(`${at}/exclusivity`, { participant_id, expires_at });
+    // What the page of the offers goes by, where it offers the decision.
+    expect(granted.body).toMatchObject({
+      deal: { exclusive_buyer_user_id: offer.buyer_user_id },
+      capacities: { can_accept_offer: false, can_decide_offer_changes: true },
+    });
+    const agreed = async () => (await broker!.ask(`${at}/offers`)).body.agreed;
+    expect(await agreed()).toBeNull();
+    const decide = (decision: string) => broker!.ask(`/offers/${offer.id}/decision`, { decision });
+    expect((await decide('accepted')).status).toBe(200);
+    expect(await agreed()).toMatchObject({ revision_number: 1 });
+    expect((await decide('accepted')).body.error.code).toBe('offer_accepted');
+    const { body: change } = await buyer!.ask(`${at}/offers`, { payload: { ...payload, purchase_price: '1' } });
+    expect((await broker!.ask(`/offers/${change.id}/decision`, { decision: 'declined' })).status).toBe(200);
+    const { items } = (await broker!.ask(`${at}/activity`)).body;
+    expect(items.slice(0, 3).map(({ summary }: { summary: string }) => summary)).toEqual([
+      'declined a change to the accepted terms',
+      'revised an offer',
+      'accepted an offer',
+    ]);
+  });
+
   test('is not taken while the deal is a draft or over', async () => {
     await web.service.sql(`update deals set state = 'withdrawn' where id = $1`, [web.scene.idle]);
     const late = await (await web.as('other buyer')).ask(path, { payload });

@@ -117,6 +117,15 @@ test('a broker reminds whoever something waits for, once a day', { timeout: 120_
     if (pictures) await page.screenshot({ path: `${pictures}/remind-${tab}-desktop.png` });
     await page.setViewportSize({ width: 390, height: 844 });
   }
+  // On a withdrawn deal there is nothing to remind of.
+  await web.service.sql('delete from vault.sent_reminders');
+  await testPage.visit(`/deals/${deal}/closing`);
+  await page.reload();
+  await page.getByRole('button', { name: 'Remind about Consent of the landlord' }).waitFor();
+  expect((await broker.ask(`/deals/${deal}/moves`, { to: 'withdrawn', confirm: true })).status).toBe(200);
+  await page.getByText('This sale was withdrawn. Nothing more can be offered or asked.').waitFor();
+  await page.getByText('Consent of the landlord').first().waitFor();
+  expect(await page.getByRole('button', { name: /^Remind/ }).count()).toBe(0);
   expect(testPage.complaints).toEqual([]);
   await testPage.close();
 });

@@ -332,10 +332,22 @@ describe('who hears of it', () => {
     );
     await does('colleague', `/deals/${kiosk!.deal_id}/exclusivity`, { participant_id: kiosk!.id, expires_at });
     await notified();
+    const seller = records['users/the seller of a deal that needs no NDA'];
+    const condition = await does('colleague', `/deals/${kiosk!.deal_id}/conditions`, {
+      name: 'Berth',
+      owner_user_id: seller,
+    });
+    await notified();
     await move('colleague', kiosk!.deal_id, 'withdrawn');
     // Its exclusivity ends with it, which is not told beside that.
-    const seller = records['users/the seller of a deal that needs no NDA'];
     expect(await notified()).toEqual({ deal_withdrawn: [seller, 'new buyer'] });
+    // Nothing waits there any more, of which anybody could be reminded.
+    const reminders = await trail(service, 'reminder.send');
+    const { status, body } = await (
+      await web.as('colleague')
+    ).ask(`/deals/${kiosk!.deal_id}/reminders`, { subject: 'closing_conditions', subject_id: condition.id });
+    expect([status, body.error.code]).toEqual([409, 'deal_withdrawn']);
+    expect(await trail(service, 'reminder.send')).toEqual(reminders);
   });
 });
 

@@ -14,6 +14,9 @@ const withDetail =
   ({ [name]: value }: Details): string =>
     typeof value === 'string' ? `${start}${joint}${inWords(value)}` : start;
 
+// Where exclusivity was granted without an offer, there are no accepted terms yet that it would change.
+const whatIsDecided = ({ first }: Details): string => (first === true ? 'an offer' : 'a change to the accepted terms');
+
 const revises = ({ revision }: Details): boolean => Number(revision) > 1;
 
 /** What is done on deals: as a title, and as a sentence without its subject in the activity of a deal. */
@@ -40,8 +43,14 @@ const onDeals = {
     (details) => (revises(details) ? 'revised an offer' : 'submitted an offer'),
   ],
   'offer.accept': ['Accept an offer', 'accepted an offer'],
-  'offer.accept_change': ['Accept a change to the accepted terms', 'accepted a change to the accepted terms'],
-  'offer.decline_change': ['Decline a change to the accepted terms', 'declined a change to the accepted terms'],
+  'offer.accept_change': [
+    (details) => `Accept ${whatIsDecided(details)}`,
+    (details) => `accepted ${whatIsDecided(details)}`,
+  ],
+  'offer.decline_change': [
+    (details) => `Decline ${whatIsDecided(details)}`,
+    (details) => `declined ${whatIsDecided(details)}`,
+  ],
   'condition.add': ['Add a closing condition', 'added a closing condition'],
   'condition.change': [
     withDetail('Change a closing condition', ' to ', 'status'),

@@ -23,7 +23,7 @@ const send = row<{ reminded: number | null }>('remind', 'select app.remind($1, $
 
 /**
  * Reminds the people whom a record waits for; how many they are, or null: there is none that the caller sees as a broker of its deal. Refused with
- * `nobody_to_remind`, `reminded_already` (within 24 hours) and `too_many_reminders` (60 within an hour).
+ * `deal_closed`, `deal_withdrawn`, `nobody_to_remind`, `reminded_already` (within 24 hours) and `too_many_reminders` (60 within an hour).
  */
 export const remind = (subject: Remindable, id: string, { address, requestId }: Origin): Statement<number | null> =>
   mapped(send(subject, id, address, requestId), (found) => found?.reminded ?? null);

@@ -297,6 +297,7 @@ const accept = row<{ deal_id: string }>(
 export const acceptOffer = (id: string, expiresAt: string, origin: Origin): Statement<boolean> =>
   tookPlace(accept(...from(origin), id, expiresAt));
 
+// What is agreed is looked up as it was before the statement, without the decision itself.
 const decisions = new Map(
   offerDecisions.map((decision) => [
     decision,
@@ -305,7 +306,11 @@ const decisions = new Map(
       `select decided.deal_id from (
          select d.deal_id from (select app.decide_offer($3, '${decision}') as deal_id offset 0) d
          where d.deal_id is not null) decided
-       ${audited(decision === 'accepted' ? 'offer.accept_change' : 'offer.decline_change', { subject: '$3', deal: 'decided.deal_id' })}`,
+       ${audited(decision === 'accepted' ? 'offer.accept_change' : 'offer.decline_change', {
+         subject: '$3',
+         deal: 'decided.deal_id',
+         details: `jsonb_build_object('first', app.accepted_offer(decided.deal_id) is null)`,
+       })}`,
     ),
   ]),
 );

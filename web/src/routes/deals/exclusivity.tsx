@@ -1,7 +1,8 @@
 import { HeartHandshake } from 'lucide-react';
 import { useState } from 'react';
 import { useDealActions } from '../../api/deals.ts';
-import type { DealPage, Instant, Participant } from '../../api/shapes.ts';
+import { useMe } from '../../api/me.ts';
+import type { DealPage, DealState, Instant, Participant } from '../../api/shapes.ts';
 import { Banner } from '../../components/banner.tsx';
 import { Button } from '../../components/button.tsx';
 import { useConfirm } from '../../components/confirm-dialog.tsx';
@@ -13,6 +14,7 @@ import { DateTimeField } from '../../components/value-fields.tsx';
 import { formatTime } from '../../lib/format.ts';
 import { dealStates } from '../../lib/states.ts';
 import { required, useForm } from '../../lib/use-form.ts';
+import { useIsOver } from '../../lib/use-is-over.ts';
 
 /** In so many days, at 17:00 in the viewer's zone: the usual end of a period. */
 export function endOfBusinessIn(days: number): Instant {
@@ -55,20 +57,24 @@ export function UntilDialog({ draft, title, description, action, initial, submit
   );
 }
 
+// From diligence on no move leads back: exclusivity is granted and released, and the deal stays where it is.
+const isUnderWay = (state: DealState): boolean => state === 'diligence' || state === 'closing';
+const staysIn = (state: DealState): string => `stays in ${dealStates[state].label.toLowerCase()}`;
+
 interface GrantDialogProps {
   page: DealPage;
   buyer: Participant;
   onClose: () => void;
 }
 
-/** Gives a buyer exclusivity until a date; the deal moves there by it. */
-export function GrantExclusivityDialog({ page, buyer, onClose }: GrantDialogProps) {
-  const { grantExclusivity } = useDealActions(page.deal.id);
+/** Gives a buyer exclusivity until a date; before diligence the deal moves there by it. */
+export function GrantExclusivityDialog({ page: { deal }, buyer, onClose }: GrantDialogProps) {
+  const { grantExclusivity } = useDealActions(deal.id);
   return (
     <UntilDialog
       draft={`exclusivity/${buyer.id}`}
       title={`Exclusivity for ${buyer.name}`}
-      description="The deal moves to exclusivity. Other buyers see that it is under offer, and no more."
+      description={`The deal ${isUnderWay(deal.state) ? staysIn(deal.state) : 'moves to exclusivity'}. Other buyers see that it is under offer, and no more.`}
       action="Grant exclusivity"
       initial={endOfBusinessIn(45)}
       submit={(expires_at) => grantExclusivity.mutateAsync({ participant_id: buyer.id, expires_at })}
@@ -80,20 +86,23 @@ export function GrantExclusivityDialog({ page, buyer, onClose }: GrantDialogProp
 
 /** Who holds the deal exclusively and for how long; with what its broker can do about it. */
 export function ExclusivityBanner({ page }: { page: DealPage }) {
-  const { deal, capacities, participants, caller_role: role } = page;
+  const { deal, capacities, participants } = page;
+  const { user } = useMe();
   const [extending, setExtending] = useState(false);
   const confirm = useConfirm();
   const { extendExclusivity, releaseExclusivity } = useDealActions(deal.id);
   const until = deal.exclusivity_expires_at;
+  const over = useIsOver(until);
   if (!until || deal.state === 'closed' || deal.state === 'withdrawn') return null;
   const buyer = participants.find((one) => one.user_id === deal.exclusive_buyer_user_id);
-  const holder = role === 'exclusive_buyer' ? 'You hold' : `${buyer?.name ?? 'The exclusive buyer'} holds`;
+  const mine = deal.exclusive_buyer_user_id === user.id;
+  const holder = mine ? 'You hold' : `${buyer?.name ?? 'The exclusive buyer'} holds`;
+  const whose = mine ? 'Your exclusivity' : `The exclusivity of ${buyer?.name ?? 'the exclusive buyer'}`;
   const release = () =>
     confirm(
       {
         title: 'Release exclusivity?',
-        // From diligence on no move leads back to listed, so a release leaves the state as it is.
-        body: `The deal ${deal.state === 'exclusivity' ? 'is listed again' : `stays in ${dealStates[deal.state].label.toLowerCase()}`}, and the buyer loses what only the exclusive buyer sees.`,
+        body: `The deal ${isUnderWay(deal.state) ? staysIn(deal.state) : 'is listed again'}, and the buyer loses what only the exclusive buyer sees.`,
         action: 'Release',
         danger: true,
         done: 'Exclusivity released',
@@ -106,12 +115,20 @@ export function ExclusivityBanner({ page }: { page: DealPage }) {
       icon={HeartHandshake}
       tone="rare"
       says={
-        <>
-          <span className="font-medium text-ink">{holder} exclusivity</span> until {formatTime(until)}
-        </>
+        over ? (
+          <>
+            <span className="font-medium text-ink">{whose} ended</span> {formatTime(until)}.
+            {isUnderWay(deal.state) &&
+              ` Documents for the exclusive buyer are closed to ${mine ? 'you' : 'them'} until the date is changed.`}
+          </>
+        ) : (
+          <>
+            <span className="font-medium text-ink">{holder} exclusivity</span> until {formatTime(until)}
+          </>
+        )
       }
     >
-      <Countdown until={until} className="text-md" />
+      {!over && <Countdown until={until} className="text-md" />}
       {capacities.can_grant_exclusivity && (
         <div className="flex gap-2">
           <Button size="sm" onClick={() => setExtending(true)}>

@@ -13,7 +13,7 @@ interface RemindButtonProps {
   of: string;
 }
 
-/** Lets a broker remind the people whom this waits for, once a day; says so for the rest of it. */
+/** Lets a broker remind the people whom this waits for, once a day; says so for the rest of it. A withdrawn deal waits for nobody. */
 export function RemindButton({ subject, id, of }: RemindButtonProps) {
   const { deal } = useDeal();
   const { data } = useQuery(remindersQuery(deal.id));
@@ -25,6 +25,7 @@ export function RemindButton({ subject, id, of }: RemindButtonProps) {
         Reminded <Time at={sent.sent_at} />
       </span>
     );
+  if (deal.state === 'withdrawn') return null;
   return (
     <Button
       size="sm"

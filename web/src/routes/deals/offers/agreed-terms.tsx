@@ -51,32 +51,100 @@ function Changes({ agreed, proposal }: { agreed: Offer; proposal: Offer }) {
   );
 }
 
+const words = {
+  change: {
+    accepted: {
+      title: 'Accept this change?',
+      body: 'The proposed terms replace those accepted before, which stay on record.',
+      action: 'Accept change',
+      done: 'The change is accepted',
+    },
+    declined: {
+      title: 'Decline this change?',
+      body: 'The accepted terms stay as they are. The buyer sees that the change was declined, and can propose another.',
+      action: 'Decline change',
+      done: 'The change is declined',
+    },
+  },
+  offer: {
+    accepted: {
+      title: 'Accept this offer?',
+      body: 'Its terms become the accepted terms. The exclusivity stays as it is.',
+      action: 'Accept offer',
+      done: 'The offer is accepted',
+    },
+    declined: {
+      title: 'Decline this offer?',
+      body: 'The buyer sees that the offer was declined, and can revise it. The exclusivity stays as it is.',
+      action: 'Decline offer',
+      done: 'The offer is declined',
+    },
+  },
+} as const;
+
+/** Lets a broker decide on what the exclusive buyer offers: a change of the accepted terms or, where there are none, an offer. */
+function DecisionButtons({ offer, what }: { offer: Offer; what: keyof typeof words }) {
+  const { decide } = useOfferActions(offer.deal_id);
+  const confirm = useConfirm();
+  const why = useId();
+  const over = useIsOver(offer.payload.expires_at);
+  const ask = (decision: 'accepted' | 'declined') =>
+    confirm(words[what][decision], () => decide.mutateAsync({ id: offer.id, decision }));
+  return (
+    <div className="mt-3 flex flex-wrap items-center gap-2">
+      <Button
+        kind="primary"
+        size="sm"
+        disabled={over}
+        aria-describedby={over ? why : undefined}
+        onClick={() => ask('accepted')}
+      >
+        {words[what].accepted.action}
+      </Button>
+      {!offer.declined_at && (
+        <Button size="sm" onClick={() => ask('declined')}>
+          Decline
+        </Button>
+      )}
+      {over && (
+        <span id={why} className="text-sm text-faint">
+          It has expired: ask the buyer to submit it again.
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** What the exclusive buyer offers, where no terms are agreed in the exclusivity that runs: for a broker to accept or decline. */
+export function NothingAgreed({ current }: { current: Offer }) {
+  return (
+    <Card title="No accepted terms" className="mb-4">
+      <p className="text-soft">
+        {current.buyer_name} is the exclusive buyer, and none of their offers is accepted yet. Revision{' '}
+        {current.revision_number} offers{' '}
+        <Money
+          amount={current.payload.purchase_price}
+          currency={current.payload.currency}
+          className="font-medium text-ink"
+        />
+        .
+        {current.accepted_at && (
+          <>
+            {' '}
+            Its acceptance of <Time at={current.accepted_at} as="date" /> ended with the exclusivity of that time.
+          </>
+        )}
+      </p>
+      <DecisionButtons offer={current} what="offer" />
+    </Card>
+  );
+}
+
 /** The terms that are agreed, which stay as accepted, and what their buyer proposes to change in them since. */
 export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer | undefined }) {
-  const { deal, capacities } = useDeal();
-  const { decide } = useOfferActions(deal.id);
-  const confirm = useConfirm();
+  const { capacities } = useDeal();
   const proposal = current?.proposed ? current : undefined;
-  const why = useId();
-  const over = useIsOver(proposal?.payload.expires_at);
   const whose = agreed.mine ? 'You propose' : `${agreed.buyer_name} proposes`;
-  const ask = (offer: Offer, decision: 'accepted' | 'declined') =>
-    confirm(
-      decision === 'accepted'
-        ? {
-            title: 'Accept this change?',
-            body: 'The proposed terms replace those accepted before, which stay on record.',
-            action: 'Accept change',
-            done: 'The change is accepted',
-          }
-        : {
-            title: 'Decline this change?',
-            body: 'The accepted terms stay as they are. The buyer sees that the change was declined, and can propose another.',
-            action: 'Decline change',
-            done: 'The change is declined',
-          },
-      () => decide.mutateAsync({ id: offer.id, decision }),
-    );
   return (
     <Card title="Accepted terms" className="mb-4">
       <p className="flex flex-wrap items-baseline gap-x-3 gap-y-1">
@@ -105,27 +173,7 @@ export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer
             </span>
           </p>
           <Changes agreed={agreed} proposal={proposal} />
-          {capacities.can_decide_offer_changes && (
-            <div className="mt-3 flex flex-wrap items-center gap-2">
-              <Button
-                kind="primary"
-                size="sm"
-                disabled={over}
-                aria-describedby={over ? why : undefined}
-                onClick={() => ask(proposal, 'accepted')}
-              >
-                Accept change
-              </Button>
-              <Button size="sm" onClick={() => ask(proposal, 'declined')}>
-                Decline
-              </Button>
-              {over && (
-                <span id={why} className="text-sm text-faint">
-                  It has expired: ask the buyer to submit it again.
-                </span>
-              )}
-            </div>
-          )}
+          {capacities.can_decide_offer_changes && <DecisionButtons offer={proposal} what="change" />}
         </section>
       )}
       {current?.declined_at && current.id !== agreed.id && (

@@ -12,7 +12,7 @@ import { EmptyState, SkeletonCard } from '../../../components/states.tsx';
 import { formatMoney, plural } from '../../../lib/format.ts';
 import { useDeal } from '../context.ts';
 import { endOfBusinessIn, UntilDialog } from '../exclusivity.tsx';
-import { AgreedTerms } from './agreed-terms.tsx';
+import { AgreedTerms, NothingAgreed } from './agreed-terms.tsx';
 import { Assessment } from './assessment.tsx';
 import { Comparison } from './comparison.tsx';
 import { InviteBuyerLink } from '../invite-buyer-link.tsx';
@@ -105,6 +105,11 @@ export default function OffersTab() {
   const agreed = query.data?.pages[0]?.agreed;
   const offers = beside(current, agreed);
   const mine = current.find((offer) => offer.mine);
+  // Where exclusivity was granted without an offer, one can be accepted later.
+  const undecided =
+    capacities.can_decide_offer_changes && agreed === null
+      ? current.find(({ buyer_user_id: buyer }) => buyer === deal.exclusive_buyer_user_id)
+      : undefined;
   const submit = capacities.can_submit_offer && (
     <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setOffering(true)}>
       {agreed?.mine ? 'Propose a change' : mine ? 'Revise offer' : 'Submit offer'}
@@ -147,6 +152,7 @@ export default function OffersTab() {
                 current={current.find(({ participant_id }) => participant_id === agreed.participant_id)}
               />
             )}
+            {undecided && <NothingAgreed current={undecided} />}
             {side === 'seller' && !agreed && <AcceptedByBroker />}
             {query.hasNextPage && (
               <NotAll
