@@ -3648,12 +3648,12 @@ declare
     case when since is not null then 'r.at >= $5' end,
     case when before is not null then 'r.at < $6' end,
     case when after_at is not null then '(r.at, r.id) < ($7, $8)' end,
-    case when refused then 'r.outcome not in (''done'', ''ok'')' end);
+    case when refused then 'r.outcome not in (''done'', ''ok'', ''repeated'')' end);
   within constant text := 'r.brokerage_id = $1 and ' || span;
   asked constant text := concat_ws(' and ', 'true',
     case when by_user is not null then 'r.user_id = $2' end,
     case when beginning is not null then 'starts_with(r.action, $3)' end,
-    case when done then 'r.outcome in (''done'', ''ok'')' end);
+    case when done then 'r.outcome in (''done'', ''ok'', ''repeated'')' end);
   fits constant text := concat_ws(' and ', within, asked);
   -- Looked up in a table that is made once: of an array the planner would estimate each element.
   theirs constant text := '(r.deal_id in (select b.id from unnest($10) b (id))
@@ -15292,3 +15292,4 @@ $function$;
 -- 30961e9dc540c07e0c0c5cb9596045319544fdc3b085e8a5cb0b71efcdc95996  447_fewer_looks_at_hidden_notifications.sql
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
+-- 6ad1a175cffed1f22e3ab9de6540eed4402dffea46184a1775bc4ac512d627a0  464_repeated_is_done.sql
