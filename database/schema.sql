@@ -7783,6 +7783,18 @@ CREATE OR REPLACE FUNCTION app.first_answer(idempotency_key text, body_digest by
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+begin
+  return app.first_answer(idempotency_key, body_digest, action, null, address, request_id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.first_answer(text,bytea,text,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.first_answer(idempotency_key text, body_digest bytea, action text, subject text, address inet, request_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
 declare
   earlier vault.idempotency_keys;
 begin
@@ -7795,11 +7807,15 @@ begin
     perform app.refuse('idempotency_key_reused',
       'This Idempotency-Key was used with another body within the last 24 hours: send the same body, or use a new key.');
   end if;
-  perform app.audit(action, null, 'repeated', null, null, address, request_id, '{}');
+  -- The answer to a batch is of no single thing, and may repeat half of a surrogate pair that was sent, which no jsonb takes.
+  if action <> 'contact.batch' then
+    subject := coalesce(earlier.answer::jsonb #>> '{body,id}', subject);
+  end if;
+  perform app.audit(action, subject, 'repeated', null, (select app.seen_deal(d) from app.narrowed_to() d where d is not null), address, request_id, '{}');
   return earlier.answer;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.first_answer(text,bytea,text,inet,text) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.first_answer(text,bytea,text,text,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.first_tool_answer(tool text, idempotency_key text, input_digest bytea)
  RETURNS text
@@ -15293,3 +15309,4 @@ $function$;
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
 -- 6ad1a175cffed1f22e3ab9de6540eed4402dffea46184a1775bc4ac512d627a0  464_repeated_is_done.sql
+-- 0a0657bf849803398b6389087526fb226e2fa27127772eee8e95b1660e02d5ab  465_what_was_repeated.sql
