@@ -3649,12 +3649,12 @@ declare
     case when since is not null then 'r.at >= $5' end,
     case when before is not null then 'r.at < $6' end,
     case when after_at is not null then '(r.at, r.id) < ($7, $8)' end,
-    case when refused then 'r.outcome not in (''done'', ''ok'')' end);
+    case when refused then 'r.outcome not in (''done'', ''ok'', ''repeated'')' end);
   within constant text := 'r.brokerage_id = $1 and ' || span;
   asked constant text := concat_ws(' and ', 'true',
     case when by_user is not null then 'r.user_id = $2' end,
     case when beginning is not null then 'starts_with(r.action, $3)' end,
-    case when done then 'r.outcome in (''done'', ''ok'')' end);
+    case when done then 'r.outcome in (''done'', ''ok'', ''repeated'')' end);
   fits constant text := concat_ws(' and ', within, asked);
   -- Looked up in a table that is made once: of an array the planner would estimate each element.
   theirs constant text := '(r.deal_id in (select b.id from unnest($10) b (id))
@@ -7822,6 +7822,18 @@ CREATE OR REPLACE FUNCTION app.first_answer(idempotency_key text, body_digest by
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+begin
+  return app.first_answer(idempotency_key, body_digest, action, null, address, request_id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.first_answer(text,bytea,text,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.first_answer(idempotency_key text, body_digest bytea, action text, subject text, address inet, request_id text)
+ RETURNS text
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
 declare
   earlier vault.idempotency_keys;
 begin
@@ -7834,11 +7846,15 @@ begin
     perform app.refuse('idempotency_key_reused',
       'This Idempotency-Key was used with another body within the last 24 hours: send the same body, or use a new key.');
   end if;
-  perform app.audit(action, null, 'repeated', null, null, address, request_id, '{}');
+  -- The answer to a batch is of no single thing, and may repeat half of a surrogate pair that was sent, which no jsonb takes.
+  if action <> 'contact.batch' then
+    subject := coalesce(earlier.answer::jsonb #>> '{body,id}', subject);
+  end if;
+  perform app.audit(action, subject, 'repeated', null, (select app.seen_deal(d) from app.narrowed_to() d where d is not null), address, request_id, '{}');
   return earlier.answer;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.first_answer(text,bytea,text,inet,text) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.first_answer(text,bytea,text,text,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.first_tool_answer(tool text, idempotency_key text, input_digest bytea)
  RETURNS text
@@ -15361,6 +15377,8 @@ $function$;
 -- aa9859d2f7cc05bcd587fd6efe5a023467b38edac411b9085c1d80742829ef16  456_holds_on_people_keep_documents.sql
 -- 040bb8e1ef0d16f1d9da4bf21ef82629ecc4bbdc79ca38c0183ef262c43b7150  460_acceptance_in_the_exclusivity_that_runs.sql
 -- d7b014d9b52fadc0924a011d8048837e50af25c43b5071062e3057062272970e  461_no_reminders_of_withdrawn_deals.sql
+-- 6ad1a175cffed1f22e3ab9de6540eed4402dffea46184a1775bc4ac512d627a0  464_repeated_is_done.sql
+-- 0a0657bf849803398b6389087526fb226e2fa27127772eee8e95b1660e02d5ab  465_what_was_repeated.sql
 -- 526cdd2cfceb7c2da7d8f8804d5be4d2af4da1108ad934639caf7963f4b3aeeb  468_events_within_the_limit.sql
 -- 257a53ea6a63ca9bcde50b5564315d4488021614e63bbf790e29b683fb2e9b2d  469_notification_mails_by_one_node.sql
 -- 7b4ca3c088a8817671e78df65b29a35e9bc5fa68b58150785375eb26a482942d  470_cleared_once_more_after_an_erasure.sql

@@ -20,6 +20,7 @@ import { requireVisible } from '../domain/visibility/require-visible.ts';
 import type { DealScope } from '../domain/visibility/deal-scope.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem, problemOf } from '../http/problem.ts';
+import { isUuid } from '../http/uuid.ts';
 import { secretRows } from '../secrets.ts';
 import { answerJson, type Answered } from './answer.ts';
 import type { Callers, Entry, Scopes, FailureRecorder } from './caller.ts';
@@ -117,16 +118,29 @@ export const faultOf = (fault: unknown): unknown => {
   return new Problem(429, 'rate_limited', message, { details: { retry_after: seconds }, headers, cause: fault });
 };
 
-/** What leaves a record of `action` where it was refused or failed; `faultOf` says what the fault means to the caller. */
+/** The id in the path of what `action` is about, such as the `contactId` of `contact.merge`, or else of the deal on which it is done. */
+function subjectOf(c: Context, action: Action): string | null {
+  const ids = [`${action.split('.')[0]}Id`, 'dealId'].map((name) => c.req.param(name) ?? '');
+  return ids.find(isUuid)?.toLowerCase() ?? null;
+}
+
+/** What leaves a record of `action` where it was refused or failed; `meaning` says what the fault means to the caller. */
 export const recordFailure =
-  ({ database, log }: Services, action: Action, from: Origin, meaning: (fault: unknown) => unknown): FailureRecorder =>
+  (
+    { database, log }: Services,
+    action: Action,
+    from: Origin,
+    meaning: (fault: unknown) => unknown,
+    subject: string | null = null,
+    within?: DealScope | null,
+  ): FailureRecorder =>
   async (digest, fault) => {
     // A database that is away takes no record either, and the caller has waited for it long enough.
     if (fault instanceof Unavailable) return;
     const problem = problemOf(meaning(fault));
     const { status, code } = problem && isKnown(problem.code) ? problem : { status: 500, code: 'internal_error' };
-    const record = recordNotDone(action, status < 500 ? 'refused' : 'failed', { status, code }, from);
-    await database.together(enterWithApiKey(digest), record).catch((lost: unknown) => {
+    const record = recordNotDone(action, subject, status < 500 ? 'refused' : 'failed', { status, code }, from);
+    await database.together(enterWithApiKey(digest, within), record).catch((lost: unknown) => {
       log.error({ err: lost, requestId: from.requestId }, 'What was refused left no audit record');
     });
   };
@@ -166,6 +180,7 @@ export function openWrites(services: Services, callers: Callers): Writes {
   return {
     async run(c, { scopes, action, within, meaning = (fault) => fault }, read) {
       const from = originOf(c);
+      const subject = subjectOf(c, action);
       const work = async (entry: Entry) => {
         const { key, write } = await entry.reading(async () => ({
           key: idempotencyKey.read(c),
@@ -174,7 +189,7 @@ export function openWrites(services: Services, callers: Callers): Writes {
         try {
           if (key !== null) {
             const digest = digestOf(c, write.said);
-            return await doneOnce(entry, write, key, digest, firstAnswer(key, digest, action, from), within);
+            return await doneOnce(entry, write, key, digest, firstAnswer(key, digest, action, subject, from), within);
           }
           const [found, , ...results] = await database.together(entry.enter, entry.carries, ...write.statements);
           const caller = entry.admit(found);
@@ -186,7 +201,7 @@ export function openWrites(services: Services, callers: Callers): Writes {
         }
       };
       const meant = (fault: unknown) => meaning(faultOf(fault));
-      const onFailure = recordFailure(services, action, from, meant);
+      const onFailure = recordFailure(services, action, from, meant, subject, within);
       const { answer, isRepeated } = await callers
         .enter(c, scopes, work, { onFailure, within })
         .catch((fault: unknown) => {

@@ -345,7 +345,7 @@ check(
      with ordinality l (id, place) order by f.n, l.place`,
   `select f.n, l.id from ${auditFilters} cross join lateral (
      select r.at, r.id from audit_records r where ${shownOfBrokerage} and (f.beginning is null or starts_with(r.action, f.beginning))
-       and (f.done is null or (r.outcome in ('done', 'ok')) = f.done)
+       and (f.done is null or (r.outcome in ('done', 'ok', 'repeated')) = f.done)
      order by r.at desc, r.id desc limit 7) l order by f.n, l.at desc, l.id desc`,
   ({ scene }) => [scene.brokerage],
   {
@@ -355,9 +355,9 @@ check(
       `insert into audit_records (brokerage_id, deal_id, action, outcome)
          select d.organization_id, d.id, 'question.ask', 'done' from deals d, generate_series(1, 2000) where d.title = 'Of others 1'`,
     ],
-    'when much was tried that was refused': [
+    'when much was tried that was refused, and much repeated': [
       `insert into audit_records (brokerage_id, deal_id, user_id, action, outcome)
-         select r.brokerage_id, r.deal_id, r.user_id, r.action, 'refused' from audit_records r`,
+         select r.brokerage_id, r.deal_id, r.user_id, r.action, o.outcome from audit_records r, unnest('{refused,repeated}'::text[]) o (outcome)`,
     ],
   },
 );

@@ -175,12 +175,14 @@ describe('archiving', () => {
     expect([restored.status, entry(restored).archivedAt]).toEqual([200, null]);
     expect((await call('POST', path.replace('contacts', 'contacts/restore'))).text).toBe(restored.text);
     expect((await call('GET', path)).status).toBe(200);
-    expect((await recorded(made.id)).map(({ action }) => action)).toEqual([
-      'contact.create',
-      'contact.archive',
-      'contact.archive',
-      'contact.restore',
-      'contact.restore',
+    expect((await recorded(made.id)).map(({ action, outcome }) => `${action} ${outcome}`)).toEqual([
+      'contact.create done',
+      'contact.archive done',
+      'contact.archive done',
+      'contact.update refused',
+      'contact.restore refused',
+      'contact.restore done',
+      'contact.restore done',
     ]);
   });
 });
@@ -504,16 +506,30 @@ describe('what is asked for twice', () => {
     const [counted] = await service.sql(`select count(*)::int as n from contacts where brokerage_id = $1`, [tenant.id]);
     expect(counted).toEqual({ n: 5 });
     const repeated = await service.sql(
-      `select distinct action from audit_records where key_id = $1 and outcome = 'repeated' order by 1`,
+      `select distinct a.action, c.display_name as contact from audit_records a left join contacts c on c.id::text = a.subject_id
+       where a.key_id = $1 and a.outcome = 'repeated' order by 1, 2`,
       [key.id],
     );
-    expect(repeated.map(({ action }) => action)).toEqual([
-      'contact.archive',
-      'contact.batch',
-      'contact.merge',
-      'contact.restore',
-      'contact.update',
+    expect(repeated.map(({ action, contact }) => [action, contact])).toEqual([
+      ['contact.archive', 'D'],
+      ['contact.batch', null],
+      ['contact.merge', 'A'],
+      ['contact.restore', 'D'],
+      ['contact.update', 'A'],
+      ['contact.update', 'Once'],
     ]);
+  });
+
+  test('is answered again also where the answer tells of half a character that was sent', async () => {
+    const items =
+      '{ "items": [{ "action": "create", "contact": { "type": "person", "displayName": "H", "\\ud83e": 1 } }] }';
+    const headers = { 'Idempotency-Key': 'half', 'Content-Type': 'application/json' };
+    const [first, again] = [
+      await call('POST', '/contacts/batch', items, headers),
+      await call('POST', '/contacts/batch', items, headers),
+    ];
+    expect(first.text).toContain('\\ud83e');
+    expect([again.status, again.text]).toEqual([200, first.text]);
   });
 
   test('a key stands for one request, and for none that was refused', async () => {
@@ -576,6 +592,31 @@ describe('what is asked for twice', () => {
     const next = await call('PATCH', path, { phone: '2' }, headers);
     expect([next.status, next.headers.get('idempotent-replayed')]).toEqual([200, null]);
   });
+});
+
+test('what was refused is recorded with the contact that it was about, also one that the key does not reach', async () => {
+  const key = await ours.key();
+  const asKey = as(key, service.restUrl);
+  const made = await add('Refused');
+  const strange = await add('Strange', {}, foreign);
+  await asKey('PATCH', `/contacts/${made.id}`, { phone: '1' }, { 'If-Match': '"stale"' });
+  await asKey('POST', `/contacts/merge/${made.id.toUpperCase()}`, { from: made.id });
+  await asKey('POST', `/contacts/archive/${strange.id}`);
+  await asKey('PATCH', '/contacts/no-uuid', { phone: '1' });
+  await asKey('PUT', `/contacts/by-external-id/${made.id}`, { type: 'nobody' });
+  const records = await service.sql(
+    `select action, outcome, subject_id, deal_id, brokerage_id, details ->> 'status' as status
+     from audit_records where key_id = $1 order by at, id`,
+    [key.id],
+  );
+  const refused = { outcome: 'refused', deal_id: null, brokerage_id: ours.id };
+  expect(records).toEqual([
+    { ...refused, action: 'contact.update', subject_id: made.id, status: '412' },
+    { ...refused, action: 'contact.merge', subject_id: made.id, status: '400' },
+    { ...refused, action: 'contact.archive', subject_id: strange.id, status: '404' },
+    { ...refused, action: 'contact.update', subject_id: null, status: '404' },
+    { ...refused, action: 'contact.update', subject_id: null, status: '400' },
+  ]);
 });
 
 test('a key is told who it is, whatever its scopes', async () => {

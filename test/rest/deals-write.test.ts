@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { readConfig } from '../../server/config.ts';
 import { dealScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import type { Scene } from '../policies/scene.ts';
+import { signInAs } from '../web/person.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { aPdf } from '../web/uploads.ts';
 import { prepareRefusals } from './refusals.ts';
@@ -24,7 +25,7 @@ const nothing = '018cc251-0000-7000-8000-000000000000';
 /** The latest record of the audit trail with this action. */
 async function latest(action: string) {
   const [record] = await web.service.sql(
-    `select key_id, user_id, brokerage_id, deal_id, outcome, details, request_id is not null as has_request
+    `select key_id, user_id, brokerage_id, deal_id, subject_id, outcome, details, request_id is not null as has_request
      from audit_records where action = $1 order by at desc, id desc limit 1`,
     [action],
   );
@@ -122,8 +123,10 @@ const writes: readonly {
   },
 ];
 
+const conditionIn = (path: string) =>
+  path.includes(':condition') ? scene.records["closing_conditions/the exclusive buyer's to meet"] : undefined;
 const filled = (path: string, deal: string) =>
-  path.replace(':deal', deal).replace(':condition', scene.records["closing_conditions/the exclusive buyer's to meet"]!);
+  path.replace(':deal', deal).replace(':condition', conditionIn(path) ?? '');
 
 /** How many rows there are of what keys write, and of mails. */
 const written = () =>
@@ -143,7 +146,7 @@ describe('a key', () => {
       expect(await latest(action)).toMatchObject({
         outcome: 'refused',
         brokerage_id: scene.brokerage,
-        deal_id: null,
+        deal_id: path === '/deals' ? null : scene.deal,
         details: { status: 403, code: 'insufficient_scope' },
       });
     }
@@ -152,10 +155,23 @@ describe('a key', () => {
 
   test.each(writes.filter(({ absent }) => absent !== null))(
     '$method $path: a deal that it does not reach is as none, and nothing is changed',
-    async ({ method, path, body, absent }) => {
+    async ({ method, path, body, absent, action }) => {
       const answers = [];
-      for (const deal of [scene.idle, scene.records['deals/a deal of another brokerage']!, nothing, 'no-uuid'])
+      const unreached = [scene.idle, scene.records['deals/a deal of another brokerage']!, nothing];
+      const trails = () => web.service.sql('select count(*) from audit_records where deal_id = any ($1)', [unreached]);
+      const before = await trails();
+      for (const deal of [...unreached, 'no-uuid']) {
         answers.push(await ask(method, filled(path, deal), body()));
+        // In the trail of the key's own brokerage it says what was asked for; in that of the deal there is nothing.
+        expect(await latest(action)).toMatchObject({
+          key_id: full.id,
+          brokerage_id: scene.brokerage,
+          deal_id: null,
+          subject_id: conditionIn(path) ?? (deal === 'no-uuid' ? null : deal),
+          outcome: 'refused',
+        });
+      }
+      expect(await trails()).toEqual(before);
       for (const { status, text, body: told } of answers) {
         expect([status, told?.error.code]).toEqual([404, absent]);
         expect(text).toBe(answers[0]?.text);
@@ -177,7 +193,7 @@ describe('a key', () => {
     });
   });
 
-  test.each(writes)('$method $path: does it once under one Idempotency-Key', async ({ method, path, body }) => {
+  test.each(writes)('$method $path: does it once under one Idempotency-Key', async ({ method, path, body, action }) => {
     const headers = { 'Idempotency-Key': `once ${method} ${path}`.replaceAll(/[^!-~]/g, '-') };
     const sent = { ...body(), ...(path.endsWith('/invitations') && { email: 'once@else.example' }) };
     const [first, again] = [
@@ -189,6 +205,12 @@ describe('a key', () => {
       null,
       'true',
     ]);
+    expect(await latest(action)).toMatchObject({
+      brokerage_id: scene.brokerage,
+      deal_id: path === '/deals' ? null : scene.deal,
+      subject_id: first.body?.id,
+      outcome: 'repeated',
+    });
     const other = await ask(method, filled(path, scene.deal), { ...sent, name: 'Other', title: 'Other' }, headers);
     expect(other.status).toBe(400);
   });
@@ -296,6 +318,17 @@ describe('deals', () => {
     expect((await move('exclusivity')).body?.error.details['reason']).toBe('exclusivity_missing');
     expect((await move('somewhere')).status).toBe(400);
     expect((await move('withdrawn')).body).toMatchObject({ state: 'withdrawn' });
+  });
+
+  test('have what a key tried in vain in their trail, for their brokers', async () => {
+    expect((await ask('POST', `/deals/${scene.deal}/state`, { to: 'closed' })).status).toBe(409);
+    const broker = await signInAs(web.service, scene.people['broker']!);
+    const { body } = await broker.ask(
+      `/audit?brokerage_id=${scene.brokerage}&action=deal.move&outcome=refused&limit=1`,
+    );
+    expect(body.items).toMatchObject([
+      { deal_id: scene.deal, subject_id: scene.deal, details: { status: 409, code: 'conflict' } },
+    ]);
   });
 
   test('are closed with what is missing only when that is confirmed, and then stay as they are', async () => {

@@ -84,6 +84,27 @@ describe('by the API', () => {
     );
     expect(last).toEqual({ outcome: 'refused', details: { status: 409, code: 'conflict' } });
   });
+
+  test('what was refused and what was repeated is recorded with the webhook, also where its answer is sealed', async () => {
+    const { id } = await webhook();
+    const asked = [
+      'POST',
+      `/webhooks/${id}/rotate-secret`,
+      {},
+      { 'Idempotency-Key': 'of a webhook'.replaceAll(' ', '-') },
+    ] as const;
+    for (let n = 0; n < 2; n += 1) expect((await scene.rest(...asked)).status).toBe(200);
+    const delivery = `/webhooks/${id}/deliveries/018cc251-0000-7000-8000-000000000000/redeliver`;
+    expect((await scene.rest('POST', delivery)).status).toBe(404);
+    const records = await scene.service.sql(
+      `select action, outcome from audit_records where subject_id = $1 and outcome <> 'done' order by at, id`,
+      [id],
+    );
+    expect(records).toEqual([
+      { action: 'webhook.rotate_secret', outcome: 'repeated' },
+      { action: 'webhook.redeliver', outcome: 'refused' },
+    ]);
+  });
 });
 
 describe('what is bounded', () => {

@@ -216,6 +216,19 @@ describe('an admin', { timeout: 180_000 }, () => {
     await page.getByRole('dialog').getByText('brokerage.rename').waitFor();
     await expectAccessible(page);
     await page.keyboard.press('Escape');
+    await service.sql(
+      `insert into audit_records (brokerage_id, user_id, action, outcome, noted)
+       select brokerage_id, user_id, 'contact.merge', 'repeated', false from members where user_id = $1`,
+      [service.demo.people.admin.user_id],
+    );
+    await page.getByLabel('Outcome').selectOption('Done');
+    const repeated = page.getByRole('row').filter({ hasText: 'Merge' });
+    await repeated.waitFor();
+    expect(await repeated.textContent()).not.toContain('Already done');
+    await repeated.click();
+    await page.getByRole('dialog').getByText('Already done').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByLabel('Outcome').selectOption('Any');
     await page.getByLabel('About').selectOption('API keys');
     await page.getByRole('row').filter({ hasText: 'Revoke an API key' }).first().waitFor();
     await page.getByRole('row').filter({ hasText: 'Rename the brokerage' }).waitFor({ state: 'detached' });

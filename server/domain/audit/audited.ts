@@ -53,12 +53,18 @@ export const added = <T>(addition: Statement<T | null>): Statement<T> =>
 export const addedId = (addition: Statement<{ id: string } | null>): Statement<string> =>
   mapped(added(addition), ({ id }) => id);
 
-const notDone = row('not_done', 'select app.audit($1, null, $2, null, null, $3, $4, $5)');
+// On the deal that was entered with, where the caller sees it: a record is filed under the brokerage of its deal, and whoever
+// guesses an id would write into the trail of another.
+const notDone = row(
+  'not_done',
+  `select app.audit($1, $2, $3, null, (select app.seen_deal(d) from app.narrowed_to() d where d is not null), $4, $5, $6)`,
+);
 
-/** Leaves a record of what the caller wanted and did not get: refused by us, or failed on our side. */
+/** Leaves a record of what the caller wanted and did not get, with the id of what it was about: refused by us, or failed on our side. */
 export const recordNotDone = (
   action: Action,
+  subject: string | null,
   outcome: 'refused' | 'failed',
   why: { readonly status: number; readonly code: string },
   origin: Origin,
-): Statement<unknown> => notDone(action, outcome, origin.address, origin.requestId, why);
+): Statement<unknown> => notDone(action, subject, outcome, origin.address, origin.requestId, why);

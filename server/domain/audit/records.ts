@@ -49,6 +49,9 @@ const shown = (name: string, records: string) =>
      order by a.at desc, a.id desc`,
   );
 
+/** The outcomes of what went well; `app.audit_of_brokerage` names them, too. */
+const wentWell = `('done', 'ok', 'repeated')`;
+
 const ofBrokerage = shown(
   'audit_of_brokerage',
   `(select r.* from audit_records r where r.id = any (array(
@@ -67,9 +70,9 @@ const ofCaller = (name: string, outcome: string) =>
        and ($7::text is null or (r.at, r.id) < ($7::timestamptz, $8::uuid))
      order by r.at desc, r.id desc limit $9) a`,
   );
-const allOfCaller = ofCaller('audit_of_caller', `($4::text is null or r.outcome in ('done', 'ok'))`);
+const allOfCaller = ofCaller('audit_of_caller', `($4::text is null or r.outcome in ${wentWell})`);
 // A statement of its own: PostgreSQL uses the index of what was refused only where no parameter decides.
-const refusedOfCaller = ofCaller('audit_of_caller_refused', `$4::text = 'refused' and r.outcome not in ('done', 'ok')`);
+const refusedOfCaller = ofCaller('audit_of_caller_refused', `$4::text = 'refused' and r.outcome not in ${wentWell}`);
 
 /** The records that fit, the latest first, as far as the caller may see them, in pages. */
 export function auditRecords(filter: AuditFilter): Statement<Page<AuditRecord>> {

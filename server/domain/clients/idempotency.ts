@@ -15,7 +15,10 @@ export const isIdempotencyKey = (text: string): boolean => /^[\x21-\x7e]{1,255}$
 
 const claim = row('claim_idempotency_key', 'select app.claim_idempotency_key($1, $2)');
 const remember = row('remember_answer', 'select app.remember_answer($1, $2)');
-const first = row<{ answer: string | null }>('first_answer', 'select app.first_answer($1, $2, $3, $4, $5) as answer');
+const first = row<{ answer: string | null }>(
+  'first_answer',
+  'select app.first_answer($1, $2, $3, $4, $5, $6) as answer',
+);
 
 /**
  * Takes a key for a request with this digest (32 bytes). Refused with `idempotency_key_used` when the calling API key has
@@ -27,11 +30,17 @@ export const claimIdempotencyKey = (key: string, digest: Buffer): Statement<unkn
 export const rememberAnswer = (key: string, answer: string): Statement<unknown> => remember(key, answer);
 
 /**
- * The answer that was kept with a key, with a record that it was given again; null when there is none. Refused with
- * `idempotency_key_reused` when the key stands for a request with another digest.
+ * The answer that was kept with a key, with a record that it was given again, of what it shows or else of `subject`; null when there
+ * is none. Refused with `idempotency_key_reused` when the key stands for a request with another digest.
  */
-export const firstAnswer = <T>(key: string, digest: Buffer, action: Action, from: Origin): Statement<T | null> =>
-  mapped(first(key, digest, action, from.address, from.requestId), (found) =>
+export const firstAnswer = <T>(
+  key: string,
+  digest: Buffer,
+  action: Action,
+  subject: string | null,
+  from: Origin,
+): Statement<T | null> =>
+  mapped(first(key, digest, action, subject, from.address, from.requestId), (found) =>
     found?.answer ? (JSON.parse(found.answer) as T) : null,
   );
 

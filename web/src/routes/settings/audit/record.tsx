@@ -8,13 +8,13 @@ import { Time } from '../../../components/time.tsx';
 import { formatExactly } from '../../../lib/format.ts';
 import { detailName, detailWords, outcomeWords } from '../../../lib/audit-words.ts';
 
-const wentWell = ({ outcome }: AuditRecord) => outcome === 'done' || outcome === 'ok';
+const wentWell = ({ outcome }: AuditRecord) => ['done', 'ok', 'repeated'].includes(outcome);
 const whoOf = ({ user_name, key_name, user_id }: AuditRecord) =>
   user_name ?? (key_name === null ? (user_id === null ? 'The service' : 'Someone else') : `Key ${key_name}`);
 
 function Outcome({ record }: { record: AuditRecord }) {
-  if (wentWell(record)) return <span className="text-soft">Done</span>;
-  return <Badge tone="bad">{outcomeWords(record.outcome)}</Badge>;
+  const words = outcomeWords(record.outcome);
+  return wentWell(record) ? <span className="text-soft">{words}</span> : <Badge tone="bad">{words}</Badge>;
 }
 
 function Who({ record }: { record: AuditRecord }) {
