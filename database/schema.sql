@@ -12594,6 +12594,9 @@ begin
     return null;
   end if;
   perform app.refuse_if_closed(deal);
+  if app.actual_state(deal) = 'withdrawn' then
+    perform app.refuse('deal_withdrawn', 'The deal is withdrawn: nobody has to do anything about this any more.');
+  end if;
   waiting := array(select w from app.who_could_open(array(select a from app.awaited(of_table, record) a), of_table, record, deal) w);
   if waiting = '{}' then
     perform app.refuse('nobody_to_remind', 'Nobody has to do anything about this at the moment.');
@@ -15383,3 +15386,4 @@ $function$;
 -- 257a53ea6a63ca9bcde50b5564315d4488021614e63bbf790e29b683fb2e9b2d  469_notification_mails_by_one_node.sql
 -- 7b4ca3c088a8817671e78df65b29a35e9bc5fa68b58150785375eb26a482942d  470_cleared_once_more_after_an_erasure.sql
 -- 0f7f8f2c076aac0691ca47b688f332f322195312fdb8687ef49810f2baa4a719  478_holds_that_are_waited_for.sql
+-- 57faf7a47bf6b6de44e9c2a4905e31d5bcf4da5aebffcae53ab51e3a3aeb3dd0  479_reminders_of_open_deals_decided_for_all_at_once.sql
