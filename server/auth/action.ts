@@ -7,7 +7,7 @@ import { isEmailAddress, longestEmailAddress } from '../domain/people/email-addr
 import { keepsDirection, oneLine } from '../domain/people/names.ts';
 import { passwordLength } from '../domain/accounts/password-rules.ts';
 import { bodyAtMost, bodyType } from '../http/bounded-body.ts';
-import { charactersIn } from '../http/characters.ts';
+import { charactersIn } from '../domain/characters.ts';
 import { Problem, writeProblemJson } from '../http/problem.ts';
 
 const largestBody = 65_536;

@@ -1,7 +1,7 @@
 /** The values of which what the REST API takes and answers is made: ids, times, decimals, texts. */
 
 import { z } from 'zod';
-import { charactersIn } from '../http/characters.ts';
+import { charactersIn } from '../domain/characters.ts';
 
 /** What is wrong with a property: that it is required, where it is missing, before what to send. */
 export const absent = (sentence: string) => (issue: { input?: unknown }) =>

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { mostSearchWords, wordsIn } from '../database/paging.ts';
-import { charactersIn } from '../http/characters.ts';
+import { charactersIn } from '../domain/characters.ts';
 import { isUuid } from '../http/uuid.ts';
 import { queryParameter, type Json, type Parameter } from './operation.ts';
 

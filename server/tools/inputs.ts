@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { decimalPattern, isDecimal, longestAmount } from '../domain/diligence/normalizations.ts';
-import { charactersIn } from '../http/characters.ts';
+import { charactersIn } from '../domain/characters.ts';
 import { isObject } from './request-context.ts';
 import type { RefusalBody } from './results.ts';
 

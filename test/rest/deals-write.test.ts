@@ -637,6 +637,18 @@ describe('documents', () => {
     expect((await upload(ask, aboutPdf, { 'Idempotency-Key': 'file' })).status).toBe(400);
   });
 
+  test('have names of 255 characters, also of those that two units of a string are', async () => {
+    const filename = `${'🥐'.repeat(251)}.pdf`;
+    const added = await upload(
+      ask,
+      `?filename=${encodeURIComponent(filename)}&category=legal&confidentiality=nda_gated`,
+    );
+    expect([added.status, added.body]).toMatchObject([201, { filename }]);
+    const file = await content((await key(['documents:content'])).token, added.body!.id);
+    expect([file.status, Buffer.from(await file.arrayBuffer())]).toEqual([200, pdf]);
+    expect(file.headers.get('content-disposition')).toContain(`filename*=UTF-8''${encodeURIComponent(filename)}`);
+  });
+
   test('are refused where they are none of the key, and where they are nothing for a data room', async () => {
     for (const missing of ['documents:write', 'documents:read'] as const) {
       const { status, body: told } = await upload(
@@ -650,6 +662,7 @@ describe('documents', () => {
     }
     for (const [more, path] of [
       ['?category=legal&confidentiality=public', 'filename'],
+      [`?filename=${encodeURIComponent('🥐'.repeat(252))}.pdf&category=legal&confidentiality=public`, 'filename'],
       ['?filename=a%2Fb.pdf&category=legal&confidentiality=public', 'filename'],
       ['?filename=a.pdf&confidentiality=public', 'category'],
       ['?filename=a.pdf&category=legal', 'confidentiality'],

@@ -1,6 +1,7 @@
 /** What a file of accounts holds: the rows that can be stored, and each fault of the others. */
 
 import { isUtf8 } from 'node:buffer';
+import { charactersIn } from '../../../domain/characters.ts';
 import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
 import { lengths } from '../../../domain/lengths.ts';
 import { parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
@@ -279,7 +280,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
           >),
         };
     if (isCustomers && name === '') blame('customer_name', 'The customer is missing.');
-    if (name.length > lengths.customer_revenues.customer_name)
+    if (charactersIn(name) > lengths.customer_revenues.customer_name)
       blame('customer_name', `At most ${lengths.customer_revenues.customer_name} characters.`);
     if (!keepsDirection.test(name))
       blame('customer_name', 'Leave out characters that change the direction of writing.');
