@@ -5,16 +5,17 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../server/config.ts';
-import { dealScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
+import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import type { Scene } from '../policies/scene.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { aPdf } from '../web/uploads.ts';
 import { prepareRefusals } from './refusals.ts';
-import { as, issueKey, type Key } from './scene.ts';
+import { as, dealScopesOf, issueKey, type Key } from './scene.ts';
 
 let web: WebScene;
 let scene: Scene;
 let full: Key;
+let dealScopes: readonly KeyScope[];
 let ask: ReturnType<typeof as>;
 
 const admin = () => ({ id: scene.brokerage, admin: scene.people['admin']! });
@@ -38,6 +39,7 @@ beforeAll(async () => {
   });
   ({ scene } = web);
   await web.service.sql('update deals set keys_admitted = true where id = $1', [scene.deal]);
+  dealScopes = await dealScopesOf(web.service);
   full = await key(dealScopes);
   ask = as(full, web.service.restUrl);
 });
