@@ -14,7 +14,7 @@ import {
 import { moneyParts, type MoneyPart } from '../diligence/valuation.ts';
 import { amountsOf, assessed, type Given, type ValuationSummary } from './assessment.ts';
 import { leastCoverage } from './debt.ts';
-import { hasPassed, offerFields, type OfferPayload, type OfferRevision } from './offers.ts';
+import { hasPassed, offerFields, timeIn, type OfferPayload, type OfferRevision } from './offers.ts';
 
 /** What the two sides of a line are, and so what the difference counts: amounts, shares of one, times, days; else there is none. */
 export type LineKind = 'money' | 'share' | 'times' | 'day' | 'time' | 'yes_no' | 'text';
@@ -78,14 +78,6 @@ export interface TwoOffers {
 type Sides<T> = readonly [first: T, second: T];
 
 const days = /^\d{4}-\d\d-\d\d$/;
-const times = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
-
-/** The time that a payload names as everybody writes it, or null. */
-function timeIn(value: unknown): string | null {
-  if (typeof value !== 'string' || !times.test(value)) return null;
-  const at = Date.parse(/([zZ]|[+-]\d\d(:?\d\d)?)$/.test(value) ? value : `${value}Z`);
-  return Object.is(at, NaN) ? null : new Date(at).toISOString();
-}
 
 const dayIn = (value: unknown): string | null =>
   typeof value === 'string' && days.test(value) && !Object.is(Date.parse(value), NaN) ? value : null;
