@@ -11,6 +11,7 @@ import { lengths } from '../domain/lengths.ts';
 import {
   addWebhook,
   changeWebhook,
+  longestSecretOverlap,
   ownWebhooks,
   removeWebhook,
   rotateWebhookSecret,
@@ -116,7 +117,7 @@ const rotation = z
     overlapSeconds: z
       .int({ error: 'Send a whole number of seconds.' })
       .min(0, { error: 'Send 0 or more.' })
-      .max(604_800, { error: 'Send 604800 at most: seven days.' })
+      .max(longestSecretOverlap, { error: `Send ${longestSecretOverlap} at most: seven days.` })
       .optional()
       .meta({
         default: 86_400,

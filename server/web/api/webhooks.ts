@@ -18,6 +18,7 @@ import {
 import {
   addWebhook,
   changeWebhook,
+  longestSecretOverlap,
   managedWebhook,
   removeWebhook,
   rotateWebhookSecret,
@@ -47,7 +48,7 @@ const Rotation = z.strictObject({
   overlap_seconds: z
     .int('Enter a whole number of seconds.')
     .min(0, 'The old secret can keep signing for 0 to 7 days.')
-    .max(7 * 86_400, 'The old secret can keep signing for 0 to 7 days.'),
+    .max(longestSecretOverlap, 'The old secret can keep signing for 0 to 7 days.'),
 });
 const Range = z
   .strictObject({ since: instant, until: instant, failed_only: z.boolean().default(false) })
