@@ -34,7 +34,7 @@ import { sessionDigest } from '../../http/session.ts';
 import type { Services } from '../../services.ts';
 import { mintWebhookSecret } from '../../webhooks/signature.ts';
 import { deploymentCursors } from './cursor.ts';
-import { body, instant, line, optional, pageSize, pathId, query } from './input.ts';
+import { body, instant, line, optional, pageCursor, pageSize, pathId, query } from './input.ts';
 import { orNotFound } from './problems.ts';
 import { withRecord } from './visible-record.ts';
 
@@ -58,7 +58,7 @@ const Range = z
   });
 const Log = z.object({
   state: optional(z.enum(deliveryStates, 'Choose a state.')),
-  cursor: z.string().max(2000).optional(),
+  cursor: pageCursor,
   limit: pageSize,
 });
 
