@@ -4,9 +4,11 @@ import { isIP } from 'node:net';
 import path from 'node:path';
 import { backupKey, type BackupKey } from './backup/encryption.ts';
 import { secretNames, variableNames, variables, type Values } from './config-variables.ts';
-import { recommendedParameters } from './domain/accounts/password-hashes.ts';
 import { misspelt, withSecretFiles, type Environment } from './environment.ts';
 import { tracingOf, type TracingConfig } from './tracing-config.ts';
+
+/** The parameters of new password hashes in every service: those that OWASP recommends. Stored hashes keep theirs until the next sign-in. */
+export const recommendedParameters = '$argon2id$v=19$m=19456,t=2,p=1';
 
 /** Requests a minute, by what is counted; see server/http/limits.ts. */
 export interface Ceilings {

@@ -5,6 +5,7 @@ import { row, type Statement } from './database/statement.ts';
 import { traced } from './tracing.ts';
 import { deleteBrokerages } from './documents/brokerage-deletion.ts';
 import { deleteUnusedBodies } from './documents/deletion.ts';
+import { failAbandonedSnapshots } from './domain/diligence/snapshots.ts';
 import { noteJobRun, type JobName } from './domain/service/status.ts';
 import { mailDirectory, mailsIn, removeMails } from './mail/files.ts';
 import { purgeChanges } from './domain/events/changes.ts';
@@ -35,7 +36,7 @@ export const scheduledJobs: readonly ScheduledJob[] = [
   byStatement(10 * minute, 'purge_authorization', 'select app.purge_authorization()'),
   byStatement(60 * minute, 'purge_mails', 'select app.purge_mails()'),
   byStatement(10 * minute, 'purge_idempotency_keys', 'select app.purge_idempotency_keys()'),
-  byStatement(10 * minute, 'fail_abandoned_snapshots', 'select app.fail_abandoned_snapshots()'),
+  { every: 10 * minute, name: 'fail_abandoned_snapshots', job: failAbandonedSnapshots },
   byStatement(60 * minute, 'keep_audit_months', 'select app.keep_audit_months()'),
   byStatement(
     10 * minute,

@@ -2,9 +2,10 @@
 
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
+import { recommendedParameters } from '../../server/config.ts';
 import { withClient } from '../../server/database/client.ts';
 import { inTransaction } from '../../server/database/transaction.ts';
-import { hashPassword, recommendedParameters } from '../../server/domain/accounts/password-hashes.ts';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { connectClient, issueKeys, allowWriting, redirectUri, type KeyName } from './access.ts';
 import { addressBooks } from './contacts.ts';
 import { deals, namedDeals } from './deals/all.ts';

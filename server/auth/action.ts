@@ -7,7 +7,8 @@ import { isEmailAddress, longestEmailAddress } from '../domain/people/email-addr
 import { keepsDirection, oneLine } from '../domain/people/names.ts';
 import { passwordLength } from '../domain/accounts/password-rules.ts';
 import { bodyAtMost, bodyType } from '../http/bounded-body.ts';
-import { charactersIn } from '../http/characters.ts';
+import { asToken } from '../domain/accounts/secret-tokens.ts';
+import { charactersIn } from '../domain/characters.ts';
 import { Problem, writeProblemJson } from '../http/problem.ts';
 
 const largestBody = 65_536;
@@ -76,6 +77,8 @@ function invalid(error: z.ZodError): Problem {
 const text = (missing: string) => z.string({ error: missing });
 const isWithin = (most: number) => (value: string) => charactersIn(value) <= most;
 
+const incompleteLink = 'The link is not complete: open it again from where you got it.';
+
 /** What is sent, with what to say when it does not fit. */
 export const fields = {
   email: text('Enter an e-mail address.')
@@ -93,9 +96,6 @@ export const fields = {
     .max(lengths.users.name, `Enter a name of at most ${lengths.users.name} characters.`)
     .regex(oneLine, 'Enter a name without line breaks.')
     .regex(keepsDirection, 'Enter a name without characters that change the direction of writing.'),
-  token: text('The link is not complete: open it again from where you got it.').regex(
-    /^[A-Za-z0-9_-]{43}$/,
-    'The link is not complete: open it again from where you got it.',
-  ),
+  token: text(incompleteLink).refine((value) => asToken(value) !== null, incompleteLink),
   id: z.uuid({ error: 'Send the id.' }),
 };

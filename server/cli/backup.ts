@@ -5,7 +5,8 @@ import about from '../../package.json' with { type: 'json' };
 import { isStore } from '../backup/destination.ts';
 import { makeBackup, type Made } from '../backup/make.ts';
 import { ConfigError } from '../config.ts';
-import { backupJob } from '../domain/service/status.ts';
+import { runOn } from '../database/client.ts';
+import { backupJob, noteJobRun } from '../domain/service/status.ts';
 import { storeLocation } from '../documents/store-marker.ts';
 import { openStorage } from '../storage/open.ts';
 import {
@@ -43,7 +44,7 @@ function words({ manifest, copied, dropped, undeleted }: Made, { destination, ke
 
 /** Stores the outcome for /status and /metrics. A schema that is too old to store it, or a broken connection, does not make the backup fail. */
 async function note(client: pg.Client, succeeded: boolean): Promise<void> {
-  await client.query('select app.note_job_run($1, $2)', [backupJob, succeeded]).catch(() => {});
+  await runOn(client, noteJobRun(backupJob, succeeded)).catch(() => {});
 }
 
 /** Makes a backup. The exit status is 1 when the store lacks documents, or older ones could not be deleted. */

@@ -3,7 +3,7 @@
 import type { Config } from '../config.ts';
 import { openConnections, type Connections } from '../database/connections.ts';
 import { checkStoreMarker } from '../documents/store-marker.ts';
-import { checkSecrets } from '../domain/accounts/sealed-secrets.ts';
+import { requireKeysOfSecrets } from '../domain/accounts/sealed-secrets.ts';
 import type { Logger } from '../log.ts';
 import type { CoreServices } from '../services.ts';
 import type { Telemetry } from './telemetry.ts';
@@ -96,7 +96,7 @@ export async function makeReady(
   signal: AbortSignal,
 ): Promise<void> {
   await checkStoreMarker(services, signal);
-  await checkSecrets(services);
+  await requireKeysOfSecrets(services);
   await prepareWeb(config, services.log, signal);
   await prepare(services, connections);
   signal.throwIfAborted();

@@ -2,6 +2,7 @@
 
 import pg from 'pg';
 import { reasonOf } from '../reason.ts';
+import type { Statement } from './statement.ts';
 
 /** The database is there but cannot be used as it is; the message says what to change. */
 export class UnusableDatabase extends Error {
@@ -32,4 +33,9 @@ export async function withClient<T>(
     );
   });
   return work(client).finally(() => client.end());
+}
+
+/** Runs a statement of the domain on a connection of a command. */
+export async function runOn<T>(client: pg.ClientBase, { text, values, read }: Statement<T>): Promise<T> {
+  return read((await client.query(text, [...values])).rows);
 }

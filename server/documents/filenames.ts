@@ -1,5 +1,6 @@
 /** What a document may be called. */
 
+import { charactersIn } from '../domain/characters.ts';
 import { lengths } from '../domain/lengths.ts';
 
 // Signs that turn the direction of writing make a name look as if it ended otherwise.
@@ -10,5 +11,5 @@ export function faultOfFilename(name: string): string | null {
   if (misleading.test(name)) return 'A name must not contain slashes or invisible characters. Rename the file.';
   if (/^\.|\.$/.test(name)) return 'A name must not begin or end with a dot. Rename the file.';
   const most = lengths.documents.filename;
-  return name.length > most ? `At most ${most} characters.` : null;
+  return charactersIn(name) > most ? `At most ${most} characters.` : null;
 }

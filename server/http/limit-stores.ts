@@ -16,8 +16,6 @@ export interface LimitStore {
    * forgotten, is a matter of the store's own clock: those of nodes differ. Rejects when the store does not answer in time.
    */
   add(additions: readonly Addition[]): Promise<number[]>;
-  /** Removes counters that have expired. */
-  clear(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -66,9 +64,6 @@ export function postgresStore(
       const found = new Map(rows.map(({ key, points }) => [key, points]));
       return additions.map(({ counter }) => found.get(counter) ?? 0);
     },
-    async clear() {
-      await pool.query('delete from limits.counters where expire < extract(epoch from now()) * 1000');
-    },
     close: () => pool.end(),
   };
 }
@@ -92,7 +87,6 @@ export function redisStore(redis: Redis, keepSeconds: number, waitMillis = patie
         (await (points > 0 ? counters.penalty(counter, points) : counters.get(counter)))?.consumedPoints ?? 0;
       return Promise.race([Promise.all(additions.map(one)), late]).finally(() => clearTimeout(timer));
     },
-    clear: () => Promise.resolve(),
     async close() {
       redis.destroy();
     },

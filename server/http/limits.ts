@@ -185,14 +185,13 @@ function watch(log: Logger) {
 }
 
 /** Asks the store for positions: for whatever is waited for at one moment together, and not again before it has answered. */
-function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
+function openFetching(store: LimitStore, log: Logger) {
   const wanted = new Set<Counter>();
   /** Those whose next block can wait a moment. */
   const low = new Set<Counter>();
   let gathering: NodeJS.Timeout | undefined;
   const watched = watch(log);
   let busy = false;
-  let cleared = 0;
 
   async function fetchAll(): Promise<void> {
     busy = true;
@@ -221,7 +220,6 @@ function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
         if (total === undefined) for (const one of waited) one.answer(countAlone(counter, one));
         else counter.received(points, total, waited);
       }
-      if (totals) await clear();
     }
     busy = false;
   }
@@ -236,14 +234,6 @@ function openFetching(store: LimitStore, log: Logger, clock: () => Date) {
       watched.failed(performance.now(), error);
       return null;
     }
-  }
-
-  /** Once in a window, what has expired is removed. */
-  async function clear(): Promise<void> {
-    const window = Math.floor(clock().getTime() / windowMillis);
-    if (window === cleared) return;
-    cleared = window;
-    await store.clear().catch((error: unknown) => watched.failed(performance.now(), error));
   }
 
   function fetch(): void {
@@ -286,7 +276,7 @@ function countAlone(counter: Counter, { limit, counts }: Pick<Waiting, 'limit' |
 
 /** Opens the counters. */
 export function openLimits({ ceilings, clock, log, store, onExceeded }: LimitsOptions): RateLimits {
-  const fetching = store && openFetching(store, log, clock);
+  const fetching = store && openFetching(store, log);
   let current = 0;
   let counters = new Map<string, Counter>();
 

@@ -55,6 +55,9 @@ export const retryAfter = (seconds: number): { headers: Readonly<Record<string, 
   headers: { 'Retry-After': String(seconds) },
 });
 
+/** For how long what a refusal limits is left alone where it does not say: what is counted by the day or lasts until somebody acts. */
+export const secondsToWait = (refusal: Refusal): number => refusal.retryAfter ?? 3_600;
+
 /** What is not there, and what the person may not see: the same answer for both. */
 export const nothingThere = (): Problem => new Problem(404, 'not_found', 'There is nothing here, or not for you.');
 
@@ -69,7 +72,7 @@ function ofRefusal(error: Refusal): Problem {
   const { reason, message } = error;
   if (reason === 'not_found') return nothingThere();
   if (reason === 'too_many_mails' || reason === 'sandbox_just_reset')
-    return new Problem(429, reason, message, { ...retryAfter(error.retryAfter ?? 3600), cause: error });
+    return new Problem(429, reason, message, { ...retryAfter(secondsToWait(error)), cause: error });
   return new Problem(proofs.has(reason) ? 403 : 409, reason, message, { cause: error });
 }
 

@@ -19,7 +19,7 @@ import { addressGroup, clientAddress } from '../http/client-address.ts';
 import type { Count } from '../http/limits.ts';
 import { openTokenHolders } from '../http/token-holder-cache.ts';
 import { Problem } from '../http/problem.ts';
-import { insufficientScope, unauthorized } from './envelope.ts';
+import { insufficientScope, rateLimited, unauthorized } from './envelope.ts';
 
 /** What a key must have: one scope, all of several, or, with null, none. */
 export type Scopes = KeyScope | readonly KeyScope[] | null;
@@ -89,10 +89,7 @@ export interface Callers {
 
 function limited(count: Count, who: string): Problem {
   const message = `Too many requests from this ${who}: at most ${count.limit} a minute. Try again in ${count.retryAfter} s.`;
-  return new Problem(429, 'rate_limited', message, {
-    details: { limit: count.limit, retry_after: count.retryAfter },
-    headers: { 'Retry-After': String(count.retryAfter) },
-  });
+  return rateLimited(message, count.retryAfter, { details: { limit: count.limit } });
 }
 
 /** The digest of the key that a request presents, of which it is known that there is one. */

@@ -1,7 +1,7 @@
 /** Every error of the REST API is an ErrorEnvelope (specification, sections 2.1 and 7.1). */
 
 import type { Context } from 'hono';
-import { Problem, setHeaders, type Detail, type WriteProblem } from '../http/problem.ts';
+import { Problem, retryAfter, setHeaders, type Detail, type WriteProblem } from '../http/problem.ts';
 import { requestIdOf } from '../http/request-id.ts';
 
 /** The codes of the specification, then those that it has none for. */
@@ -67,6 +67,18 @@ export const invalid = (details: readonly Detail[], status: 400 | 413 | 415 = 40
 /** 409 `conflict`, in words; `details` say what stands against it where a program can go on from there. */
 export const conflict = (message: string, details?: Readonly<Record<string, unknown>>, cause?: unknown): Problem =>
   new Problem(409, 'conflict', message, { ...(details && { details }), cause });
+
+/** 429, with the seconds after which to try again; `details` say more, where there is more. */
+export const rateLimited = (
+  message: string,
+  seconds: number,
+  { details, cause }: { readonly details?: Readonly<Record<string, unknown>>; readonly cause?: unknown } = {},
+): Problem =>
+  new Problem(429, 'rate_limited', message, {
+    details: { ...details, retry_after: seconds },
+    ...retryAfter(seconds),
+    cause,
+  });
 
 /** 401 with the challenge of RFC 6750: without a code when no key came at all. */
 export function unauthorized(message: string, presented: boolean): Problem {

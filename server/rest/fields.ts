@@ -1,7 +1,8 @@
 /** The values of which what the REST API takes and answers is made: ids, times, decimals, texts. */
 
 import { z } from 'zod';
-import { charactersIn } from '../http/characters.ts';
+import { charactersIn } from '../domain/characters.ts';
+import { amountPattern, currencyPattern, isAfterYearZero } from '../http/values.ts';
 
 /** What is wrong with a property: that it is required, where it is missing, before what to send. */
 export const absent = (sentence: string) => (issue: { input?: unknown }) =>
@@ -53,7 +54,7 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
 /** A day of the calendar that is sent. */
 export const day = z.iso
   .date({ error: absent('Write a date as YYYY-MM-DD.') })
-  .refine((value) => !value.startsWith('0000'), { error: 'There is no year 0.' });
+  .refine(isAfterYearZero, { error: 'There is no year 0.' });
 
 /** The id of a record that is sent. */
 export const idSent = z.uuid({ error: absent('Send the id of a record: a UUID.') });
@@ -61,10 +62,8 @@ export const idSent = z.uuid({ error: absent('Send the id of a record: a UUID.')
 /** A currency that is sent or answered. */
 export const currency = z
   .string({ error: absent('Send a currency.') })
-  .regex(/^[A-Z]{3}$/, { error: 'Send a currency of three letters (ISO 4217), like USD.' })
+  .regex(currencyPattern, { error: 'Send a currency of three letters (ISO 4217), like USD.' })
   .meta({ examples: ['USD'] });
-
-const amountPattern = (signed: boolean) => new RegExp(`^${signed ? '-?' : ''}\\d{1,16}(\\.\\d{1,4})?$`);
 
 /** An amount that is sent: a decimal as text, with up to 16 digits before the point and 4 behind it. */
 export const amount = ({ signed = false } = {}) => {

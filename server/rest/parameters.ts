@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import { mostSearchWords, wordsIn } from '../database/paging.ts';
-import { charactersIn } from '../http/characters.ts';
+import { charactersIn } from '../domain/characters.ts';
+import { isAfterYearZero, isStorable } from '../http/values.ts';
 import { isUuid } from '../http/uuid.ts';
 import { queryParameter, type Json, type Parameter } from './operation.ts';
 
@@ -21,7 +22,7 @@ export const oneOfParameter = <const Words extends readonly [string, ...string[]
   );
 
 const isTextUpTo = (max: number, value: string): boolean =>
-  value.length >= 1 && value.isWellFormed() && charactersIn(value) <= max && !value.includes('\0');
+  value.length >= 1 && charactersIn(value) <= max && isStorable(value);
 
 /** A parameter that is a text of 1 to `max` characters. */
 export const textParameter = (name: string, max: number, description: string): Parameter<string | null> =>
@@ -57,7 +58,7 @@ export const dayParameter = (name: string, description: string): Parameter<strin
   queryParameter<string, null>(
     name,
     { description, schema: { type: 'string', format: 'date' }, message: 'Send a date as YYYY-MM-DD.' },
-    (value) => (z.iso.date().safeParse(value).success && !value.startsWith('0000') ? value : undefined),
+    (value) => (z.iso.date().safeParse(value).success && isAfterYearZero(value) ? value : undefined),
     null,
   );
 
@@ -71,7 +72,7 @@ export const timeParameter = (name: string, description: string): Parameter<stri
       message: 'Send a time as RFC 3339, like 2026-01-31T12:00:00Z.',
     },
     (value) =>
-      z.iso.datetime({ offset: true }).safeParse(value).success && !value.startsWith('0000') ? value : undefined,
+      z.iso.datetime({ offset: true }).safeParse(value).success && isAfterYearZero(value) ? value : undefined,
     null,
   );
 

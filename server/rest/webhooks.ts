@@ -11,6 +11,7 @@ import { lengths } from '../domain/lengths.ts';
 import {
   addWebhook,
   changeWebhook,
+  longestSecretOverlap,
   ownWebhooks,
   removeWebhook,
   rotateWebhookSecret,
@@ -28,7 +29,7 @@ import { answerJson } from './answer.ts';
 import { readBody } from './body.ts';
 import type { Callers } from './caller.ts';
 import { conflict } from './envelope.ts';
-import { absent, id, text, time } from './fields.ts';
+import { absent, id, text, textUpTo, time } from './fields.ts';
 import { location, replayed, type Operation } from './operation.ts';
 import type { Position } from '../domain/contacts/contacts.ts';
 import { byTime, cursor, limitOf, openPages, type List } from './pages.ts';
@@ -70,12 +71,10 @@ const urlOf = (allowLoopback: boolean) =>
       examples: ['https://crm.example.com/dealkeep'],
     });
 
-const longestDescription = lengths.webhook_endpoints.description;
-const descriptionOf = text('Send a text.')
-  .refine((value) => value.length >= 1 && value.length <= longestDescription, {
-    error: `Send 1 to ${longestDescription} characters.`,
-  })
-  .meta({ minLength: 1, maxLength: longestDescription, description: 'For people.', examples: ['Our CRM'] });
+const descriptionOf = textUpTo(lengths.webhook_endpoints.description).meta({
+  description: 'For people.',
+  examples: ['Our CRM'],
+});
 
 const shared = {
   id,
@@ -118,7 +117,7 @@ const rotation = z
     overlapSeconds: z
       .int({ error: 'Send a whole number of seconds.' })
       .min(0, { error: 'Send 0 or more.' })
-      .max(604_800, { error: 'Send 604800 at most: seven days.' })
+      .max(longestSecretOverlap, { error: `Send ${longestSecretOverlap} at most: seven days.` })
       .optional()
       .meta({
         default: 86_400,

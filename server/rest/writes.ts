@@ -19,12 +19,12 @@ import {
 import { requireVisible } from '../domain/visibility/require-visible.ts';
 import type { DealScope } from '../domain/visibility/deal-scope.ts';
 import { originOf } from '../http/origin.ts';
-import { Problem, problemOf } from '../http/problem.ts';
+import { problemOf, secondsToWait } from '../http/problem.ts';
 import { isUuid } from '../http/uuid.ts';
 import { secretRows } from '../secrets.ts';
 import { answerJson, type Answered } from './answer.ts';
 import type { Callers, Entry, Scopes, FailureRecorder } from './caller.ts';
-import { invalid, isKnown } from './envelope.ts';
+import { invalid, isKnown, rateLimited } from './envelope.ts';
 import { headerParameter } from './operation.ts';
 
 /** `Idempotency-Key`, of every operation that {@link Writes} carries out. */
@@ -104,18 +104,13 @@ export interface Writes {
 /** The SHA-256 digest (32 bytes) of what a request asks for, however it is written. */
 const digestOf = (c: Context, said: unknown): Buffer => digestOfRequest([c.req.method, c.req.path, said]);
 
-/** For how long a full sandbox is left alone, in seconds, by programs that would ask again. */
-const untilReset = 3_600;
-
 /** An idempotency key that stands for another request is a fault of this one; a sandbox that is full lasts until it is reset, which it is once in ten seconds. */
 export const faultOf = (fault: unknown): unknown => {
   if (!(fault instanceof Refusal)) return fault;
   const { reason, message } = fault;
   if (reason === 'idempotency_key_reused') return invalid([{ in: 'header', path: 'Idempotency-Key', message }]);
   if (reason !== 'sandbox_full' && reason !== 'sandbox_just_reset') return fault;
-  const seconds = fault.retryAfter ?? untilReset;
-  const headers = { 'Retry-After': String(seconds) };
-  return new Problem(429, 'rate_limited', message, { details: { retry_after: seconds }, headers, cause: fault });
+  return rateLimited(message, secondsToWait(fault), { cause: fault });
 };
 
 /** The id in the path of what `action` is about, such as the `contactId` of `contact.merge`, or else of the deal on which it is done. */

@@ -6,7 +6,7 @@ import { callersDocument } from '../domain/clients/authorization.ts';
 import type { TakenDocuments } from '../domain/clients/connected-clients.ts';
 import { accessTokenDigest, type TokenCaller } from '../domain/clients/tokens.ts';
 import { bearerToken } from '../http/bearer-token.ts';
-import { Problem } from '../http/problem.ts';
+import { Problem, retryAfter } from '../http/problem.ts';
 import { bearerChallenge, type ResourcePath } from '../http/resource-metadata.ts';
 import type { RequestContext, Holder } from './request-context.ts';
 
@@ -65,7 +65,7 @@ async function countTimes({ limits }: Services, key: string, times: number): Pro
   };
   if (count.allowed) return headers;
   throw new Problem(429, 'rate_limited', `At most ${count.limit} calls a minute: try again in ${count.retryAfter} s.`, {
-    headers: { ...headers, 'Retry-After': String(count.retryAfter) },
+    headers: { ...headers, ...retryAfter(count.retryAfter).headers },
   });
 }
 

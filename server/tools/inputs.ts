@@ -2,7 +2,8 @@
 
 import { z } from 'zod';
 import { decimalPattern, isDecimal, longestAmount } from '../domain/diligence/normalizations.ts';
-import { charactersIn } from '../http/characters.ts';
+import { charactersIn } from '../domain/characters.ts';
+import { isAfterYearZero } from '../http/values.ts';
 import { isObject } from './request-context.ts';
 import type { RefusalBody } from './results.ts';
 
@@ -50,7 +51,7 @@ export const oneOf = <const Words extends readonly [string, ...string[]]>(words:
 export const date = (description: string) =>
   z.iso
     .date()
-    .refine((value) => !value.startsWith('0000'), { error: 'There is no year 0.' })
+    .refine(isAfterYearZero, { error: 'There is no year 0.' })
     .meta({ description: `${description}, YYYY-MM-DD.` })
     .register(allowances, { allowed: 'a date, written YYYY-MM-DD' });
 

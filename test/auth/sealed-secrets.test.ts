@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { createApp } from '../../server/app.ts';
 import { listen } from '../../server/cli/listen.ts';
 import { queueNotificationMails, createNotifications } from '../../server/domain/notifications/events.ts';
-import { checkSecrets, rotateSecrets } from '../../server/domain/accounts/sealed-secrets.ts';
+import { requireKeysOfSecrets, rotateSecrets } from '../../server/domain/accounts/sealed-secrets.ts';
 import { openSecrets, UnknownKey } from '../../server/secrets.ts';
 import { openService, type TestService } from '../harness.ts';
 import { brokerage } from '../rest/scene.ts';
@@ -134,8 +134,8 @@ test('a rotation puts everything under the first key, and one without the right 
   expect(await signIn(account)).toBe(200);
   expect(await signIn(plain)).toBe(200);
   const { database } = service;
-  await checkSecrets({ database, secrets: openSecrets([first]) });
-  await expect(checkSecrets({ database, secrets: openSecrets([second]) })).rejects.toThrow(
+  await requireKeysOfSecrets({ database, secrets: openSecrets([first]) });
+  await expect(requireKeysOfSecrets({ database, secrets: openSecrets([second]) })).rejects.toThrow(
     `encrypted with a key that SECRETS_KEY does not hold (${keyOfFirst})`,
   );
 });
@@ -169,7 +169,7 @@ test('a request that is repeated after a rotation is answered as before, also wi
   onTestFinished(() => client.end());
   await rotateSecrets(client, openSecrets([first, second]));
   expect(await webhook(`http://127.0.0.1:${listener.port}`)).toEqual({ ...made, again: 'true' });
-  const checked = () => checkSecrets({ database: own.database, secrets: openSecrets([first]) });
+  const checked = () => requireKeysOfSecrets({ database: own.database, secrets: openSecrets([first]) });
   await checked();
 
   // As if it had been left out. It counts as long as it is given again.

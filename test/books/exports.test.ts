@@ -578,17 +578,22 @@ describe('an amount that could be a year, as “2000” in a workbook', () => {
   });
 });
 
-test('a name of a customer is one line, and turns no direction', async () => {
+test('a name of a customer is one line of 200 characters at most, and turns no direction', async () => {
   const { headers } = await web.as('broker');
   const query = new URLSearchParams({ snapshot_type: 'customer_revenue' });
   const response = await fetch(`${web.service.origin}/api/web/deals/${deal}/qoe/snapshots/preview?${query}`, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'text/csv' },
-    body: 'customer,period,revenue\n"Anvil\nTools",FY2025,1\nBirch \u202Evil,FY2025,2\n',
+    body:
+      'customer,period,revenue\n"Anvil\nTools",FY2025,1\nBirch \u202Evil,FY2025,2\n' +
+      `${'🥐'.repeat(200)},FY2025,3\n${'🥐'.repeat(201)},FY2025,4\n`,
   });
   expect(await response.json()).toMatchObject({
-    rows: [{ values: { customer_name: 'Anvil Tools' } }, {}],
-    faults: [{ row: 3, column: 'customer_name', message: expect.stringContaining('direction') }],
+    rows: [{ values: { customer_name: 'Anvil Tools' } }, {}, {}, {}],
+    faults: [
+      { row: 3, column: 'customer_name', message: expect.stringContaining('direction') },
+      { row: 5, column: 'customer_name', message: 'At most 200 characters.' },
+    ],
   });
 });
 

@@ -2,17 +2,19 @@
 
 import http, { type IncomingMessage } from 'node:http';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
-import { dealScopes } from '../../server/domain/clients/key-scopes.ts';
-import { brokerage, issueKey, type Key, type KeyOptions } from '../rest/scene.ts';
+import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
+import { brokerage, dealScopesOf, issueKey, type Key, type KeyOptions } from '../rest/scene.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { aPdf, fetchBody, upload } from '../web/uploads.ts';
 import { openS3Server, type S3Server } from './s3-server.ts';
 
 let s3: S3Server;
 let web: WebScene;
+let dealScopes: readonly KeyScope[];
 beforeAll(async () => {
   s3 = await openS3Server();
   web = await openScene({ config: { s3: s3.config } });
+  dealScopes = await dealScopesOf(web.service);
   await web.service.sql('update deals set keys_admitted = true where id = $1', [web.scene.deal]);
 });
 afterAll(async () => {

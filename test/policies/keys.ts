@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { setTimeout } from 'node:timers/promises';
-import { dealScopes, keyScopes } from '../../server/domain/clients/key-scopes.ts';
+import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { readExpectations, type Expectation } from './expectations.ts';
 import type { Check, Stage } from './scene.ts';
 import { enter, enterAsKey } from './stage.ts';
@@ -88,7 +88,9 @@ check('the database knows the same scopes', async ({ owner }) => {
   );
   const allowed = /'\{(.*)\}'/.exec(rows[0]!.allowed)![1]!.split(',');
   assert.deepEqual(allowed.toSorted(), keyScopes.toSorted());
-  assert.deepEqual(rows[0]!.deals.toSorted(), dealScopes.toSorted());
+  // Contacts and webhooks are the brokerage's own; of events a key gets those of records that its other scopes show.
+  const onDeals = keyScopes.filter((scope) => !/^(contacts|events|webhooks):/.test(scope));
+  assert.deepEqual(rows[0]!.deals.toSorted(), onDeals.toSorted());
 });
 
 /** What a key is allowed of a cell where no deal is open to it: what is the brokerage's own. */

@@ -2,17 +2,18 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config.ts';
-import { dealScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
+import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import { publishChanges } from '../../server/domain/events/changes.ts';
 import type { Scene } from '../policies/scene.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { prepareRefusals } from './refusals.ts';
-import { as, issueKey } from './scene.ts';
+import { as, dealScopesOf, issueKey } from './scene.ts';
 
 let web: WebScene;
 let scene: Scene;
 let ask: ReturnType<typeof as>;
 let foreign: ReturnType<typeof as>;
+let dealScopes: readonly KeyScope[];
 
 const admin = () => ({ id: scene.brokerage, admin: scene.people['admin']! });
 const key = (scopes: readonly KeyScope[]) => issueKey(web.service, admin(), { scopes });
@@ -22,6 +23,7 @@ beforeAll(async () => {
   web = await openScene({ config: { rateLimits, features: { findings: true, financing: true } } });
   ({ scene } = web);
   await web.service.sql('update deals set keys_admitted = true where id = $1', [scene.deal]);
+  dealScopes = await dealScopesOf(web.service);
   ask = as(await key(dealScopes), web.service.restUrl);
   const [elsewhere] = await web.service.sql<{ id: string; admin: string }>(
     'select brokerage_id as id, user_id as admin from members where brokerage_id <> $1',

@@ -5,17 +5,18 @@ import { once } from 'node:events';
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../server/config.ts';
-import { dealScopes, type KeyScope } from '../../server/domain/clients/key-scopes.ts';
+import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import type { Scene } from '../policies/scene.ts';
 import { signInAs } from '../web/person.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { aPdf } from '../web/uploads.ts';
 import { prepareRefusals } from './refusals.ts';
-import { as, issueKey, type Key } from './scene.ts';
+import { as, dealScopesOf, issueKey, type Key } from './scene.ts';
 
 let web: WebScene;
 let scene: Scene;
 let full: Key;
+let dealScopes: readonly KeyScope[];
 let ask: ReturnType<typeof as>;
 
 const admin = () => ({ id: scene.brokerage, admin: scene.people['admin']! });
@@ -39,6 +40,7 @@ beforeAll(async () => {
   });
   ({ scene } = web);
   await web.service.sql('update deals set keys_admitted = true where id = $1', [scene.deal]);
+  dealScopes = await dealScopesOf(web.service);
   full = await key(dealScopes);
   ask = as(full, web.service.restUrl);
 });
@@ -670,6 +672,18 @@ describe('documents', () => {
     expect((await upload(ask, aboutPdf, { 'Idempotency-Key': 'file' })).status).toBe(400);
   });
 
+  test('have names of 255 characters, also of those that two units of a string are', async () => {
+    const filename = `${'🥐'.repeat(251)}.pdf`;
+    const added = await upload(
+      ask,
+      `?filename=${encodeURIComponent(filename)}&category=legal&confidentiality=nda_gated`,
+    );
+    expect([added.status, added.body]).toMatchObject([201, { filename }]);
+    const file = await content((await key(['documents:content'])).token, added.body!.id);
+    expect([file.status, Buffer.from(await file.arrayBuffer())]).toEqual([200, pdf]);
+    expect(file.headers.get('content-disposition')).toContain(`filename*=UTF-8''${encodeURIComponent(filename)}`);
+  });
+
   test('are refused where they are none of the key, and where they are nothing for a data room', async () => {
     for (const missing of ['documents:write', 'documents:read'] as const) {
       const { status, body: told } = await upload(
@@ -683,6 +697,7 @@ describe('documents', () => {
     }
     for (const [more, path] of [
       ['?category=legal&confidentiality=public', 'filename'],
+      [`?filename=${encodeURIComponent('🥐'.repeat(252))}.pdf&category=legal&confidentiality=public`, 'filename'],
       ['?filename=a%2Fb.pdf&category=legal&confidentiality=public', 'filename'],
       ['?filename=a.pdf&confidentiality=public', 'category'],
       ['?filename=a.pdf&category=legal', 'confidentiality'],

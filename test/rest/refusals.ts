@@ -1,11 +1,10 @@
 /** What it takes to see an operation refuse as the document announces: a key over its limit, a service whose database is away. */
 
 import { onTestFinished } from 'vitest';
-import { dealScopes } from '../../server/domain/clients/key-scopes.ts';
 import type { TestService } from '../harness.ts';
 import { startCutOffNode } from '../tools/node.ts';
 import { readDocument } from './document.ts';
-import { as, issueKey } from './scene.ts';
+import { as, dealScopesOf, issueKey } from './scene.ts';
 
 /** The document; a client whose key is over its limit until the test ends, and its token; the API of a node without a database. */
 export async function prepareRefusals(service: TestService, admin: Parameters<typeof issueKey>[1]) {
@@ -15,7 +14,7 @@ export async function prepareRefusals(service: TestService, admin: Parameters<ty
   const document = await readDocument(restUrl);
   const node = await startCutOffNode(service);
   onTestFinished(node.stop);
-  const key = await issueKey(service, admin, { scopes: dealScopes, ceiling: 1 });
+  const key = await issueKey(service, admin, { scopes: await dealScopesOf(service), ceiling: 1 });
   const limited = as(key, restUrl);
   await limited('GET', '/deals');
   return { document, limited, limitedToken: key.token, away: `${node.origin}/api/v1` };

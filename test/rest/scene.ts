@@ -42,6 +42,12 @@ export async function issueKey(
   return { id: key!.id, token: minted.token };
 }
 
+/** The scopes that reach deals. */
+export async function dealScopesOf(service: TestService): Promise<readonly KeyScope[]> {
+  const [found] = await service.sql<{ scopes: KeyScope[] }>('select app.deal_scopes() as scopes');
+  return found!.scopes;
+}
+
 let made = 0;
 
 /** A brokerage with one admin. */

@@ -18,10 +18,18 @@ describe('by the API', () => {
     [{ url: 'https://hooks.example.com/', types: ['contact.sold'] }, 'types.0'],
     [{ url: 'https://hooks.example.com/', types: [] }, 'types'],
     [{ url: 'https://hooks.example.com/', description: '' }, 'description'],
+    [{ url: 'https://hooks.example.com/', description: ' ' }, 'description'],
+    [{ url: 'https://hooks.example.com/', description: '🥐'.repeat(201) }, 'description'],
     [{}, 'url'],
   ])('%j is refused', async (body, path) => {
     const answer = await scene.rest('POST', '/webhooks', body);
     expect([answer.status, answer.body?.error.details.faults[0]?.path]).toEqual([400, path]);
+  });
+
+  test('a description has 200 characters, however many bytes or units each has', async () => {
+    const description = '🥐'.repeat(200);
+    const { status, body } = await scene.rest('POST', '/webhooks', { url: `${scene.origin}/in`, description });
+    expect([status, body]).toMatchObject([201, { description }]);
   });
 
   test('a secret is shown once, also to a repeated request, and is nowhere in clear with a key to seal it', async () => {

@@ -2,14 +2,15 @@
 
 import type pg from 'pg';
 import type { Config } from '../../config.ts';
+import { runOn } from '../../database/client.ts';
+import { keysOfSecrets } from '../../domain/accounts/sealed-secrets.ts';
 import { openSecrets, UnknownKey } from '../../secrets.ts';
 import type { Findings } from './finding.ts';
 
 /** Whether the keys of the secrets in the database are configured. */
 export async function checkSecrets(server: pg.Client, { secretsKeys }: Config, findings: Findings): Promise<void> {
   const { keyIds, firstKey } = openSecrets(secretsKeys);
-  const { rows } = await server.query<{ ids: string[] }>('select app.keys_of_secrets() as ids');
-  const inUse = rows[0]?.ids ?? [];
+  const inUse = await runOn(server, keysOfSecrets());
   const unknown = inUse.filter((id) => !keyIds.includes(id));
   if (unknown.length > 0) {
     findings.fault(

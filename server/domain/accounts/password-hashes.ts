@@ -5,9 +5,6 @@ import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
 import { queueByShare } from '../../fair-queue.ts';
 
-/** The parameters of new hashes in every service: those that OWASP recommends. Stored hashes keep theirs until the next sign-in. */
-export const recommendedParameters = '$argon2id$v=19$m=19456,t=2,p=1';
-
 /**
  * Whom a hash is made for: the account (or the browser that it knows), and the address that asks, as
  * addressGroup of server/http groups them. Nobody where the command line asks.

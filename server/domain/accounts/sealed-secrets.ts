@@ -3,22 +3,24 @@
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
 import type { Database } from '../../database/database.ts';
-import { row } from '../../database/statement.ts';
+import { mapped, row, type Statement } from '../../database/statement.ts';
 import { inTransaction } from '../../database/transaction.ts';
 import { keyIdOf, secretRows, UnknownKey, type Secrets } from '../../secrets.ts';
 
-const keysInUse = row<{ ids: string[] }, []>('keys_of_secrets', 'select app.keys_of_secrets() as ids');
+const keys = row<{ ids: string[] }, []>('keys_of_secrets', 'select app.keys_of_secrets() as ids');
+
+/** The ids of the keys with which something in the database is encrypted. */
+export const keysOfSecrets = (): Statement<string[]> => mapped(keys(), (found) => found?.ids ?? []);
 
 /** Rejects with UnknownKey when something is encrypted with a key that is not in the configuration. */
-export async function checkSecrets({
+export async function requireKeysOfSecrets({
   database,
   secrets,
 }: {
   readonly database: Database;
   readonly secrets: Secrets;
 }): Promise<void> {
-  const found = await database.run(keysInUse());
-  const unknown = (found?.ids ?? []).filter((id) => !secrets.keyIds.includes(id));
+  const unknown = (await database.run(keysOfSecrets())).filter((id) => !secrets.keyIds.includes(id));
   if (unknown.length > 0) throw new UnknownKey(unknown);
 }
 

@@ -1,33 +1,29 @@
-/** What API keys may do: the one list of scopes, which the database repeats (074_keys_on_deals.sql) and a test compares. */
+/**
+ * What API keys may do: the one list of scopes, which the database repeats (074_keys_on_deals.sql) and a test compares. Those that
+ * have to do with deals, and so reach those alone that are open to the brokerage's keys, are named by app.deal_scopes().
+ */
+export const keyScopes = [
+  'contacts:read',
+  'contacts:write',
+  'deals:read',
+  'deals:write',
+  'participants:read',
+  'participants:write',
+  'offers:read',
+  'ndas:read',
+  'questions:read',
+  'documents:read',
+  'documents:content',
+  'documents:write',
+  'qoe:read',
+  'qoe:write',
+  'conditions:read',
+  'conditions:write',
+  'findings:read',
+  'financing:read',
+  'events:read',
+  'webhooks:read',
+  'webhooks:write',
+] as const;
 
-/** Every scope, and whether it has to do with deals: then it reaches those alone that are open to the brokerage's keys. */
-const scopes = {
-  'contacts:read': { onDeals: false },
-  'contacts:write': { onDeals: false },
-  'deals:read': { onDeals: true },
-  'deals:write': { onDeals: true },
-  'participants:read': { onDeals: true },
-  'participants:write': { onDeals: true },
-  'offers:read': { onDeals: true },
-  'ndas:read': { onDeals: true },
-  'questions:read': { onDeals: true },
-  'documents:read': { onDeals: true },
-  'documents:content': { onDeals: true },
-  'documents:write': { onDeals: true },
-  'qoe:read': { onDeals: true },
-  'qoe:write': { onDeals: true },
-  'conditions:read': { onDeals: true },
-  'conditions:write': { onDeals: true },
-  'findings:read': { onDeals: true },
-  'financing:read': { onDeals: true },
-  'events:read': { onDeals: false },
-  'webhooks:read': { onDeals: false },
-  'webhooks:write': { onDeals: false },
-} as const;
-
-export type KeyScope = keyof typeof scopes;
-
-export const keyScopes = Object.keys(scopes) as readonly KeyScope[];
-
-/** The scopes that reach deals. */
-export const dealScopes: readonly KeyScope[] = keyScopes.filter((scope) => scopes[scope].onDeals);
+export type KeyScope = (typeof keyScopes)[number];

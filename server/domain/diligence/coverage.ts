@@ -25,12 +25,6 @@ export function mostAnnualCost(earnings: Decimal, debt: Decimal, coverage: Decim
   return byFraction(fraction(earnings), timesFraction(fraction(debt), fraction(coverage)));
 }
 
-/** How many times earnings cover a debt that costs this share of itself a year; null where it costs nothing. */
-export function coverageAt(earnings: Decimal, debt: Decimal, cost: Fraction): Fraction | null {
-  if (!isPositive(debt) || cost.over <= 0n) return null;
-  return byFraction(fraction(earnings), timesFraction(fraction(debt), cost));
-}
-
 /** Terms of a loan that is paid back in equal payments each month. */
 export interface Terms {
   /** Percent a year, 0 or more. */

@@ -28,9 +28,6 @@ export const byFraction = (a: Fraction, b: Fraction): Fraction => ({ over: a.ove
 /** `a` multiplied by itself, `count` times. */
 export const power = (a: Fraction, count: bigint): Fraction => ({ over: a.over ** count, under: a.under ** count });
 
-/** Whether two fractions are the same number. */
-export const sameFraction = (a: Fraction, b: Fraction): boolean => a.over * b.under === b.over * a.under;
-
 /** A fraction as a decimal with `places` digits behind the point. */
 export const rounded = ({ over, under }: Fraction, places: bigint, rounding: Rounding): Decimal =>
   divide({ units: over, scale: 0n }, { units: under, scale: 0n }, places, rounding) ?? zero;

@@ -1,11 +1,20 @@
 /** Two offers, or two revisions of one, compared with each other: every term, in which they differ, and by how much. */
 
 import { daysFrom } from '../diligence/calendar.ts';
-import { absolute, decimal, divide, isZero, subtract, written, type Decimal } from '../diligence/decimals.ts';
+import {
+  absolute,
+  decimal,
+  divide,
+  isZero,
+  subtract,
+  written,
+  writtenOrNull,
+  type Decimal,
+} from '../diligence/decimals.ts';
 import { moneyParts, type MoneyPart } from '../diligence/valuation.ts';
 import { amountsOf, assessed, type Given, type ValuationSummary } from './assessment.ts';
 import { leastCoverage } from './debt.ts';
-import { hasPassed, offerFields, type OfferPayload, type OfferRevision } from './offers.ts';
+import { hasPassed, offerFields, timeIn, type OfferPayload, type OfferRevision } from './offers.ts';
 
 /** What the two sides of a line are, and so what the difference counts: amounts, shares of one, times, days; else there is none. */
 export type LineKind = 'money' | 'share' | 'times' | 'day' | 'time' | 'yes_no' | 'text';
@@ -69,14 +78,6 @@ export interface TwoOffers {
 type Sides<T> = readonly [first: T, second: T];
 
 const days = /^\d{4}-\d\d-\d\d$/;
-const times = /^\d{4}-\d\d-\d\dT\d\d:\d\d/;
-
-/** The time that a payload names as everybody writes it, or null. */
-function timeIn(value: unknown): string | null {
-  if (typeof value !== 'string' || !times.test(value)) return null;
-  const at = Date.parse(/([zZ]|[+-]\d\d(:?\d\d)?)$/.test(value) ? value : `${value}Z`);
-  return Object.is(at, NaN) ? null : new Date(at).toISOString();
-}
 
 const dayIn = (value: unknown): string | null =>
   typeof value === 'string' && days.test(value) && !Object.is(Date.parse(value), NaN) ? value : null;
@@ -118,9 +119,6 @@ function lineOf({ term, of = null, kind, values, counted }: Line): ComparedLine 
   return { ...line, by: written(by), by_share: share && written(share) };
 }
 
-const writtenOr = (value: Decimal | null, otherwise: string | null = null): string | null =>
-  value === null ? otherwise : written(value);
-
 /** What the payloads say in amounts. Two currencies are not subtracted from each other. */
 function amountLines(payloads: Sides<OfferPayload>): Line[] {
   const [a, b] = [amountsOf(payloads[0]), amountsOf(payloads[1])];
@@ -129,7 +127,7 @@ function amountLines(payloads: Sides<OfferPayload>): Line[] {
   const amount = (term: 'purchase_price' | MoneyPart, unsaid: Decimal | null): Line => ({
     term,
     kind: 'money',
-    values: [writtenOr(a[term]), writtenOr(b[term])],
+    values: [writtenOrNull(a[term]), writtenOrNull(b[term])],
     counted: comparable ? [a[term] ?? unsaid, b[term] ?? unsaid] : [null, null],
   });
   return [
@@ -176,12 +174,12 @@ function worthLines([a, b]: Sides<ValuationSummary>, sameCurrency: boolean): Lin
     {
       term: 'least_coverage',
       kind: 'times',
-      values: both(({ coverage }) => writtenOr(leastCoverage(coverage?.years))),
+      values: both(({ coverage }) => writtenOrNull(leastCoverage(coverage?.years))),
     },
     {
       term: 'least_coverage_without_largest',
       kind: 'times',
-      values: both(({ coverage }) => writtenOr(leastCoverage(coverage?.years_without_largest))),
+      values: both(({ coverage }) => writtenOrNull(leastCoverage(coverage?.years_without_largest))),
     },
   ];
 }

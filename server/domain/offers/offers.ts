@@ -130,10 +130,17 @@ const list = rows<FoundOffer & { told_at: string }, [dealId: string]>(
    order by s.submitted_at desc, s.id desc`,
 );
 
-/** Whether the time that a payload names has passed at `now`; false of what is no time (app.time_in says alike of the database). */
+/** The time that a payload names, as everybody writes it; null of what is no time (app.time_in says alike of the database). */
+export function timeIn(value: unknown): string | null {
+  if (typeof value !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value)) return null;
+  const at = Date.parse(/([zZ]|[+-]\d\d(:?\d\d)?)$/.test(value) ? value : `${value}Z`);
+  return Object.is(at, NaN) ? null : new Date(at).toISOString();
+}
+
+/** Whether the time that a payload names has passed at `now`; false of what is no time. */
 export function hasPassed(time: unknown, now: string): boolean {
-  if (typeof time !== 'string' || !/^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(time)) return false;
-  return Date.parse(/([zZ]|[+-]\d\d(:?\d\d)?)$/.test(time) ? time : `${time}Z`) <= Date.parse(now);
+  const at = timeIn(time);
+  return at !== null && Date.parse(at) <= Date.parse(now);
 }
 
 /**

@@ -138,6 +138,9 @@ const remove = row('remove_webhook', 'select app.remove_webhook($1, $2, $3)');
 export const removeWebhook = (id: string, { address, requestId }: Origin): Statement<unknown> =>
   remove(id, address, requestId);
 
+/** How long the previous secret may sign beside a new one at most, in seconds: seven days. */
+export const longestSecretOverlap = 7 * 86_400;
+
 const rotate = row(
   'rotate_webhook_secret',
   'select app.rotate_webhook_secret($1, $2, $3, make_interval(secs => $4::double precision), $5, $6)',

@@ -2,8 +2,8 @@
 
 import { Conflict, Denied, Invalid, Refusal } from '../../database/errors.ts';
 import { inCamelCase } from '../../domain/events/resources.ts';
-import { Problem } from '../../http/problem.ts';
-import { conflict, invalid } from '../envelope.ts';
+import { secondsToWait } from '../../http/problem.ts';
+import { conflict, invalid, rateLimited } from '../envelope.ts';
 import { notFound, type Missing } from './records.ts';
 
 /** What an error means to a key that changes something of a deal; `code`: what it is when the key does not see that. */
@@ -11,12 +11,10 @@ export const refusedOn =
   (code: Missing) =>
   (fault: unknown): unknown => {
     if (fault instanceof Refusal) {
-      const { reason, message, retryAfter } = fault;
+      const { reason, message } = fault;
       if (reason === 'not_found') return notFound(code);
       if (reason !== 'too_many_mails') return conflict(message, { reason }, fault);
-      const seconds = retryAfter ?? 3_600;
-      const headers = { 'Retry-After': String(seconds) };
-      return new Problem(429, 'rate_limited', message, { details: { retry_after: seconds }, headers, cause: fault });
+      return rateLimited(message, secondsToWait(fault), { cause: fault });
     }
     if (fault instanceof Denied)
       return conflict(

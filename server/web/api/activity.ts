@@ -5,11 +5,11 @@ import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import { activityOfDeal } from '../../domain/audit/activity.ts';
 import { deploymentCursors } from './cursor.ts';
-import { pathId, query } from './input.ts';
+import { pageCursor, pathId, query } from './input.ts';
 import { withPersonAndDeal } from './visible-record.ts';
 
 const pageSize = 50;
-const Page = z.object({ cursor: z.string().max(500).optional() });
+const Page = z.object({ cursor: pageCursor });
 
 /** Its routes, below /api/web. */
 export function activityRoutes(services: Services) {

@@ -12,7 +12,7 @@ import { asPerson, withPerson } from '../../http/person.ts';
 import { nothingThere } from '../../http/problem.ts';
 import { csvExport } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
-import { id, instant, optional, pageSize, query } from './input.ts';
+import { id, instant, optional, pageCursor, pageSize, query } from './input.ts';
 
 const Filter = z.object({
   brokerage_id: optional(id),
@@ -22,7 +22,7 @@ const Filter = z.object({
   from: optional(instant),
   to: optional(instant),
 });
-const List = Filter.extend({ cursor: z.string().max(2000).optional(), limit: pageSize });
+const List = Filter.extend({ cursor: pageCursor, limit: pageSize });
 
 const filterOf = ({ brokerage_id, user_id, ...rest }: z.output<typeof Filter>) => ({
   brokerageId: brokerage_id,

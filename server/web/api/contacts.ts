@@ -22,7 +22,7 @@ import { nothingThere, Problem } from '../../http/problem.ts';
 import { contactCells, contactHeading, contactInput, readContactCsv } from './contact-csv.ts';
 import { csvExport } from './csv.ts';
 import { deploymentCursors } from './cursor.ts';
-import { body, id, pageSize, pathId, query } from './input.ts';
+import { body, id, pageCursor, pageSize, pathId, query } from './input.ts';
 import { orNotFound } from './problems.ts';
 
 const largestFile = 2_097_152;
@@ -32,7 +32,7 @@ const List = z.object({
   search: z.string().max(200, 'At most 200 characters.').default(''),
   archived: z.enum(['true', 'false'], 'Send true or false.').default('false'),
   sort: z.enum(contactSorts, `Choose among ${contactSorts.join(', ')}.`).default('-created_at'),
-  cursor: z.string().max(2000).optional(),
+  cursor: pageCursor,
   limit: pageSize,
 });
 const New = z.strictObject({ brokerage_id: id, ...contactInput });

@@ -24,7 +24,21 @@ import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { notAllowed, Problem } from '../../http/problem.ts';
 import { deploymentCursors } from './cursor.ts';
-import { body, decimal, id, instant, line, optional, pageSize, pathId, query, several, text } from './input.ts';
+import {
+  body,
+  currency,
+  decimal,
+  id,
+  instant,
+  line,
+  optional,
+  pageCursor,
+  pageSize,
+  pathId,
+  query,
+  several,
+  text,
+} from './input.ts';
 import { changeDeal, withDeal } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
@@ -33,7 +47,7 @@ const List = z.object({
   state: several(z.enum(dealStates, `Choose among ${dealStates.join(', ')}.`)),
   role: several(z.enum(callerRoles, `Choose among ${callerRoles.join(', ')}.`)),
   sort: z.enum(dealSorts, `Choose among ${dealSorts.join(', ')}.`).default('-updated_at'),
-  cursor: z.string().max(2000).optional(),
+  cursor: pageCursor,
   limit: pageSize,
 });
 
@@ -43,7 +57,7 @@ const input = {
   location: optional(line(lengths.deals.location)),
   summary: optional(text(lengths.deals.summary)),
   asking_price: optional(decimal()),
-  currency: z.string().regex(/^[A-Z]{3}$/, 'Choose a currency.'),
+  currency,
   needs_nda: z.boolean('Say whether it needs an NDA: true or false.'),
 };
 const Opening = z.strictObject({ organization_id: id, ...input, needs_nda: input.needs_nda.default(true) });

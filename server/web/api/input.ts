@@ -7,6 +7,7 @@ import { isEmailAddress, longestEmailAddress } from '../../domain/people/email-a
 import { isDecimal, longestAmount } from '../../domain/diligence/normalizations.ts';
 import { keepsDirection, oneLine } from '../../domain/people/names.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
+import { amountPattern, currencyPattern, isAfterYearZero, isStorable } from '../../http/values.ts';
 import { isTooDeep } from '../../http/json-text.ts';
 import { isUuid } from '../../http/uuid.ts';
 import { nothingThere, Problem } from '../../http/problem.ts';
@@ -103,9 +104,6 @@ export function query<S extends z.ZodType, E extends Env, P extends string>(
   return check;
 }
 
-// Lone surrogates and NUL cannot be stored, and the database would say so in the middle of the work.
-const storable = (text: string): boolean => text.isWellFormed() && !text.includes('\u0000');
-
 /** A line of text without space around it, 1 to `max` characters; `missing` is said where there is none. */
 export const line = (max: number, missing = 'Write something here.') =>
   z
@@ -113,7 +111,7 @@ export const line = (max: number, missing = 'Write something here.') =>
     .trim()
     .min(1, missing)
     .max(max, `At most ${max} characters.`)
-    .refine(storable, 'This contains characters that cannot be stored.');
+    .refine(isStorable, 'This contains characters that cannot be stored.');
 
 /** A line of which every character is to be seen: the name of a client or a key. */
 export const visibleLine = (max: number) =>
@@ -139,7 +137,7 @@ export const text = (max: number) =>
     .string()
     .max(max, `At most ${max} characters.`)
     .refine((value) => value.trim() !== '', 'Write something here.')
-    .refine(storable, 'This contains characters that cannot be stored.');
+    .refine(isStorable, 'This contains characters that cannot be stored.');
 
 type Several<T extends z.ZodType> = z.ZodType<
   z.output<T>[] | undefined,
@@ -166,22 +164,20 @@ export const optional = <T extends z.ZodType>(schema: T) =>
   ) as z.ZodType as Optional<T>;
 
 export const id = z.uuid('Choose one.');
-// The calendar of PostgreSQL begins with the year 1.
-const afterYearZero = (date: string): boolean => !date.startsWith('0000');
-export const day = z.iso.date('Write a date as YYYY-MM-DD.').refine(afterYearZero, 'There is no year 0.');
+export const day = z.iso.date('Write a date as YYYY-MM-DD.').refine(isAfterYearZero, 'There is no year 0.');
 export const instant = z.iso
   .datetime({ offset: true, error: 'Write a time as RFC 3339.' })
-  .refine(afterYearZero, 'There is no year 0.');
+  .refine(isAfterYearZero, 'There is no year 0.');
 
 /** A decimal string of up to 16 digits before the point and 4 after; `signed` allows a minus. */
 export const decimal = ({ signed = false } = {}) =>
   z
     .string()
     .trim()
-    .regex(
-      signed ? /^-?\d{1,16}(\.\d{1,4})?$/ : /^\d{1,16}(\.\d{1,4})?$/,
-      'Write an amount with digits and at most four decimals, like 1250000.50.',
-    );
+    .regex(amountPattern(signed), 'Write an amount with digits and at most four decimals, like 1250000.50.');
+
+/** A currency. */
+export const currency = z.string().regex(currencyPattern, 'Choose a currency.');
 
 /** A decimal string of up to 40 characters, every digit of which is kept, as the tools take it. */
 export const exactDecimal = z
@@ -189,6 +185,9 @@ export const exactDecimal = z
   .trim()
   .max(longestAmount, `At most ${longestAmount} characters.`)
   .refine(isDecimal, 'Write an amount with digits and at most one point, like -1250000.50.');
+
+/** The place behind which a page begins: long ones hold a name. */
+export const pageCursor = z.string().max(2000).optional();
 
 /** How many rows a page has: 1 to 200, 50 when nothing is said. */
 export const pageSize = z

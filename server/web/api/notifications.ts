@@ -23,11 +23,11 @@ import { mintToken, tokenDigest } from '../../http/session.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { calendarUrl } from '../calendar.ts';
 import { deploymentCursors } from './cursor.ts';
-import { body, pathId, query } from './input.ts';
+import { body, pageCursor, pathId, query } from './input.ts';
 import { withPersonAndDeal } from './visible-record.ts';
 
 const pageSize = 50;
-const Page = z.object({ cursor: z.string().max(500).optional() });
+const Page = z.object({ cursor: pageCursor });
 /** Without ids: everything. */
 const Read = z.strictObject({ ids: z.array(z.uuid()).max(200).optional() });
 const Choice = z.strictObject({ delivery: z.enum(deliveries) });

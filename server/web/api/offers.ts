@@ -31,7 +31,7 @@ import { asDealPage, dealPage } from '../../domain/deals/page.ts';
 import { originOf } from '../../http/origin.ts';
 import { notAllowed } from '../../http/problem.ts';
 import { deploymentCursors } from './cursor.ts';
-import { body, day, decimal, instant, line, optional, pathId, query, text } from './input.ts';
+import { body, currency, day, decimal, instant, line, optional, pageCursor, pathId, query, text } from './input.ts';
 import { withDeal, withPersonAndDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
@@ -40,7 +40,7 @@ const amount = optional(decimal());
 // Keys that we do not know are kept as they come.
 const Payload = z
   .looseObject({
-    currency: z.string().regex(/^[A-Z]{3}$/, 'Choose a currency.'),
+    currency,
     purchase_price: decimal(),
     cash_at_close: amount,
     seller_note: amount,
@@ -95,7 +95,7 @@ function typedIn({
 }
 
 const Page = z.object({
-  cursor: z.string().max(2000).optional(),
+  cursor: pageCursor,
   limit: z
     .string()
     .regex(/^\d{1,2}$/, `Write a number from 1 to ${mostOffersAPage}.`)

@@ -17,6 +17,7 @@ import {
 import {
   addWebhook,
   changeWebhook,
+  longestSecretOverlap,
   managedWebhook,
   removeWebhook,
   rotateWebhookSecret,
@@ -32,7 +33,7 @@ import { sessionDigest } from '../../http/session.ts';
 import type { Services } from '../../services.ts';
 import { mintWebhookSecret } from '../../webhooks/signature.ts';
 import { deploymentCursors } from './cursor.ts';
-import { body, instant, line, optional, pageSize, pathId, query } from './input.ts';
+import { body, instant, line, optional, pageCursor, pageSize, pathId, query } from './input.ts';
 import { orMissing, orNotFound } from './problems.ts';
 import { withRecord } from './visible-record.ts';
 
@@ -46,7 +47,7 @@ const Rotation = z.strictObject({
   overlap_seconds: z
     .int('Enter a whole number of seconds.')
     .min(0, 'The old secret can keep signing for 0 to 7 days.')
-    .max(7 * 86_400, 'The old secret can keep signing for 0 to 7 days.'),
+    .max(longestSecretOverlap, 'The old secret can keep signing for 0 to 7 days.'),
 });
 const Range = z
   .strictObject({ since: instant, until: instant, failed_only: z.boolean().default(false) })
@@ -56,7 +57,7 @@ const Range = z
   });
 const Log = z.object({
   state: optional(z.enum(deliveryStates, 'Choose a state.')),
-  cursor: z.string().max(2000).optional(),
+  cursor: pageCursor,
   limit: pageSize,
 });
 

@@ -26,6 +26,7 @@ import { inPortions } from '../portions.ts';
 import { exportColumns, type ExportColumns } from './accounting-export-columns.ts';
 import { decimalMarksOf } from './decimal-marks.ts';
 import { amountFault, readAmount, type Marks } from './values.ts';
+import { isStorable } from '../../../http/values.ts';
 import type { Table } from './workbook-reader.ts';
 
 /** The most of an export that is read, and of its faults that are answered. */
@@ -140,7 +141,7 @@ function entriesOf(rows: readonly (readonly string[])[], columns: ExportColumns,
       if (stray) faults.push({ row, column: 'Account', message: 'The name of the account is missing.' });
       continue;
     }
-    if (name.includes('\u0000') || !name.isWellFormed()) {
+    if (!isStorable(name)) {
       faults.push({ row, column: 'Account', message: 'This name contains characters that cannot be stored.' });
       continue;
     }

@@ -1,6 +1,8 @@
 /** What a file of accounts holds: the rows that can be stored, and each fault of the others. */
 
 import { isUtf8 } from 'node:buffer';
+import { charactersIn } from '../../../domain/characters.ts';
+import { currencyPattern, isStorable } from '../../../http/values.ts';
 import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
 import { lengths } from '../../../domain/lengths.ts';
 import { parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
@@ -263,7 +265,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
     const period = periodOf(given);
     if ('column' in period) blame(period.column, period.message);
     const money = (given.currency || currency).toUpperCase();
-    if (!/^[A-Z]{3}$/.test(money)) blame('currency', 'Write a currency of three letters, like USD.');
+    if (!currencyPattern.test(money)) blame('currency', 'Write a currency of three letters, like USD.');
     const { first = '', last = '', label = '' } = 'column' in period ? {} : period;
     const common = { period_start_date: first, period_end_date: last, currency: money };
     const isCustomers = sheet.kind === 'customer_revenue';
@@ -279,12 +281,11 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
           >),
         };
     if (isCustomers && name === '') blame('customer_name', 'The customer is missing.');
-    if (name.length > lengths.customer_revenues.customer_name)
+    if (charactersIn(name) > lengths.customer_revenues.customer_name)
       blame('customer_name', `At most ${lengths.customer_revenues.customer_name} characters.`);
     if (!keepsDirection.test(name))
       blame('customer_name', 'Leave out characters that change the direction of writing.');
-    if (cells.some((cell) => cell.includes('\u0000') || !cell.isWellFormed()))
-      blame(null, 'This row contains characters that cannot be stored.');
+    if (!cells.every(isStorable)) blame(null, 'This row contains characters that cannot be stored.');
     if (first !== '') {
       const key = JSON.stringify([first, last, isCustomers ? name : '']);
       const same = before.get(key);

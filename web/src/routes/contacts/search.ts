@@ -9,8 +9,13 @@ export interface ContactsSearch {
   open?: string;
 }
 
-const isSort = (value: unknown): value is ContactSort =>
-  typeof value === 'string' && /^-?(display_name|created_at)$/.test(value);
+const sorts: Record<ContactSort, true> = {
+  created_at: true,
+  '-created_at': true,
+  display_name: true,
+  '-display_name': true,
+};
+const isSort = (value: unknown): value is ContactSort => typeof value === 'string' && Object.hasOwn(sorts, value);
 
 /** Reads the address's query; what makes no sense is left out. */
 export function readContactsSearch(query: Record<string, unknown>): ContactsSearch {

@@ -11,12 +11,22 @@ export interface DealsSearch {
   new?: true;
 }
 
-const sorts = ['updated_at', 'created_at', 'title', 'asking_price', 'state'];
+const sorts: Record<DealSort, true> = {
+  updated_at: true,
+  '-updated_at': true,
+  created_at: true,
+  '-created_at': true,
+  title: true,
+  '-title': true,
+  asking_price: true,
+  '-asking_price': true,
+  state: true,
+  '-state': true,
+};
 
 const isState = (value: unknown): value is DealState => typeof value === 'string' && value in dealStates;
 const isRole = (value: unknown): value is CallerRole => typeof value === 'string' && value in callerRoles;
-const isSort = (value: unknown): value is DealSort =>
-  typeof value === 'string' && sorts.includes(value.replace(/^-/, ''));
+const isSort = (value: unknown): value is DealSort => typeof value === 'string' && Object.hasOwn(sorts, value);
 
 /** Reads the address's query; what makes no sense is left out. */
 export function readDealsSearch(query: Record<string, unknown>): DealsSearch {

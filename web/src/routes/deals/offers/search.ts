@@ -1,6 +1,7 @@
 /** What the page of offers keeps in its address: which two are side by side, which would be accepted, and the terms that it is computed with. */
 import { getRouteApi } from '@tanstack/react-router';
 import type { TypedTerms } from '../../../api/shapes.ts';
+import { lengths } from '../../../lib/lengths.ts';
 
 /** Of the page of offers: how its address is read and changed. */
 export const offersRoute = getRouteApi('/app/deals/$dealId/offers');
@@ -19,6 +20,7 @@ export interface OffersSearch extends TypedTerms {
 
 const id = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const isId = (value: unknown): value is string => typeof value === 'string' && id.test(value);
+const longestLabel = lengths.normalizations.period_label;
 const term = /^\d{1,20}(\.\d{1,10})?$/;
 
 /** A term as it was typed; the router reads what is nothing but digits as a number. */
@@ -38,7 +40,7 @@ export function readOffersSearch(query: Record<string, unknown>): OffersSearch {
     ...(isId(query.first) && { first: query.first }),
     ...(isId(query.second) && { second: query.second }),
     ...(isId(query.accepted) && { accepted: query.accepted }),
-    ...(typeof label === 'string' && label !== '' && label.length <= 64 && { period_label: label }),
+    ...(typeof label === 'string' && label !== '' && label.length <= longestLabel && { period_label: label }),
     ...Object.fromEntries(terms),
   };
 }

@@ -1,0 +1,118 @@
+/** Who may import whom, as one table, and the lint rule that keeps to it. */
+
+import path from 'node:path';
+
+/** What knows nothing of the rest of the service. */
+const foundation = [
+  'config.ts',
+  'config-variables.ts',
+  'counts.ts',
+  'csv.ts',
+  'environment.ts',
+  'fair-queue.ts',
+  'interruption.ts',
+  'loaded-once.ts',
+  'log.ts',
+  'reason.ts',
+  'secrets.ts',
+  'tracing-config.ts',
+];
+const throughDomain = [...foundation, 'services.ts', 'database', 'domain'];
+const beneathInterfaces = [
+  ...throughDomain,
+  'storage',
+  'documents',
+  'mail',
+  'webhooks',
+  'http',
+  'metrics.ts',
+  'redis.ts',
+  'tracing.ts',
+];
+
+/**
+ * What each folder of `server/` may import of the others. A folder that is not named may import nothing; a file beside the
+ * folders that is not named puts them together, and may import all of them.
+ */
+const mayImport = {
+  ...Object.fromEntries(foundation.map((file) => [file, foundation])),
+  // How the key of backups is written, and where they go, is checked with the configuration.
+  'config.ts': [...foundation, 'backup'],
+  'config-variables.ts': [...foundation, 'backup'],
+  database: foundation,
+  domain: ['database', 'fair-queue.ts', 'loaded-once.ts', 'secrets.ts'],
+  storage: [...foundation, 'tracing.ts'],
+  documents: [...throughDomain, 'storage'],
+  backup: [...foundation, 'database', 'storage', 'documents'],
+  export: [...foundation, 'database', 'domain', 'storage', 'backup'],
+  http: beneathInterfaces,
+  mail: [...throughDomain, 'http', 'queue-worker.ts', 'tracing.ts'],
+  webhooks: [...throughDomain, 'http', 'queue-worker.ts'],
+  rest: beneathInterfaces,
+  oauth: beneathInterfaces,
+  tools: beneathInterfaces,
+  auth: beneathInterfaces,
+  web: [...beneathInterfaces, 'export'],
+  cli: [...beneathInterfaces, 'app.ts', 'backup', 'background.ts', 'export', 'publisher.ts', 'scheduled-jobs.ts'],
+};
+
+/** What the server imports of the rest of the repository, by who may. */
+const beyondServer = {
+  'package.json': () => true,
+  'web/src/paths.ts': (part) => part === 'http',
+  'database/demo/load.ts': (part) => part === 'cli',
+};
+
+const speaksHttp = /^(hono|@hono|@modelcontextprotocol)(\/|$)/;
+
+/** What is wrong with an import in a file of `server/`, of a path or of a package; null where nothing is. */
+function faultOnServer([part], target, source) {
+  const allowed = mayImport[part] ?? (part.endsWith('.ts') ? null : []);
+  if (target === null)
+    return allowed !== null && part !== 'http' && !allowed.includes('http') && speaksHttp.test(source)
+      ? `server/${part} knows no HTTP.`
+      : null;
+  const [root, other] = target.split('/');
+  if (root !== 'server')
+    return beyondServer[target]?.(part) ? null : `server/${part} may not import ${target}. See oxlint.imports.js.`;
+  return allowed === null || other === part || allowed.includes(other)
+    ? null
+    : `server/${part} may import of server/: ${allowed.join(', ')}. See oxlint.imports.js.`;
+}
+
+/** The same of an import in a file of `web/src/`. */
+function faultInBrowser(target, isType) {
+  if (target === null || target.startsWith('web/')) return null;
+  if (target !== 'server/contract.ts') return 'The web application knows the service by its interfaces alone.';
+  return isType
+    ? null
+    : 'The web application takes nothing but types of server/contract.ts: nothing of the server runs in a browser.';
+}
+
+const direction = {
+  meta: { type: 'problem', docs: { description: 'Imports run one way.' } },
+  create(context) {
+    const file = path.relative(import.meta.dirname, context.filename).split(path.sep);
+    const check = (isType) => (node) => {
+      const source = node.source?.value;
+      if (typeof source !== 'string') return;
+      const target = source.startsWith('.')
+        ? path.posix.normalize(path.posix.join(...file.slice(0, -1), source))
+        : null;
+      const message =
+        file[0] === 'server'
+          ? faultOnServer(file.slice(1), target, source)
+          : faultInBrowser(target, isType || node.importKind === 'type' || node.exportKind === 'type');
+      if (message !== null) context.report({ node, message });
+    };
+    return {
+      ImportDeclaration: check(false),
+      ExportNamedDeclaration: check(false),
+      ExportAllDeclaration: check(false),
+      ImportExpression: check(false),
+      TSImportType: check(true),
+    };
+  },
+};
+
+export default { meta: { name: 'imports' }, rules: { direction } };

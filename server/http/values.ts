@@ -1,0 +1,13 @@
+/** What the database takes of values that are sent, for all interfaces: each says it in sentences of its own. */
+
+/** Whether a text can be stored: it has no null character and no half of a surrogate pair. The database would say so in the middle of the work. */
+export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
+
+/** Whether the year of a date or time is one: the calendar of PostgreSQL begins with the year 1. */
+export const isAfterYearZero = (date: string): boolean => !date.startsWith('0000');
+
+/** A currency: three letters (ISO 4217). */
+export const currencyPattern = /^[A-Z]{3}$/;
+
+/** An amount: up to 16 digits before the point and 4 behind it, below 0 where it is `signed`. */
+export const amountPattern = (signed: boolean): RegExp => new RegExp(`^${signed ? '-?' : ''}\\d{1,16}(\\.\\d{1,4})?$`);
