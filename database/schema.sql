@@ -3209,6 +3209,7 @@ AS $function$
 declare
   key public.api_keys;
 begin
+  perform app.hold_webhook_admins();
   if app.key_id() is not null then
     select k.* into key from public.api_keys k
       where k.id = app.key_id() and app.key_brokerage('webhooks:write') is not null for no key update;
@@ -3216,7 +3217,6 @@ begin
       return false;
     end if;
   else
-    perform app.hold_session();
     key := app.key_to_manage(of_key);
     perform app.check_recent_sign_in();
   end if;
@@ -4276,10 +4276,7 @@ AS $function$
 declare
   this public.webhook_endpoints;
 begin
-  -- The account before the webhook, as whoever sets a new password does.
-  if app.key_id() is null then
-    perform app.hold_session();
-  end if;
+  perform app.hold_webhook_admins();
   this := app.webhook_to_manage(endpoint);
   if app.key_id() is null and change_webhook.url <> this.url then
     perform app.check_recent_sign_in();
@@ -8109,6 +8106,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.hold_webhook_admins()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  issuers constant uuid[] := app.issuers_in_force(app.key_id());
+begin
+  if app.key_id() is null then
+    perform app.hold_session();
+    perform from public.members m where m.user_id = app.user_id() and m.role = 'admin' and m.status = 'active' order by m.brokerage_id for share;
+    return;
+  end if;
+  perform from public.users u where u.id = any (issuers) order by u.id for share;
+  perform from public.members m
+    where m.brokerage_id = (select k.brokerage_id from public.api_keys k where k.id = app.key_id()) and m.user_id = any (issuers) order by m.user_id for share;
+  if issuers = '{}' or not issuers <@ app.issuers_in_force(app.key_id()) then
+    raise insufficient_privilege using message = 'not a key of an admin of this brokerage';
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.home(with_findings boolean)
  RETURNS TABLE(part text, kind text, deal_id uuid, deal_title text, count integer, due_at timestamp with time zone, waiting_since timestamp with time zone, id uuid, at timestamp with time zone, user_id uuid, client_id uuid, action text, subject_id text, outcome text, details jsonb, is_own boolean)
  LANGUAGE plpgsql
@@ -8775,6 +8794,23 @@ CREATE OR REPLACE FUNCTION app.issuer_of(presented bytea)
  LANGUAGE sql
  STABLE
 RETURN (SELECT CASE k.environment WHEN 'live'::text THEN d.issued_by ELSE (SELECT app.sandbox_id(app.brokerage_of_key(k.id), 'broker'::text) AS sandbox_id FROM public.members m WHERE ((m.brokerage_id = k.brokerage_id) AND (m.user_id = d.issued_by) AND (m.status = 'active'::text) AND (m.role = ANY (ARRAY['admin'::text, 'broker'::text])))) END AS sandbox_id FROM (vault.api_key_digests d JOIN public.api_keys k ON ((k.id = d.key_id))) WHERE ((d.digest = issuer_of.presented) AND (d.key_id = app.key_id())));
+
+CREATE OR REPLACE FUNCTION app.issuers_in_force(key uuid)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return array(
+    select distinct d.issued_by from public.api_keys k
+    join vault.api_key_digests d on d.key_id = k.id and (d.valid_until is null or d.valid_until > app.now())
+    join public.users u on u.id = d.issued_by and u.suspended_at is null
+    join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by and m.status = 'active'
+    where k.id = issuers_in_force.key
+    order by 1);
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.job_status(of_brokerage uuid)
  RETURNS TABLE(job text, last_run_at timestamp with time zone, last_success_at timestamp with time zone, last_failure_at timestamp with time zone)
@@ -13114,10 +13150,7 @@ AS $function$
 declare
   this public.webhook_endpoints;
 begin
-  -- The account before the webhook, as whoever sets a new password does.
-  if app.key_id() is null then
-    perform app.hold_session();
-  end if;
+  perform app.hold_webhook_admins();
   this := app.webhook_to_manage(endpoint);
   if app.key_id() is null then
     perform app.check_recent_sign_in();
@@ -15292,3 +15325,4 @@ $function$;
 -- 30961e9dc540c07e0c0c5cb9596045319544fdc3b085e8a5cb0b71efcdc95996  447_fewer_looks_at_hidden_notifications.sql
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
+-- 2c8b61840a8cc4e60dc17e6b7a1859694056a9731088a3b6b7e1d6f92be5add6  473_webhooks_of_who_is_leaving.sql
