@@ -8457,20 +8457,24 @@ begin
   elsif address like '%.sandbox.invalid' then
     perform app.refuse('address_not_taken', 'Nobody can be written to at this address.');
   end if;
+  invited := app.account_at(address, invite_to_deal.name, sandbox);
+  -- Who leaves the brokerage meanwhile is waited for, or waits and leaves this deal too. app.link_deal_invitation asks again who may invite.
+  perform from public.members m
+    where m.brokerage_id = (select d.organization_id from public.deals d where d.id = invite_to_deal.deal_id) and m.user_id in (app.user_id(), invited)
+    order by m.user_id for share;
+  -- Before the deal, as whoever answers an invitation takes it; with whom they advise, who may be leaving.
+  perform from public.participants p where p.deal_id = invite_to_deal.deal_id and (p.user_id = invited or p.id = invite_to_deal.advises)
+    order by p.advises is not null, p.id for no key update;
   if sandbox is null and app.key_id() is not null
     and (invite_to_deal.role = 'broker'
       or exists (select from public.participants p where p.id = invite_to_deal.advises and p.deal_id = invite_to_deal.deal_id and p.role = 'broker'))
     and not exists (
-      select from public.deals d join public.members m on m.brokerage_id = d.organization_id and m.status = 'active' join public.users u on u.id = m.user_id
-      where d.id = invite_to_deal.deal_id and u.email = address)
+      select from public.deals d join public.members m on m.brokerage_id = d.organization_id and m.status = 'active'
+      where d.id = invite_to_deal.deal_id and m.user_id = invited)
   then
     perform app.refuse('not_a_member',
       'A key invites brokers and their advisors from among the members of the brokerage: anybody else is invited on the page of the deal.');
   end if;
-  invited := app.account_at(address, invite_to_deal.name, sandbox);
-  -- Before the deal, as whoever answers an invitation takes it; with whom they advise, who may be leaving.
-  perform from public.participants p where p.deal_id = invite_to_deal.deal_id and (p.user_id = invited or p.id = invite_to_deal.advises)
-    order by p.advises is not null, p.id for no key update;
   select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited;
   if part.status = 'active' then
     perform app.refuse('already_participant', 'This person already takes part in the deal.');
@@ -15326,3 +15330,4 @@ $function$;
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
 -- 2c8b61840a8cc4e60dc17e6b7a1859694056a9731088a3b6b7e1d6f92be5add6  473_webhooks_of_who_is_leaving.sql
+-- 192e881e74df223653d7dfd112cc0e9f7ea6c171cb476daab5c85914c8140f12  474_invitations_of_who_is_leaving.sql
