@@ -13620,7 +13620,16 @@ begin
   perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
   if sandbox is null then
     update public.brokerages b set reset_at = app.now() where b.sandbox_of = of_brokerage returning b.id into sandbox;
-    perform app.empty_sandbox(sandbox);
+    for attempt in 1..5 loop
+      begin
+        perform app.empty_sandbox(sandbox);
+        exit;
+      exception when foreign_key_violation then
+        if attempt = 5 then
+          raise;
+        end if;
+      end;
+    end loop;
   end if;
   perform app.fill_sandbox(sandbox);
   perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
@@ -15333,3 +15342,4 @@ $function$;
 -- 2c8b61840a8cc4e60dc17e6b7a1859694056a9731088a3b6b7e1d6f92be5add6  473_webhooks_of_who_is_leaving.sql
 -- 192e881e74df223653d7dfd112cc0e9f7ea6c171cb476daab5c85914c8140f12  474_invitations_of_who_is_leaving.sql
 -- bdbe9694df451ca8dd1143c47a5fa212a39a9fb4feef4c3b6b97300f286716e2  475_closing_warnings_of_this_moment.sql
+-- 61ce3936514d2849d07598ead6ed056ec9c9d6baba5bebffdbc42df338dc9514  476_resets_beside_writes.sql
