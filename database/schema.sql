@@ -3210,6 +3210,7 @@ AS $function$
 declare
   key public.api_keys;
 begin
+  perform app.hold_webhook_admins();
   if app.key_id() is not null then
     select k.* into key from public.api_keys k
       where k.id = app.key_id() and app.key_brokerage('webhooks:write') is not null for no key update;
@@ -3217,7 +3218,6 @@ begin
       return false;
     end if;
   else
-    perform app.hold_session();
     key := app.key_to_manage(of_key);
     perform app.check_recent_sign_in();
   end if;
@@ -4304,10 +4304,7 @@ AS $function$
 declare
   this public.webhook_endpoints;
 begin
-  -- The account before the webhook, as whoever sets a new password does.
-  if app.key_id() is null then
-    perform app.hold_session();
-  end if;
+  perform app.hold_webhook_admins();
   this := app.webhook_to_manage(endpoint);
   if app.key_id() is null and change_webhook.url <> this.url then
     perform app.check_recent_sign_in();
@@ -8174,6 +8171,28 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.hold_webhook_admins()
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  issuers constant uuid[] := app.issuers_in_force(app.key_id());
+begin
+  if app.key_id() is null then
+    perform app.hold_session();
+    perform from public.members m where m.user_id = app.user_id() and m.role = 'admin' and m.status = 'active' order by m.brokerage_id for share;
+    return;
+  end if;
+  perform from public.users u where u.id = any (issuers) order by u.id for share;
+  perform from public.members m
+    where m.brokerage_id = (select k.brokerage_id from public.api_keys k where k.id = app.key_id()) and m.user_id = any (issuers) order by m.user_id for share;
+  if issuers = '{}' or not issuers <@ app.issuers_in_force(app.key_id()) then
+    raise insufficient_privilege using message = 'not a key of an admin of this brokerage';
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.home(with_findings boolean)
  RETURNS TABLE(part text, kind text, deal_id uuid, deal_title text, count integer, due_at timestamp with time zone, waiting_since timestamp with time zone, id uuid, at timestamp with time zone, user_id uuid, client_id uuid, action text, subject_id text, outcome text, details jsonb, is_own boolean)
  LANGUAGE plpgsql
@@ -8503,20 +8522,24 @@ begin
   elsif address like '%.sandbox.invalid' then
     perform app.refuse('address_not_taken', 'Nobody can be written to at this address.');
   end if;
+  invited := app.account_at(address, invite_to_deal.name, sandbox);
+  -- Who leaves the brokerage meanwhile is waited for, or waits and leaves this deal too. app.link_deal_invitation asks again who may invite.
+  perform from public.members m
+    where m.brokerage_id = (select d.organization_id from public.deals d where d.id = invite_to_deal.deal_id) and m.user_id in (app.user_id(), invited)
+    order by m.user_id for share;
+  -- Before the deal, as whoever answers an invitation takes it; with whom they advise, who may be leaving.
+  perform from public.participants p where p.deal_id = invite_to_deal.deal_id and (p.user_id = invited or p.id = invite_to_deal.advises)
+    order by p.advises is not null, p.id for no key update;
   if sandbox is null and app.key_id() is not null
     and (invite_to_deal.role = 'broker'
       or exists (select from public.participants p where p.id = invite_to_deal.advises and p.deal_id = invite_to_deal.deal_id and p.role = 'broker'))
     and not exists (
-      select from public.deals d join public.members m on m.brokerage_id = d.organization_id and m.status = 'active' join public.users u on u.id = m.user_id
-      where d.id = invite_to_deal.deal_id and u.email = address)
+      select from public.deals d join public.members m on m.brokerage_id = d.organization_id and m.status = 'active'
+      where d.id = invite_to_deal.deal_id and m.user_id = invited)
   then
     perform app.refuse('not_a_member',
       'A key invites brokers and their advisors from among the members of the brokerage: anybody else is invited on the page of the deal.');
   end if;
-  invited := app.account_at(address, invite_to_deal.name, sandbox);
-  -- Before the deal, as whoever answers an invitation takes it; with whom they advise, who may be leaving.
-  perform from public.participants p where p.deal_id = invite_to_deal.deal_id and (p.user_id = invited or p.id = invite_to_deal.advises)
-    order by p.advises is not null, p.id for no key update;
   select p.id, p.role, p.status into part from public.participants p where p.deal_id = invite_to_deal.deal_id and p.user_id = invited;
   if part.status = 'active' then
     perform app.refuse('already_participant', 'This person already takes part in the deal.');
@@ -8846,6 +8869,23 @@ CREATE OR REPLACE FUNCTION app.issuer_of(presented bytea)
  LANGUAGE sql
  STABLE
 RETURN (SELECT CASE k.environment WHEN 'live'::text THEN d.issued_by ELSE (SELECT app.sandbox_id(app.brokerage_of_key(k.id), 'broker'::text) AS sandbox_id FROM public.members m WHERE ((m.brokerage_id = k.brokerage_id) AND (m.user_id = d.issued_by) AND (m.status = 'active'::text) AND (m.role = ANY (ARRAY['admin'::text, 'broker'::text])))) END AS sandbox_id FROM (vault.api_key_digests d JOIN public.api_keys k ON ((k.id = d.key_id))) WHERE ((d.digest = issuer_of.presented) AND (d.key_id = app.key_id())));
+
+CREATE OR REPLACE FUNCTION app.issuers_in_force(key uuid)
+ RETURNS uuid[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+AS $function$
+begin
+  return array(
+    select distinct d.issued_by from public.api_keys k
+    join vault.api_key_digests d on d.key_id = k.id and (d.valid_until is null or d.valid_until > app.now())
+    join public.users u on u.id = d.issued_by and u.suspended_at is null
+    join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by and m.status = 'active'
+    where k.id = issuers_in_force.key
+    order by 1);
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.job_status(of_brokerage uuid)
  RETURNS TABLE(job text, last_run_at timestamp with time zone, last_success_at timestamp with time zone, last_failure_at timestamp with time zone)
@@ -9920,14 +9960,15 @@ GRANT EXECUTE ON FUNCTION app.may_export(uuid) TO dealkeep_server;
 CREATE OR REPLACE FUNCTION app.may_move(deal_id uuid, target text, confirmed boolean)
  RETURNS boolean
  LANGUAGE plpgsql
- STABLE
  SET search_path TO ''
 AS $function$
 begin
-  if target = 'closed' and not coalesce(confirmed, false) and app.state_shown(deal_id) = 'closing'
-    and app.closing_warnings(deal_id) <> '{}'
-  then
-    perform app.refuse('closing_unconfirmed', 'Something is missing for a closing: look at it, and confirm that the deal is closed all the same.');
+  if target = 'closed' and not coalesce(confirmed, false) then
+    -- For nobody who may not change it: its policies hold here, too.
+    perform from public.deals d where d.id = may_move.deal_id for no key update;
+    if app.state_shown(deal_id) = 'closing' and app.closing_warnings(deal_id) <> '{}' then
+      perform app.refuse('closing_unconfirmed', 'Something is missing for a closing: look at it, and confirm that the deal is closed all the same.');
+    end if;
   end if;
   return true;
 end
@@ -13176,10 +13217,7 @@ AS $function$
 declare
   this public.webhook_endpoints;
 begin
-  -- The account before the webhook, as whoever sets a new password does.
-  if app.key_id() is null then
-    perform app.hold_session();
-  end if;
+  perform app.hold_webhook_admins();
   this := app.webhook_to_manage(endpoint);
   if app.key_id() is null then
     perform app.check_recent_sign_in();
@@ -13644,7 +13682,16 @@ begin
   perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
   if sandbox is null then
     update public.brokerages b set reset_at = app.now() where b.sandbox_of = of_brokerage returning b.id into sandbox;
-    perform app.empty_sandbox(sandbox);
+    for attempt in 1..5 loop
+      begin
+        perform app.empty_sandbox(sandbox);
+        exit;
+      exception when foreign_key_violation then
+        if attempt = 5 then
+          raise;
+        end if;
+      end;
+    end loop;
   end if;
   perform app.fill_sandbox(sandbox);
   perform set_config('dealkeep.identity', identity, true), set_config('dealkeep.seal', seal, true);
@@ -15385,5 +15432,9 @@ $function$;
 -- 526cdd2cfceb7c2da7d8f8804d5be4d2af4da1108ad934639caf7963f4b3aeeb  468_events_within_the_limit.sql
 -- 257a53ea6a63ca9bcde50b5564315d4488021614e63bbf790e29b683fb2e9b2d  469_notification_mails_by_one_node.sql
 -- 7b4ca3c088a8817671e78df65b29a35e9bc5fa68b58150785375eb26a482942d  470_cleared_once_more_after_an_erasure.sql
+-- 2c8b61840a8cc4e60dc17e6b7a1859694056a9731088a3b6b7e1d6f92be5add6  473_webhooks_of_who_is_leaving.sql
+-- 192e881e74df223653d7dfd112cc0e9f7ea6c171cb476daab5c85914c8140f12  474_invitations_of_who_is_leaving.sql
+-- bdbe9694df451ca8dd1143c47a5fa212a39a9fb4feef4c3b6b97300f286716e2  475_closing_warnings_of_this_moment.sql
+-- 61ce3936514d2849d07598ead6ed056ec9c9d6baba5bebffdbc42df338dc9514  476_resets_beside_writes.sql
 -- 0f7f8f2c076aac0691ca47b688f332f322195312fdb8687ef49810f2baa4a719  478_holds_that_are_waited_for.sql
 -- 57faf7a47bf6b6de44e9c2a4905e31d5bcf4da5aebffcae53ab51e3a3aeb3dd0  479_reminders_of_open_deals_decided_for_all_at_once.sql

@@ -6,6 +6,7 @@ import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { readConfig } from '../../server/config.ts';
 import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
+import { whileChanging } from '../locks.ts';
 import type { Scene } from '../policies/scene.ts';
 import { signInAs } from '../web/person.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
@@ -423,6 +424,21 @@ describe('invitations', () => {
     expect(member.status).toBe(201);
     expect(member.body).toMatchObject({ role: 'broker', status: 'invited' });
     await sql(`update participants set status = 'removed' where id = any ($1)`, [[member.body?.id, ofSeller.body?.id]]);
+  });
+
+  test('as a broker are for nobody who is removed from the brokerage meanwhile', async () => {
+    const { sql } = web.service;
+    const [leaver] = await sql<{ id: string; email: string }>(
+      `with u as (insert into users (email, name) values ('leaves@scene.example', 'L') returning id, email),
+         m as (insert into members (brokerage_id, user_id, role) select $1, id, 'broker' from u)
+       select id, email from u`,
+      [scene.brokerage],
+    );
+    const removal = [`update members set status = 'removed' where user_id = $1`, [leaver!.id]] as const;
+    const { status, body } = await whileChanging(web.service, [removal], () =>
+      ask('POST', `/deals/${scene.deal}/invitations`, { email: leaver!.email, name: 'L', role: 'broker' }),
+    );
+    expect([status, body?.error.details['reason']]).toEqual([409, 'not_a_member']);
   });
 
   test('are refused when whoever issued the key may not invite at that moment', async () => {

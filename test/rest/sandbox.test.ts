@@ -7,6 +7,7 @@ import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { publishChanges } from '../../server/domain/events/changes.ts';
 import { samples } from '../../server/storage/samples.ts';
 import { openService, type TestService } from '../harness.ts';
+import { whileChanging } from '../locks.ts';
 import { signInAs } from '../web/person.ts';
 import { as, brokerage, type Brokerage, type Key } from './scene.ts';
 
@@ -442,6 +443,24 @@ describe('a reset', () => {
       Date.parse((body as unknown as { sandbox: { reset_at: string } }).sandbox.reset_at),
     );
     expect((await list('/contacts')).some(({ displayName }) => displayName === 'Left behind')).toBe(false);
+  });
+
+  test.each([
+    [
+      'on a deal',
+      `insert into closing_conditions (deal_id, name) select id, 'Written meanwhile' from deals where organization_id = $1 and title like 'Heating%'`,
+      'select from closing_conditions where brokerage_id = $1 and name like $2',
+    ],
+    [
+      'on a deal that is opened meanwhile',
+      `with d as (insert into deals (organization_id, title, keys_admitted) values ($1, 'Written meanwhile', true) returning id)
+       insert into participants (deal_id, user_id, role, status) select d.id, app.sandbox_id($1, 'broker'), 'broker', 'active' from d`,
+      'select from deals where organization_id = $1 and title like $2',
+    ],
+  ])('takes along what is written at that moment %s', async (_where, writing, written) => {
+    const sandbox = await sandboxId();
+    expect((await whileChanging(service, [[writing, [sandbox]]], reset)).status).toBe(200);
+    expect(await service.sql(written, [sandbox, 'Written%'])).toEqual([]);
   });
 
   test('makes room again in a sandbox that is full', async () => {

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { atOnce, whileChanging } from '../locks.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { prepareRefusals } from './refusals.ts';
 import { as, brokerage } from './scene.ts';
@@ -430,6 +431,85 @@ describe('in the settings', () => {
     expect(await shown()).toMatchObject({ state: 'on', off_reason: null });
     expect((await admin.ask(`/webhooks/${id}`, { state: 'off' }, 'PATCH')).status).toBe(200);
     expect(await shown()).toMatchObject({ state: 'off', off_reason: 'asked' });
+  });
+
+  describe('while an admin leaves', () => {
+    type By = 'themself' | 'a token of theirs';
+    const changes = {
+      removed: `update members set status = 'removed' where user_id = $1`,
+      suspended: 'update users set suspended_at = app.now() where id = $1',
+    };
+    let leaver: string;
+    /** An admin who leaves, a webhook of another one, and what the leaver does with webhooks: themself, and by a token of a key of which another has one, too. */
+    async function addLeaver(by: By) {
+      const { service, tenant, origin } = scene;
+      leaver = (
+        await service.sql<{ id: string }>(
+          `with u as (insert into users (email, name) values (gen_random_uuid() || '@example.test', 'An admin') returning id)
+           insert into members (brokerage_id, user_id, role) select $1, u.id, 'admin' from u returning user_id as id`,
+          [tenant.id],
+        )
+      )[0]!.id;
+      const session = await signInAs(service, leaver);
+      const key = await tenant.key({ scopes: ['contacts:read', 'webhooks:read', 'webhooks:write'] });
+      const { body } = await session.ask(`/keys/${key.id}/rotate`, { overlap_seconds: 86_400 });
+      const rest = as({ token: body.token }, service.restUrl);
+      const { id } = (await admin.ask(`/keys/${key.id}/webhooks`, { url: `${origin}/before`, types: null })).body
+        .webhook;
+      const url = `${origin}/theirs`;
+      const personally = {
+        adds: () => session.ask(`/keys/${key.id}/webhooks`, { url, types: null }),
+        redirects: () => session.ask(`/webhooks/${id}`, { url }, 'PATCH'),
+        renews: () => session.ask(`/webhooks/${id}/rotate`, { overlap_seconds: 0 }),
+      };
+      const byToken = {
+        adds: () => rest('POST', '/webhooks', { url }),
+        redirects: () => rest('PATCH', `/webhooks/${id}`, { url }),
+        renews: () => rest('POST', `/webhooks/${id}/rotate-secret`, { overlapSeconds: 0 }),
+      };
+      return { key, id, ...(by === 'themself' ? personally : byToken) };
+    }
+
+    describe.each<By>(['themself', 'a token of theirs'])('by %s', (by) => {
+      test.each(
+        (['adds', 'redirects', 'renews'] as const).flatMap((does) =>
+          (['removed', 'suspended'] as const).map((how) => [does, how] as const),
+        ),
+      )('who %s a webhook is refused when they are %s', async (does, how) => {
+        const webhooks = await addLeaver(by);
+        const secrets = () => scene.service.sql('select id, ends_at from vault.webhook_secrets');
+        const before = await secrets();
+        const { status } = await whileChanging<{ status: number }>(
+          scene.service,
+          [[changes[how], [leaver]]],
+          webhooks[does],
+        );
+        expect([401, 403, 404]).toContain(status);
+        expect(await states()).toEqual({ '/before': 'on' });
+        expect(await secrets()).toEqual(before);
+      });
+
+      test.each(['adds', 'redirects', 'renews'] as const)('who %s a webhook leaves it off', async (does) => {
+        const webhooks = await addLeaver(by);
+        const held =
+          does === 'adds' ? (['api_keys', webhooks.key.id] as const) : (['webhook_endpoints', webhooks.id] as const);
+        const [{ status }, removed] = await atOnce<{ status: number }, { status: number }>(
+          scene.service,
+          [held[0], 'id', held[1]],
+          webhooks[does],
+          () => admin.ask(`/brokerages/${scene.tenant.id}/members/${leaver}`, undefined, 'DELETE'),
+        );
+        expect([200, 201]).toContain(status);
+        expect(removed.status).toBe(200);
+        expect(await states()).toEqual(
+          {
+            adds: { '/before': 'on', '/theirs': 'off' },
+            redirects: { '/theirs': 'off' },
+            renews: { '/before': 'off' },
+          }[does],
+        );
+      });
+    });
   });
 });
 

@@ -3,6 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { leads, openDemoService } from '../demo/service.ts';
+import { atOnce } from '../locks.ts';
+import { as, issueKey } from '../rest/scene.ts';
 import { signInAs, type Answer } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
@@ -10,7 +12,7 @@ let web: WebScene;
 const day = 86_400_000;
 
 beforeAll(async () => {
-  web = await openScene();
+  web = await openScene({ config: { poolSize: 4 } });
 });
 afterAll(() => web?.close());
 
@@ -144,20 +146,36 @@ describe('a deal', () => {
 });
 
 describe('closing', () => {
+  const payload = { currency: 'USD', purchase_price: '10' };
+  async function withBuyer() {
+    const deal = await newDeal('listed', 'Ready to close');
+    const buyer = await joins(deal, 'new buyer', 'buyer');
+    await joins(deal, 'seller', 'seller');
+    return { deal, buyer };
+  }
+  /** A deal in closing for which nothing is missing. */
+  async function complete() {
+    const { deal, buyer } = await withBuyer();
+    const broker = await web.as('broker');
+    const { ask } = await web.as('new buyer');
+    const terms = { participant_id: buyer, terms: 'Keep it.', expires_at: null };
+    const { body: nda } = await broker.ask(`/deals/${deal}/ndas`, terms);
+    await ask(`/ndas/${nda.id}/sign`, { signed_name: 'Nora New' });
+    const { body: offer } = await ask(`/deals/${deal}/offers`, { payload });
+    const accepted = await broker.ask(`/offers/${offer.id}/accept`, { expires_at: web.service.clock.inDays(9) });
+    expect(accepted.status).toBe(200);
+    for (const to of ['diligence', 'closing']) await broker.ask(`/deals/${deal}/moves`, { to });
+    return deal;
+  }
+
   test('lists what is missing and asks, and goes through when nothing is or it is confirmed', async () => {
     const broker = await web.as('broker');
     const seller = await web.as('seller');
-    const closing = async () => {
-      const deal = await newDeal('listed', 'Ready to close');
-      const buyer = await joins(deal, 'new buyer', 'buyer');
-      await joins(deal, 'seller', 'seller');
-      return { deal, buyer };
-    };
     const missing = async (deal: string) => (await broker.ask(`/deals/${deal}/closing-warnings`)).body.items;
     const close = (deal: string, confirm?: boolean) =>
       broker.ask(`/deals/${deal}/moves`, { to: 'closed', ...(confirm === undefined ? {} : { confirm }) });
 
-    const bare = await closing();
+    const bare = await withBuyer();
     await broker.ask(`/deals/${bare.deal}/exclusivity`, {
       participant_id: bare.buyer,
       expires_at: web.service.clock.inDays(9),
@@ -189,26 +207,54 @@ describe('closing', () => {
     ]);
     expect((await close(bare.deal, true)).body.deal.state).toBe('closed');
 
-    const full = await closing();
+    const full = await complete();
     const buyer = await web.as('new buyer');
-    const { body: nda } = await broker.ask(`/deals/${full.deal}/ndas`, {
-      participant_id: full.buyer,
-      terms: 'Keep it.',
-      expires_at: null,
-    });
-    await buyer.ask(`/ndas/${nda.id}/sign`, { signed_name: 'Nora New' });
-    const payload = { currency: 'USD', purchase_price: '10' };
-    const { body: offer } = await buyer.ask(`/deals/${full.deal}/offers`, { payload });
-    expect((await broker.ask(`/offers/${offer.id}/accept`, { expires_at: web.service.clock.inDays(9) })).status).toBe(
-      200,
-    );
-    for (const to of ['diligence', 'closing']) await broker.ask(`/deals/${full.deal}/moves`, { to });
-    expect(await missing(full.deal)).toEqual([]);
-    await buyer.ask(`/deals/${full.deal}/offers`, { payload });
-    expect(await missing(full.deal)).toEqual(['A proposed change to the accepted terms is not decided.']);
-    const { body: proposals } = await broker.ask(`/deals/${full.deal}/offers`);
+    expect(await missing(full)).toEqual([]);
+    await buyer.ask(`/deals/${full}/offers`, { payload });
+    expect(await missing(full)).toEqual(['A proposed change to the accepted terms is not decided.']);
+    const { body: proposals } = await broker.ask(`/deals/${full}/offers`);
     await broker.ask(`/offers/${proposals.items[0].id}/decision`, { decision: 'declined' });
-    expect((await close(full.deal)).body.deal.state).toBe('closed');
+    expect((await close(full)).body.deal.state).toBe('closed');
+  });
+
+  describe('at the moment at which something comes to be missing', () => {
+    const writes = {
+      'a condition is added': async (deal: string) =>
+        (await web.as('broker')).ask(`/deals/${deal}/conditions`, { name: 'Lease assigned' }),
+      'other terms are proposed': async (deal: string) =>
+        (await web.as('new buyer')).ask(`/deals/${deal}/offers`, { payload }),
+    };
+    const closes = {
+      'on its page': async (deal: string) => {
+        const { status, body } = await (await web.as('broker')).ask(`/deals/${deal}/moves`, { to: 'closed' });
+        return [status, body.error?.code];
+      },
+      'with a key': async (deal: string) => {
+        const { service, scene } = web;
+        const by = { id: scene.brokerage, admin: scene.people['admin']! };
+        const key = await issueKey(service, by, { scopes: ['deals:read', 'deals:write'] });
+        const { status, body } = await as(key, service.restUrl)('POST', `/deals/${deal}/state`, { to: 'closed' });
+        return [status, body?.error?.details['reason']];
+      },
+    };
+
+    test.each(
+      (['a condition is added', 'other terms are proposed'] as const).flatMap((what) =>
+        (['on its page', 'with a key'] as const).map((where) => [what, where] as const),
+      ),
+    )('asks: %s, and the deal is closed %s', async (what, where) => {
+      const deal = await complete();
+      await web.service.sql('update deals set keys_admitted = true where id = $1', [deal]);
+      // What is written has the deal when it asks for the time of its last activity.
+      const [written, closed] = await atOnce(
+        web.service,
+        ['vault.deal_activity', 'deal_id', deal],
+        () => writes[what](deal),
+        () => closes[where](deal),
+      );
+      expect(written.status).toBe(201);
+      expect(closed).toEqual([409, 'closing_unconfirmed']);
+    });
   });
 
   test('ends all that could be done on the deal, on its page and in its answers', async () => {

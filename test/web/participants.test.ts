@@ -212,6 +212,46 @@ describe('an invitation', () => {
     expect([answer.status, answer.body.error?.code]).toEqual([409, 'advised_removed']);
   });
 
+  describe('of an admin to a deal of their own brokerage, while they are removed from it,', () => {
+    async function addLeaver() {
+      const email = `${randomUUID()}@example.test`;
+      const [leaver] = await web.service.sql<{ id: string }>(
+        `with u as (insert into users (email, name) values ($2, 'Leaver') returning id)
+         insert into members (brokerage_id, user_id, role) select $1, id, 'admin' from u returning user_id as id`,
+        [web.scene.brokerage, email],
+      );
+      const { id } = leaver!;
+      const { ask } = await signInAs(web.service, id);
+      return { id, ask, inviteThemself: () => ask(path, person(email, 'broker')) };
+    }
+    const parts = (user: string) =>
+      web.service.sql<{ id: string }>('select id from participants where deal_id = $1 and user_id = $2', [
+        web.scene.deal,
+        user,
+      ]);
+
+    test('is refused', async () => {
+      const { id, inviteThemself } = await addLeaver();
+      const removal = [`update members set status = 'removed' where user_id = $1`, [id]] as const;
+      const { status, body } = await whileChanging(web.service, [removal], inviteThemself);
+      expect([status, body.error?.code]).toEqual([403, 'denied']);
+      expect(await parts(id)).toEqual([]);
+    });
+
+    test('lets nobody join', async () => {
+      const { id, ask, inviteThemself } = await addLeaver();
+      const admin = await web.as('admin');
+      const [invited, removed] = await atOnce(web.service, ['deals', 'id', web.scene.deal], inviteThemself, () =>
+        admin.ask(`/brokerages/${web.scene.brokerage}/members/${id}`, undefined, 'DELETE'),
+      );
+      expect([invited.status, removed.status]).toEqual([201, 200]);
+      const [part] = await parts(id);
+      expect((await ask(`/invitations/${part!.id}/accept`, {})).status).toBe(404);
+      expect((await ask(`/deals/${web.scene.deal}`)).status).toBe(404);
+      expect((await follow(invited)).status).toBe(410);
+    });
+  });
+
   test('is refused to who takes part already, and says which fields do not fit', async () => {
     const broker = await web.as('broker');
     expect((await broker.ask(path, person('seller@example.test'))).body.error.code).toBe('already_participant');
