@@ -382,6 +382,56 @@ describe('a file', () => {
     expect((await send('broker', '', archive(files), 'full')).body.status).toBe('completed');
   });
 
+  test('says which columns it leaves out', async () => {
+    const heading = 'Month,,Sales,COGS,Rent,Net income,Wages,Amortization,Empty,';
+    const { body } = await send(
+      'broker',
+      '/preview',
+      `${heading}\n1994-01,x,100,40,10,30,20,5,,\n1994-02,,1,,,,,,,,,\n`,
+    );
+    expect(body).toMatchObject({ faults: [], left_out: ['no. 2', 'Rent', 'Wages'] });
+    expect(body.rows[0].values).toMatchObject({ net_income: '30', depreciation_amortization: '5' });
+    expect((await send('broker', '/preview', good)).body.left_out).toEqual([]);
+    const files = workbook({
+      'P and L': [
+        ['Month', 'Revenue', 'Rent'],
+        ['1994-01', '1', '2'],
+      ],
+      Customers: [
+        ['Customer', 'Period', 'Sales', 'Since'],
+        ['Diner', 'FY1994', '1', '1990'],
+      ],
+    });
+    expect((await send('broker', '/preview', archive(files), 'full')).body).toMatchObject({
+      faults: [],
+      left_out: ['Since (Customers)', 'Rent (P and L)'],
+    });
+  });
+
+  test.each([
+    ['Month,Sales,Depreciation,Amortization\n1994-01,9,1,2', 'Depreciation” and “Amortization'],
+    ['Month,Gross sales,Tax,Net sales,Income tax\n1994-01,9,1,2,3', 'Gross sales” and “Net sales'],
+  ])('with two columns of one line is refused by their names: %s', async (csv, names) => {
+    for (const path of ['/preview', ''])
+      expect(await send('broker', path, csv)).toMatchObject({
+        status: 400,
+        body: {
+          error: {
+            message: `“${names}” are read as the same line: add them up in one column, or keep the one that counts.`,
+          },
+        },
+      });
+  });
+
+  test('with commas in amounts that are not quoted is refused by row', async () => {
+    const csv = 'month,revenue,\n2025-01,1,234,567\n2025-02,"1,234,567",\n2025-03,five,6,7';
+    const message =
+      'More cells than the first line names: put quotation marks around amounts with commas, or write them without commas.';
+    const { body } = await send('broker', '/preview', csv);
+    expect(body.faults).toEqual([2, 4].map((row) => ({ row, column: null, message })));
+    expect((await send('broker', '', csv)).body).toMatchObject({ status: 'failed' });
+  });
+
   test('that would grow beyond measure is refused before it does', async () => {
     const files = workbook({
       Books: [
