@@ -19,7 +19,7 @@ import {
 import { sum, written } from '../../../domain/diligence/decimals.ts';
 import { keepsDirection } from '../../../domain/people/names.ts';
 import { columnsOf, isAmount, sameAmount, type Column, type Kind } from './columns.ts';
-import { readExport, type ReadExport } from './accounting-export.ts';
+import { onlyOne, readExport, type ReadExport } from './accounting-export.ts';
 import { decimalMarksOf } from './decimal-marks.ts';
 import { amountFault, notAnAmount, periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
 import type { Table } from './workbook-reader.ts';
@@ -224,7 +224,10 @@ export async function readBooks(
   const wanted: Kind[] = type === 'full' ? ['customer_revenue', 'profit_and_loss'] : [type];
   const tables = await tablesOf(bytes, into);
   const sheets = tables.map((table) => sheetOf(table, wanted)).filter((sheet) => sheet !== null);
-  const used = wanted.map((kind) => sheets.find((sheet) => sheet.kind === kind)).filter((sheet) => sheet !== undefined);
+  const used = wanted
+    .map((kind) => sheets.filter((sheet) => sheet.kind === kind))
+    .map((fitting) => onlyOne(fitting.filter(({ rows }) => rows.length > 0)) ?? fitting[0])
+    .filter((sheet) => sheet !== undefined);
   const exported = used.length === 0 && type === 'profit_and_loss' ? await readExport(tables) : null;
   if (exported) return booksOfExport(exported, into);
   if (used.length < wanted.length) throw unreadable(headings[type]);
