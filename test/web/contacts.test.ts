@@ -282,6 +282,7 @@ describe('importing', () => {
         { row: 5, column: 'type', message: 'Choose person or company.' },
         { row: 5, column: 'email', message: 'This is not an e-mail address.' },
       ],
+      left_out: ['Notes'],
       imported: 0,
     });
     expect(await wholeList({})).toEqual(before);
@@ -311,6 +312,68 @@ describe('importing', () => {
       `select action, details from audit_records where action = 'contact.import' order by at desc, id desc limit 1`,
     );
     expect(record).toEqual({ action: 'contact.import', details: { added: 2 } });
+  });
+
+  const look = async (csv: string) => {
+    const { rows, faults, left_out } = (await send('broker', '/contacts/import/preview', csv)).body;
+    const contacts = rows.map(({ contact }: { contact: typeof ana }) => Object.values(contact).map((one) => one ?? ''));
+    return { contacts: contacts.map((values: string[]) => values.join('|')), faults, left_out };
+  };
+
+  test('takes a company for the name only of who has no other', async () => {
+    expect(await look('name,company,email\nSarah Kim,Acme,s@x.test\n,Bloom,b@x.test\n')).toEqual({
+      contacts: ['person|Sarah Kim|s@x.test|', 'company|Bloom|b@x.test|'],
+      faults: [],
+      left_out: ['company where there is a name'],
+    });
+    expect(await look('Company;Type;Name\nAcme;person;\nBloom;company;Bloom Inc\n')).toMatchObject({
+      contacts: ['person|Acme||', 'company|Bloom Inc||'],
+    });
+  });
+
+  test('knows the columns of address books, and says which it leaves out', async () => {
+    const google = [
+      'First Name,Middle Name,Last Name,Notes,Organization Name,E-mail 1 - Label,E-mail 1 - Value,E-mail 2 - Value,Phone 1 - Value,',
+      'Sarah,,Kim,,Acme,Work,s@x.test,s2@x.test,555 0100,,',
+      ',,Ruiz,,,,,,,,',
+      ',,,,Bloom,,b@x.test,,,,',
+    ];
+    expect(await look(google.join('\n'))).toEqual({
+      contacts: ['person|Sarah Kim|s@x.test|555 0100', 'person|Ruiz||', 'company|Bloom|b@x.test|'],
+      faults: [],
+      left_out: ['Organization Name where there is a name', 'E-mail 1 - Label', 'E-mail 2 - Value'],
+    });
+    const outlook = [
+      'Given Name,Family Name,E-mail Address,Business Phone,Mobile Phone,,Title',
+      'Sarah,Kim,s@x.test,555 0100,555 0101,x,',
+      'Ana,Ruiz,,,555 0102,,',
+    ];
+    expect(await look(outlook.join('\n'))).toEqual({
+      contacts: ['person|Sarah Kim|s@x.test|555 0100', 'person|Ana Ruiz||555 0102'],
+      faults: [],
+      left_out: ['Mobile Phone', 'no. 6'],
+    });
+    expect(await look('Name,Display name,First name\nSarah Kim,Kim,Sarah\n,Ana Ruiz,\n')).toEqual({
+      contacts: ['person|Sarah Kim||', 'person|Ana Ruiz||'],
+      faults: [],
+      left_out: ['Display name', 'First name'],
+    });
+  });
+
+  test('refuses a row with more in it than the first line names', async () => {
+    const message =
+      'More cells than the first line names: put quotation marks around a cell that contains a comma or semicolon.';
+    expect(await look('name\nKim, Sarah\nAna,\n')).toEqual({
+      contacts: ['person|Ana||'],
+      faults: [{ row: 2, column: null, message }],
+      left_out: [],
+    });
+    expect(await send('broker', '/contacts/import', 'name\nKim, Sarah')).toMatchObject({ status: 409 });
+    // Of a row whose cells are in the wrong columns nothing else is said.
+    expect(await look('name,email,\nKim, Sarah,s@x.test')).toMatchObject({
+      contacts: [],
+      faults: [{ row: 2, column: null, message }],
+    });
   });
 
   test('never shortens what is too long for a file, but says so by its cell', async () => {

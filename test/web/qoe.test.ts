@@ -382,6 +382,103 @@ describe('a file', () => {
     expect((await send('broker', '', archive(files), 'full')).body.status).toBe('completed');
   });
 
+  test('of which several sheets can be read is refused by their names, hidden ones too', async () => {
+    const heading = ['Month', 'Revenue'];
+    const refused = async (sheets: Parameters<typeof workbook>[0], type?: string) => {
+      const files = workbook(sheets);
+      const at = 'xl/workbook.xml';
+      const hidden = {
+        ...files,
+        [at]: files[at]!.replace('<sheet name="Draft"', '<sheet state="hidden" name="Draft"'),
+      };
+      const { status, body } = await send('broker', '/preview', archive(hidden), type);
+      return `${status} ${body.error?.message ?? body.row_count}`;
+    };
+    const advice = 'Put them in one, or upload each alone.';
+    const years = {
+      2023: [heading, ['2023-01', '1']],
+      2024: [heading, ['2024-01', '1']],
+      2025: [heading, ['2025-01', '1']],
+    };
+    expect(await refused(years)).toBe(
+      `400 Several sheets can be read (hidden ones count): “2023”, “2024”, “2025”. ${advice}`,
+    );
+    const drafts = `400 Several sheets can be read (hidden ones count): “Draft”, “Final”. ${advice}`;
+    const customers = {
+      Customers: [
+        ['Customer', 'Period', 'Sales'],
+        ['Diner', 'FY1994', '1'],
+      ],
+    };
+    const draft = { Draft: [heading, ['1994-01', '1']], Final: [heading, ['1994-01', '2']] };
+    expect(await refused({ ...draft, ...customers }, 'full')).toBe(drafts);
+    expect(await refused(draft)).toBe(drafts);
+    const months = ['', 'Jan 1994', 'Feb 1994'];
+    const exported = { Draft: [months, ['Sales', '1', '2']], Final: [months, ['Sales', '3', '4']] };
+    expect(await refused(exported)).toBe(drafts);
+    // What is to be filled in, or has no more than a date, is no other sheet.
+    expect(await refused({ Draft: [heading], Final: [heading, ['1994-01', '2']] })).toBe('200 1');
+    expect(
+      await refused({
+        Cover: [
+          ['Prepared', '31 Jan 1994'],
+          ['By', 'Ann'],
+        ],
+        Final: exported.Final,
+      }),
+    ).toBe('200 1');
+  });
+
+  test('says which columns it leaves out', async () => {
+    const heading = 'Month,,Sales,COGS,Rent,Net income,Wages,Amortization,Empty,';
+    const { body } = await send(
+      'broker',
+      '/preview',
+      `${heading}\n1994-01,x,100,40,10,30,20,5,,\n1994-02,,1,,,,,,,,,\n`,
+    );
+    expect(body).toMatchObject({ faults: [], left_out: ['no. 2', 'Rent', 'Wages'] });
+    expect(body.rows[0].values).toMatchObject({ net_income: '30', depreciation_amortization: '5' });
+    expect((await send('broker', '/preview', good)).body.left_out).toEqual([]);
+    const files = workbook({
+      'P and L': [
+        ['Month', 'Revenue', 'Rent'],
+        ['1994-01', '1', '2'],
+      ],
+      Customers: [
+        ['Customer', 'Period', 'Sales', 'Since'],
+        ['Diner', 'FY1994', '1', '1990'],
+      ],
+    });
+    expect((await send('broker', '/preview', archive(files), 'full')).body).toMatchObject({
+      faults: [],
+      left_out: ['Since (Customers)', 'Rent (P and L)'],
+    });
+  });
+
+  test.each([
+    ['Month,Sales,Depreciation,Amortization\n1994-01,9,1,2', 'Depreciation” and “Amortization'],
+    ['Month,Gross sales,Tax,Net sales,Income tax\n1994-01,9,1,2,3', 'Gross sales” and “Net sales'],
+  ])('with two columns of one line is refused by their names: %s', async (csv, names) => {
+    for (const path of ['/preview', ''])
+      expect(await send('broker', path, csv)).toMatchObject({
+        status: 400,
+        body: {
+          error: {
+            message: `“${names}” are read as the same line: add them up in one column, or keep the one that counts.`,
+          },
+        },
+      });
+  });
+
+  test('with commas in amounts that are not quoted is refused by row', async () => {
+    const csv = 'month,revenue,\n2025-01,1,234,567\n2025-02,"1,234,567",\n2025-03,five,6,7';
+    const message =
+      'More cells than the first line names: put quotation marks around amounts with commas, or write them without commas.';
+    const { body } = await send('broker', '/preview', csv);
+    expect(body.faults).toEqual([2, 4].map((row) => ({ row, column: null, message })));
+    expect((await send('broker', '', csv)).body).toMatchObject({ status: 'failed' });
+  });
+
   test('that would grow beyond measure is refused before it does', async () => {
     const files = workbook({
       Books: [

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { contactTypes, type ContactInput, type ListedContact } from '../../domain/contacts/contacts.ts';
-import { parseCsv, unreadable, type RowError } from './csv.ts';
+import { beyond, headingsAt, isBeyond, parseCsv, unreadable, type RowError } from './csv.ts';
 import { inPortions } from './portions.ts';
 import { readCell } from '../../csv.ts';
 import { emailAddress, line, optional } from './input.ts';
@@ -22,22 +22,36 @@ const Row = z.object(contactInput);
 
 const tooLong = 'At most 1,000 characters in a file: shorten it, or add this contact by hand.';
 
+type Field = keyof ContactInput;
+/** What a column is of: a field, or a part of the name. */
+type Column = Field | 'company' | 'first_name' | 'last_name';
+
+const names: Record<Column, string[]> = {
+  type: ['type', 'kind'],
+  display_name: ['name', 'displayname', 'fullname'],
+  company: ['company', 'companyname', 'organization', 'organizationname'],
+  first_name: ['firstname', 'givenname'],
+  last_name: ['lastname', 'familyname'],
+  // "E-mail 1 - Value" and "Phone 1 - Value" are of Google, "E-mail Address" and "Business Phone" of Outlook.
+  email: ['email', 'emailaddress', 'emailvalue'],
+  phone: [
+    'phone',
+    'phonenumber',
+    'phonevalue',
+    'telephone',
+    'businessphone',
+    'workphone',
+    'mobile',
+    'mobilephone',
+    'cellphone',
+    'primaryphone',
+    'homephone',
+  ],
+};
+
 /** How columns are called elsewhere, in lower case without marks. */
-const columns = new Map<string, keyof ContactInput>(
-  Object.entries({
-    type: 'type',
-    kind: 'type',
-    name: 'display_name',
-    displayname: 'display_name',
-    fullname: 'display_name',
-    company: 'display_name',
-    email: 'email',
-    emailaddress: 'email',
-    phone: 'phone',
-    phonenumber: 'phone',
-    telephone: 'phone',
-    mobile: 'phone',
-  }),
+const columns = new Map(
+  Object.entries(names).flatMap(([column, all]) => all.map((name) => [name, column as Column] as const)),
 );
 
 export interface ReadRow {
@@ -48,23 +62,54 @@ export interface ReadRow {
   readonly same_as: number | null;
 }
 
-/** The fields of a contact that a row has: empty cells are left out. */
-function valuesOf(names: readonly (keyof ContactInput | undefined)[], cells: readonly string[]) {
-  const given: Record<keyof ContactInput, string> = { type: 'person', display_name: '', email: '', phone: '' };
-  names.forEach((name, column) => {
-    const value = readCell((cells[column] ?? '').trim());
-    if (name && value !== '') given[name] = name === 'type' ? value.toLowerCase() : value;
-  });
-  return given;
+/** In which cells of a row each field of its contact is: of several columns of one meaning in the first that is filled. */
+function placesOf(meanings: readonly (Column | undefined)[], cells: readonly string[]): Record<Field, number[]> {
+  const filled = (column: Column): number[] => {
+    const place = meanings.findIndex((one, index) => one === column && (cells[index] ?? '').trim() !== '');
+    return place === -1 ? [] : [place];
+  };
+  const name = [filled('display_name'), [...filled('first_name'), ...filled('last_name')], filled('company')];
+  return {
+    type: filled('type'),
+    display_name: name.find((places) => places.length > 0) ?? [],
+    email: filled('email'),
+    phone: filled('phone'),
+  };
+}
+
+/** The fields of the contact. Without a type, who has no name but that of a company is one. */
+function valuesOf(
+  meanings: readonly (Column | undefined)[],
+  places: Record<Field, number[]>,
+  cells: readonly string[],
+): Record<Field, string> {
+  const text = (field: Field) => places[field].map((place) => readCell((cells[place] ?? '').trim())).join(' ');
+  const isCompany = places.display_name.some((place) => meanings[place] === 'company');
+  return {
+    type: text('type').toLowerCase() || (isCompany ? 'company' : 'person'),
+    display_name: text('display_name'),
+    email: text('email'),
+    phone: text('phone'),
+  };
+}
+
+const tooMany = beyond('put quotation marks around a cell that contains a comma or semicolon.');
+
+interface ContactFile {
+  readonly rows: ReadRow[];
+  readonly faults: RowError[];
+  readonly count: number;
+  /** The headings of columns of which something is not read. */
+  readonly leftOut: string[];
 }
 
 /** What the file holds: the rows that can be stored, and each fault of the others. Throws 400 when it is no such file. */
-export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; faults: RowError[]; count: number }> {
+export async function readContactCsv(csv: string): Promise<ContactFile> {
   const cut: { row: number; column: number }[] = [];
   const [heading = [], ...records] = await parseCsv(csv, (index, column) => cut.push({ row: index + 1, column }));
   const cutIn = Map.groupBy(cut, ({ row }) => row);
-  const names = heading.map((name) => columns.get(name.toLowerCase().replaceAll(/[^a-z]/g, '')));
-  if (!names.includes('display_name'))
+  const meanings = heading.map((name) => columns.get(name.toLowerCase().replaceAll(/[^a-z]/g, '')));
+  if (!(['display_name', 'first_name', 'last_name', 'company'] as const).some((one) => meanings.includes(one)))
     throw unreadable('The first line must name the columns: name, and if known type, email, phone.');
   // Counted before the empty ones are left out: the number is that of the row in a spreadsheet.
   const filled = records
@@ -76,11 +121,21 @@ export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; fa
 
   const rows: ReadRow[] = [];
   const faults: RowError[] = [];
+  const unread = new Set<number>();
   const rowOf = new Map<string, number>();
   for await (const { row, cells } of inPortions(filled)) {
-    const shortened = new Set((cutIn.get(row) ?? []).flatMap(({ column }) => names[column] ?? []));
+    if (isBeyond(heading, cells)) {
+      faults.push({ row, column: null, message: tooMany });
+      continue;
+    }
+    const places = placesOf(meanings, cells);
+    const read = new Set(Object.values(places).flat());
+    for (const [place, cell] of cells.entries()) if (cell.trim() !== '' && !read.has(place)) unread.add(place);
+    const cutPlaces = new Set(cutIn.get(row)?.map(({ column }) => column));
+    const fields = Object.keys(places) as Field[];
+    const shortened = new Set(fields.filter((field) => places[field].some((place) => cutPlaces.has(place))));
     for (const column of shortened) faults.push({ row, column, message: tooLong });
-    const parsed = Row.safeParse(valuesOf(names, cells));
+    const parsed = Row.safeParse(valuesOf(meanings, places, cells));
     if (parsed.success && shortened.size === 0) {
       const email = parsed.data.email?.toLowerCase();
       const same_as = email === undefined ? null : (rowOf.get(email) ?? null);
@@ -89,11 +144,12 @@ export async function readContactCsv(csv: string): Promise<{ rows: ReadRow[]; fa
     }
     for (const { path, message } of parsed.error?.issues ?? []) {
       // Of what was cut only that is said.
-      if (shortened.has(path[0] as keyof ContactInput)) continue;
+      if (shortened.has(path[0] as Field)) continue;
       faults.push({ row, column: path.length > 0 ? path.join('.') : null, message });
     }
   }
-  return { rows, faults, count: filled.length };
+  const told = heading.map((name, place) => (meanings[place] === 'company' ? `${name} where there is a name` : name));
+  return { rows, faults, count: filled.length, leftOut: headingsAt(told, unread) };
 }
 
 /** The heading of a CSV file of contacts that {@link readContactCsv} reads again, and the cells of one. */

@@ -55,7 +55,7 @@ export function contactRoutes(services: Services) {
     const file = await boundedText(c, largestFile);
     if (file === 'too_large') throw new Problem(413, 'validation_error', 'The file is larger than 2 MB: split it.');
     if (file === 'not_text') throw new Problem(400, 'validation_error', 'Save the file as CSV in UTF-8 and try again.');
-    const { rows, faults, count } = await readContactCsv(file.text);
+    const { rows, faults, count, leftOut } = await readContactCsv(file.text);
     const emails = rows.flatMap(({ contact }) => (contact.email === null ? [] : [contact.email.toLowerCase()]));
     const [memberships, known] = await asPerson(
       services,
@@ -70,7 +70,7 @@ export function contactRoutes(services: Services) {
       contact,
       duplicate_of: contact.email === null ? null : (byEmail.get(contact.email.toLowerCase()) ?? null),
     }));
-    return { rows: marked, faults, count };
+    return { rows: marked, faults, count, left_out: leftOut };
   };
 
   return new Hono()
@@ -118,13 +118,13 @@ export function contactRoutes(services: Services) {
     })
 
     .post('/contacts/import/preview', query(Brokerage), async (c) => {
-      const { rows, faults, count } = await read(c, c.req.valid('query').brokerage_id);
-      return c.json({ row_count: count, rows, faults, imported: 0 });
+      const { rows, faults, count, left_out } = await read(c, c.req.valid('query').brokerage_id);
+      return c.json({ row_count: count, rows, faults, left_out, imported: 0 });
     })
 
     .post('/contacts/import', query(Brokerage), async (c) => {
       const { brokerage_id } = c.req.valid('query');
-      const { rows, faults, count } = await read(c, brokerage_id);
+      const { rows, faults, count, left_out } = await read(c, brokerage_id);
       if (faults.length > 0)
         throw new Problem(
           409,
@@ -135,7 +135,7 @@ export function contactRoutes(services: Services) {
         .filter(({ duplicate_of, same_as }) => duplicate_of === null && same_as === null)
         .map(({ contact }) => contact);
       const [imported] = await asPerson(services, c, importContacts(brokerage_id, fresh, originOf(c)));
-      return c.json({ row_count: count, rows, faults, imported });
+      return c.json({ row_count: count, rows, faults, left_out, imported });
     })
 
     .get('/contacts/export', query(Brokerage), async (c) => {

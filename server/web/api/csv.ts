@@ -165,6 +165,21 @@ export async function parseCsv(csv: string, cut?: (row: number, column: number) 
   return rows;
 }
 
+const isFilled = (cell: string): boolean => cell.trim() !== '';
+
+/** Whether a row has something in cells beyond the last that the heading names. */
+export const isBeyond = (heading: readonly string[], cells: readonly string[]): boolean =>
+  cells.findLastIndex(isFilled) > heading.findLastIndex(isFilled);
+
+/** What is said of such a row, and what to do about it. */
+export const beyond = (advice: string): string => `More cells than the first line names: ${advice}`;
+
+/** How the columns at these places are named where it is said that they are left out. */
+export const headingsAt = (heading: readonly string[], places: ReadonlySet<number>): string[] =>
+  heading.flatMap((name, place) =>
+    places.has(place) ? [name.trim().slice(0, 64).toWellFormed() || `no. ${place + 1}`] : [],
+  );
+
 /** How such a file is answered: to be kept, never to be shown as a page. */
 export const csvHeaders = (name: string): Record<string, string> => ({
   'Content-Type': 'text/csv; charset=utf-8',

@@ -132,10 +132,17 @@ export function qoeImportRoutes(services: Services) {
   return new Hono()
     .post('/deals/:id/qoe/snapshots/preview', query(About), async (c) => {
       const { snapshot_type } = c.req.valid('query');
-      const { columns, rows, row_count, faults, export: seen } = (await read(c, pathId(c), snapshot_type)).books;
-      if (seen === null) return c.json({ columns, rows, row_count, faults, export: null });
+      const {
+        export: seen,
+        columns,
+        left_out,
+        rows,
+        row_count,
+        faults,
+      } = (await read(c, pathId(c), snapshot_type)).books;
+      if (seen === null) return c.json({ columns, left_out, rows, row_count, faults, export: null });
       const { lines: _, ...shown } = seen;
-      return c.json({ columns, rows, row_count, faults, export: shown });
+      return c.json({ columns, left_out, rows, row_count, faults, export: shown });
     })
 
     .post('/deals/:id/qoe/snapshots', query(About), async (c) => {

@@ -10,6 +10,10 @@ import { SkeletonText } from './states.tsx';
 /** How many faults, and how many rows, an import lists at most; of the rest the number is shown. */
 export const mostRowsShown = 50;
 
+/** Which columns of a file nothing is read of: a sentence, or nothing where there are none. */
+export const leftOutWords = (columns: readonly string[]): string =>
+  columns.length === 0 ? '' : `Left out: the ${columns.length === 1 ? 'column' : 'columns'} ${columns.join(', ')}.`;
+
 interface FaultsProps extends Pick<Preview, 'faults'> {
   columnName: (column: string) => string;
 }

@@ -379,11 +379,31 @@ async function readTable(table: Table, columns: ExportColumns): Promise<ReadExpo
   };
 }
 
-/** The first sheet that is such an export; null when none is. Throws 400 when it holds too much, or nothing. */
+/** The only one of the sheets that can be read as the same. Throws 400 when there are several, as nobody can tell which is meant. */
+export function onlyOne<Sheet extends { readonly name: string }>(sheets: readonly Sheet[]): Sheet | undefined {
+  if (sheets.length > 1)
+    throw unreadable(
+      `Several sheets can be read (hidden ones count): ${sheets.map(({ name }) => `“${name}”`).join(', ')}. Put them in one, or upload each alone.`,
+    );
+  return sheets[0];
+}
+
+/** Whether there is an account with an amount below the heading, so that a date somewhere on a sheet makes no export of it. */
+const hasAccounts = ({ rows }: Table, { at, firstPeriod, periods }: ExportColumns): boolean =>
+  rows
+    .slice(at + 1)
+    .some(
+      (cells) =>
+        cells.slice(0, firstPeriod).some((cell) => cell.trim() !== '') &&
+        periods.some(({ index }) => typeof readAmount(cells[index] ?? '') === 'string'),
+    );
+
+/** The sheet that is such an export; null when none is. Throws 400 when several are, or it holds too much, or nothing. */
 export async function readExport(tables: readonly Table[]): Promise<ReadExport | null> {
-  for (const table of tables) {
+  const found = tables.flatMap((table) => {
     const columns = exportColumns(table.rows);
-    if (columns) return readTable(table, columns);
-  }
-  return null;
+    return columns ? [{ name: table.name, table, columns }] : [];
+  });
+  const one = onlyOne(found.filter(({ table, columns }) => hasAccounts(table, columns))) ?? found[0];
+  return one ? readTable(one.table, one.columns) : null;
 }

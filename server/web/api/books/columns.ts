@@ -34,7 +34,13 @@ const names: Record<Kind, Partial<Record<Column, string[]>>> = {
     gross_profit: ['grossprofit', 'grossmargin'],
     operating_expenses: ['operatingexpenses', 'opex', 'totaloperatingexpenses', 'expenses', 'totalexpenses', 'sga'],
     owner_compensation: ['ownercompensation', 'ownerscompensation', 'ownercomp', 'ownersalary', 'officercompensation'],
-    depreciation_amortization: ['depreciationamortization', 'depreciationandamortization', 'da', 'depreciation'],
+    depreciation_amortization: [
+      'depreciationamortization',
+      'depreciationandamortization',
+      'da',
+      'depreciation',
+      'amortization',
+    ],
     interest_expense: ['interestexpense', 'interest'],
     tax_expense: ['taxexpense', 'tax', 'taxes', 'incometax', 'incometaxes', 'incometaxexpense'],
     net_income: ['netincome', 'netprofit', 'netearnings'],
@@ -54,11 +60,27 @@ const known = Object.fromEntries(
   ]),
 ) as Record<Kind, Map<string, Column>>;
 
+const columnNamed = (kind: Kind, name: string): Column | undefined =>
+  known[kind].get(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
+
+/** Two headings that name the same amount; null when each is named once. */
+export function sameAmount(kind: Kind, heading: readonly string[]): readonly [string, string] | null {
+  const before = new Map<Column, string>();
+  for (const name of heading) {
+    const column = columnNamed(kind, name);
+    if (column === undefined || !isAmount(column)) continue;
+    const other = before.get(column);
+    if (other !== undefined) return [other, name];
+    before.set(column, name);
+  }
+  return null;
+}
+
 /** Which column each cell of the heading names, the first of those that name the same; null when a needed one is missing. */
 export function columnsOf(kind: Kind, heading: readonly string[]): (Column | undefined)[] | null {
   const seen = new Set<Column>();
   const columns = heading.map((name) => {
-    const column = known[kind].get(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
+    const column = columnNamed(kind, name);
     if (!column || seen.has(column)) return undefined;
     seen.add(column);
     return column;

@@ -5,7 +5,7 @@ import { charactersIn } from '../../../domain/characters.ts';
 import { currencyPattern, isStorable } from '../../../http/values.ts';
 import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
 import { lengths } from '../../../domain/lengths.ts';
-import { parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
+import { beyond, headingsAt, isBeyond, parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
 import { inPortions } from '../portions.ts';
 import { readCell } from '../../../csv.ts';
 import type { Party } from '../../../fair-queue.ts';
@@ -20,8 +20,8 @@ import {
 } from '../../../domain/diligence/account-lines.ts';
 import { sum, written } from '../../../domain/diligence/decimals.ts';
 import { keepsDirection } from '../../../domain/people/names.ts';
-import { columnsOf, isAmount, type Column, type Kind } from './columns.ts';
-import { readExport, type ReadExport } from './accounting-export.ts';
+import { columnsOf, isAmount, sameAmount, type Column, type Kind } from './columns.ts';
+import { onlyOne, readExport, type ReadExport } from './accounting-export.ts';
 import { decimalMarksOf } from './decimal-marks.ts';
 import { amountFault, notAnAmount, periodBetween, readAmount, readDay, readPeriod, type Period } from './values.ts';
 import type { Table } from './workbook-reader.ts';
@@ -32,6 +32,8 @@ const shownRows = 50;
 
 export interface ReadBooks {
   readonly columns: string[];
+  /** Where columns are named: the headings of those of which something is not read. */
+  readonly left_out: string[];
   readonly periods: PlRow[];
   readonly customers: CustomerRow[];
   readonly rows: { row: number; values: Record<string, string | null> }[];
@@ -107,6 +109,7 @@ interface Sheet {
   readonly kind: Kind;
   readonly name: string;
   readonly written: boolean;
+  readonly heading: readonly string[];
   readonly columns: (Column | undefined)[];
   readonly rows: { row: number; cells: readonly string[] }[];
 }
@@ -124,7 +127,7 @@ function sheetOf({ name, rows, written: asWritten = false }: Table, wanted: read
     .map((cells, index) => ({ row: index + 1, cells }))
     .slice(at + 1)
     .filter(({ cells }) => !isEmpty(cells));
-  return { kind: found.kind, name, written: asWritten, columns: found.columns, rows: filled };
+  return { kind: found.kind, name, written: asWritten, heading, columns: found.columns, rows: filled };
 }
 
 const headings: Record<Snapshot['snapshot_type'], string> = {
@@ -190,6 +193,7 @@ function booksOfExport(exported: ReadExport, into: BooksFor): ReadBooks {
   const { program, basis, doubts } = exported;
   return {
     columns: [],
+    left_out: [],
     periods,
     customers: [],
     rows: periods.slice(0, shownRows).map((values, place) => ({ row: place + 1, values: { ...values } })),
@@ -222,16 +226,27 @@ export async function readBooks(
   const wanted: Kind[] = type === 'full' ? ['customer_revenue', 'profit_and_loss'] : [type];
   const tables = await tablesOf(bytes, into);
   const sheets = tables.map((table) => sheetOf(table, wanted)).filter((sheet) => sheet !== null);
-  const used = wanted.map((kind) => sheets.find((sheet) => sheet.kind === kind)).filter((sheet) => sheet !== undefined);
+  const used = wanted
+    .map((kind) => sheets.filter((sheet) => sheet.kind === kind))
+    .map((fitting) => onlyOne(fitting.filter(({ rows }) => rows.length > 0)) ?? fitting[0])
+    .filter((sheet) => sheet !== undefined);
   const exported = used.length === 0 && type === 'profit_and_loss' ? await readExport(tables) : null;
   if (exported) return booksOfExport(exported, into);
   if (used.length < wanted.length) throw unreadable(headings[type]);
+  for (const { kind, heading } of used) {
+    const [one, other] = sameAmount(kind, heading) ?? [];
+    if (one !== undefined)
+      throw unreadable(
+        `“${one}” and “${other}” are read as the same line: add them up in one column, or keep the one that counts.`,
+      );
+  }
   const row_count = used.reduce((count, { rows }) => count + rows.length, 0);
   if (row_count === 0) throw unreadable('There are no rows below the heading.');
   if (row_count > mostRows) throw unreadable(`At most ${mostRows} rows at once; this file has ${row_count}.`);
 
   const books: ReadBooks = {
     columns: [...new Set(used.flatMap(({ columns }) => columns.filter((column) => column !== undefined)))],
+    left_out: [],
     periods: [],
     customers: [],
     rows: [],
@@ -243,14 +258,24 @@ export async function readBooks(
   return books;
 }
 
+const tooMany = beyond('put quotation marks around amounts with commas, or write them without commas.');
+
 async function readSheet(sheet: Sheet, several: boolean, currency: string, books: ReadBooks): Promise<void> {
   const before = new Map<string, number>();
   const amounts = sheet.columns.flatMap((column, index) => (column && isAmount(column) ? [index] : []));
+  const unread = new Set<number>();
   const marks = await decimalMarksOf(sheet, sheet.rows, amounts);
   for await (const { row, cells } of inPortions(sheet.rows)) {
     const faults: RowError[] = [];
     const blame = (column: string | null, message: string) =>
       faults.push({ row, column, message: several ? `Sheet “${sheet.name}”: ${message}` : message });
+    // Its amounts may be in the wrong columns, so that nothing else is said of it.
+    if (isBeyond(sheet.heading, cells)) {
+      blame(null, tooMany);
+      books.faults.push(...faults);
+      continue;
+    }
+    for (const [place, cell] of cells.entries()) if (cell.trim() !== '' && !sheet.columns[place]) unread.add(place);
     const given: Partial<Record<Column, string>> = {};
     sheet.columns.forEach((column, index) => {
       if (column) given[column] = (cells[index] ?? '').trim();
@@ -298,6 +323,8 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
     if ('revenue_total' in values) books.customers.push(values as CustomerRow);
     else books.periods.push(values as PlRow);
   }
+  const leftOut = headingsAt(sheet.heading, unread);
+  books.left_out.push(...leftOut.map((name) => (several ? `${name} (${sheet.name})` : name)));
 }
 
 /** A file to fill in, with one row to show how. */

@@ -1,7 +1,7 @@
 import { previewImport, useContactActions } from '../../api/contacts.ts';
 import type { ContactImport, Id } from '../../api/shapes.ts';
 import { Badge } from '../../components/badge.tsx';
-import { ImportDialog, mostRowsShown } from '../../components/import-dialog.tsx';
+import { ImportDialog, leftOutWords, mostRowsShown } from '../../components/import-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { toast } from '../../components/toast.tsx';
 import { plural } from '../../lib/format.ts';
@@ -97,10 +97,11 @@ export function ImportContactsDialog({ brokerageId, onClose }: { brokerageId: Id
     },
   });
   const rows = look.preview?.rows ?? [];
+  const leftOut = leftOutWords(look.preview?.left_out ?? []);
   return (
     <ImportDialog
       title="Import contacts"
-      description="A CSV file whose first line names the columns: name, and if you have them type, email and phone."
+      description="A CSV file whose first line names the columns: name, or first and last name, and if you have them type, email and phone."
       look={look}
       action="Import"
       done="imported"
@@ -112,6 +113,7 @@ export function ImportContactsDialog({ brokerageId, onClose }: { brokerageId: Id
       summary={<Summary rows={rows} />}
       onClose={onClose}
     >
+      {leftOut && <p className="text-soft">{leftOut}</p>}
       {rows.length > 0 && <Rows rows={rows} />}
     </ImportDialog>
   );

@@ -3,7 +3,7 @@ import { ApiError } from '../../../api/client.ts';
 import { booksTemplate, previewBooks, useQoeActions } from '../../../api/qoe.ts';
 import type { AccountChoice, AccountLine, Id, SnapshotPreview, SnapshotType } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
-import { ImportDialog } from '../../../components/import-dialog.tsx';
+import { ImportDialog, leftOutWords } from '../../../components/import-dialog.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { ScrollRegion } from '../../../components/scroll-region.tsx';
@@ -108,6 +108,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
     asked.current = found.catch(() => {});
     void look.choose(at, found, 'again');
   };
+  const leftOut = leftOutWords(preview?.left_out ?? []);
   const differs = preview?.export?.comparison.some(({ periods }) => periods.length > 0) ?? false;
   return (
     <ImportDialog
@@ -157,6 +158,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
       onClose={onClose}
     >
       {preview?.export && <ExportAccounts seen={preview.export} choice={choice} onChange={change} />}
+      {leftOut && <p className="text-soft">{leftOut}</p>}
       {preview && preview.rows.length > 0 && <Rows rows={preview.rows} count={storedCount(preview)} />}
     </ImportDialog>
   );

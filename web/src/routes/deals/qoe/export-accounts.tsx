@@ -1,5 +1,6 @@
 import { useId } from 'react';
 import type { AccountChoice, AccountLine, ExportAccount, ExportPreview } from '../../../api/shapes.ts';
+import { leftOutWords } from '../../../components/import-dialog.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { ScrollRegion } from '../../../components/scroll-region.tsx';
@@ -144,8 +145,7 @@ export function ExportAccounts({ seen, choice, onChange }: ExportAccountsProps) 
   return (
     <>
       <p className="text-soft">
-        {from}: {facts.filter(Boolean).join(', ')}. Totals are not counted twice.
-        {left_out.length > 0 && ` Left out: the columns ${left_out.join(', ')}.`}
+        {from}: {facts.filter(Boolean).join(', ')}. Totals are not counted twice. {leftOutWords(left_out)}
       </p>
       <Comparison comparison={comparison} />
       {doubt_count > 0 && (
