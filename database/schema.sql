@@ -10306,7 +10306,7 @@ begin
   insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
     select n.brokerage_id, n.deal_id, tg_argv[0], n.id, case when n.removed_at is null then 'updated' else 'removed' end
     from changed n join before o on o.id = n.id
-    where o.removed_at is null and n is distinct from o;
+    where (o.removed_at is null or n.removed_at is null) and n is distinct from o;
   return null;
 end
 $function$;
@@ -15294,3 +15294,4 @@ $function$;
 -- d20f5d48662660a27336115aa1dcc2bb36102c31b70a5a403089632633bc38df  448_two_looks_for_a_page_of_notifications.sql
 -- efd95bbbeb7d5a1a4ca14cbadbe7779bf196a964fdeebf5ef4e76ec5e60f74ed  449_what_a_standing_opens.sql
 -- aa9859d2f7cc05bcd587fd6efe5a023467b38edac411b9085c1d80742829ef16  456_holds_on_people_keep_documents.sql
+-- 3f528bc3128947470fefdbfe7323083bc10bc0c1c2dca670309cc32e30979fe2  480_restored_documents_in_events.sql
