@@ -784,6 +784,7 @@ CREATE INDEX documents_by_author ON public.documents USING btree (uploaded_by);
 CREATE INDEX documents_by_confidentiality ON public.documents USING btree (deal_id, confidentiality COLLATE "C", uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX documents_by_deal ON public.documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX documents_of_deal ON public.documents USING btree (deal_id);
+CREATE INDEX documents_removed ON public.documents USING btree (deal_id, removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX documents_to_clear ON public.documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
 ALTER TABLE public.documents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.documents FORCE ROW LEVEL SECURITY;
@@ -1414,6 +1415,7 @@ CREATE INDEX production_documents_by_author ON public.production_documents USING
 CREATE INDEX production_documents_by_confidentiality ON public.production_documents USING btree (deal_id, confidentiality COLLATE "C", uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX production_documents_by_deal ON public.production_documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX production_documents_of_deal ON public.production_documents USING btree (deal_id);
+CREATE INDEX production_documents_removed ON public.production_documents USING btree (deal_id, removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX production_documents_to_clear ON public.production_documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
 ALTER TABLE public.production_documents ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.production_documents FORCE ROW LEVEL SECURITY;
@@ -6690,6 +6692,27 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.documents_in_sight(timestamp with time zone,uuid,timestamp with time zone,uuid,integer) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.documents_to_restore(deal uuid)
+ RETURNS TABLE(id uuid, source text, filename text, removed_at timestamp with time zone, removed_by uuid)
+ LANGUAGE sql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+  select r.id, r.source, r.filename, r.removed_at,
+    (select a.user_id from public.audit_records a
+      where a.deal_id = deal and a.at = r.removed_at and a.action = 'document.remove' and a.subject_id = r.id::text order by a.id limit 1)
+  from (
+    (select d.id, 'simple' as source, d.filename, d.removed_at from public.documents d
+      where d.deal_id = deal and d.removed_at > app.now() - interval '1 hour' order by d.removed_at desc limit 20)
+    union all
+    (select d.id, 'production', d.filename, d.removed_at from public.production_documents d
+      where d.deal_id = deal and d.removed_at > app.now() - interval '1 hour' order by d.removed_at desc limit 20)) r
+  where deal = any ((select app.deals_acting_as('broker', 'seller'))::uuid[])
+    and exists (select from public.deals l where l.id = deal and l.state <> 'closed')
+  order by r.removed_at desc, r.id desc limit 20
+$function$;
+GRANT EXECUTE ON FUNCTION app.documents_to_restore(uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.empty_sandbox(sandbox uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -10417,7 +10440,7 @@ begin
   insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
     select n.brokerage_id, n.deal_id, tg_argv[0], n.id, case when n.removed_at is null then 'updated' else 'removed' end
     from changed n join before o on o.id = n.id
-    where o.removed_at is null and n is distinct from o;
+    where (o.removed_at is null or n.removed_at is null) and n is distinct from o;
   return null;
 end
 $function$;
@@ -15438,3 +15461,6 @@ $function$;
 -- 61ce3936514d2849d07598ead6ed056ec9c9d6baba5bebffdbc42df338dc9514  476_resets_beside_writes.sql
 -- 0f7f8f2c076aac0691ca47b688f332f322195312fdb8687ef49810f2baa4a719  478_holds_that_are_waited_for.sql
 -- 57faf7a47bf6b6de44e9c2a4905e31d5bcf4da5aebffcae53ab51e3a3aeb3dd0  479_reminders_of_open_deals_decided_for_all_at_once.sql
+-- 3f528bc3128947470fefdbfe7323083bc10bc0c1c2dca670309cc32e30979fe2  480_restored_documents_in_events.sql
+-- 62c01487f21bb96bc5197028a39b2b21d35db71ba57692c35c0d5b4cf5f7a09b  481_documents_by_when_removed.sql
+-- 526c1b6a6cf2d71c9a11d13f3f98e9bf63e279f4a4a8aa844986e6e23213cc61  482_documents_that_can_be_restored.sql

@@ -23,7 +23,10 @@ const keptMillis = 30 * 86_400_000;
 export const event = z
   .object({
     id: id.meta({ description: 'The same wherever the event appears, so that duplicates can be recognized.' }),
-    type: z.enum(eventTypes as [string, ...string[]]),
+    type: z.enum(eventTypes as [string, ...string[]]).meta({
+      description:
+        'What became of the record. A document that was removed and is restored within the hour comes as updated: what is kept of it must be made again then.',
+    }),
     objectType: z.enum(objectTypes as [string, ...string[]]),
     objectId: id,
     dealId: id.nullable().meta({ description: 'The deal that the record belongs to; null for a contact.' }),

@@ -22,6 +22,11 @@ export async function addFunctionRows({ owner, scene }: Stage): Promise<void> {
     [scene.brokerage],
   );
   await owner.query(`insert into vault.legal_holds (kind, subject_id) values ('person', $1)`, [broker]);
+  await owner.query(
+    `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key, removed_at)
+     values ($1, 'Removed.pdf', 'financials', 'public', 1, 'application/pdf', 'key-of-a-removed-document', app.now())`,
+    [scene.deal],
+  );
   const uploads = ['broker', 'exclusive buyer'].map((caller) => ({ by: scene.people[caller], account: caller }));
   await owner.query(
     `insert into accounting_snapshots (id, deal_id, snapshot_type, status, requested_by, account_lines)
@@ -91,6 +96,10 @@ export const functionQueries: Readonly<Record<string, FunctionQuery>> = {
   'that the deal has a broker': ({ deal }) => ({ text: 'select 1 where app.has_broker($1)', values: [deal] }),
   'the name of a condition that is not met for a closing': ({ deal }) => ({
     text: `select 1 from unnest(app.closing_warnings($1)) w where w like '%Lease assigned%'`,
+    values: [deal],
+  }),
+  'a public document that can be restored': ({ deal }) => ({
+    text: 'select 1 from app.documents_to_restore($1)',
     values: [deal],
   }),
   'the queue of events': () => ({ text: 'select 1 from vault.events', values: [] }),

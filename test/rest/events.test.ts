@@ -341,6 +341,32 @@ describe('to whom it is told', () => {
     expect((await events({ after: begin, limit: '200' }, all)).data).toEqual([]);
   });
 
+  test('of a document that is removed and restored, an update is last; of a removed one, nothing else is told', async () => {
+    const reader = await tenant.key({ scopes: ['documents:read', 'events:read'] });
+    const id = await deal(tenant);
+    await service.sql('update deals set keys_admitted = true where id = $1', [id]);
+    for (const [table, type, more] of [
+      ['documents', 'document', ''],
+      ['production_documents', 'production_document', `, 'R'`],
+    ] as const) {
+      await published();
+      const begin = await latest(reader);
+      const [added] = await service.sql<{ id: string }>(
+        `insert into ${table} (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key${more && ', diligence_request'})
+         values ($1, 'b.pdf', 'financials', 'public', 1, 'application/pdf', gen_random_uuid()${more}) returning id`,
+        [id],
+      );
+      for (const change of ['removed_at = app.now()', 'removed_at = null', 'removed_at = app.now()'])
+        await service.sql(`update ${table} set ${change} where id = $1`, [added!.id]);
+      await service.sql(`update ${table} set body_cleared_at = app.now() where id = $1`, [added!.id]);
+      await published();
+      const { data } = await events({ after: begin }, reader);
+      expect(data.map((event) => [event.type, event.objectId])).toEqual(
+        ['created', 'removed', 'updated', 'removed'].map((change) => [`${type}.${change}`, added!.id]),
+      );
+    }
+  });
+
   test('every type of event is of a kind of record that a policy speaks of', () => {
     expect(Object.keys(changesOf).toSorted()).toEqual(['contact', ...records.map(([type]) => type)].toSorted());
   });

@@ -340,6 +340,26 @@ test('a document is found, edited, taken out, and brought back by undo, for ever
   await row(buyer, 'Lease, final.pdf').waitFor();
 }, 60_000);
 
+test('what was removed within the last hour can be restored below the documents, also after the page was loaded again', async () => {
+  await add('Wrong deal.pdf', aPdf());
+  const page = await roomOf('broker');
+  const seller = await roomOf('seller');
+  await choose(page, 'Wrong deal.pdf', 'Remove');
+  await row(page, 'Wrong deal.pdf').waitFor({ state: 'detached' });
+  await page.reload();
+  const removed = (on: Page) => on.getByRole('list', { name: 'Removed within the last hour' }).getByRole('listitem');
+  const wrong = removed(page).filter({ hasText: 'Wrong deal.pdf' });
+  await wrong.getByText('Removed by broker').waitFor();
+  await removed(seller).filter({ hasText: 'Wrong deal.pdf' }).waitFor();
+  await expectAccessible(page);
+  await wrong.getByRole('button', { name: 'Restore Wrong deal.pdf' }).click();
+  await page.getByText('Wrong deal.pdf was restored').first().waitFor();
+  await row(page, 'Wrong deal.pdf').waitFor();
+  await wrong.waitFor({ state: 'detached' });
+  await row(seller, 'Wrong deal.pdf').waitFor();
+  await removed(seller).filter({ hasText: 'Wrong deal.pdf' }).waitFor({ state: 'detached' });
+}, 60_000);
+
 test('a category of one’s own stays among those to choose from, and chosen, whatever is found', async () => {
   for (const category of ['Zoning', 'Wetlands'])
     await upload(web.service, await web.as('broker'), web.scene.deal, aPdf(), {

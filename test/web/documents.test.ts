@@ -416,6 +416,38 @@ describe('changing documents', () => {
     expect((await (await web.as('broker')).ask(`${at}/restore`, {})).status).toBe(404);
   });
 
+  test('what can be put back is listed for an hour, to those who may put it back and to nobody else', async () => {
+    const listed = async (who: string) => (await web.as(who)).ask(`${roomOf()}/removed`);
+    const take = async (filename: string, more = {}) => {
+      const { id, source } = (await add('broker', aPdf(), { filename, ...more })).body;
+      const { status } = await (await web.as('seller')).ask(`/documents/${source}/${id}`, undefined, 'DELETE');
+      expect(status).toBe(204);
+      return { id, source, filename };
+    };
+    web.service.clock.advance(61 * 60_000);
+    expect((await listed('broker')).body.items).toEqual([]);
+    const leased = await take('Wrong lease.pdf', { confidentiality: 'public' });
+    const produced = await take('Wrong returns.pdf', { diligence_request: 'Tax returns' });
+    for (const who of ['broker', 'seller'])
+      expect((await listed(who)).body.items).toEqual(
+        [produced, leased].map((one) => ({
+          ...one,
+          removed_at: expect.any(String),
+          removed_by_name: 'seller',
+        })),
+      );
+    for (const who of ['exclusive buyer', 'other buyer', 'viewer', 'admin'])
+      expect([who, (await listed(who)).body]).toEqual([who, { items: [] }]);
+    expect((await listed('outsider')).status).toBe(404);
+
+    const { status } = await (await web.as('broker')).ask(`/documents/simple/${leased.id}/restore`, {});
+    expect([status, (await listed('seller')).body.items]).toMatchObject([200, [produced]]);
+    web.service.clock.advance(59 * 60_000);
+    expect((await listed('broker')).body.items).toMatchObject([produced]);
+    web.service.clock.advance(2 * 60_000);
+    expect((await listed('broker')).body.items).toEqual([]);
+  });
+
   test('a week after it was taken out its body is cleared away, and so is what never became a document', async () => {
     const { id } = (await add('broker', aPdf(), { filename: 'Old.pdf' })).body;
     const [row] = await web.service.sql('select storage_key from documents where id = $1', [id]);

@@ -413,6 +413,7 @@ export type ErrorEnvelope = {
 export type Event = {
   /** The same wherever the event appears, so that duplicates can be recognized. */
   id: string;
+  /** What became of the record. A document that was removed and is restored within the hour comes as updated: what is kept of it must be made again then. */
   type:
     | 'contact.created'
     | 'contact.updated'

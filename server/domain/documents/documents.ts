@@ -254,6 +254,23 @@ export const removeDocument = (source: DocumentSource, id: string, origin: Origi
 export const restoreDocument = (source: DocumentSource, id: string, origin: Origin): Statement<boolean> =>
   tookPlace(putBack(...from(origin), id, source));
 
+export interface RemovedDocument {
+  id: string;
+  source: DocumentSource;
+  filename: string;
+  removed_at: string;
+  /** Null when the caller does not see who it was. */
+  removed_by_name: string | null;
+}
+
+/** What {@link restoreDocument} puts back of a deal, the latest first, at most 20; nothing to whom it would put back nothing. */
+export const documentsToRestore = rows<RemovedDocument, [dealId: string]>(
+  'documents_to_restore',
+  `select r.id, r.source, r.filename, r.removed_at, u.name as removed_by_name
+   from app.documents_to_restore($1) r ${knownPerson('u', 'r.removed_by', '$1')}
+   order by r.removed_at desc, r.id desc`,
+);
+
 export interface OpenedDocument {
   filename: string;
   media_type: string;

@@ -17,6 +17,7 @@ import {
   documentOnPage,
   documentOpenings,
   documentsOnPage,
+  documentsToRestore,
   documentSources,
   headOfDocument,
   openDocument,
@@ -122,6 +123,12 @@ export function documentRoutes(services: Services) {
         dealId,
         documentsOnPage(dealId, filter.category, filter.confidentiality, filter.search),
       );
+      return c.json({ items });
+    })
+
+    .get('/deals/:id/documents/removed', async (c) => {
+      const dealId = pathId(c);
+      const [items] = await withDeal(services, c, dealId, documentsToRestore(dealId));
       return c.json({ items });
     })
 

@@ -21,8 +21,16 @@ export const documentsQuery = (dealId: Id, filter: DocumentFilter) =>
       api.get('/web/deals/:id/documents', { param: { id: dealId }, query: { ...filter }, signal }),
   });
 
+/** What can be restored of a deal: each for an hour, which ends without anything having changed. */
+export const removedDocumentsQuery = (dealId: Id) =>
+  queryOptions({
+    queryKey: keys.of(dealId, 'documents', 'removed'),
+    queryFn: ({ signal }) => api.get('/web/deals/:id/documents/removed', { param: { id: dealId }, signal }),
+    refetchInterval: ({ state }) => state.data !== undefined && state.data.items.length > 0 && 60_000,
+  });
+
 /** What names a document in a path. */
-const named = ({ source, id }: DealDocument) => ({ param: { source, id } });
+const named = ({ source, id }: Pick<DealDocument, 'source' | 'id'>) => ({ param: { source, id } });
 
 /** Who opened a document. */
 export const openingsQuery = (dealId: Id, document: DealDocument) =>
@@ -61,7 +69,8 @@ export function useDocumentActions(dealId: Id) {
       onSuccess,
     }),
     restore: useMutation({
-      mutationFn: (document: DealDocument) => api.post('/web/documents/:source/:id/restore', named(document)),
+      mutationFn: (document: Pick<DealDocument, 'source' | 'id'>) =>
+        api.post('/web/documents/:source/:id/restore', named(document)),
       onSuccess,
     }),
   };

@@ -73,6 +73,7 @@ export type Nda = Item<'/web/deals/:id/ndas'>;
 export type NdaStatus = Nda['status'];
 
 export type DealDocument = Item<'/web/deals/:id/documents'>;
+export type RemovedDocument = Item<'/web/deals/:id/documents/removed'>;
 export type Confidentiality = DealDocument['confidentiality'];
 
 export type Question = Item<'/web/deals/:id/questions'>;

@@ -24,6 +24,7 @@ import { useDocumentUploads, useFilesOverPage } from './uploads.ts';
 import { EditDialog } from './edit-dialog.tsx';
 import { OpeningsDrawer } from './openings-drawer.tsx';
 import { PreviewDialog } from './preview-dialog.tsx';
+import { RemovedDocuments } from './removed.tsx';
 import { UploadDrawer, UploadStrip } from './upload-drawer.tsx';
 import { TabPage } from '../tab-page.tsx';
 
@@ -155,6 +156,7 @@ export default function DocumentsTab() {
           }
         </Loaded>
       </Card>
+      {mayUpload && <RemovedDocuments dealId={deal.id} />}
       {uploading && <UploadDrawer uploads={uploads} onClose={() => setUploading(false)} />}
       {open?.what === 'preview' && <PreviewDialog document={open.document} onClose={close} />}
       {open?.what === 'openings' && <OpeningsDrawer document={open.document} onClose={close} />}
