@@ -127,15 +127,15 @@ function addUsers(program: Command): void {
       );
   suspension(
     'suspend',
-    'Suspend a person: their sessions and connected clients end at once, and the API keys that they created stop working.',
+    'Suspend a person: their sessions and connected clients end at once, and the API keys that they created or last rotated stop working.',
     true,
-    'is suspended and signed out everywhere. Connected clients are disconnected; API keys that they created are refused.',
+    'is suspended and signed out everywhere. Connected clients are disconnected; API keys that they created or last rotated are refused.',
   );
   suspension(
     'restore',
     'End the suspension of a person: they sign in and connect their clients again; their API keys work again.',
     false,
-    'may sign in again, and the API keys that they created work again.',
+    'may sign in again, and the API keys that they created or last rotated work again.',
   );
   users
     .command('remove-factors')

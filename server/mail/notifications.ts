@@ -1,6 +1,6 @@
 /** The mail about notifications: the deal and what there is to do, and nothing of what was asked, written or offered. */
 
-import { notificationKinds, sentenceOf } from '../domain/notifications/kinds.ts';
+import { actionOf, notificationKinds, sentenceOf } from '../domain/notifications/kinds.ts';
 import type { MailedNotification } from '../domain/notifications/events.ts';
 import { notificationChoicesPath, notificationPath } from '../http/links.ts';
 import type { Sending } from './contents.ts';
@@ -35,6 +35,13 @@ const isSecurity = ({ kind, deal_id }: MailedNotification): boolean => deal_id =
 const beware =
   'If that was not you, set a new password at once (Forgot password?) and review what protects your account.';
 
+/** Why its reader gets a mail about `deals` deals, and about their account. */
+function reasonOf(deals: number, account: boolean): string {
+  const part = `you take part in ${deals > 1 ? 'these deals' : 'this deal'}`;
+  const why = deals === 0 ? 'it concerns your account' : account ? `${part}, and it concerns your account` : part;
+  return `You are receiving this e-mail because ${why}.`;
+}
+
 /** Of at least one. */
 export function notificationLetter(
   items: readonly [MailedNotification, ...MailedNotification[]],
@@ -44,15 +51,15 @@ export function notificationLetter(
   const { name, daily, token } = first;
   const urlOf = ({ kind, deal_id }: MailedNotification) =>
     `${baseUrl}${notificationPath(notificationKinds[kind].place, deal_id)}`;
-  const deals = byDeal(items);
+  const groups = byDeal(items);
+  const ofDeals = groups.filter(({ id }) => id !== null);
+  const account = groups.length > ofDeals.length;
   const unsubscribe = `${baseUrl}${unsubscribePath}?${new URLSearchParams({ token })}`;
   const around = {
     brand: brokerage ?? product,
     name,
     footer: [
-      first.deal_id === null && !daily
-        ? 'You are receiving this e-mail because it concerns your account.'
-        : `You are receiving this e-mail because you take part in ${deals.length > 1 ? 'these deals' : 'this deal'}.`,
+      reasonOf(ofDeals.length, account),
       { label: 'Choose your notifications', url: `${baseUrl}${notificationChoicesPath}` },
       { label: daily ? 'Stop daily e-mails' : 'Stop e-mails like this', url: unsubscribe },
     ],
@@ -69,16 +76,17 @@ export function notificationLetter(
         first.deal_title === null ? sentence(first) : `On ${first.deal_title}: ${sentence(first)}`,
         ...(isSecurity(first) ? [beware] : []),
       ],
-      action: { label: notificationKinds[first.kind].action, url: urlOf(first) },
+      action: { label: actionOf(first.kind, first.deal_id !== null), url: urlOf(first) },
     };
-  const sections: LetterSection[] = deals.map(({ title, items: of }) => ({
+  const sections: LetterSection[] = groups.map(({ title, items: of }) => ({
     heading: title,
     items: [
       ...of.map((one) => ({ text: sentence(one), url: urlOf(one) })),
       ...(of.some(isSecurity) ? [{ text: beware }] : []),
     ],
   }));
-  const on = deals.length > 1 ? `${deals.length} deals` : (first.deal_title ?? 'your account');
+  const titles = ofDeals.length > 1 ? `${ofDeals.length} deals` : ofDeals[0]?.title;
+  const on = [...(titles === undefined ? [] : [titles]), ...(account ? ['your account'] : [])].join(' and ');
   return {
     ...around,
     subject: daily ? `Daily summary: ${on}` : `Updates on ${on}`,

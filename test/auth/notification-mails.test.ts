@@ -389,6 +389,13 @@ describe('taking a kind out of one’s mails', () => {
 });
 
 describe('what concerns the security of an account', () => {
+  /** A notification of the viewer, whose mail is due. */
+  const tell = (kind: string, deal: string | null, mail: string) =>
+    web.service.sql(
+      `insert into vault.notifications (event_id, user_id, kind, deal_id, at, mail, mail_due_at)
+       values (app.uuid_v7(), $1, $2, $3, app.now(), $4, app.now())`,
+      [web.scene.people['viewer'], kind, deal, mail],
+    );
   const kindsOf = async (userId: string) => {
     while ((await web.service.database.run(createNotifications(100))) > 0);
     const rows = await web.service.sql<{ kind: string }>(
@@ -423,13 +430,6 @@ describe('what concerns the security of an account', () => {
   });
 
   test('comes with what to do about it, whatever else is in the mail', async () => {
-    const reader = web.scene.people['viewer']!;
-    const tell = (kind: string, deal: string | null, mail: string) =>
-      web.service.sql(
-        `insert into vault.notifications (event_id, user_id, kind, deal_id, at, mail, mail_due_at)
-         values (app.uuid_v7(), $1, $2, $3, app.now(), $4, app.now())`,
-        [reader, kind, deal, mail],
-      );
     const warning = 'set a new password at once';
     await mails();
     await tell('document_added', web.scene.deal, 'daily');
@@ -442,6 +442,28 @@ describe('what concerns the security of an account', () => {
     await tell('removed', null, 'at_once');
     await tell('assistant_connected', null, 'at_once');
     expect((await mails())['viewer']![0]!.text).toContain(warning);
+  });
+
+  test('says whether it is about a deal, the account, or both', async () => {
+    const because = async () => {
+      const { subject, text } = (await mails())['viewer']![0]!;
+      return [subject, /because (.+)\./.exec(text)![1]];
+    };
+    web.service.clock.advance(10 * minute);
+    await mails();
+    await tell('removed', null, 'daily');
+    expect(await because()).toEqual(['Daily summary: your account', 'it concerns your account']);
+    await tell('document_added', web.scene.deal, 'daily');
+    await tell('removed', null, 'daily');
+    expect(await because()).toEqual([
+      'Daily summary: Corner bakery and your account',
+      'you take part in this deal, and it concerns your account',
+    ]);
+    await tell('removed', null, 'at_once');
+    const [mail] = (await mails())['viewer']!;
+    expect(mail).toMatchObject({ subject: 'You no longer take part in a deal' });
+    expect(mail!.text).toContain('Open Dealkeep');
+    expect(mail!.text).not.toContain('View the people');
   });
 
   test('an assistant that is connected, once', async () => {

@@ -393,6 +393,46 @@ describe('API keys', () => {
     expect((await admin.ask(`/keys/${key.id}/revoke`, {})).status).toBe(200);
   });
 
+  test('are shown as not working once whoever was last shown the token has left, and work again when rotated', async () => {
+    const live = { ...input, environment: 'live', scopes: ['deals:read'] };
+    const admins = await Promise.all(
+      ['Vera', 'Walt'].map(async (name) => {
+        const [user] = await service.sql<{ id: string }>(
+          `with made as (insert into users (email, name) values (lower($1) || '@example.test', $1) returning id),
+             joined as (insert into members (brokerage_id, user_id, role) select $2, id, 'admin' from made)
+           select id from made`,
+          [name, scene.brokerage],
+        );
+        return { id: user!.id, person: await signInAs(service, user!.id) };
+      }),
+    );
+    const [vera, walt] = [admins[0]!, admins[1]!];
+    const make = async (by: SignedIn) => (await by.ask(ours('/keys'), live)).body.key.id as string;
+    const [veras, walts, rotated] = [await make(vera.person), await make(walt.person), await make(vera.person)];
+    expect((await walt.person.ask(`/keys/${rotated}/rotate`, { overlap_seconds: 0 })).status).toBe(200);
+    const looked = async () => {
+      const { items } = (await as('admin').ask(ours('/keys'))).body;
+      const onDeal = (await as('broker').ask(`/deals/${scene.deal}/keys`)).body.keys;
+      return [veras, walts, rotated].map((key) => [
+        items.find(({ id }: { id: string }) => id === key).state,
+        onDeal.some(({ id }: { id: string }) => id === key),
+      ]);
+    };
+    const [working, stopped] = [
+      ['active', true],
+      ['stopped', false],
+    ];
+    const leaves = (id: string) => as('admin').ask(ours(`/members/${id}`), undefined, 'DELETE');
+    expect(await looked()).toEqual([working, working, working]);
+    expect((await leaves(vera.id)).status).toBe(200);
+    expect(await looked()).toEqual([stopped, working, working]);
+    expect((await leaves(walt.id)).status).toBe(200);
+    expect(await looked()).toEqual([stopped, stopped, stopped]);
+    const again = (await as('admin').ask(`/keys/${rotated}/rotate`, { overlap_seconds: 0 })).body;
+    expect(again.key.state).toBe('active');
+    expect(await looked()).toEqual([stopped, stopped, working]);
+  });
+
   test('belong to admins', async () => {
     const { key } = (await as('admin').ask(ours('/keys'), input)).body;
     for (const name of ['broker', ...outside]) {

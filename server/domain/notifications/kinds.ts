@@ -260,5 +260,9 @@ const removedOneself = 'You no longer take part in a deal.';
 export const sentenceOf = (kind: NotificationKind, count: number, ofDeal: boolean): string =>
   kind === 'removed' && !ofDeal ? removedOneself : notificationKinds[kind].says(count);
 
+/** What there is to do about it, the label of a mail's button; who was removed sees nobody of the deal. */
+export const actionOf = (kind: NotificationKind, ofDeal: boolean): string =>
+  kind === 'removed' && !ofDeal ? 'Open Dealkeep' : notificationKinds[kind].action;
+
 /** Whether there is a kind of that name. */
 export const isNotificationKind = (kind: string): kind is NotificationKind => Object.hasOwn(notificationKinds, kind);

@@ -12,7 +12,7 @@ const scopes: Record<KeyScope, readonly [group: Group, sentence: string]> = {
   'participants:read': ['Deals and people', 'Names, roles and e-mail addresses of everyone on the deal.'],
   'participants:write': [
     'Deals and people',
-    'Invite people in the name of the person who created the key, within what that person may do.',
+    'Invite people in the name of the person who created or last rotated the key, within what that person may do.',
   ],
   'offers:read': ['Offers and NDAs', 'Every buyer’s offers, with revisions and decisions.'],
   'ndas:read': ['Offers and NDAs', 'Who was sent an NDA, who signed, and when it ends.'],

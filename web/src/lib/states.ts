@@ -231,6 +231,7 @@ export const contactTypes: Record<T.ContactInput['type'], string> = {
 
 export const keyStates: Record<T.ApiKey['state'], Look> = {
   active: look('Active', 'good'),
+  stopped: look('Not working', 'bad'),
   expired: look('Expired'),
   revoked: look('Revoked', 'bad'),
 };

@@ -57,7 +57,7 @@ export function NdaDrawer({ nda, onClose }: { nda: Nda; onClose: () => void }) {
         title: nda.status === 'sent' ? 'Withdraw this NDA?' : 'Revoke this NDA?',
         body:
           nda.status === 'sent'
-            ? `${nda.participant_name} can no longer sign it. You can send another.`
+            ? `${nda.participant_name} can no longer sign it.${capacities.can_send_nda ? ' You can send another.' : ''}`
             : `${nda.participant_name}’s side loses access to documents under NDA at once. What was signed is kept as a record.`,
         action: nda.status === 'sent' ? 'Withdraw' : 'Revoke NDA',
         danger: true,

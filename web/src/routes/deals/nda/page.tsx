@@ -128,18 +128,22 @@ function DealSide({ ndas, without, onSend }: DealSideProps) {
 
 /** What a buyer's side sees: the NDA that counts, to sign or to look up, and earlier ones. */
 function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
+  const { deal } = useDeal();
   const [opened, setOpened] = useState<Id | null>(null);
+  const closed = deal.state === 'closed';
   const waiting = ndas.find((one) => one.status === 'sent');
   const active = ndas.find((one) => one.status === 'active');
+  const signs = waiting?.mine === true && !closed;
+  const title = closed ? 'Not signed' : `Waiting for ${waiting?.participant_name} to sign`;
   const shown = waiting ?? active;
   const earlier = ndas.filter((one) => one !== shown);
   const nda = earlier.find((one) => one.id === opened);
   return (
     <>
       {/* Of its own for each NDA: who has read the terms of one has not read those that take its place. */}
-      {waiting?.mine && <SignForm key={waiting.id} nda={waiting} />}
-      {shown && !(waiting?.mine ?? false) && (
-        <Card title={waiting ? `Waiting for ${waiting.participant_name} to sign` : 'Signed'}>
+      {signs && <SignForm key={waiting.id} nda={waiting} />}
+      {shown && !signs && (
+        <Card title={waiting ? title : 'Signed'}>
           <NdaFacts nda={shown} className="sm:grid-cols-3" />
           <Terms text={shown.terms} className="mt-6 border-t border-line pt-5" />
         </Card>
@@ -147,9 +151,11 @@ function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
       {!shown && (
         <Card>
           <EmptyState icon={FileSignature} title="Nothing to sign">
-            {earlier.length > 0
-              ? 'Your NDA has ended. The broker can send you another; ask them if you need one.'
-              : 'When the broker sends you an NDA, you read and sign it here, and more documents open.'}
+            {closed || deal.state === 'withdrawn'
+              ? 'NDAs are no longer sent on this deal.'
+              : earlier.length > 0
+                ? 'Your NDA has ended. The broker can send you another; ask them if you need one.'
+                : 'When the broker sends you an NDA, you read and sign it here, and more documents open.'}
           </EmptyState>
         </Card>
       )}

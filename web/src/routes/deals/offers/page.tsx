@@ -153,7 +153,9 @@ export default function OffersTab() {
               />
             )}
             {undecided && <NothingAgreed current={undecided} />}
-            {side === 'seller' && !agreed && <AcceptedByBroker />}
+            {side === 'seller' && !agreed && (deal.state === 'listed' || deal.state === 'under_offer') && (
+              <AcceptedByBroker />
+            )}
             {query.hasNextPage && (
               <NotAll
                 count={current.length}

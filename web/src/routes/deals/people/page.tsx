@@ -59,6 +59,17 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
         forget();
       },
     );
+  const takeBack = () =>
+    confirm(
+      {
+        title: `Withdraw ${person.name}’s invitation?`,
+        body: 'Their link stops working.',
+        action: 'Withdraw',
+        danger: true,
+        done: 'Invitation withdrawn',
+      },
+      () => remove.mutateAsync(person.id),
+    );
   return (
     <Menu
       trigger={<IconButton size="sm" label={`Actions for ${person.name}`} icon={<Ellipsis className="size-4.5" />} />}
@@ -80,7 +91,7 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
       {mayRemove && (
         <>
           {(mayGrant || mayLink) && <MenuSeparator />}
-          <MenuItem danger icon={<UserMinus />} onSelect={takeOut}>
+          <MenuItem danger icon={<UserMinus />} onSelect={person.status === 'invited' ? takeBack : takeOut}>
             {person.status === 'invited' ? 'Withdraw invitation' : self ? 'Leave the deal' : 'Remove from deal'}
           </MenuItem>
         </>

@@ -65,7 +65,7 @@ function FactorRule({ brokerage }: { brokerage: Brokerage }) {
           }
         : {
             title: 'Require a second factor?',
-            body: 'Members without an authenticator or a passkey have no access to the brokerage until they have set one up: no contacts, no deals, no settings. Their connected clients are refused meanwhile, and API keys that they made stop working.',
+            body: 'Members without an authenticator or a passkey have no access to the brokerage until they have set one up: no contacts, no deals, no settings. Their connected clients are refused meanwhile, and API keys that they created or last rotated stop working.',
             action: 'Require it',
             done: 'Members need a second factor now',
           },

@@ -69,7 +69,7 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
           </p>
           <code className="mt-0.5 block text-sm text-soft">{apiKey.hint}</code>
         </div>
-        {state === 'active' && <KeyMenu apiKey={apiKey} {...actions} />}
+        {(state === 'active' || state === 'stopped') && <KeyMenu apiKey={apiKey} {...actions} />}
       </div>
       <Facts className="mt-3 sm:grid-cols-3">
         <Fact label="Permissions" wide>
@@ -87,6 +87,12 @@ function KeyRow({ apiKey, ...actions }: KeyActions & { apiKey: ApiKey }) {
           )}
         </Fact>
       </Facts>
+      {state === 'stopped' && (
+        <p className="mt-3 text-sm text-bad">
+          Whoever was last shown its token has left, is suspended, or lacks the required second factor. Rotate it to use
+          it again.
+        </p>
+      )}
       <p className="mt-3 text-sm text-faint">
         Created by {apiKey.created_by_name ?? 'someone who has left'} on <Time at={apiKey.created_at} as="date" />
         {state === 'active' && previous_hint !== null && previous_valid_until !== null && (
@@ -179,7 +185,7 @@ function Keys({ brokerageId }: { brokerageId: Id }) {
           <a href="/api/v1/docs" className="text-accent-ink underline underline-offset-3 hover:text-ink">
             REST API
           </a>
-          . A key stops working when the person who created it leaves the brokerage.
+          . A key stops working when whoever created it, or last rotated it, leaves the brokerage.
         </>
       }
       actions={query.data?.items.length !== 0 && create}
