@@ -6299,6 +6299,8 @@ begin
   end if;
   if decide_offer.decision = 'accepted' then
     perform app.refuse_if_expired(offer);
+  elsif exists (select from public.offer_decisions c where c.offer_id = offer.id and c.decision = 'accepted') then
+    perform app.refuse('offer_accepted', 'These terms were accepted in an earlier exclusivity, which stays on record.');
   end if;
   insert into public.offer_decisions as c (offer_id, deal_id, participant_id, decision)
     values (offer.id, offer.deal_id, offer.participant_id, decide_offer.decision)
@@ -6725,20 +6727,22 @@ begin
     where s.id = sandbox and k.brokerage_id = s.sandbox_of and k.environment = 'test' and i.key_id = k.id
       -- Not that of the request which asks for this.
       and num_nonnulls(i.answer, i.contact_id) > 0;
-  -- The bodies of its documents are cleared out of the store like those of uploads that failed.
-  insert into vault.uploads (storage_key, begun_at)
-    select b.storage_key, app.now() - interval '3 days' from (
-      select o.storage_key, o.deal_id, o.body_cleared_at from public.documents o
-      union all select o.storage_key, o.deal_id, o.body_cleared_at from public.production_documents o) b
-    join public.deals d on d.id = b.deal_id
-    where d.organization_id = sandbox and b.body_cleared_at is null and b.storage_key not like 'sandbox-%'
-    on conflict (storage_key) do update set begun_at = excluded.begun_at;
   for part in
-    select r.name, r.condition from app.rows_of_brokerage('any (array(select d.id from public.deals d where d.organization_id = $1))', false) r
+    select r.name, r.condition,
+        exists (select from pg_catalog.pg_attribute a where a.attrelid = r.name::regclass and a.attname = 'storage_key') as has_bodies
+      from app.rows_of_brokerage('any (array(select d.id from public.deals d where d.organization_id = $1))', false) r
     where r.name not in ('public.brokerages', 'public.audit_records', 'public.change_events', 'vault.purged_changes', 'public.webhook_endpoints',
       'public.webhook_deliveries', 'vault.webhook_secrets')
   loop
-    execute format('delete from %s t where %s', part.name, part.condition) using sandbox;
+    if part.has_bodies then
+      -- The bodies are cleared out of the store like those of uploads that failed.
+      execute format('with gone as (delete from %s t where %s returning t.storage_key, t.body_cleared_at)
+          insert into vault.uploads (storage_key, begun_at)
+            select g.storage_key, app.now() - interval ''3 days'' from gone g where g.body_cleared_at is null and g.storage_key not like ''sandbox-%%''
+            on conflict (storage_key) do update set begun_at = excluded.begun_at', part.name, part.condition) using sandbox;
+    else
+      execute format('delete from %s t where %s', part.name, part.condition) using sandbox;
+    end if;
   end loop;
   delete from vault.mail_counts m where m.subject like '% for ' || sandbox or m.subject like '%' || app.sandbox_address(sandbox, '');
   delete from public.users u where u.sandbox_id = sandbox;
@@ -15464,3 +15468,5 @@ $function$;
 -- 3f528bc3128947470fefdbfe7323083bc10bc0c1c2dca670309cc32e30979fe2  480_restored_documents_in_events.sql
 -- 62c01487f21bb96bc5197028a39b2b21d35db71ba57692c35c0d5b4cf5f7a09b  481_documents_by_when_removed.sql
 -- 526c1b6a6cf2d71c9a11d13f3f98e9bf63e279f4a4a8aa844986e6e23213cc61  482_documents_that_can_be_restored.sql
+-- 97584776259781d1673b6d7caa423c1fef2aeafc380406c768cfbdeb427d3133  488_earlier_acceptances_are_not_declined.sql
+-- 4f622242998c1d1a56482f448de4fbf9e119bc9560149d438625eb6ccdfac9d7  489_bodies_of_a_sandbox_with_their_documents.sql

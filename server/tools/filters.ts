@@ -18,7 +18,7 @@ const isFixed = (known: Filter['known']): known is readonly string[] => Array.is
 export const knownOf = ({ given, known }: Filter): Statement<{ known: string }[]>[] =>
   given === null || isFixed(known) ? [] : [known];
 
-/** What an answer says of an input that names nothing there is. What people wrote stays in a field. */
+/** What an answer says of what it lacks: an input that names nothing there is, a list that is cut, figures that stand elsewhere. What people wrote stays in a field. */
 export interface Hint {
   readonly message: string;
   /** By the name of the input: what there is. A hint without it leads to the page, whose url the answer then has. */

@@ -213,7 +213,7 @@ export function getPrompt(
       ? [
           deal === undefined
             ? `svc_deals_list {}: the deals that are not closed or withdrawn, and those with closed_at or updated_at on or after ${from}; then the following for each; ask me before going through more than five`
-            : `svc_deals_list {}: the deal_id is the id of the deal whose title is ${JSON.stringify(deal)}; if several could be meant, ask me which; if none, ask me for its id, which is in the address of its page: where there are more than ${mostDeals} deals, the list has the newest alone`,
+            : `svc_deals_list {}: the deal_id is the id of the deal whose title is ${JSON.stringify(deal)}; if several could be meant, ask me which; if none, ask me for its id, which is in the address of its page: where there are more than ${mostDeals} deals, it lists only the newest`,
         ]
       : [];
   const steps = stepsOf(question, from, config.features).map(

@@ -40,7 +40,7 @@ export const linked = {
   url: z.url().meta({ beside: true }).optional(),
   deal_url: z.string().meta({ beside: true }).optional(),
 };
-/** Why there is nothing (server/tools/filters.ts). */
+/** What is missing, and what else could be sent (server/tools/filters.ts). */
 export const hint = z
   .strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())).optional() })
   .meta({ beside: true })

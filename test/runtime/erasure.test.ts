@@ -538,6 +538,14 @@ describe('a hold that is placed while', () => {
     expect(await underHold(deal!.id)).toBe(0);
   });
 
+  test('a person has been erased says that there is none', async () => {
+    const account = await openAccount(service, { email: 'gone.meanwhile@people.example' });
+    const erasing = [[`select app.erase_person($1, 'command line', null)`, [account.id]]] as const;
+    const told = await whileChanging(service, erasing, () => hold('person', account.id));
+    expect([told.code, told.stderr]).toEqual([1, expect.stringContaining(`There is no person "${account.id}".`)]);
+    expect(await underHold(account.id)).toBe(0);
+  });
+
   test('a person is erased is waited for, and stops it', async () => {
     const account = await openAccount(service, { email: 'held.meanwhile@people.example' });
     const placing = [

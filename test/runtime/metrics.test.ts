@@ -350,11 +350,13 @@ describe('deploy/', () => {
     () => {
       const day = 86_400;
       const cases = [
-        { backup: day, every: 0, late: false, sent: '0+1x1000', oldest: 7200, stands: false },
-        { backup: 4 * day, every: 0, late: true, sent: '5x1000', oldest: 7200, stands: true },
-        { backup: 2 * day, every: 3 * day, late: false, sent: '5x1000', oldest: 600, stands: false },
-        { backup: 4 * day, every: 3 * day, late: true, sent: '0+1x1000', oldest: 20_000, stands: false },
-      ].map(({ backup, every, late, sent, oldest, stands }) => ({
+        { backup: day, every: 0, late: false, sent: '0+1x1000', oldest: 7200, stands: false, waits: false },
+        { backup: 4 * day, every: 0, late: true, sent: '5x1000', oldest: 7200, stands: true, waits: false },
+        { backup: 2 * day, every: 3 * day, late: false, sent: '5x1000', oldest: 600, stands: false, waits: false },
+        { backup: 4 * day, every: 3 * day, late: true, sent: '0+1x1000', oldest: 20_000, stands: false, waits: true },
+        // No backup was ever made, and none is expected.
+        { backup: 5 * day, every: 0, late: false, sent: '0+1x1000', oldest: 0, stands: false, waits: false },
+      ].map(({ backup, every, late, sent, oldest, stands, waits }) => ({
         interval: '10m',
         input_series: [
           { series: 'dealkeep_backup_last_success_timestamp_seconds', values: `${5 * day - backup}x1000` },
@@ -365,6 +367,7 @@ describe('deploy/', () => {
         promql_expr_test: [
           { expr: 'count(ALERTS{alertname="DealkeepBackupLate",alertstate="firing"})', on: late },
           { expr: 'count(ALERTS{alertname="DealkeepMailStands",alertstate="firing"})', on: stands },
+          { expr: 'count(ALERTS{alertname="DealkeepMailWaits",alertstate="firing"})', on: waits },
         ].map(({ expr, on }) => ({
           expr,
           eval_time: '5d',

@@ -547,6 +547,8 @@ describe('an offer', () => {
     const agreed = async () => (await broker!.ask(`${at}/offers`)).body.agreed;
     expect(await agreed()).toBeNull();
     const decide = (decision: string) => broker!.ask(`/offers/${offer.id}/decision`, { decision });
+    // Its acceptance stays on record.
+    expect((await decide('declined')).body.error.code).toBe('offer_accepted');
     expect((await decide('accepted')).status).toBe(200);
     expect(await agreed()).toMatchObject({ revision_number: 1 });
     expect((await decide('accepted')).body.error.code).toBe('offer_accepted');

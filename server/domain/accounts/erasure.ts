@@ -100,11 +100,11 @@ export async function unmarkBrokerage(client: pg.ClientBase, idOrSlug: string): 
 
 /** What can be put under a legal hold, by its id; a brokerage also by its slug, a person by their address. */
 const subjects: Readonly<Record<HoldKind, string>> = {
-  deal: 'select d.id, d.organization_id as brokerage_id from public.deals d where d.id::text = lower($1)',
+  deal: 'select d.id, d.organization_id as brokerage_id, false as is_gone from public.deals d where d.id::text = lower($1)',
   brokerage:
-    'select b.id, b.id as brokerage_id from public.brokerages b where (b.id::text = lower($1) or b.slug = lower($1)) and b.sandbox_of is null',
+    'select b.id, b.id as brokerage_id, false as is_gone from public.brokerages b where (b.id::text = lower($1) or b.slug = lower($1)) and b.sandbox_of is null',
   person:
-    'select u.id, null::uuid as brokerage_id from public.users u where (u.id::text = lower($1) or u.email = lower($1)) and u.sandbox_id is null',
+    'select u.id, null::uuid as brokerage_id, u.erased_at is not null as is_gone from public.users u where (u.id::text = lower($1) or u.email = lower($1)) and u.sandbox_id is null',
 };
 
 async function changeHold(
@@ -118,9 +118,13 @@ async function changeHold(
   return together(client, async () => {
     // What is being deleted or erased looks at the holds first, and is waited for.
     await client.query('lock table vault.legal_holds in exclusive mode');
-    const { rows } = await client.query<{ id: string; brokerage_id: string | null }>(subjects[kind], [which]);
+    const { rows } = await client.query<{ id: string; brokerage_id: string | null; is_gone: boolean }>(subjects[kind], [
+      which,
+    ]);
     const [subject] = rows;
-    if (!subject) throw new NotPossible(`There is no ${kind} "${which}".`);
+    // A hold on somebody who was erased can still be lifted.
+    if (!subject || (subject.is_gone && action === 'hold.place'))
+      throw new NotPossible(`There is no ${kind} "${which}".`);
     if ((await change(subject.id)).rowCount === 0) throw new NotPossible(unchanged);
     await record(client, action, subject.brokerage_id, subject.id, { kind });
     return subject.id;

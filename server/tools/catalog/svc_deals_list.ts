@@ -40,7 +40,7 @@ export const svcDealsList = defineTool({
         ...(narrowing.length > 0 ? [`The list can be narrowed with ${narrowing.join(' or ')}.`] : []),
         'The id of any deal is in the address of its page.',
       ].join(' '),
-      known: state === undefined ? { state: dealStates } : {},
+      ...(state === undefined && { known: { state: dealStates } }),
     };
   },
   page: 'deals',

@@ -84,6 +84,12 @@ export function GrantExclusivityDialog({ page: { deal }, buyer, onClose }: Grant
   );
 }
 
+/** Whether the exclusive buyer of the deal holds exclusivity at this moment: from diligence on, they stay the selected buyer after its date. */
+export const useIsHeld = (deal: DealPage['deal']): boolean => {
+  const isOver = useIsOver(deal.exclusivity_expires_at);
+  return deal.exclusive_buyer_user_id !== null && !isOver;
+};
+
 /** Who holds the deal exclusively and for how long; with what its broker can do about it. */
 export function ExclusivityBanner({ page }: { page: DealPage }) {
   const { deal, capacities, participants } = page;

@@ -69,13 +69,13 @@ const words = {
   offer: {
     accepted: {
       title: 'Accept this offer?',
-      body: 'Its terms become the accepted terms. The exclusivity stays as it is.',
+      body: 'Its terms become the accepted terms.',
       action: 'Accept offer',
       done: 'The offer is accepted',
     },
     declined: {
       title: 'Decline this offer?',
-      body: 'The buyer sees that the offer was declined, and can revise it. The exclusivity stays as it is.',
+      body: 'The buyer sees that the offer was declined, and can revise it.',
       action: 'Decline offer',
       done: 'The offer is declined',
     },
@@ -101,7 +101,7 @@ function DecisionButtons({ offer, what }: { offer: Offer; what: keyof typeof wor
       >
         {words[what].accepted.action}
       </Button>
-      {!offer.declined_at && (
+      {!offer.declined_at && !offer.accepted_at && (
         <Button size="sm" onClick={() => ask('declined')}>
           Decline
         </Button>
@@ -120,8 +120,8 @@ export function NothingAgreed({ current }: { current: Offer }) {
   return (
     <Card title="No accepted terms" className="mb-4">
       <p className="text-soft">
-        {current.buyer_name} is the exclusive buyer, and none of their offers is accepted yet. Revision{' '}
-        {current.revision_number} offers{' '}
+        No terms are agreed with {current.buyer_name} in their present exclusivity. Revision {current.revision_number}{' '}
+        offers{' '}
         <Money
           amount={current.payload.purchase_price}
           currency={current.payload.currency}
@@ -131,7 +131,7 @@ export function NothingAgreed({ current }: { current: Offer }) {
         {current.accepted_at && (
           <>
             {' '}
-            Its acceptance of <Time at={current.accepted_at} as="date" /> ended with the exclusivity of that time.
+            It was accepted on <Time at={current.accepted_at} as="date" />, in an exclusivity that ended.
           </>
         )}
       </p>

@@ -18,6 +18,7 @@ import { callerRoles, participantRoles } from '../../../lib/states.ts';
 import { AssistantsCard } from './assistants-card.tsx';
 import { NotificationsCard } from './notifications-card.tsx';
 import { useDeal } from '../context.ts';
+import { useIsHeld } from '../exclusivity.tsx';
 
 /** A link beside a card's title, to the whole of what the card shows some of. */
 const more =
@@ -87,8 +88,9 @@ const shown = 6;
 
 function Person({ person }: { person: Participant }) {
   const { deal } = useDeal();
-  const look =
-    person.user_id === deal.exclusive_buyer_user_id ? callerRoles.exclusive_buyer : participantRoles[person.role];
+  const isHeld = useIsHeld(deal);
+  const isHolder = person.user_id === deal.exclusive_buyer_user_id;
+  const look = isHolder && isHeld ? callerRoles.exclusive_buyer : participantRoles[person.role];
   return (
     <li className="flex items-center gap-3">
       <Avatar name={person.name} />

@@ -15,7 +15,7 @@ import { toast, toastError } from '../../../components/toast.tsx';
 import { ndaStates, participantRoles, mailTroubles, participantStates, sides } from '../../../lib/states.ts';
 import { useMe } from '../../../api/me.ts';
 import { useDeal } from '../context.ts';
-import { GrantExclusivityDialog } from '../exclusivity.tsx';
+import { GrantExclusivityDialog, useIsHeld } from '../exclusivity.tsx';
 import { KeysCard } from './keys-card.tsx';
 import { InvitedToDealDialog, InviteToDealDialog } from './invite-dialog.tsx';
 import { TabPage } from '../tab-page.tsx';
@@ -40,14 +40,14 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
   const mayLink = capacities.can_invite && person.status !== 'active';
   const mayRemove = capacities.can_remove_participants && person.status !== 'removed';
   if (!mayGrant && !mayLink && !mayRemove) return null;
-  const held = person.user_id === deal.exclusive_buyer_user_id;
+  const isHolder = person.user_id === deal.exclusive_buyer_user_id;
   const takeOut = () =>
     confirm(
       {
         title: self ? 'Leave this deal?' : `Remove ${person.name}?`,
         body: self
           ? 'You lose access to the deal at once, unless you are an admin of the brokerage, and your advisors leave with you. Someone else must invite you again.'
-          : `They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.${held ? ' Their exclusivity stays until it ends or a broker releases it.' : ''}`,
+          : `They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.${isHolder ? ' They stay the exclusive buyer until that ends or a broker releases them.' : ''}`,
         action: self ? 'Leave' : 'Remove',
         danger: true,
       },
@@ -103,6 +103,7 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
 function PersonRow({ person, ...actions }: PersonActions & { person: Participant }) {
   const { deal, participants } = useDeal();
   const { user } = useMe();
+  const isHeld = useIsHeld(deal);
   const advised = participants.find((one) => one.id === person.advises);
   const role = participantRoles[person.role];
   return (
@@ -116,7 +117,9 @@ function PersonRow({ person, ...actions }: PersonActions & { person: Participant
             {person.role === 'advisor' && (
               <Badge tone={role.tone}>{advised ? `Advises ${advised.name}` : role.label}</Badge>
             )}
-            {person.user_id === deal.exclusive_buyer_user_id && <Badge tone="rare">Exclusive</Badge>}
+            {person.user_id === deal.exclusive_buyer_user_id && (
+              <Badge tone="rare">{isHeld ? 'Exclusive' : 'Selected buyer'}</Badge>
+            )}
           </p>
           <p className="truncate text-sm text-faint">{person.email}</p>
         </div>

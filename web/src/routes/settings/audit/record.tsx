@@ -69,7 +69,8 @@ export const recordCard = (record: AuditRecord) => (
 
 /** A record in full. */
 export function RecordDrawer({ record, onClose }: { record: AuditRecord; onClose: () => void }) {
-  const details = Object.entries(record.details);
+  // Whether terms were accepted before is in the title.
+  const details = Object.entries(record.details).filter(([name]) => name !== 'first');
   return (
     <Drawer onClose={onClose} title={record.title}>
       <Facts>
