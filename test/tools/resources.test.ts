@@ -185,7 +185,7 @@ describe.each(eras)('%s', (_title, mode) => {
     const monday = new Date(now.getTime() - ((now.getUTCDay() + 6) % 7) * 86_400_000).toISOString().slice(0, 10);
     expect(text).toContain(`since ${monday} on the deal ${JSON.stringify(title)}? Today is ${today} (UTC).`);
     expect(text).toContain(
-      `svc_deals_list {}: the deal_id is the id of the deal whose title is ${JSON.stringify(title)}; if several could be meant, ask me which; if none, ask me for its id, which is in the address of its page: where there are more than 200 deals, the list has the newest alone.`,
+      `svc_deals_list {}: the deal_id is the id of the deal whose title is ${JSON.stringify(title)}; if several could be meant, ask me which; if none, ask me for its id, which is in the address of its page: where there are more than 200 deals, it lists only the newest.`,
     );
     const whole = await client.getPrompt({ name: 'what_changed', arguments: { since: '2026-01-02' } });
     expect(textOf(whole)).toContain('What changed since 2026-01-02 on each of my deals?');

@@ -619,6 +619,7 @@ test('accepted terms stay as accepted: a change of them waits for the broker, on
   const { participant_id } = offer;
   expect((await broker!.ask(exclusivity, { participant_id, expires_at: until })).status).toBe(200);
   await brokers.getByRole('heading', { name: 'No accepted terms' }).waitFor();
+  await brokers.getByText(/No terms are agreed with .+ in their present exclusivity\./).waitFor();
   await button(brokers, 'Decline').click();
   await confirm(brokers, 'Decline offer');
   await button(brokers, 'Decline').waitFor({ state: 'detached' });
@@ -646,6 +647,7 @@ test('an exclusivity whose date has passed in diligence is said to have ended, a
   await ended(await at('exclusive buyer', `/deals/${deal}`), 'Your exclusivity', 'you').waitFor();
   const page = await at('broker', `/deals/${deal}/people`);
   await ended(page, 'The exclusivity of exclusive buyer', 'them').waitFor();
+  await page.getByText('Selected buyer', { exact: true }).waitFor();
   await expectAccessible(page);
   const banner = page.getByRole('region', { name: 'Exclusivity' });
   await button(banner, 'Change date').click();

@@ -30,6 +30,7 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
   const { user } = useMe();
   const navigate = useNavigate();
   const confirm = useConfirm();
+  const isHeld = useIsHeld(deal);
   const self = person.user_id === user.id;
   const { inviteAgain, remove, forget } = useDealActions(deal.id);
   const mayGrant =
@@ -41,13 +42,16 @@ function PersonMenu({ person, onInvited, onGrant }: PersonActions & { person: Pa
   const mayRemove = capacities.can_remove_participants && person.status !== 'removed';
   if (!mayGrant && !mayLink && !mayRemove) return null;
   const isHolder = person.user_id === deal.exclusive_buyer_user_id;
+  const stays = isHeld
+    ? ' Their exclusivity stays until it ends or a broker releases it.'
+    : ' They stay the selected buyer until a broker releases them.';
   const takeOut = () =>
     confirm(
       {
         title: self ? 'Leave this deal?' : `Remove ${person.name}?`,
         body: self
           ? 'You lose access to the deal at once, unless you are an admin of the brokerage, and your advisors leave with you. Someone else must invite you again.'
-          : `They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.${isHolder ? ' They stay the exclusive buyer until that ends or a broker releases them.' : ''}`,
+          : `They lose access to the deal at once, and their advisors leave with them. What they asked, signed and offered is kept. You can invite them again.${isHolder ? stays : ''}`,
         action: self ? 'Leave' : 'Remove',
         danger: true,
       },
