@@ -10768,7 +10768,7 @@ begin
         from vault.notifications n
         left join lateral (
           select o.title, app.standing_of(o.deal_id, o.organization_id, barred, administered, o.participant_id, o.role, o.principal_id, o.side) as standing
-          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred)) s on true
+          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred) limit 1) s on true
         where n.user_id = me and (n.at, n.id) < (coalesce(after_at, 'infinity'), coalesce(after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
           and (n.deal_id is null or s.standing is not null)
         order by n.at desc, n.id desc limit 400) n
@@ -14574,7 +14574,7 @@ begin
         from vault.notifications n
         left join lateral (
           select app.standing_of(o.deal_id, o.organization_id, barred, administered, o.participant_id, o.role, o.principal_id, o.side) as standing
-          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred)) s on true
+          from vault.deals_of_people o where o.user_id = me and o.deal_id = n.deal_id and o.organization_id <> all (barred) limit 1) s on true
         where n.user_id = me and n.read_at is null and (n.deal_id is null or s.standing is not null)
         order by n.at desc, n.id desc limit 400) n
       where n.subject is null or n.subject = 'deals' or app.could_open_as(n.subject, n.subject_id, n.standing, administered)
@@ -15470,3 +15470,4 @@ $function$;
 -- 526c1b6a6cf2d71c9a11d13f3f98e9bf63e279f4a4a8aa844986e6e23213cc61  482_documents_that_can_be_restored.sql
 -- 97584776259781d1673b6d7caa423c1fef2aeafc380406c768cfbdeb427d3133  488_earlier_acceptances_are_not_declined.sql
 -- 4f622242998c1d1a56482f448de4fbf9e119bc9560149d438625eb6ccdfac9d7  489_bodies_of_a_sandbox_with_their_documents.sql
+-- d08ad0f4d8acca8fecc889f9e0551bca21dcb9b1978c0199cf18109feabed7b2  490_notifications_deal_by_deal.sql
