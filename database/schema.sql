@@ -5325,6 +5325,7 @@ CREATE OR REPLACE FUNCTION app.could_open_as(of_table text, record uuid, standin
  LANGUAGE plpgsql
  STABLE
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   deal constant uuid := nullif(split_part(standing, ',', 1), '');
@@ -15471,3 +15472,4 @@ $function$;
 -- 97584776259781d1673b6d7caa423c1fef2aeafc380406c768cfbdeb427d3133  488_earlier_acceptances_are_not_declined.sql
 -- 4f622242998c1d1a56482f448de4fbf9e119bc9560149d438625eb6ccdfac9d7  489_bodies_of_a_sandbox_with_their_documents.sql
 -- d08ad0f4d8acca8fecc889f9e0551bca21dcb9b1978c0199cf18109feabed7b2  490_notifications_deal_by_deal.sql
+-- 07619be9b36db62f96878d3297f1222b7dfb5bfb1319a31caf451c870c7310ec  491_no_plan_for_each_record.sql
