@@ -41,9 +41,9 @@ export interface CustomerRevenue {
 
 /**
  * SQL of the customers of one period of a snapshot, that which holds the day or else the one that ends last: those with the first
- * `most` numbers. Shares are null where credits exceed sales. Amounts of two currencies are never compared: shares and ranks are those within a currency, and `number` counts the
- * largest first, currency by currency. That of the profit and loss comes first: of what had been uploaded by then, so that the
- * next upload turns no order around.
+ * `most` numbers. Shares are null where credits exceed sales. Amounts of two currencies are never compared: shares and ranks are
+ * those within a currency, and `number` counts the largest first, currency by currency. That of the profit and loss comes first:
+ * of what had been uploaded by then, so that the next upload turns no order around.
  */
 const rankedCustomers = ({
   deal,

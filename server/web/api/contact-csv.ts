@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { contactTypes, type ContactInput, type ListedContact } from '../../domain/contacts/contacts.ts';
-import { beyond, headingsAt, isBeyond, parseCsv, unreadable, type RowError } from './csv.ts';
+import { beyond, columnsNamed, headingsAt, isBeyond, parseCsv, unreadable, type RowError } from './csv.ts';
 import { inPortions } from './portions.ts';
 import { readCell } from '../../csv.ts';
 import { emailAddress, line, optional } from './input.ts';
@@ -26,6 +26,7 @@ type Field = keyof ContactInput;
 /** What a column is of: a field, or a part of the name. */
 type Column = Field | 'company' | 'first_name' | 'last_name';
 
+/** How columns are called elsewhere. */
 const names: Record<Column, string[]> = {
   type: ['type', 'kind'],
   display_name: ['name', 'displayname', 'fullname'],
@@ -49,10 +50,7 @@ const names: Record<Column, string[]> = {
   ],
 };
 
-/** How columns are called elsewhere, in lower case without marks. */
-const columns = new Map(
-  Object.entries(names).flatMap(([column, all]) => all.map((name) => [name, column as Column] as const)),
-);
+const columnNamed = columnsNamed(names);
 
 export interface ReadRow {
   /** Its row in the file, the heading being 1. */
@@ -108,7 +106,7 @@ export async function readContactCsv(csv: string): Promise<ContactFile> {
   const cut: { row: number; column: number }[] = [];
   const [heading = [], ...records] = await parseCsv(csv, (index, column) => cut.push({ row: index + 1, column }));
   const cutIn = Map.groupBy(cut, ({ row }) => row);
-  const meanings = heading.map((name) => columns.get(name.toLowerCase().replaceAll(/[^a-z]/g, '')));
+  const meanings = heading.map(columnNamed);
   if (!(['display_name', 'first_name', 'last_name', 'company'] as const).some((one) => meanings.includes(one)))
     throw unreadable('The first line must name the columns: name, and if known type, email, phone.');
   // Counted before the empty ones are left out: the number is that of the row in a spreadsheet.

@@ -174,6 +174,18 @@ export const isBeyond = (heading: readonly string[], cells: readonly string[]): 
 /** What is said of such a row, and what to do about it. */
 export const beyond = (advice: string): string => `More cells than the first line names: ${advice}`;
 
+/** What a column is of by its heading, whatever its case and marks; `names`: how each is called, in lower case, letters alone. */
+export function columnsNamed<Column extends string>(
+  names: Readonly<Partial<Record<Column, readonly string[]>>>,
+): (heading: string) => Column | undefined {
+  const known = new Map(
+    (Object.entries(names) as [Column, readonly string[]][]).flatMap(([column, all]) =>
+      all.map((name) => [name, column] as const),
+    ),
+  );
+  return (heading) => known.get(heading.toLowerCase().replaceAll(/[^a-z]/g, ''));
+}
+
 /** How the columns at these places are named where it is said that they are left out. */
 export const headingsAt = (heading: readonly string[], places: ReadonlySet<number>): string[] =>
   heading.flatMap((name, place) =>

@@ -29,8 +29,10 @@ export const removedDocumentsQuery = (dealId: Id) =>
     refetchInterval: ({ state }) => state.data !== undefined && state.data.items.length > 0 && 60_000,
   });
 
+type NamedDocument = Pick<DealDocument, 'source' | 'id'>;
+
 /** What names a document in a path. */
-const named = ({ source, id }: Pick<DealDocument, 'source' | 'id'>) => ({ param: { source, id } });
+const named = ({ source, id }: NamedDocument) => ({ param: { source, id } });
 
 /** Who opened a document. */
 export const openingsQuery = (dealId: Id, document: DealDocument) =>
@@ -69,8 +71,7 @@ export function useDocumentActions(dealId: Id) {
       onSuccess,
     }),
     restore: useMutation({
-      mutationFn: (document: Pick<DealDocument, 'source' | 'id'>) =>
-        api.post('/web/documents/:source/:id/restore', named(document)),
+      mutationFn: (document: NamedDocument) => api.post('/web/documents/:source/:id/restore', named(document)),
       onSuccess,
     }),
   };

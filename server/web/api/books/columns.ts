@@ -1,6 +1,7 @@
 /** How the columns of accounts are called by the programs that export them. */
 
 import { plAmounts, type PlAmount } from '../../../domain/diligence/snapshots.ts';
+import { columnsNamed } from '../csv.ts';
 
 export type Kind = 'profit_and_loss' | 'customer_revenue';
 type Common = 'period' | 'period_start_date' | 'period_end_date' | 'currency';
@@ -53,21 +54,16 @@ const names: Record<Kind, Partial<Record<Column, string[]>>> = {
   },
 };
 
-const known = Object.fromEntries(
-  Object.entries(names).map(([kind, columns]) => [
-    kind,
-    new Map(Object.entries(columns).flatMap(([column, all]) => all.map((name) => [name, column as Column] as const))),
-  ]),
-) as Record<Kind, Map<string, Column>>;
-
-const columnNamed = (kind: Kind, name: string): Column | undefined =>
-  known[kind].get(name.toLowerCase().replaceAll(/[^a-z]/g, ''));
+const columnNamed: Record<Kind, (heading: string) => Column | undefined> = {
+  profit_and_loss: columnsNamed(names.profit_and_loss),
+  customer_revenue: columnsNamed(names.customer_revenue),
+};
 
 /** Two headings that name the same amount; null when each is named once. */
 export function sameAmount(kind: Kind, heading: readonly string[]): readonly [string, string] | null {
   const before = new Map<Column, string>();
   for (const name of heading) {
-    const column = columnNamed(kind, name);
+    const column = columnNamed[kind](name);
     if (column === undefined || !isAmount(column)) continue;
     const other = before.get(column);
     if (other !== undefined) return [other, name];
@@ -80,7 +76,7 @@ export function sameAmount(kind: Kind, heading: readonly string[]): readonly [st
 export function columnsOf(kind: Kind, heading: readonly string[]): (Column | undefined)[] | null {
   const seen = new Set<Column>();
   const columns = heading.map((name) => {
-    const column = columnNamed(kind, name);
+    const column = columnNamed[kind](name);
     if (!column || seen.has(column)) return undefined;
     seen.add(column);
     return column;
