@@ -6716,6 +6716,22 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.documents_to_restore(uuid) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.done_by_key(record uuid, recorded_at timestamp with time zone, deal uuid)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null or (app.narrowed_to() is not null and app.narrowed_to() <> deal) then
+    return false;
+  end if;
+  return coalesce((select a.key_id is not null from public.audit_records a
+    where a.id = record and a.at = recorded_at and a.deal_id = deal and a.noted), false);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.done_by_key(uuid,timestamp with time zone,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.empty_sandbox(sandbox uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -9306,7 +9322,9 @@ begin
     from public.deals d
     join public.api_keys k on k.brokerage_id = d.organization_id
     cross join lateral (select array(select s from unnest(k.scopes) s where s = any (app.deal_scopes())) as scopes) reaching
-    where d.id = deal and (d.id = any (run) or d.organization_id = any (administered)) and k.environment = 'live' and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now()) and reaching.scopes <> '{}'
+    where d.id = deal and (d.id = any (run) or d.organization_id = any (administered)) and k.environment = 'live'
+      and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now()) and reaching.scopes <> '{}'
+      and app.is_key_in_force(k.id)
     order by k.created_at desc, k.id desc
     limit 100;
 end
@@ -15473,3 +15491,5 @@ $function$;
 -- 4f622242998c1d1a56482f448de4fbf9e119bc9560149d438625eb6ccdfac9d7  489_bodies_of_a_sandbox_with_their_documents.sql
 -- d08ad0f4d8acca8fecc889f9e0551bca21dcb9b1978c0199cf18109feabed7b2  490_notifications_deal_by_deal.sql
 -- 07619be9b36db62f96878d3297f1222b7dfb5bfb1319a31caf451c870c7310ec  491_no_plan_for_each_record.sql
+-- e4bba445f2d8b8913ccace1db1fa205ac0afab97d974a2a78a92a89dc8a28f30  492_activity_of_keys.sql
+-- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql

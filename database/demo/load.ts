@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
-import { recommendedParameters } from '../../server/config.ts';
+import { recommendedParameters } from '../../server/config/config.ts';
 import { withClient } from '../../server/database/client.ts';
 import { inTransaction } from '../../server/database/transaction.ts';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';

@@ -270,8 +270,11 @@ describe('closing', () => {
       terms: 'Keep it.',
       expires_at: null,
     });
+    const unsigned = async () => (await broker.ask(`/deals/${deal}`)).body.counts.ndas_waiting;
+    expect(await unsigned()).toBe(1);
     for (const to of ['diligence', 'closing', 'closed'])
       await broker.ask(`/deals/${deal}/moves`, { to, confirm: true });
+    expect(await unsigned()).toBe(0);
     const tries: [person: typeof broker, path: string, body: unknown, method: string][] = [
       [broker, `/deals/${deal}`, { title: 'Sold twice' }, 'PATCH'],
       [broker, `/deals/${deal}/moves`, { to: 'withdrawn' }, 'POST'],

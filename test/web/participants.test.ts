@@ -6,6 +6,7 @@ import { rows } from '../../server/database/statement.ts';
 import { enterWithApiKey, mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { lookUp, mailedToken, newPassword, Visitor } from '../auth/scene.ts';
 import { atOnce, whileChanging } from '../locks.ts';
+import { as, issueKey } from '../rest/scene.ts';
 import { signInAs, type Answer } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
@@ -103,6 +104,41 @@ describe('API keys of the brokerage', () => {
     }
     for (const wrong of [null, 'yes', 1]) expect((await admits('broker', wrong)).status).toBe(400);
     expect(await web.service.sql('select from deals where keys_admitted')).toEqual([]);
+  });
+
+  test('those that nobody issues any more take no place in the list of a hundred', async () => {
+    const { brokerage, people } = web.scene;
+    await web.service.sql(
+      `select app.issue_api_key($1, $2, 'Left behind', 'live', '{deals:read}', null, null, sha256(n::text::bytea), '0000') from generate_series(1, 100) n`,
+      [brokerage, people['admin']],
+    );
+    await web.service.sql(
+      `update vault.api_key_digests set issued_by = $1 where key_id in (select id from api_keys where name = 'Left behind')`,
+      [people['outsider']],
+    );
+    const { body } = await (await web.as('broker')).ask(keys());
+    expect(body.keys.map(({ name }: { name: string }) => name)).toEqual(['Accounting']);
+  });
+
+  test('what one of them did is told as done by a key, to those who may see what it is about', async () => {
+    const { brokerage, people, deal } = web.scene;
+    await admits('broker', true);
+    const scopes = ['deals:read', 'conditions:read', 'conditions:write'] as const;
+    const key = await issueKey(web.service, { id: brokerage, admin: people['admin']! }, { scopes });
+    const condition = { name: 'Lease assigned', deadline: null };
+    expect((await as(key, web.service.restUrl)('POST', `/deals/${deal}/conditions`, condition)).status).toBe(201);
+    await admits('broker', false);
+    for (const caller of ['broker', 'seller', 'exclusive buyer']) {
+      const { activity } = (await (await web.as(caller)).ask('/home')).body;
+      const { items } = (await (await web.as(caller)).ask(`/deals/${deal}/activity`)).body;
+      for (const told of [activity, items]) {
+        const found = told.find((one: { named: { name: string } | null }) => one.named?.name === 'Lease assigned');
+        expect([caller, found]).toMatchObject([caller, { user_id: null, user_name: null, by_key: true }]);
+      }
+    }
+    expect(JSON.stringify((await (await web.as('other buyer')).ask('/home')).body.activity)).not.toContain(
+      'by_key":true',
+    );
   });
 
   test('people on the deal do not find it changed', async () => {

@@ -34,7 +34,7 @@ export const keysForDeal = rows<DealKey, [dealId: string]>(
   'keys_for_deal',
   `select k.id, k.name, k.environment, k.scopes, u.name as created_by_name, k.created_at, k.expires_at, k.last_used_at
    from app.keys_for_deal($1) k left join users u on u.id = k.created_by
-   where app.is_key_in_force(k.id) order by k.created_at desc, k.id desc`,
+   order by k.created_at desc, k.id desc`,
 );
 
 const admit = row<{ done: boolean }>('admit_keys', 'select app.admit_keys($1, $2, $3, $4) as done');

@@ -80,14 +80,27 @@ export const home = (withFindings: boolean): Statement<Home> =>
       else if (row.part === 'exclusivity')
         page.exclusivities.push({ deal_id: row.deal_id, deal_title: row.deal_title, expires_at: row.due_at });
       else {
-        const { id, at, user_id, user_name, client_name, deal_id, deal_title, action, outcome, details, object_name } =
-          row;
+        const {
+          id,
+          at,
+          user_id,
+          user_name,
+          by_key,
+          client_name,
+          deal_id,
+          deal_title,
+          action,
+          outcome,
+          details,
+          object_name,
+        } = row;
         page.activity.push(
           activityOf({
             id,
             at,
             user_id,
             user_name,
+            by_key,
             client_name,
             deal_id,
             deal_title,

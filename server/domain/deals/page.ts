@@ -130,7 +130,7 @@ export interface DealCounts extends ListedCounts {
 const counts = row<DealCounts, [dealId: string]>(
   'counts_of_deal',
   `select
-     (select count(*) from ndas n
+     (select count(*) from ndas n join deals d on d.id = n.deal_id and d.state not in ('closed', 'withdrawn')
        where n.deal_id = $1 and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now()))::int as ndas_waiting,${listedCounts('$1')},
      (select count(*) from qoe_checklist r
        where r.deal_id = $1 and r.status in ('not_started', 'in_progress'))::int as qoe_open,

@@ -4,6 +4,9 @@ import type { Activity } from '../api/shapes.ts';
 import { Avatar } from './avatar.tsx';
 import { Time } from './time.tsx';
 
+/** Who did it: a person by name. */
+const doer = (one: Activity) => one.user_name ?? (one.by_key ? 'An API key' : 'Dealkeep');
+
 interface ActivityListProps {
   items: readonly Activity[];
   /** Names the deal of each: where several deals come together. */
@@ -16,10 +19,10 @@ export function ActivityList({ items, withDeal = false }: ActivityListProps) {
     <ol className="flex flex-col gap-4">
       {items.map((one) => (
         <li key={one.id} className="flex gap-3">
-          <Avatar name={one.user_name ?? 'Dealkeep'} size="sm" />
+          <Avatar name={doer(one)} size="sm" />
           <div className="min-w-0 flex-1 text-sm">
             <p className="text-soft">
-              <span className="font-medium text-ink">{one.user_name ?? 'Dealkeep'}</span>{' '}
+              <span className="font-medium text-ink">{doer(one)}</span>{' '}
               {one.named === null ? (
                 one.summary
               ) : (
