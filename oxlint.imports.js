@@ -3,57 +3,36 @@
 import path from 'node:path';
 
 /** What knows nothing of the rest of the service. */
-const foundation = [
-  'config.ts',
-  'config-variables.ts',
-  'counts.ts',
-  'csv.ts',
-  'environment.ts',
-  'fair-queue.ts',
-  'interruption.ts',
-  'loaded-once.ts',
-  'log.ts',
-  'reason.ts',
-  'secrets.ts',
-  'tracing-config.ts',
-];
+const foundation = ['config', 'lib'];
 const throughDomain = [...foundation, 'services.ts', 'database', 'domain'];
-const beneathInterfaces = [
-  ...throughDomain,
-  'storage',
-  'documents',
-  'mail',
-  'webhooks',
-  'http',
-  'metrics.ts',
-  'redis.ts',
-  'tracing.ts',
-];
+const beneathInterfaces = [...throughDomain, 'storage', 'documents', 'mail', 'webhooks', 'http', 'telemetry', 'redis'];
 
 /**
  * What each folder of `server/` may import of the others. A folder that is not named may import nothing; a file beside the
  * folders that is not named puts them together, and may import all of them.
  */
 const mayImport = {
-  ...Object.fromEntries(foundation.map((file) => [file, foundation])),
+  lib: [],
   // How the key of backups is written, and where they go, is checked with the configuration.
-  'config.ts': [...foundation, 'backup'],
-  'config-variables.ts': [...foundation, 'backup'],
+  config: ['lib', 'backup'],
   database: foundation,
-  domain: ['database', 'fair-queue.ts', 'loaded-once.ts', 'secrets.ts'],
-  storage: [...foundation, 'tracing.ts'],
+  domain: ['database', 'lib'],
+  redis: [...foundation, 'database'],
+  telemetry: [...foundation, 'database', 'http'],
+  background: throughDomain,
+  storage: [...foundation, 'telemetry'],
   documents: [...throughDomain, 'storage'],
   backup: [...foundation, 'database', 'storage', 'documents'],
   export: [...foundation, 'database', 'domain', 'storage', 'backup'],
   http: beneathInterfaces,
-  mail: [...throughDomain, 'http', 'queue-worker.ts', 'tracing.ts'],
-  webhooks: [...throughDomain, 'http', 'queue-worker.ts'],
+  mail: [...throughDomain, 'http', 'background', 'telemetry'],
+  webhooks: [...throughDomain, 'http', 'background'],
   rest: beneathInterfaces,
   oauth: beneathInterfaces,
   tools: beneathInterfaces,
   auth: beneathInterfaces,
   web: [...beneathInterfaces, 'export'],
-  cli: [...beneathInterfaces, 'app.ts', 'backup', 'background.ts', 'export', 'publisher.ts', 'scheduled-jobs.ts'],
+  cli: [...beneathInterfaces, 'app.ts', 'background.ts', 'background', 'backup', 'export', 'scheduled-jobs.ts'],
 };
 
 /** What the server imports of the rest of the repository, by who may. */

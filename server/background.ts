@@ -1,10 +1,10 @@
 /** The background work of a process that answers requests. */
 
 import { startDelivery } from './mail/delivery.ts';
-import { startNotifier } from './notifier.ts';
+import { startNotifier } from './background/notifier.ts';
 import type { Services } from './services.ts';
 import { loadSdk } from './tools/load-sdk.ts';
-import { startWritingLastUsed } from './last-used.ts';
+import { startWritingLastUsed } from './background/last-used.ts';
 import { startWebhooks } from './webhooks/delivery.ts';
 
 /** How long after the start that is loaded which only some calls of tools need, in milliseconds: first come those who wait for the start. */

@@ -2,7 +2,7 @@
 
 import type { CoreServices } from './services.ts';
 import { row, type Statement } from './database/statement.ts';
-import { traced } from './tracing.ts';
+import { traced } from './telemetry/tracing.ts';
 import { deleteBrokerages } from './documents/brokerage-deletion.ts';
 import { deleteUnusedBodies } from './documents/deletion.ts';
 import { failAbandonedSnapshots } from './domain/diligence/snapshots.ts';

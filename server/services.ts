@@ -1,23 +1,23 @@
 /** The services that a request handler needs, opened once at start. */
 
 import pg from 'pg';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 import { openChanges, type Changes } from './database/changes.ts';
 import { openDatabase, type Database } from './database/database.ts';
 import { postgresStore, redisStore, type LimitStore } from './http/limit-stores.ts';
 import { keepSeconds, openLimits, type RateLimits } from './http/limits.ts';
 import { openLoadShedding, type LoadShedding } from './http/load-shedding.ts';
 import { openUnreadAnswers, usualUnreadLimits, type LookAfterAnswers } from './http/unread-answers.ts';
-import type { Logger } from './log.ts';
-import { openServiceMetrics, type ServiceMetrics } from './metrics.ts';
+import type { Logger } from './lib/log.ts';
+import { openServiceMetrics, type ServiceMetrics } from './telemetry/metrics.ts';
 import { createMailer, type Mailer } from './mail/transport.ts';
-import { openSecrets, type Secrets } from './secrets.ts';
+import { openSecrets, type Secrets } from './lib/secrets.ts';
 import { withStoreFailures } from './storage/failing.ts';
 import { openStorage } from './storage/open.ts';
-import { openLastUsed, writeLastUsed, type LastUsed } from './last-used.ts';
+import { openLastUsed, writeLastUsed, type LastUsed } from './background/last-used.ts';
 import type { Storage } from './storage/storage.ts';
 import { tracedStorage } from './storage/traced.ts';
-import type { Tracing } from './tracing.ts';
+import type { Tracing } from './telemetry/tracing.ts';
 
 /** What is needed also where no requests are answered. */
 export interface CoreServices {
@@ -84,7 +84,7 @@ async function limitStore(
   const { rateLimitStore, redisUrl, prepare } = config;
   if (rateLimitStore === 'postgres') return postgresStore(connection, prepare, keepSeconds, waitMillis);
   if (rateLimitStore === 'memory' || redisUrl === undefined) return undefined;
-  const { openRedis } = await import('./redis.ts');
+  const { openRedis } = await import('./redis/connection.ts');
   return redisStore(await openRedis(redisUrl), keepSeconds, waitMillis);
 }
 
@@ -102,8 +102,8 @@ async function openChangesOf(
     return changes;
   }
   const [{ openRedis }, { openSharedChanges }] = await Promise.all([
-    import('./redis.ts'),
-    import('./shared-changes.ts'),
+    import('./redis/connection.ts'),
+    import('./redis/shared-changes.ts'),
   ]);
   const [reader, writer] = await Promise.all([
     openRedis(redisUrl, { silenceMillis: 5_000 }),

@@ -2,7 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import { secretRows } from '../secrets.ts';
+import { secretRows } from '../lib/secrets.ts';
 import type { Services } from '../services.ts';
 import {
   authenticatorUri,

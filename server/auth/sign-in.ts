@@ -2,7 +2,7 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import { secretRows } from '../secrets.ts';
+import { secretRows } from '../lib/secrets.ts';
 import type { Services } from '../services.ts';
 import { hashPassword, isOutdated, usingHash } from '../domain/accounts/password-hashes.ts';
 import { passwordRecipe, personOf, signInWithPassword, upgradePassword } from '../domain/accounts/passwords.ts';

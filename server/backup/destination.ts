@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs';
 import { mkdir, readdir, rm, rmdir, stat } from 'node:fs/promises';
 import path from 'node:path';
-import type { Config, DestinationConfig } from '../config.ts';
+import type { Config, DestinationConfig } from '../config/config.ts';
 import { removeUnchanged, writeWhole } from '../storage/files.ts';
 import { isOfBackup, isUnfinished } from './names.ts';
 

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { appliedMigrations } from '../database/migrate.ts';
 import { inTransaction, snapshot } from '../database/transaction.ts';
 import { isMark, isMarked } from '../documents/store-marker.ts';
-import { reasonOf } from '../reason.ts';
+import { reasonOf } from '../lib/reason.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
   backupsIn,

@@ -6,7 +6,7 @@ import type pg from 'pg';
 import { openDestination, type BackupDestination } from '../backup/destination.ts';
 import { NotRestored } from '../backup/restore.ts';
 import { backupKey, type BackupKey } from '../backup/encryption.ts';
-import { readConfig, type Config } from '../config.ts';
+import { readConfig, type Config } from '../config/config.ts';
 import { UnusableDatabase, withClient } from '../database/client.ts';
 import { DirectoryInUse } from '../database/data-directory.ts';
 import { runningOwner, startEmbedded } from '../database/embedded.ts';

@@ -4,7 +4,7 @@ import type pg from 'pg';
 import about from '../../package.json' with { type: 'json' };
 import { isStore } from '../backup/destination.ts';
 import { makeBackup, type Made } from '../backup/make.ts';
-import { ConfigError } from '../config.ts';
+import { ConfigError } from '../config/config.ts';
 import { runOn } from '../database/client.ts';
 import { backupJob, noteJobRun } from '../domain/service/status.ts';
 import { storeLocation } from '../documents/store-marker.ts';

@@ -2,7 +2,7 @@
 
 import { InvalidArgumentError } from 'commander';
 import type pg from 'pg';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type * as Administration from '../domain/accounts/administration.ts';
 import { keyScopes, type KeyScope } from '../domain/clients/key-scopes.ts';
 import { isEmailAddress } from '../domain/people/email-address.ts';
@@ -26,7 +26,7 @@ export function command<Options extends { json?: boolean }, Result>(
   return async (options: Options): Promise<void> => {
     // Loaded only now: help and a mistyped option need none of it.
     const [{ readConfig }, { asOwner }, administration] = await Promise.all([
-      import('../config.ts'),
+      import('../config/config.ts'),
       import('../database/connections.ts'),
       import('../domain/accounts/administration.ts'),
     ]);

@@ -236,7 +236,7 @@ function addMail(program: Command): void {
         async ({ do: { resendMail }, client, config }) => {
           const [{ mintLink }, { openSecrets }] = await Promise.all([
             import('../mail/secrets.ts'),
-            import('../secrets.ts'),
+            import('../lib/secrets.ts'),
           ]);
           await resendMail(client, id, mintLink(openSecrets(config.secretsKeys), true).link);
           return { resent: id };
@@ -259,9 +259,9 @@ function addSecrets(program: Command): void {
       command(
         async ({ client, config }, _options: { json?: boolean }) => {
           const [{ openSecrets }, { rotateSecrets }, { ConfigError }] = await Promise.all([
-            import('../secrets.ts'),
+            import('../lib/secrets.ts'),
             import('../domain/accounts/sealed-secrets.ts'),
-            import('../config.ts'),
+            import('../config/config.ts'),
           ]);
           if (config.secretsKeys.length === 0)
             throw new ConfigError(['SECRETS_KEY is not set; make a key with: openssl rand -base64 32']);

@@ -5,7 +5,7 @@ import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import type pg from 'pg';
 import { demoBodies, loadDemo } from '../../database/demo/load.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { withClient } from '../database/client.ts';
 import type { Storage } from '../storage/storage.ts';
 

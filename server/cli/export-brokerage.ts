@@ -13,7 +13,7 @@ import { exportBrokerage, storedBodies, type ExportManifest, type ExportSource }
 import { openStorage } from '../storage/open.ts';
 import type { Storage } from '../storage/storage.ts';
 import { say, withExistingDatabase } from './backup-destination.ts';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 
 interface ExportOptions {
   readonly json?: boolean;

@@ -2,8 +2,8 @@
 
 import cluster from 'node:cluster';
 import { Command } from 'commander';
-import { unlessInterrupted } from '../interruption.ts';
-import { reasonOf } from '../reason.ts';
+import { unlessInterrupted } from '../lib/interruption.ts';
+import { reasonOf } from '../lib/reason.ts';
 import { addBackups } from './backups.ts';
 import { addCommands } from './commands.ts';
 import type { DoctorOptions } from './doctor/doctor.ts';

@@ -2,18 +2,18 @@
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { startPublisher } from '../publisher.ts';
+import { startPublisher } from '../background/publisher.ts';
 import { startScheduledJobs } from '../scheduled-jobs.ts';
 import { openTelemetry } from './telemetry.ts';
 import { startScheduledBackups } from './scheduled-backup.ts';
-import { readConfig } from '../config.ts';
+import { readConfig } from '../config/config.ts';
 import type { CoreServices } from '../services.ts';
 import { UnusableDatabase } from '../database/client.ts';
 import { migrateDatabase, type Connections } from '../database/connections.ts';
 import { row } from '../database/statement.ts';
 import { setUpUrl } from '../http/links.ts';
 import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../lib/log.ts';
 
 interface Output {
   readonly json?: boolean;

@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { backupsIn } from '../backup/backups.ts';
 import { openDestination } from '../backup/destination.ts';
 import { madeAt } from '../backup/names.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { backupJob, noteJobRun } from '../domain/service/status.ts';
 import type { CoreServices } from '../services.ts';
 import type { Summary } from './backup.ts';

@@ -3,7 +3,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { createApp } from '../app.ts';
 import { startBackground } from '../background.ts';
-import { settled } from '../config.ts';
+import { settled } from '../config/config.ts';
 import { openServices } from '../services.ts';
 import { listen } from './listen.ts';
 import { makeReady, opening, opensPortFirst, type Start } from './startup.ts';

@@ -1,10 +1,10 @@
 /** What is made ready before the first answer, by a service of one process and of several alike. */
 
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { openConnections, type Connections } from '../database/connections.ts';
 import { checkStoreMarker } from '../documents/store-marker.ts';
 import { requireKeysOfSecrets } from '../domain/accounts/sealed-secrets.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../lib/log.ts';
 import type { CoreServices } from '../services.ts';
 import type { Telemetry } from './telemetry.ts';
 import { buildWeb, needsBuild } from './web-build.ts';

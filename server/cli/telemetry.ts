@@ -1,8 +1,8 @@
 /** What a process reports while it runs: the log, and traces where they are asked for. */
 
-import type { Config } from '../config.ts';
-import { createLog, type Logger } from '../log.ts';
-import { openTracing, type Tracing } from '../tracing.ts';
+import type { Config } from '../config/config.ts';
+import { createLog, type Logger } from '../lib/log.ts';
+import { openTracing, type Tracing } from '../telemetry/tracing.ts';
 
 export interface Telemetry {
   /** Each line of it names the trace and the span that it belongs to. */

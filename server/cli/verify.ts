@@ -8,7 +8,7 @@ import { chosenBackup } from '../backup/backups.ts';
 import { restoreBackup, type Restored } from '../backup/restore.ts';
 import { startEmbedded } from '../database/embedded.ts';
 import { homeDirectory, installedEngine, PostgresFailure } from '../database/postgres-home.ts';
-import { undoneBySignal } from '../interruption.ts';
+import { undoneBySignal } from '../lib/interruption.ts';
 import { withDestination, say, type DestinationOptions } from './backup-destination.ts';
 
 /** Whether every table came back as it was backed up, and no body was missing. */

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net';
 import type { ClientConfig } from 'pg';
 import { createApp } from '../app.ts';
 import { startBackground } from '../background.ts';
-import { readConfig, settled } from '../config.ts';
+import { readConfig, settled } from '../config/config.ts';
 import type { MetricsReader } from '../http/operations.ts';
 import { openServices, type OpenServices } from '../services.ts';
 import { openHandedPort } from './handed-port.ts';

@@ -1,7 +1,7 @@
 /** A connection of its own, for a command or a start. What requests do runs in database.ts. */
 
 import pg from 'pg';
-import { reasonOf } from '../reason.ts';
+import { reasonOf } from '../lib/reason.ts';
 import type { Statement } from './statement.ts';
 
 /** The database is there but cannot be used as it is; the message says what to change. */

@@ -4,7 +4,7 @@
  * fifths while one of them takes long, and whatever has been slow of late half in all. So neither one caller nor a lock on one table holds everybody else up.
  */
 
-import { Counts } from '../counts.ts';
+import { Counts } from '../lib/counts.ts';
 import { Busy } from './errors.ts';
 
 /** What a run is, for its share of the connections. */

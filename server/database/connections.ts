@@ -1,7 +1,7 @@
 /** The database that the configuration asks for: the embedded one, or the one at DATABASE_URL. */
 
 import pg from 'pg';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { UnusableDatabase, withClient } from './client.ts';
 import { DirectoryInUse } from './data-directory.ts';
 import { longest } from './database.ts';

@@ -1,7 +1,7 @@
 /** The secret with which cursors of lists are sealed. */
 
-import { loadedOnce } from '../loaded-once.ts';
-import { keyIdOf, secretRows, type Secrets } from '../secrets.ts';
+import { loadedOnce } from '../lib/loaded-once.ts';
+import { keyIdOf, secretRows, type Secrets } from '../lib/secrets.ts';
 import type { Database } from './database.ts';
 import { row } from './statement.ts';
 

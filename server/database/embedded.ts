@@ -16,7 +16,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { undoneBySignal, unlessInterrupted } from '../interruption.ts';
+import { undoneBySignal, unlessInterrupted } from '../lib/interruption.ts';
 import { command, createCluster, database, ownerLogin, serverLogin, spawnOptions } from './cluster.ts';
 import { DirectoryInUse, passwordsIn, takeDirectory } from './data-directory.ts';
 import { commandLine, endPostgres, isAlive } from './processes.ts';

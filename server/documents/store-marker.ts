@@ -5,7 +5,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { CoreServices } from '../services.ts';
 import { documentStore, documentStoreMarked } from '../domain/documents/store.ts';
 import type { Storage } from '../storage/storage.ts';

@@ -1,6 +1,6 @@
 /** How many files a process takes and sends at once: each is held open for as long as the other side takes, which may be hours. */
 
-import { queueByShare } from '../fair-queue.ts';
+import { queueByShare } from '../lib/fair-queue.ts';
 
 /** Whose file is sent or taken. */
 export interface TransferredFor {
@@ -49,11 +49,11 @@ const downloads = queueByShare(
   { retryAfter, busy: `Too many files are being downloaded at this moment. ${askAgain}` },
 );
 
-/** Does `work`, which reads the body of an upload, at a place for it. Throws NoRoom of server/fair-queue.ts at once where there is none. */
+/** Does `work`, which reads the body of an upload, at a place for it. Throws NoRoom of server/lib/fair-queue.ts at once where there is none. */
 export const inUploadPlace = <T>(whose: TransferredFor, work: () => Promise<T>): Promise<T> =>
   uploads(partiesOf(whose), work);
 
-/** Takes a place for a download until `ended`. Throws NoRoom of server/fair-queue.ts at once where there is none. */
+/** Takes a place for a download until `ended`. Throws NoRoom of server/lib/fair-queue.ts at once where there is none. */
 export const takeDownloadPlace = (whose: TransferredFor, ended: Promise<void>): Promise<void> =>
   new Promise((resolve, reject) => {
     downloads(partiesOf(whose), () => {

@@ -70,7 +70,7 @@ async function discard(source: AsyncIterator<Uint8Array>): Promise<void> {
 
 /**
  * Keeps a body under `key`. Rejects with {@link NotTaken}, {@link TooLarge} or {@link UploadAborted}, or with what
- * the store failed of; then nothing is left in it. Rejects with NoRoom of server/fair-queue.ts before anything is read.
+ * the store failed of; then nothing is left in it. Rejects with NoRoom of server/lib/fair-queue.ts before anything is read.
  */
 export const storeUpload = (
   storage: Storage,

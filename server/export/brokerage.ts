@@ -14,7 +14,7 @@ import {
   type ExportedTable,
 } from '../domain/people/brokerage-export.ts';
 import { logoFileName, logoOf } from '../domain/people/logos.ts';
-import { csvHeading, csvLines } from '../csv.ts';
+import { csvHeading, csvLines } from '../lib/csv.ts';
 import { isStorageKey, type Storage } from '../storage/storage.ts';
 import { zipped, type ArchivedFile, type FileToArchive } from './zip.ts';
 

@@ -79,7 +79,7 @@ async function openBody(
 
 /**
  * Sends the body of a document that was opened, or the part that is asked for, as a file to keep or for the application to
- * show. Throws 416 with `noSuchPart` when there is no such part, and NoRoom of server/fair-queue.ts when too many are being sent.
+ * show. Throws 416 with `noSuchPart` when there is no such part, and NoRoom of server/lib/fair-queue.ts when too many are being sent.
  */
 export async function sendBody(
   services: Services,

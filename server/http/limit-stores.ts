@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
-import type { Redis } from '../redis.ts';
+import type { Redis } from '../redis/connection.ts';
 
 /** So many points for a counter; 0 only asks how many it has. */
 export interface Addition {

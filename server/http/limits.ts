@@ -10,8 +10,8 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Ceilings } from '../config.ts';
-import type { Logger } from '../log.ts';
+import type { Ceilings } from '../config/config.ts';
+import type { Logger } from '../lib/log.ts';
 import { addressGroup } from './client-address.ts';
 import type { Addition, LimitStore } from './limit-stores.ts';
 

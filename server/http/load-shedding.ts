@@ -11,8 +11,8 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Counts } from '../counts.ts';
-import type { Logger } from '../log.ts';
+import { Counts } from '../lib/counts.ts';
+import type { Logger } from '../lib/log.ts';
 import { bearerIn } from './bearer-token.ts';
 import { Problem, retryAfter } from './problem.ts';
 import { sessionIn } from './session.ts';

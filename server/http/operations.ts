@@ -7,7 +7,7 @@ import { getConnInfo } from '@hono/node-server/conninfo';
 import { Hono, type Context, type MiddlewareHandler } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { gathering } from '../metrics.ts';
+import { gathering } from '../telemetry/metrics.ts';
 import type { Services } from '../services.ts';
 import { NotWritable } from '../database/errors.ts';
 import { missingMigrations, migrationFiles } from '../database/migrate.ts';

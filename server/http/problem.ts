@@ -3,8 +3,8 @@
 import type { Context, ErrorHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Busy, Conflict, Denied, Invalid, Refusal, StorageFull, Unavailable } from '../database/errors.ts';
-import { NoRoom } from '../fair-queue.ts';
-import type { Logger } from '../log.ts';
+import { NoRoom } from '../lib/fair-queue.ts';
+import type { Logger } from '../lib/log.ts';
 import { StoreUnavailable } from '../storage/failing.ts';
 import { requestIdOf } from './request-id.ts';
 

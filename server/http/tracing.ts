@@ -1,7 +1,7 @@
 /** A span for each request, under what its caller says of its own trace (W3C Trace Context). */
 
 import type { MiddlewareHandler } from 'hono';
-import type { Tracing } from '../tracing.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 import { isForOperators } from './load-shedding.ts';
 import { routeOf } from './operations.ts';
 import { requestIdOf } from './request-id.ts';

@@ -1,7 +1,7 @@
 /** Ends answers that are not taken: until then each keeps its bytes, and what it reads from, of which there may be only so much for all. */
 
 import type { ServerResponse } from 'node:http';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../lib/log.ts';
 
 export interface UnreadLimits {
   /** For how long nothing of an answer may be taken, in milliseconds. */

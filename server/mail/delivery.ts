@@ -5,14 +5,14 @@
  */
 
 import type { Services } from '../services.ts';
-import { recordOutcome, startDeliveryWorker } from '../queue-worker.ts';
+import { recordOutcome, startDeliveryWorker } from '../background/queue-worker.ts';
 import { claimMail, mailFailed, mailNotNeeded, mailSent, type ClaimedMail } from '../domain/outbox/mails.ts';
 import { notificationMail } from '../domain/notifications/events.ts';
 import { logoOfMail } from '../domain/people/logos.ts';
 import { letterOf } from './contents.ts';
 import { notificationLetter } from './notifications.ts';
 import { openedToken } from './secrets.ts';
-import { traced, type OpenSpan } from '../tracing.ts';
+import { traced, type OpenSpan } from '../telemetry/tracing.ts';
 import { render, type Letter, type LetterLogo } from './template.ts';
 import { connections, NotSent, type Mail } from './transport.ts';
 

@@ -1,6 +1,6 @@
 /** How the token of a link is stored in the outbox: only this file writes and reads it. */
 
-import { secretRows, type Secrets } from '../secrets.ts';
+import { secretRows, type Secrets } from '../lib/secrets.ts';
 import { mintToken, tokenDigest, type NewLink } from '../domain/accounts/secret-tokens.ts';
 
 /** The token of a secret in the outbox. */

@@ -3,8 +3,8 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createTransport } from 'nodemailer';
-import type { Config } from '../config.ts';
-import type { Logger } from '../log.ts';
+import type { Config } from '../config/config.ts';
+import type { Logger } from '../lib/log.ts';
 import { mailDirectory } from './files.ts';
 
 export interface Mail {

@@ -5,7 +5,7 @@
  */
 
 import { readFileSync } from 'node:fs';
-import { ConfigError, type Config } from '../config.ts';
+import { ConfigError, type Config } from '../config/config.ts';
 import type { TakenDocuments } from '../domain/clients/connected-clients.ts';
 import { anyPort, redirectUriFault, redirectUriLimits } from '../domain/clients/redirect-uris.ts';
 import { lengths } from '../domain/lengths.ts';

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Context, Handler, Hono } from 'hono';
 import { html } from '../http/html.ts';
-import { loadedOnce } from '../loaded-once.ts';
+import { loadedOnce } from '../lib/loaded-once.ts';
 import { only } from './methods.ts';
 import { openApiDocument } from './openapi.ts';
 import type { Operation } from './operation.ts';

@@ -21,7 +21,7 @@ import type { DealScope } from '../domain/visibility/deal-scope.ts';
 import { originOf } from '../http/origin.ts';
 import { problemOf, secondsToWait } from '../http/problem.ts';
 import { isUuid } from '../http/uuid.ts';
-import { secretRows } from '../secrets.ts';
+import { secretRows } from '../lib/secrets.ts';
 import { answerJson, type Answered } from './answer.ts';
 import type { Callers, Entry, Scopes, FailureRecorder } from './caller.ts';
 import { invalid, isKnown, rateLimited } from './envelope.ts';

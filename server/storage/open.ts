@@ -1,7 +1,7 @@
 /** Opens the store for bodies that the configuration names: an S3-compatible one, or else files under DATA_DIR. */
 
 import path from 'node:path';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { openFileStorage } from './files.ts';
 import { withSamples } from './samples.ts';
 import type { Storage } from './storage.ts';

@@ -11,7 +11,7 @@ import {
   S3Client,
 } from '@aws-sdk/client-s3';
 import { Upload } from '@aws-sdk/lib-storage';
-import type { S3Config } from '../config.ts';
+import type { S3Config } from '../config/config.ts';
 import { checkedKey, type Storage } from './storage.ts';
 
 const folder = 'documents/';

@@ -1,6 +1,6 @@
 /** A store for bodies whose calls are spans of the request that makes them. */
 
-import type { Tracing } from '../tracing.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 import type { Storage } from './storage.ts';
 
 /** The same store. A span says what was asked for and how it ended, not of which body; that of a read ends where the body begins to come. */

@@ -13,8 +13,8 @@ import {
   rememberToolAnswer,
 } from '../domain/clients/idempotency.ts';
 import type { ToolRead } from '../domain/clients/tokens.ts';
-import type { ToolOutcome } from '../metrics.ts';
-import { traced, type OpenSpan } from '../tracing.ts';
+import type { ToolOutcome } from '../telemetry/metrics.ts';
+import { traced, type OpenSpan } from '../telemetry/tracing.ts';
 import { withinDeal, withinDealOf, type DealScope } from '../domain/visibility/deal-scope.ts';
 import { isUuid } from '../http/uuid.ts';
 import type { Plan, Tool } from './define.ts';

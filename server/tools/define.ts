@@ -2,7 +2,7 @@
 
 import type { ResourceLink, Tool as ListedTool } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import type { Results } from '../database/database.ts';
 import type { Statement } from '../database/statement.ts';
 import type { Origin } from '../domain/audit/audited.ts';

@@ -7,7 +7,7 @@ import {
   type GetPromptResult,
   type Prompt,
 } from '@modelcontextprotocol/server';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { dealTitles, mostDeals } from '../domain/deals/deals.ts';
 import { isUuid } from '../http/uuid.ts';
 import { catalog } from './catalog/index.ts';

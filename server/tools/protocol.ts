@@ -1,7 +1,7 @@
 /** Both eras of the protocol on one URL, without sessions: 2026-07-28, and the revisions of 2025 for older clients. */
 
 import type { Sealer } from '../http/sealed-cursor.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../lib/log.ts';
 import { callTool } from './call.ts';
 import type { RequestContext } from './request-context.ts';
 import { loadSdk } from './load-sdk.ts';

@@ -11,7 +11,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { Sealer } from '../http/sealed-cursor.ts';
-import type { Logger } from '../log.ts';
+import type { Logger } from '../lib/log.ts';
 import { isObject, type RequestContext } from './request-context.ts';
 import { methodOf } from './message.ts';
 import { openServer } from './server.ts';

@@ -12,7 +12,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/server/validators/ajv';
 import { callTool } from './call.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { catalog, listedWith, toolNamed } from './catalog/index.ts';
 import { askingPerson } from './elicitation.ts';
 import { isObject, type RequestContext } from './request-context.ts';

@@ -5,7 +5,7 @@
 
 import { claimDeliveries, queueWebhooks, type ClaimedBatch } from '../domain/webhooks/deliveries.ts';
 import type { Services } from '../services.ts';
-import { startDeliveryWorker } from '../queue-worker.ts';
+import { startDeliveryWorker } from '../background/queue-worker.ts';
 import { openReceivers } from './connections.ts';
 import { oneAtATime } from './one-at-a-time.ts';
 import { openDeliveryResults } from './delivery-results.ts';

@@ -3,7 +3,7 @@
 import { createHmac, createSecretKey, randomBytes, randomUUID, type KeyObject } from 'node:crypto';
 import type { ClaimedBatch } from '../domain/webhooks/deliveries.ts';
 import type { SealedSecret } from '../domain/webhooks/endpoints.ts';
-import { secretRows, type Secrets } from '../secrets.ts';
+import { secretRows, type Secrets } from '../lib/secrets.ts';
 
 const prefix = 'whsec_';
 

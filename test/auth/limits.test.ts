@@ -5,7 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { mintToken } from '../../server/domain/accounts/secret-tokens.ts';
 import { addProgramsPasskey } from '../passkeys.ts';

@@ -9,7 +9,7 @@ import {
 } from '../../server/domain/notifications/events.ts';
 import { openDatabase } from '../../server/database/database.ts';
 import type { Mail } from '../../server/mail/transport.ts';
-import { startNotifier } from '../../server/notifier.ts';
+import { startNotifier } from '../../server/background/notifier.ts';
 import { addClient, addPerson, connect } from '../oauth/scene.ts';
 import { signInAs } from '../web/person.ts';
 import { openScene, type WebScene } from '../web/scene.ts';

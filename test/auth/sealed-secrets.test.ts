@@ -7,7 +7,7 @@ import { createApp } from '../../server/app.ts';
 import { listen } from '../../server/cli/listen.ts';
 import { queueNotificationMails, createNotifications } from '../../server/domain/notifications/events.ts';
 import { requireKeysOfSecrets, rotateSecrets } from '../../server/domain/accounts/sealed-secrets.ts';
-import { openSecrets, UnknownKey } from '../../server/secrets.ts';
+import { openSecrets, UnknownKey } from '../../server/lib/secrets.ts';
 import { openService, type TestService } from '../harness.ts';
 import { brokerage } from '../rest/scene.ts';
 import { openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';

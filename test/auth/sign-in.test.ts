@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { hashByRecipe } from '../../server/domain/accounts/password-hashes.ts';
 import { openService, type TestService } from '../harness.ts';
 import { processorTime } from '../processor-time.ts';

@@ -3,7 +3,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
-import type { S3Config } from '../../server/config.ts';
+import type { S3Config } from '../../server/config/config.ts';
 
 export interface S3Server {
   /** How a service is configured to keep its documents here. */

@@ -3,9 +3,9 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type pg from 'pg';
 import { createApp } from '../../server/app.ts';
-import type { Config } from '../../server/config.ts';
+import type { Config } from '../../server/config/config.ts';
 import { listen } from '../../server/cli/listen.ts';
-import { createLog } from '../../server/log.ts';
+import { createLog } from '../../server/lib/log.ts';
 import { openServices } from '../../server/services.ts';
 
 /** What the process is sent first. */

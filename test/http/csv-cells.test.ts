@@ -1,7 +1,7 @@
 /** Texts in CSV files, whatever they hold: no spreadsheet runs them, and reading gives them back. */
 
 import { expect, test } from 'vitest';
-import { csvHeading, csvLines, readCell } from '../../server/csv.ts';
+import { csvHeading, csvLines, readCell } from '../../server/lib/csv.ts';
 import { parseCsv } from '../../server/web/api/csv.ts';
 
 /** Every text of up to so many of these. */

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
 import { openDelivery, startDelivery, type Delivery } from '../../server/mail/delivery.ts';
-import { createLog } from '../../server/log.ts';
+import { createLog } from '../../server/lib/log.ts';
 import { createMailer } from '../../server/mail/transport.ts';
 import { openServices, type Services } from '../../server/services.ts';
 import { openAccount, openBrokerage, Visitor } from '../auth/scene.ts';

@@ -1,7 +1,7 @@
 /** A process of its own that delivers what is due, to be killed over it. What it needs is the first argument, as JSON. */
 
-import { readConfig } from '../../server/config.ts';
-import { createLog } from '../../server/log.ts';
+import { readConfig } from '../../server/config/config.ts';
+import { createLog } from '../../server/lib/log.ts';
 import { openDelivery } from '../../server/mail/delivery.ts';
 import { openServices } from '../../server/services.ts';
 

@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { apiKeyDigest } from '../../server/domain/clients/api-keys.ts';
 import { contactsThatFit } from '../../server/domain/contacts/records.ts';
 import { openService, type TestService } from '../harness.ts';

@@ -1,7 +1,7 @@
 /** Contacts kept in step with another system: changed, archived, merged, found again, in batches, and each thing done once. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, codeOf, type Answer, type Brokerage, type ContactRecord } from './scene.ts';
 

@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 async function limits() {
-  const { readConfig } = await import('../../server/config.ts');
+  const { readConfig } = await import('../../server/config/config.ts');
   return { ...readConfig({}).rateLimits, rest_ip: 1_000_000, rest_auth_failure_ip: 1_000_000 };
 }
 

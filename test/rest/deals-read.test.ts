@@ -1,7 +1,7 @@
 /** What keys read of deals: as docs/visibility.md has it for the API key, through HTTP, exactly. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import { publishChanges } from '../../server/domain/events/changes.ts';
 import type { Scene } from '../policies/scene.ts';

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import { whileChanging } from '../locks.ts';
 import type { Scene } from '../policies/scene.ts';

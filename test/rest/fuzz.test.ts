@@ -1,7 +1,7 @@
 /** Requests made of the OpenAPI document, some of them hostile: each is answered as the document says, and none with a failure of ours. */
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { openService, type TestService } from '../harness.ts';
 import { randomOf } from '../hostile/random.ts';
 import { readDocument } from './document.ts';

@@ -2,7 +2,7 @@
 
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, type Brokerage, type Key } from './scene.ts';
 

@@ -1,7 +1,7 @@
 /** The published document against what really comes back. */
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { openApiDocument } from '../../server/rest/openapi.ts';
 import { restOperations } from '../../server/rest/routes.ts';
 import { tags } from '../../server/rest/tags.ts';

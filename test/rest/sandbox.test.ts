@@ -2,7 +2,7 @@
 
 import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
 import { publishChanges } from '../../server/domain/events/changes.ts';
 import { samples } from '../../server/storage/samples.ts';

@@ -26,7 +26,7 @@ import { debianEngine } from '../../drill/postgres.ts';
 import { command, spawnOptions } from '../../server/database/cluster.ts';
 import { homeDirectory, preparedHome } from '../../server/database/postgres-home.ts';
 import { isAlive } from '../../server/database/processes.ts';
-import type { S3Config } from '../../server/config.ts';
+import type { S3Config } from '../../server/config/config.ts';
 import { openFileStorage } from '../../server/storage/files.ts';
 import { keepDemoBodies } from '../../server/cli/demo.ts';
 import { openS3Server } from '../documents/s3-server.ts';

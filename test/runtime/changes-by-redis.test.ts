@@ -1,7 +1,7 @@
 /** Live changes of several nodes that get them through Redis. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openRedis } from '../../server/redis.ts';
+import { openRedis } from '../../server/redis/connection.ts';
 import { openService, type TestService } from '../harness.ts';
 import type { Scene } from '../policies/scene.ts';
 import { openTestRedis, withoutRedis, type TestRedis } from '../redis.ts';

@@ -3,8 +3,8 @@ import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { secretNames, variableNames } from '../../server/config-variables.ts';
-import { ConfigError, readConfig } from '../../server/config.ts';
+import { secretNames, variableNames } from '../../server/config/variables.ts';
+import { ConfigError, readConfig } from '../../server/config/config.ts';
 
 function faultsOf(env: Record<string, string>): string[] {
   try {

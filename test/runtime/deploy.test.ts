@@ -6,8 +6,8 @@ import os from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { secretNames, variableNames } from '../../server/config-variables.ts';
-import { readConfig } from '../../server/config.ts';
+import { secretNames, variableNames } from '../../server/config/variables.ts';
+import { readConfig } from '../../server/config/config.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 const read = (name: string): string => readFileSync(path.join(root, 'deploy', name), 'utf8');

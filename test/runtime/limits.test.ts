@@ -2,11 +2,11 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import path from 'node:path';
 import { setImmediate as nextTurn, setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { postgresStore, redisStore, type LimitStore } from '../../server/http/limit-stores.ts';
 import { keepSeconds, openLimits, type RateLimits } from '../../server/http/limits.ts';
-import { createLog } from '../../server/log.ts';
-import { openRedis } from '../../server/redis.ts';
+import { createLog } from '../../server/lib/log.ts';
+import { openRedis } from '../../server/redis/connection.ts';
 import { openService, type TestService } from '../harness.ts';
 import { openTestRedis, withoutRedis, type TestRedis } from '../redis.ts';
 

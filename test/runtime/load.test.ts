@@ -12,7 +12,7 @@ import { listen } from '../../server/cli/listen.ts';
 import { openPort } from '../../server/cli/port.ts';
 import { openLoadShedding, type LoadLimits, type LoadShedding } from '../../server/http/load-shedding.ts';
 import { delayRefusals } from '../../server/http/delayed-refusals.ts';
-import { createLog } from '../../server/log.ts';
+import { createLog } from '../../server/lib/log.ts';
 import { openService, type TestService } from '../harness.ts';
 import { answersSoon } from '../processor-time.ts';
 import { brokerage, type Brokerage } from '../rest/scene.ts';

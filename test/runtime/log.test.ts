@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
-import { createLog } from '../../server/log.ts';
+import { createLog } from '../../server/lib/log.ts';
 import { openService, type TestService } from '../harness.ts';
 
 let service: TestService;

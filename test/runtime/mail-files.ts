@@ -2,7 +2,7 @@
 
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { createLog } from '../../server/log.ts';
+import { createLog } from '../../server/lib/log.ts';
 import { openDelivery } from '../../server/mail/delivery.ts';
 import { mailDirectory } from '../../server/mail/files.ts';
 import { createMailer, type Mailer } from '../../server/mail/transport.ts';

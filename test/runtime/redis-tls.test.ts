@@ -40,7 +40,7 @@ async function openRedisWithTls(): Promise<{ url: string; certificate: string }>
 
 /** What a process of ours is answered by the Redis at `url`; Node.js reads certificates to trust when it starts. */
 async function pong(url: string, env: NodeJS.ProcessEnv): Promise<string> {
-  const module = path.join(import.meta.dirname, '../../server/redis.ts');
+  const module = path.join(import.meta.dirname, '../../server/redis/connection.ts');
   const program = `
     const { openRedis } = await import(${JSON.stringify(module)});
     const client = await openRedis(${JSON.stringify(url)});

@@ -5,7 +5,7 @@ import { createConnection } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { startNetwork } from '../database/network.ts';
 import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';

@@ -3,7 +3,7 @@
 import { connect, type Socket } from 'node:net';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { openService, type TestService } from '../harness.ts';
 import { check } from './ask.ts';
 import { addFullDeal, allow, send, type Access, type FullDeal } from './scene.ts';

@@ -3,7 +3,7 @@
 import type pg from 'pg';
 import { createApp } from '../../server/app.ts';
 import { listen } from '../../server/cli/listen.ts';
-import type { Config } from '../../server/config.ts';
+import type { Config } from '../../server/config/config.ts';
 import { openServices } from '../../server/services.ts';
 import { startNetwork } from '../database/network.ts';
 import type { TestService } from '../harness.ts';

@@ -1,6 +1,6 @@
 /** People, deals and tokens for the tests of the tool server; arranged as the owner, asked about through HTTP. */
 
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { mint } from '../../server/domain/clients/tokens.ts';
 import { canonicalResource } from '../../server/http/resource-metadata.ts';
 import { writingTools } from '../../server/tools/catalog/index.ts';

@@ -1,7 +1,7 @@
 /** Writing tools: what stands in front of them and in which order, and what they keep. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';
 import { addFullDeal, addToken, allow, insert, type Access, type FullDeal, type Role } from './scene.ts';

@@ -2,7 +2,7 @@
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { readConfig } from '../../server/config.ts';
+import { readConfig } from '../../server/config/config.ts';
 import { openBrowser, openTestPage } from '../browser.ts';
 import { signInAs, type SignedIn } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';

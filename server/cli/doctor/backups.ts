@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { backupsIn, keyIdOf, readManifest, type Manifest } from '../../backup/backups.ts';
 import { isStore, openDestination, type BackupDestination } from '../../backup/destination.ts';
 import { madeAt } from '../../backup/names.ts';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import type { Findings } from './finding.ts';
 
 const hour = 3_600_000;

@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net';
 import tls, { type PeerCertificate } from 'node:tls';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { isHere, type Findings } from './finding.ts';
 
 const day = 86_400_000;

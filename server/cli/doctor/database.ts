@@ -2,11 +2,11 @@
 
 import type { TLSSocket } from 'node:tls';
 import type pg from 'pg';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { BehindPooler, checkNotPooled, loginObjection } from '../../database/connections.ts';
 import { longest } from '../../database/database.ts';
 import { appliedMigrations, migrationFiles, pending } from '../../database/migrate.ts';
-import { reasonOf } from '../../reason.ts';
+import { reasonOf } from '../../lib/reason.ts';
 import { certificateFinding } from './certificates.ts';
 import { isHere, type Findings } from './finding.ts';
 

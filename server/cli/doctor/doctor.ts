@@ -3,12 +3,12 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
 import pg from 'pg';
-import { ConfigError, readConfig, type Config } from '../../config.ts';
+import { ConfigError, readConfig, type Config } from '../../config/config.ts';
 import { DirectoryInUse, passwordsIn } from '../../database/data-directory.ts';
 import { runningConnections, startEmbedded } from '../../database/embedded.ts';
 import { homeDirectory } from '../../database/postgres-home.ts';
 import { openStorage } from '../../storage/open.ts';
-import { reasonOf } from '../../reason.ts';
+import { reasonOf } from '../../lib/reason.ts';
 import { checkBackups } from './backups.ts';
 import { checkCertificate } from './certificates.ts';
 import { checkDatabase } from './database.ts';

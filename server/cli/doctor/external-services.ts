@@ -5,9 +5,9 @@ import { access, statfs } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import SMTPConnection from 'nodemailer/lib/smtp-connection';
-import type { Config } from '../../config.ts';
-import { openRedis } from '../../redis.ts';
-import { reasonOf } from '../../reason.ts';
+import type { Config } from '../../config/config.ts';
+import { openRedis } from '../../redis/connection.ts';
+import { reasonOf } from '../../lib/reason.ts';
 import { isHere, type Findings } from './finding.ts';
 
 /** Connects, says EHLO, STARTTLS where it is offered, and signs in; whether the line is encrypted. */

@@ -1,7 +1,7 @@
 /** What `dealkeep doctor` finds, and the time that each of its looks may take. */
 
 import { setTimeout as pause } from 'node:timers/promises';
-import { reasonOf } from '../../reason.ts';
+import { reasonOf } from '../../lib/reason.ts';
 
 /** `fault`: something does not work, or is not safe; `warning`: it works, but the operator should do something about it. */
 export type Level = 'ok' | 'warning' | 'fault';

@@ -1,10 +1,10 @@
 /** The secrets that the database keeps: whether they are encrypted, and with keys that are present. */
 
 import type pg from 'pg';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { runOn } from '../../database/client.ts';
 import { keysOfSecrets } from '../../domain/accounts/sealed-secrets.ts';
-import { openSecrets, UnknownKey } from '../../secrets.ts';
+import { openSecrets, UnknownKey } from '../../lib/secrets.ts';
 import type { Findings } from './finding.ts';
 
 /** Whether the keys of the secrets in the database are configured. */

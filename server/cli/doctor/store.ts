@@ -3,10 +3,10 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type pg from 'pg';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import { isMarked, storeLocation } from '../../documents/store-marker.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { reasonOf } from '../../reason.ts';
+import { reasonOf } from '../../lib/reason.ts';
 import type { Findings } from './finding.ts';
 
 /** Whether the store is the one of this database; looks without leaving a trace. True when documents can be looked for. */

@@ -3,7 +3,7 @@
 import { argon2, randomBytes } from 'node:crypto';
 import { availableParallelism } from 'node:os';
 import { promisify } from 'node:util';
-import { queueByShare } from '../../fair-queue.ts';
+import { queueByShare } from '../../lib/fair-queue.ts';
 
 /**
  * Whom a hash is made for: the account (or the browser that it knows), and the address that asks, as
@@ -69,13 +69,13 @@ export async function usingHash<T>(
 /**
  * The hash of a password by a recipe (parameters and salt), as the whole PHC string. The password is brought to NFC,
  * so that it is the same from every keyboard, and never cut. `who` is left out where no request asks for it. Throws
- * NoRoom of server/fair-queue.ts in a flood.
+ * NoRoom of server/lib/fair-queue.ts in a flood.
  */
 export function hashByRecipe(password: string, recipe: string, who: HashedFor = {}): Promise<string> {
   return usingHash(password, recipe, who, (phc) => Promise.resolve(phc));
 }
 
-/** The hash of a new password, with a fresh salt. Throws NoRoom of server/fair-queue.ts in a flood. */
+/** The hash of a new password, with a fresh salt. Throws NoRoom of server/lib/fair-queue.ts in a flood. */
 export function hashPassword(password: string, parameters: string, who: HashedFor = {}): Promise<string> {
   return hashByRecipe(password, `${parameters}$${unpadded(randomBytes(16))}`, who);
 }

@@ -1,6 +1,6 @@
 /** Which passwords are accepted: long enough, and not among those that are guessed first (NIST SP 800-63B, section 3.1.1). */
 
-import { loadedOnce } from '../../loaded-once.ts';
+import { loadedOnce } from '../../lib/loaded-once.ts';
 
 /** The least and the most code points of a password. */
 export const passwordLength = { least: 8, most: 4096 } as const;

@@ -5,7 +5,7 @@ import type pg from 'pg';
 import type { Database } from '../../database/database.ts';
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import { inTransaction } from '../../database/transaction.ts';
-import { keyIdOf, secretRows, UnknownKey, type Secrets } from '../../secrets.ts';
+import { keyIdOf, secretRows, UnknownKey, type Secrets } from '../../lib/secrets.ts';
 
 const keys = row<{ ids: string[] }, []>('keys_of_secrets', 'select app.keys_of_secrets() as ids');
 

@@ -1,7 +1,7 @@
 /** What a person sees at the authorize endpoint: the consent page, and why there is none. */
 
 import type { Context } from 'hono';
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import type { AuthorizingClient, KnownDocumentClient } from '../../domain/clients/authorization.ts';
 import type { ConnectedClient, Scope } from '../../domain/clients/connected-clients.ts';
 import type { LiveToolGrant } from '../../domain/clients/tool-grants.ts';

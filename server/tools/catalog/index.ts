@@ -1,6 +1,6 @@
 /** Every tool, in the order of the specification (section 4.3); clients keep the list, so the order stays. */
 
-import type { Config } from '../../config.ts';
+import type { Config } from '../../config/config.ts';
 import type { ToolFacts } from '../../domain/clients/tool-grants.ts';
 import type { Tool } from '../define.ts';
 import { svcClosingConditionsList } from './svc_closing_conditions_list.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { contactTypes, type ContactInput, type ListedContact } from '../../domain/contacts/contacts.ts';
 import { beyond, columnsNamed, headingsAt, isBeyond, parseCsv, unreadable, type RowError } from './csv.ts';
 import { inPortions } from './portions.ts';
-import { readCell } from '../../csv.ts';
+import { readCell } from '../../lib/csv.ts';
 import { emailAddress, line, optional } from './input.ts';
 
 /** The most rows of one import. */

@@ -6,7 +6,7 @@ import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { parse } from 'csv-parse';
 import type { Context } from 'hono';
-import { csvHeading, csvLines, type Cells } from '../../csv.ts';
+import { csvHeading, csvLines, type Cells } from '../../lib/csv.ts';
 import type { Page, Place } from '../../database/paging.ts';
 import { inSmallerPortions } from '../../database/result-memory.ts';
 import { cellText, isCut } from './cell-text.ts';

@@ -1,6 +1,6 @@
 /** The queues of files that take seconds and much memory to read or write, shared fairly by brokerages and the people in them. */
 
-import { fairQueue, type Party } from '../../fair-queue.ts';
+import { fairQueue, type Party } from '../../lib/fair-queue.ts';
 
 /** Files in one queue are worked on one after the other. */
 export const fileQueue = (busy: () => Error) => fairQueue({ atOnce: 1, all: 8, waitMillis: 25_000 }, busy);

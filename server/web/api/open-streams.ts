@@ -2,7 +2,7 @@
 
 import type { ServerResponse } from 'node:http';
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { Counts } from '../../counts.ts';
+import { Counts } from '../../lib/counts.ts';
 import type { Services } from '../../services.ts';
 import type { Change } from '../../database/changes.ts';
 import { Unavailable } from '../../database/errors.ts';

@@ -13,7 +13,7 @@ import {
 } from '../../domain/service/status.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere } from '../../http/problem.ts';
-import { version } from '../../metrics.ts';
+import { version } from '../../telemetry/metrics.ts';
 import { pathId } from './input.ts';
 
 /** Its routes, below /api/web. */

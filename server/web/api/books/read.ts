@@ -7,8 +7,8 @@ import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../..
 import { lengths } from '../../../domain/lengths.ts';
 import { beyond, headingsAt, isBeyond, parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
 import { inPortions } from '../portions.ts';
-import { readCell } from '../../../csv.ts';
-import type { Party } from '../../../fair-queue.ts';
+import { readCell } from '../../../lib/csv.ts';
+import type { Party } from '../../../lib/fair-queue.ts';
 import {
   isIncome,
   mappedBooks,

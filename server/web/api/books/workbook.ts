@@ -1,7 +1,7 @@
 /** XLSX workbooks as tables of text, read so that no workbook can take more than its share of memory and time. */
 
 import path from 'node:path';
-import type { Party } from '../../../fair-queue.ts';
+import type { Party } from '../../../lib/fair-queue.ts';
 import { runInProcess } from '../../../http/worker-process.ts';
 import { Problem, retryAfter } from '../../../http/problem.ts';
 import { fileQueue } from '../file-queue.ts';

@@ -6,8 +6,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Listeners, type Change, type Changes } from './database/changes.ts';
-import type { Redis } from './redis.ts';
+import { Listeners, type Change, type Changes } from '../database/changes.ts';
+import type { Redis } from './connection.ts';
 
 /** How long a node may listen for all without renewing it, and how often it is looked at, in milliseconds. */
 const lease = { lasts: 5_000, every: 1_000 } as const;

@@ -3,8 +3,8 @@
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { backupKey } from './backup/encryption.ts';
-import { protocols, samplerNames } from './tracing-config.ts';
+import { backupKey } from '../backup/encryption.ts';
+import { protocols, samplerNames } from './tracing.ts';
 
 const whole = (low: number, high: number) =>
   z.string().regex(/^\d+$/).transform(Number).pipe(z.number().int().min(low).max(high));

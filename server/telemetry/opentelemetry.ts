@@ -13,10 +13,10 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
-import type { TracedRun } from './database/database.ts';
-import type { Logger } from './log.ts';
+import type { TracedRun } from '../database/database.ts';
+import type { Logger } from '../lib/log.ts';
 import { version } from './metrics.ts';
-import type { TracingConfig } from './tracing-config.ts';
+import type { TracingConfig } from '../config/tracing.ts';
 import { unseen, type OpenSpan, type SpanStart, type Tracing } from './tracing.ts';
 
 /** The most that one span holds: attributes, and characters of one. */

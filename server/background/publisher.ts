@@ -1,7 +1,7 @@
 /** Publishes committed changes to the readers of the stream of changes, once a second: server/domain/events/changes.ts. */
 
-import { publishChanges } from './domain/events/changes.ts';
-import type { CoreServices } from './services.ts';
+import { publishChanges } from '../domain/events/changes.ts';
+import type { CoreServices } from '../services.ts';
 
 /** How often, in milliseconds. Not woken by each write: to notify, PostgreSQL lets one transaction commit at a time. */
 const everyMillis = 1_000;

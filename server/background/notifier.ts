@@ -3,8 +3,8 @@
  * writes the mails that are due, as long as the node runs.
  */
 
-import { queueNotificationMails, createNotifications } from './domain/notifications/events.ts';
-import type { Services } from './services.ts';
+import { queueNotificationMails, createNotifications } from '../domain/notifications/events.ts';
+import type { Services } from '../services.ts';
 import { startQueueWorker } from './queue-worker.ts';
 
 /** The most events that are turned into notifications, and how many mails are written, in one transaction. */

@@ -1,7 +1,7 @@
 /** Background work of a node that a notification of the database wakes, and a timer every few seconds: it claims deliveries and makes them. */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { Services } from './services.ts';
+import type { Services } from '../services.ts';
 
 /** How often a node looks when nothing wakes it, in milliseconds. */
 const every = 5_000;

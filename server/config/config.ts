@@ -2,10 +2,10 @@
 
 import { isIP } from 'node:net';
 import path from 'node:path';
-import { backupKey, type BackupKey } from './backup/encryption.ts';
-import { secretNames, variableNames, variables, type Values } from './config-variables.ts';
+import { backupKey, type BackupKey } from '../backup/encryption.ts';
+import { secretNames, variableNames, variables, type Values } from './variables.ts';
 import { misspelt, withSecretFiles, type Environment } from './environment.ts';
-import { tracingOf, type TracingConfig } from './tracing-config.ts';
+import { tracingOf, type TracingConfig } from './tracing.ts';
 
 /** The parameters of new password hashes in every service: those that OWASP recommends. Stored hashes keep theirs until the next sign-in. */
 export const recommendedParameters = '$argon2id$v=19$m=19456,t=2,p=1';

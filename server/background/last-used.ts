@@ -3,9 +3,9 @@
  * a request that only reads writes nothing. A page that shows it is a minute late at most.
  */
 
-import type { Database } from './database/database.ts';
-import { recordLastUses } from './domain/clients/last-used.ts';
-import type { Logger } from './log.ts';
+import type { Database } from '../database/database.ts';
+import { recordLastUses } from '../domain/clients/last-used.ts';
+import type { Logger } from '../lib/log.ts';
 
 /** How often they are written down, in milliseconds. */
 const everyMillis = 60_000;

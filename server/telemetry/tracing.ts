@@ -4,9 +4,9 @@
  * was asked for, an address, or who asked.
  */
 
-import type { Config } from './config.ts';
-import type { TracedRun } from './database/database.ts';
-import type { Logger } from './log.ts';
+import type { Config } from '../config/config.ts';
+import type { TracedRun } from '../database/database.ts';
+import type { Logger } from '../lib/log.ts';
 
 export type Attributes = Readonly<Record<string, string | number>>;
 
