@@ -6716,22 +6716,6 @@ AS $function$
 $function$;
 GRANT EXECUTE ON FUNCTION app.documents_to_restore(uuid) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.done_by_key(record uuid, recorded_at timestamp with time zone, deal uuid)
- RETURNS boolean
- LANGUAGE plpgsql
- STABLE SECURITY DEFINER
- SET search_path TO ''
-AS $function$
-begin
-  if app.user_id() is null or (app.narrowed_to() is not null and app.narrowed_to() <> deal) then
-    return false;
-  end if;
-  return coalesce((select a.key_id is not null from public.audit_records a
-    where a.id = record and a.at = recorded_at and a.deal_id = deal and a.noted), false);
-end
-$function$;
-GRANT EXECUTE ON FUNCTION app.done_by_key(uuid,timestamp with time zone,uuid) TO dealkeep_server;
-
 CREATE OR REPLACE FUNCTION app.empty_sandbox(sandbox uuid)
  RETURNS void
  LANGUAGE plpgsql
@@ -14571,6 +14555,26 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.unnamed_actor(record uuid, recorded_at timestamp with time zone, deal uuid)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  if app.user_id() is null or (app.narrowed_to() is not null and app.narrowed_to() <> deal)
+    or not exists (select from public.audit_records a
+      where a.id = record and a.at = recorded_at and a.deal_id = deal and a.noted and a.key_id is not null)
+  then
+    return null;
+  end if;
+  return case when deal = any (app.deals_acting_as('broker'))
+      or (select d.organization_id from public.deals d where d.id = deal) = any (app.brokerages_as('admin'))
+    then 'key' else 'brokerage' end;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.unnamed_actor(uuid,timestamp with time zone,uuid) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.unread_notifications()
  RETURNS integer
  LANGUAGE plpgsql
@@ -15491,5 +15495,5 @@ $function$;
 -- 4f622242998c1d1a56482f448de4fbf9e119bc9560149d438625eb6ccdfac9d7  489_bodies_of_a_sandbox_with_their_documents.sql
 -- d08ad0f4d8acca8fecc889f9e0551bca21dcb9b1978c0199cf18109feabed7b2  490_notifications_deal_by_deal.sql
 -- 07619be9b36db62f96878d3297f1222b7dfb5bfb1319a31caf451c870c7310ec  491_no_plan_for_each_record.sql
--- e4bba445f2d8b8913ccace1db1fa205ac0afab97d974a2a78a92a89dc8a28f30  492_activity_of_keys.sql
+-- b22c71b980a20cae62f49622d91dc319b34967347deaafff7325c4bfa51070a3  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql

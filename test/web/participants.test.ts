@@ -120,7 +120,7 @@ describe('API keys of the brokerage', () => {
     expect(body.keys.map(({ name }: { name: string }) => name)).toEqual(['Accounting']);
   });
 
-  test('what one of them did is told as done by a key, to those who may see what it is about', async () => {
+  test('what one of them did is told as done by a key to its brokers and admins, as done by the brokerage to others who may see it', async () => {
     const { brokerage, people, deal } = web.scene;
     await admits('broker', true);
     const scopes = ['deals:read', 'conditions:read', 'conditions:write'] as const;
@@ -128,12 +128,17 @@ describe('API keys of the brokerage', () => {
     const condition = { name: 'Lease assigned', deadline: null };
     expect((await as(key, web.service.restUrl)('POST', `/deals/${deal}/conditions`, condition)).status).toBe(201);
     await admits('broker', false);
-    for (const caller of ['broker', 'seller', 'exclusive buyer']) {
+    for (const [caller, actor] of [
+      ['broker', 'key'],
+      ['admin', 'key'],
+      ['seller', 'brokerage'],
+      ['exclusive buyer', 'brokerage'],
+    ] as const) {
       const { activity } = (await (await web.as(caller)).ask('/home')).body;
       const { items } = (await (await web.as(caller)).ask(`/deals/${deal}/activity`)).body;
       for (const told of [activity, items]) {
         const found = told.find((one: { named: { name: string } | null }) => one.named?.name === 'Lease assigned');
-        expect([caller, found]).toMatchObject([caller, { user_id: null, user_name: null, by_key: true }]);
+        expect([caller, found]).toMatchObject([caller, { user_id: null, user_name: null, actor }]);
       }
     }
     expect(JSON.stringify((await (await web.as('other buyer')).ask('/home')).body.activity)).not.toContain(

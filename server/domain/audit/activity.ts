@@ -8,9 +8,10 @@ export interface Activity {
   id: string;
   at: string;
   user_id: string | null;
-  /** Null where no person did it: an API key or the service. */
+  /** Null where no person did it. */
   user_name: string | null;
-  by_key: boolean;
+  /** Who did what no person did: a key, to those who may know that keys reach the deal, its brokerage to others; null where it was the service. */
+  actor: 'key' | 'brokerage' | null;
   /** The connected client through which the person did it. */
   client_name: string | null;
   deal_id: string | null;
@@ -49,12 +50,12 @@ export const objectName = (record: string): string =>
   `app.name_in_sight(app.subject_of(${record}.action, ${record}.details), ${record}.subject_id, ${record}.deal_id)`;
 
 // Who declined is known by the name that was typed alone; of a person whom the reader may not see on the deal, only the deed is shown.
-/** SQL for the columns user_id, user_name, by_key and client_name of the actor of a record with `is_own`; needs the joins of {@link actorJoins}. */
+/** SQL for the columns user_id, user_name, actor and client_name of the actor of a record with `is_own`; needs the joins of {@link actorJoins}. */
 export const actorColumns = (record: string): string =>
   `case when ${record}.is_own or known.name is not null then ${record}.user_id end as user_id,
      case when ${record}.is_own then coalesce(u.name, case when ${record}.action = 'invitation.decline' then ${record}.details ->> 'name' end)
        else coalesce(known.name, case when ${record}.user_id is not null then 'Someone' end) end as user_name,
-     ${record}.user_id is null and app.done_by_key(${record}.id, ${record}.at, ${record}.deal_id) as by_key,
+     case when ${record}.user_id is null then app.unnamed_actor(${record}.id, ${record}.at, ${record}.deal_id) end as actor,
      c.name as client_name`;
 
 // Looked up for each record alone: a join of whole tables would ask their policies of everybody.

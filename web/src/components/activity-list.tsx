@@ -4,8 +4,10 @@ import type { Activity } from '../api/shapes.ts';
 import { Avatar } from './avatar.tsx';
 import { Time } from './time.tsx';
 
+const unnamed = { key: 'An API key', brokerage: 'The brokerage' };
+
 /** Who did it: a person by name. */
-const doer = (one: Activity) => one.user_name ?? (one.by_key ? 'An API key' : 'Dealkeep');
+const doer = (one: Activity) => one.user_name ?? (one.actor === null ? 'Dealkeep' : unnamed[one.actor]);
 
 interface ActivityListProps {
   items: readonly Activity[];
