@@ -64,6 +64,7 @@ async function nginx({ directory, port, nodes: [a, b] }: ProxyOptions): Promise<
     'listen 443 ssl': `listen 127.0.0.1:${port} ssl`,
     'deals.example.com;': 'localhost;',
     '/var/log/nginx/access.log': `${directory}/access.log`,
+    '/var/log/nginx/error.log': `${directory}/error.log`,
     '/etc/ssl/deals.example.com.pem': `${directory}/cert.pem`,
     '/etc/ssl/private/deals.example.com.key': `${directory}/key.pem`,
   });

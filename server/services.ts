@@ -1,9 +1,10 @@
 /** The services that a request handler needs, opened once at start. */
 
-import pg from 'pg';
+import type pg from 'pg';
 import type { Config } from './config/config.ts';
 import { openChanges, type Changes } from './database/changes.ts';
 import { openDatabase, type Database } from './database/database.ts';
+import { databaseIdentity } from './database/identity.ts';
 import { postgresStore, redisStore, type LimitStore } from './http/limit-stores.ts';
 import { keepSeconds, openLimits, type RateLimits } from './http/limits.ts';
 import { openLoadShedding, type LoadShedding } from './http/load-shedding.ts';
@@ -75,9 +76,10 @@ export interface OpenServices {
   close(drain?: () => Promise<void>): Promise<void>;
 }
 
-/** Where all nodes count requests together; undefined when each counts for itself. */
+/** Where all nodes count requests together, those of `database` in Redis; undefined when each counts for itself. */
 async function limitStore(
   config: Config,
+  database: string,
   connection: pg.ClientConfig,
   waitMillis: number | undefined,
 ): Promise<LimitStore | undefined> {
@@ -85,12 +87,13 @@ async function limitStore(
   if (rateLimitStore === 'postgres') return postgresStore(connection, prepare, keepSeconds, waitMillis);
   if (rateLimitStore === 'memory' || redisUrl === undefined) return undefined;
   const { openRedis } = await import('./redis/connection.ts');
-  return redisStore(await openRedis(redisUrl), keepSeconds, waitMillis);
+  return redisStore(await openRedis(redisUrl), database, keepSeconds, waitMillis);
 }
 
 /** The changes as the database sends them, or through Redis where there is one. */
 async function openChangesOf(
   { redisUrl }: Config,
+  database: string,
   listening: pg.ClientConfig,
   { log, silenceMillis }: Pick<ServicesOptions, 'log' | 'silenceMillis'>,
 ): Promise<Changes> {
@@ -112,7 +115,7 @@ async function openChangesOf(
   return openSharedChanges({
     reader,
     writer,
-    database: new pg.Client(listening).database ?? '',
+    database,
     listen: () => openChanges(listening, onAway, { saysMissed: true, silenceMillis }),
     onAway: (reason) => log.warn({ reason }, 'changes do not arrive through Redis: listening to the database'),
   });
@@ -161,7 +164,8 @@ export async function openServices(
   const core = await openCoreServices(config, connection, options);
   const { log, database, storage, clock, metrics, tracing } = core;
   const { mail, waitMillis } = options;
-  const store = await limitStore(config, connection, waitMillis);
+  const sharedName = config.redisUrl === undefined ? '' : await databaseIdentity(database);
+  const store = await limitStore(config, sharedName, connection, waitMillis);
   const limits = openLimits({
     ceilings: config.rateLimits,
     clock,
@@ -174,7 +178,7 @@ export async function openServices(
   if (!config.prepare && !listenDatabaseUrl)
     log.warn('pages do not receive changes through a pooler: set DATABASE_LISTEN_URL to the database itself');
   const listening = listenDatabaseUrl ? { connectionString: listenDatabaseUrl } : connection;
-  const changes = await openChangesOf(config, listening, options);
+  const changes = await openChangesOf(config, sharedName, listening, options);
   const mailer = mail ?? createMailer(config, log);
   const leaving = new AbortController();
   const stopping = new AbortController();

@@ -27,6 +27,16 @@ export interface BackupOptions extends DestinationOptions {
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(1)} MB`;
 
+/** How many the service keeps where nobody has said. */
+const usuallyKept = 14;
+
+/** How many of the latest are kept; undefined: all. BACKUP_KEEP is about BACKUP_TO, not about a place that is named by hand. */
+function howManyToKeep({ keep, scheduled, place }: BackupOptions, backupKeep: number | undefined): number | undefined {
+  if (keep !== undefined) return keep;
+  if (scheduled) return backupKeep ?? usuallyKept;
+  return place === undefined ? backupKeep : undefined;
+}
+
 /** What a backup holds, in a sentence. */
 function words({ manifest, copied, dropped, undeleted }: Made, { destination, key }: BackupContext): string {
   const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
@@ -63,7 +73,7 @@ export async function backup(options: BackupOptions): Promise<void> {
         storeLocation: storeLocation(config),
         destination,
         key,
-        keep: options.keep ?? (options.scheduled ? config.backup.keep : undefined),
+        keep: howManyToKeep(options, config.backup.keep),
         unlessYounger: options.scheduled ? config.backup.everyMillis : undefined,
         takesOver: options.continue === true,
         release: about.version,

@@ -24,7 +24,11 @@ export function addBackups(program: Command): void {
     )
     .option(...place)
     .option(...keyFile)
-    .option('--keep <number>', 'delete all but so many of the latest backups', howMany)
+    .option(
+      '--keep <number>',
+      'delete all but so many of the latest backups; without --place BACKUP_KEEP, where it is set',
+      howMany,
+    )
     .option('--continue', 'take over a place with backups of the database that this one was restored from')
     .option('--scheduled', 'only when the latest one is older than BACKUP_EVERY; BACKUP_KEEP of them are kept')
     .option(...json)

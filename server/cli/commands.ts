@@ -208,23 +208,32 @@ function addAudit(program: Command): void {
     );
 }
 
+/** How many of the mails that wait, and of those that were given up, are listed at most. */
+const mostMails = 1_000;
+
+/** A line for each mail, and one more where there may be others. */
+function mailLines(found: readonly Administration.WaitingMail[]): string {
+  const lines = found.map(
+    ({ id, state, recipient, kind, attempts, last_error }) =>
+      `${id}  ${state.padEnd(8)}  ${recipient}  ${kind}  tried ${attempts} times${last_error ? `: ${last_error}` : ''}`,
+  );
+  const isCut = (state: Administration.WaitingMail['state']) =>
+    found.filter((mail) => mail.state === state).length === mostMails;
+  if (isCut('waiting')) lines.push(`Of the mails that wait, only the oldest ${mostMails} are listed.`);
+  if (isCut('given up')) lines.push(`Of the mails that were given up, only the latest ${mostMails} are listed.`);
+  return lines.join('\n') || 'Every mail was sent.';
+}
+
 function addMail(program: Command): void {
   const mail = program.command('mail').description('Mails that have not arrived.');
   mail
     .command('list')
-    .description('List the mails that wait or were given up, newest first.')
+    .description(
+      `List the mails that wait, oldest first, then those that were given up, newest first: ${mostMails} of each at most.`,
+    )
     .option(...json)
     .action(
-      command(
-        ({ do: { listMails }, client }, _options: { json?: boolean }) => listMails(client),
-        (found) =>
-          found
-            .map(
-              ({ id, state, recipient, kind, attempts, last_error }) =>
-                `${id}  ${state.padEnd(8)}  ${recipient}  ${kind}  tried ${attempts} times${last_error ? `: ${last_error}` : ''}`,
-            )
-            .join('\n') || 'Every mail was sent.',
-      ),
+      command(({ do: { listMails }, client }, _options: { json?: boolean }) => listMails(client, mostMails), mailLines),
     );
   mail
     .command('resend')
@@ -343,7 +352,10 @@ function addHolds(program: Command): void {
           const { placeHold } = await import('../domain/accounts/erasure.ts');
           return placeHold(client, kind, id, options.reference ?? null);
         },
-        ({ subject_id }) => `The ${kind} ${subject_id} is under a legal hold: nothing of it is erased or deleted.`,
+        ({ subject_id, deletion }) =>
+          deletion === null
+            ? `The ${kind} ${subject_id} is under a legal hold: nothing of it is erased or deleted.`
+            : `The ${kind} ${subject_id} is under a legal hold: nothing more of it is erased or deleted. Its deletion began at ${deletion.begun_at.toISOString()} and has taken its members and keys, ${deletion.deals} deals with ${deletion.documents} documents, and ${deletion.people} accounts.`,
       )(options),
     );
   hold

@@ -108,7 +108,8 @@ export interface Config {
     readonly to: DestinationConfig | undefined;
     /** How often the service makes one, in milliseconds. */
     readonly everyMillis: number | undefined;
-    readonly keep: number;
+    /** How many are kept; undefined where nobody has said. */
+    readonly keep: number | undefined;
     readonly key: BackupKey | null;
   };
   /** Undefined: no traces are made. */

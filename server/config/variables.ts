@@ -153,7 +153,7 @@ export const variables = {
   BROKERAGE_DELETION_DAYS: variable(whole(7, 365).default(30), 'a whole number of days from 7 to 365'),
   BACKUP_TO: variable(backupDestination.optional(), 'a folder, or s3://bucket/folder'),
   BACKUP_EVERY: variable(span.optional(), 'a span of time from 5m to 366d, such as 6h or 1d'),
-  BACKUP_KEEP: variable(whole(1, 10_000).default(14), 'a whole number from 1 to 10000'),
+  BACKUP_KEEP: variable(whole(1, 10_000).optional(), 'a whole number from 1 to 10000'),
   BACKUP_KEY: secret(
     z
       .string()

@@ -244,7 +244,7 @@ function majorOf(cluster: string): string {
 function startFailure(cluster: string, log: string, how: string): string {
   const lines = readFileSync(log, 'utf8').trim().split('\n').slice(-5).join('\n');
   const incompatible = /database files are incompatible/.test(lines)
-    ? `The data was written by PostgreSQL ${majorOf(cluster)}: dump it with that version and load it into a new DATA_DIR. `
+    ? `The data was written by PostgreSQL ${majorOf(cluster)}: back it up with the release of Dealkeep that ran on that version, and restore with this one into a new DATA_DIR. `
     : '';
   return `The embedded PostgreSQL did not start (${how}). ${incompatible}Its log, ${log}, ends:\n${lines}`;
 }

@@ -3,13 +3,14 @@
 import type { CoreServices } from '../services.ts';
 import { bodiesToClear, bodyCleared, bodyGoes } from '../domain/documents/documents.ts';
 
-const day = 86_400_000;
+/** How long an upload may take, in milliseconds: as long as app.bodies_to_clear() leaves it. */
+const longestUpload = 2 * 86_400_000;
 /** The database names some hundred bodies at once; after so many rounds the next run goes on. */
 const mostRounds = 200;
 
 /** Clears away the bodies of uploads that failed and of documents taken out long ago; rejects when the store or the database is away. */
 export async function deleteUnusedBodies({ database, storage, clock, log }: CoreServices): Promise<void> {
-  await storage.tidy(new Date(clock().getTime() - day));
+  await storage.tidy(new Date(clock().getTime() - longestUpload));
   let cleared = 0;
   for (let round = 0; round < mostRounds; round += 1) {
     const keys = await database.run(bodiesToClear());

@@ -68,13 +68,13 @@ export function postgresStore(
   };
 }
 
-/** Counts in Redis, which forgets by itself. */
-export function redisStore(redis: Redis, keepSeconds: number, waitMillis = patience): LimitStore {
+/** Counts in Redis, which forgets by itself, for the nodes of one `database` (databaseIdentity()). */
+export function redisStore(redis: Redis, database: string, keepSeconds: number, waitMillis = patience): LimitStore {
   const counters = new RateLimiterRedis({
     storeClient: redis,
     useRedisPackage: true,
     rejectIfRedisNotReady: true,
-    keyPrefix: 'dealkeep:limits',
+    keyPrefix: `dealkeep:limits:${database}`,
     // It never says no: ceilings differ from call to call, so we compare.
     points: 2_000_000_000,
     duration: keepSeconds,

@@ -25,7 +25,7 @@ export interface SharedChangesOptions {
   /** Two connections: one waits for what comes. */
   readonly reader: Redis;
   readonly writer: Redis;
-  /** Distinguishes the databases of one Redis. */
+  /** Distinguishes the databases of one Redis, also those of the same name: see databaseIdentity(). */
   readonly database: string;
   /** Listens to the database itself, and says `null` as soon as it does. */
   readonly listen: () => Changes;

@@ -442,6 +442,20 @@ describe('what has not arrived', () => {
     mailServer.onRecipient = () => {};
     await deliver();
     expect(mailServer.received.map(({ to }) => to)).toEqual([[email]]);
+
+    // The oldest that wait, as the alert about them says, and that there are more.
+    await service.sql(
+      `insert into vault.outbox (kind, recipient, urgent, facts, created_at, next_attempt_at)
+       select 'security_change', n || '@wait.example', false, '{}', app.now() - n * interval '1 s', app.now() + interval '9 hours' from generate_series(1, 1001) n`,
+    );
+    const { stdout } = await run(['mail', 'list'], env);
+    const lines = stdout.trimEnd().split('\n');
+    expect([lines.length, lines[0], lines.at(-2), lines.at(-1)]).toEqual([
+      1001,
+      expect.stringContaining('  1001@wait.example  '),
+      expect.stringContaining('  2@wait.example  '),
+      'Of the mails that wait, only the oldest 1000 are listed.',
+    ]);
   });
 });
 

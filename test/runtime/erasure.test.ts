@@ -536,6 +536,13 @@ describe('a hold that is placed while', () => {
     const told = await whileChanging(service, part, () => hold('deal', deal!.id));
     expect([told.code, told.stderr]).toEqual([1, expect.stringContaining(`There is no deal "${deal!.id}".`)]);
     expect(await underHold(deal!.id)).toBe(0);
+    expect(await hold('brokerage', brokerage)).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(
+        /nothing more of it is .* has taken its members and keys, 1 deals with 0 documents/,
+      ),
+    });
+    expect(await run(['hold', 'off', 'brokerage', brokerage], env)).toMatchObject({ code: 0 });
   });
 
   test('a person has been erased says that there is none', async () => {

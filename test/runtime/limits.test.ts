@@ -28,9 +28,9 @@ afterAll(async () => {
 
 type Kind = 'memory' | 'postgres' | 'redis';
 
-async function storeOf(kind: Kind): Promise<LimitStore | undefined> {
+async function storeOf(kind: Kind, database = 'one'): Promise<LimitStore | undefined> {
   if (kind === 'postgres') return postgresStore(service.connections.server, true, keepSeconds);
-  return kind === 'redis' ? redisStore(await openRedis(redis!.url), keepSeconds) : undefined;
+  return kind === 'redis' ? redisStore(await openRedis(redis!.url), database, keepSeconds) : undefined;
 }
 
 function openOn(store: LimitStore | undefined, logged = log): RateLimits {
@@ -96,6 +96,15 @@ for (const kind of ['memory', ...shared] as const) {
     expect((await limits.take('rest_ip', `${block}:1::1`)).remaining).toBe(9);
   });
 }
+
+test.skipIf(withoutRedis !== null)('redis: what other databases count there is counted apart', async () => {
+  startMinute();
+  const [one, another] = [openOn(await storeOf('redis')), openOn(await storeOf('redis', 'another'))];
+  const key = someone();
+  for (let count = 0; count < 10; count += 1) await one.take('tools', key);
+  expect((await one.take('tools', key)).allowed).toBe(false);
+  expect((await another.take('tools', key)).remaining).toBe(9);
+});
 
 for (const kind of shared) {
   const there = kind === 'redis' ? test.skipIf(withoutRedis !== null) : test;

@@ -119,7 +119,7 @@ test('data of another version of PostgreSQL is left as it is, and named', async 
   await writeFile(version, '14\n');
   try {
     // It ended by itself: nobody waited until it would have to answer.
-    const refused = 'did not start (ended with code 1). The data was written by PostgreSQL 14: dump it';
+    const refused = 'did not start (ended with code 1). The data was written by PostgreSQL 14: back it up with';
     await expect(startEmbedded({ dataDir, settings: fast })).rejects.toThrow(refused);
   } finally {
     await writeFile(version, right);

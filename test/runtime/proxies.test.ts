@@ -1,7 +1,7 @@
 /** nginx and HAProxy as the files in deploy/ set them up, in front of two nodes. */
 
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import os from 'node:os';
@@ -53,9 +53,10 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
         method = 'GET',
         headers = {},
         body,
-      }: { method?: string; headers?: Record<string, string>; body?: Readable } = {},
+        at = origin,
+      }: { method?: string; headers?: Record<string, string>; body?: Readable; at?: string } = {},
     ): Promise<IncomingMessage> {
-      const request = https.request(`${origin}${where}`, { ca, method, headers, agent: false });
+      const request = https.request(`${at}${where}`, { ca, method, headers, agent: false });
       const answer = new Promise<IncomingMessage>((resolve, reject) => {
         request.once('response', resolve);
         request.once('error', reject);
@@ -95,12 +96,30 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
       expect((await ask('/metrics')).status).toBe(404);
     });
 
-    test.runIf(kind === 'nginx')('the log of the proxy keeps paths without what stands behind them', async () => {
-      const token = 'a-token-that-no-log-may-hold';
-      expect((await ask(`/calendar.ics?token=${token}`)).status).toBe(404);
-      const log = () => readFile(path.join(directory, 'access.log'), 'utf8');
-      await expect.poll(log).toContain('"GET /calendar.ics HTTP/');
-      expect(await log()).not.toContain(token);
+    test.runIf(kind === 'nginx')('logs of the proxy keep paths without what stands behind them', async () => {
+      const where = '/calendar.ics?token=a-token-that-no-log-may-hold';
+      const logOf = (place: string, name: string) => readFile(path.join(place, name), 'utf8');
+      const isKeptIn = async (place: string, status: number) => {
+        await expect
+          .poll(() => logOf(place, 'access.log'))
+          .toMatch(new RegExp(`"GET /calendar.ics HTTP/1.1" ${status} `));
+        for (const name of ['access.log', 'error.log']) expect(await logOf(place, name)).not.toContain('a-token');
+      };
+      expect((await ask(where)).status).toBe(404);
+      await isKeptIn(directory, 404);
+
+      // One whose nodes are both away.
+      const alone = path.join(directory, 'alone');
+      await mkdir(alone);
+      for (const name of ['cert.pem', 'key.pem']) await copyFile(path.join(directory, name), path.join(alone, name));
+      const port = await freePort();
+      const stopAlone = await startProxy(kind, { directory: alone, port, nodes: [await freePort(), await freePort()] });
+      try {
+        expect((await ask(where, { at: `https://localhost:${port}` })).status).toBe(502);
+        await isKeptIn(alone, 502);
+      } finally {
+        await stopAlone();
+      }
     });
 
     test('a large document goes up and comes down as it was', async () => {

@@ -307,13 +307,16 @@ export interface WaitingMail {
   last_error: string | null;
 }
 
-/** The mails that wait or were given up, the latest first, 1,000 at most; never what they say. */
-export async function listMails(client: pg.ClientBase): Promise<WaitingMail[]> {
+/** The mails that wait, the oldest first, then those that were given up, the latest first; of each so many at most, and never what they say. */
+export async function listMails(client: pg.ClientBase, most: number): Promise<WaitingMail[]> {
   const { rows } = await client.query<WaitingMail>(
     `select o.id, o.kind, o.recipient, b.slug as brokerage, case when o.given_up_at is null then 'waiting' else 'given up' end as state,
        o.attempts, o.created_at, o.next_attempt_at, o.last_error
      from vault.outbox o left join public.brokerages b on b.id = o.brokerage_id
-     where o.sent_at is null order by o.created_at desc, o.id desc limit 1000`,
+     where o.id = any (array(select w.id from vault.outbox w where w.sent_at is null and w.given_up_at is null order by w.created_at, w.id limit $1))
+       or o.id = any (array(select u.id from vault.outbox u where u.given_up_at is not null order by u.given_up_at desc, u.id limit $1))
+     order by o.given_up_at desc nulls first, o.created_at, o.id`,
+    [most],
   );
   return rows;
 }

@@ -131,17 +131,31 @@ async function changeHold(
   });
 }
 
+/** What is gone already of a brokerage whose deletion has begun. */
+export interface BegunDeletion {
+  readonly begun_at: Date;
+  readonly deals: number;
+  readonly documents: number;
+  readonly people: number;
+}
+
 /** Puts something under a legal hold: it is neither erased nor deleted until that ends. Throws {@link NotPossible}. */
 export async function placeHold(
   client: pg.ClientBase,
   kind: HoldKind,
   which: string,
   reference: string | null,
-): Promise<{ kind: HoldKind; subject_id: string }> {
+): Promise<{ kind: HoldKind; subject_id: string; deletion: BegunDeletion | null }> {
   const text = `insert into vault.legal_holds (kind, subject_id, reference) values ($1, $2, $3) on conflict do nothing`;
   const place = (id: string) => client.query(text, [kind, id, reference]);
   const already = `This ${kind} is already under a legal hold.`;
-  return { kind, subject_id: await changeHold(client, kind, which, 'hold.place', place, already) };
+  const subject_id = await changeHold(client, kind, which, 'hold.place', place, already);
+  // A deletion that has begun stands still from now on.
+  const { rows } = await client.query<BegunDeletion>(
+    'select begun_at, deals, documents, people from vault.brokerage_deletions where brokerage_id = $1 and begun_at is not null',
+    [subject_id],
+  );
+  return { kind, subject_id, deletion: rows[0] ?? null };
 }
 
 /** Ends a legal hold. Throws {@link NotPossible}. */
