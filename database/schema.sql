@@ -7309,6 +7309,11 @@ begin
       else json_build_array(vault.offers_told(deal, side, principal), settled, app.now()::text) end;
   end if;
   if tool is not null and is_unheld is not true then
+    -- A record is filed under the brokerage of its deal: on a deal that the caller does not see it names the deal, and stays theirs alone.
+    if participant is null and (tenant = any (administered)) is not true then
+      subject := coalesce(subject, on_deal::text);
+      on_deal := null;
+    end if;
     insert into public.audit_records (id, at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, subject_id, outcome, noted)
     values (record_id, app.now(), case when on_deal = deal then tenant end, on_deal, person, client_id, enter_with_token.address,
       enter_with_token.request_id, 'tool:' || tool, subject, 'ok', false);
@@ -15493,3 +15498,4 @@ $function$;
 -- 07619be9b36db62f96878d3297f1222b7dfb5bfb1319a31caf451c870c7310ec  491_no_plan_for_each_record.sql
 -- e4bba445f2d8b8913ccace1db1fa205ac0afab97d974a2a78a92a89dc8a28f30  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
+-- 06b4b351780629919007068ffda467fe6daadcf3e651a977d9df07c42c98f50b  494_calls_on_deals_out_of_sight.sql
