@@ -3171,6 +3171,24 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.add_passkey(session bytea, challenge bytea, credential text, public_key bytea, counter bigint, transports text[], label text, token bytea, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this constant uuid := (select l.id from vault.live_sessions l where l.digest = session);
+begin
+  if not app.add_passkey(session, challenge, credential, public_key, counter, transports, label, address, request_id) then
+    return false;
+  end if;
+  perform app.renew_session(this, token);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.add_passkey(bytea,bytea,text,bytea,bigint,text[],text,bytea,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.add_passkey(session bytea, challenge bytea, credential text, public_key bytea, counter bigint, transports text[], label text, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -15499,3 +15517,4 @@ $function$;
 -- e4bba445f2d8b8913ccace1db1fa205ac0afab97d974a2a78a92a89dc8a28f30  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
 -- 06b4b351780629919007068ffda467fe6daadcf3e651a977d9df07c42c98f50b  494_calls_on_deals_out_of_sight.sql
+-- 977d97db9e8e7a4462f5fe259e9b7f40f5cfcf6be1bebd4610620f99b56d9966  495_new_session_token_with_a_passkey.sql
