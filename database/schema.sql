@@ -3171,6 +3171,24 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.add_passkey(session bytea, challenge bytea, credential text, public_key bytea, counter bigint, transports text[], label text, token bytea, address inet, request_id text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  this constant uuid := (select l.id from vault.live_sessions l where l.digest = session);
+begin
+  if not app.add_passkey(session, challenge, credential, public_key, counter, transports, label, address, request_id) then
+    return false;
+  end if;
+  perform app.renew_session(this, token);
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.add_passkey(bytea,bytea,text,bytea,bigint,text[],text,bytea,inet,text) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.add_passkey(session bytea, challenge bytea, credential text, public_key bytea, counter bigint, transports text[], label text, address inet, request_id text)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -7293,6 +7311,11 @@ begin
       else json_build_array(vault.offers_told(deal, side, principal), settled, app.now()::text) end;
   end if;
   if tool is not null and is_unheld is not true then
+    -- A record is filed under the brokerage of its deal: on a deal that the caller does not see it names the deal, and stays theirs alone.
+    if participant is null and (tenant = any (administered)) is not true then
+      subject := coalesce(subject, on_deal::text);
+      on_deal := null;
+    end if;
     insert into public.audit_records (id, at, brokerage_id, deal_id, user_id, client_id, address, request_id, action, subject_id, outcome, noted)
     values (record_id, app.now(), case when on_deal = deal then tenant end, on_deal, person, client_id, enter_with_token.address,
       enter_with_token.request_id, 'tool:' || tool, subject, 'ok', false);
@@ -8886,7 +8909,8 @@ CREATE OR REPLACE FUNCTION app.issue_tokens(family_id uuid, scopes text[], acces
 AS $function$
 begin
   insert into vault.access_tokens (digest, family_id, scopes, expires_at)
-    values (access_token, issue_tokens.family_id, issue_tokens.scopes, app.now() + interval '3600 seconds');
+    select access_token, f.id, issue_tokens.scopes, least(app.now() + interval '3600 seconds', f.ends_at)
+    from vault.token_families f where f.id = issue_tokens.family_id;
   insert into vault.refresh_tokens (digest, family_id, expires_at)
     values (refresh_token, issue_tokens.family_id, app.now() + interval '30 days');
 end
@@ -12425,6 +12449,7 @@ declare
   family vault.token_families;
   token vault.refresh_tokens;
   overlapping boolean;
+  left_of_family int;
   apart constant interval := make_interval(secs => overlap / 1000);
 begin
   outcome := 'invalid_client';
@@ -12463,18 +12488,19 @@ begin
     outcome := 'invalid_target';
     return;
   end if;
+  left_of_family := least(3600, floor(extract(epoch from family.ends_at - app.now())));
   if token.consumed_at is not null then
     -- Once the successor was used there is no answer to give any more, and nothing to revoke either.
     if token.answer is not null then
       outcome := 'overlapping';
       scopes := token.answer_scopes;
       answer := token.answer;
-      expires_in := least(3600, 3600 - extract(epoch from app.now() - token.consumed_at)::int);
+      expires_in := least(left_of_family, 3600 - extract(epoch from app.now() - token.consumed_at)::int);
     end if;
     return;
   end if;
   scopes := coalesce(wanted, family.scopes);
-  expires_in := 3600;
+  expires_in := left_of_family;
   update vault.refresh_tokens t
     set consumed_at = app.now(), consumed_clock = clock_timestamp(), answer = sealed, answer_scopes = refresh_tokens.scopes
     where t.digest = presented and t.consumed_at is null;
@@ -15497,3 +15523,6 @@ $function$;
 -- 07619be9b36db62f96878d3297f1222b7dfb5bfb1319a31caf451c870c7310ec  491_no_plan_for_each_record.sql
 -- b22c71b980a20cae62f49622d91dc319b34967347deaafff7325c4bfa51070a3  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
+-- 06b4b351780629919007068ffda467fe6daadcf3e651a977d9df07c42c98f50b  494_calls_on_deals_out_of_sight.sql
+-- 977d97db9e8e7a4462f5fe259e9b7f40f5cfcf6be1bebd4610620f99b56d9966  495_new_session_token_with_a_passkey.sql
+-- c470b8e93d3226404e0fc0c3f22765721240fd5dd4d7fd95fbc162fe2a76dc20  496_tokens_end_with_their_family.sql

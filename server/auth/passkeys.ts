@@ -21,9 +21,9 @@ import {
 } from '../domain/accounts/passkeys.ts';
 import { asToken, mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import { requireRecentSignIn } from '../domain/accounts/sessions.ts';
-import { csrfGuard, originGuard } from '../http/csrf.ts';
+import { csrfGuard, csrfToken, originGuard } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
-import { ourOrigin, sessionDigest } from '../http/session.ts';
+import { ourOrigin, sessionDigest, setTokenCookie } from '../http/session.ts';
 import { Problem } from '../http/problem.ts';
 import { action, fields, smallBody } from './action.ts';
 import { countingRefusals, countRequest } from './attempts.ts';
@@ -171,10 +171,12 @@ export function passkeyRoutes(services: Services) {
       const checked = await checkRegistration(c, response);
       const { id, publicKey, counter, transports = [] } = checked.credential;
       const passkey = { credentialId: id, publicKey, counter, transports, name };
-      const statement = addPasskey(sessionDigest(c), checked.challenge, passkey, originOf(c));
+      const token = mintToken();
+      const statement = addPasskey(sessionDigest(c), checked.challenge, passkey, tokenDigest(token), originOf(c));
       const [, added] = await asCaller(services, c, statement);
       if (!added) throw notRegistered();
-      return { added: true };
+      setTokenCookie(c, 'dealkeep', token);
+      return { added: true, csrf_token: csrfToken(token) };
     },
   );
 

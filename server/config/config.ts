@@ -16,6 +16,7 @@ export interface Ceilings {
   readonly rest_key: number;
   readonly rest_auth_failure_ip: number;
   readonly tools: number;
+  readonly tools_auth_failure_ip: number;
   readonly token_client: number;
   readonly token_ip: number;
   readonly token_failure: number;
@@ -243,6 +244,7 @@ export function readConfig(env: Environment = process.env): Config {
       rest_key: values.RATE_LIMIT_REST_KEY ?? 600,
       rest_auth_failure_ip: values.RATE_LIMIT_REST_AUTH_FAILURE_IP ?? 30,
       tools: values.RATE_LIMIT_TOOLS ?? 300,
+      tools_auth_failure_ip: values.RATE_LIMIT_TOOLS_AUTH_FAILURE_IP ?? 600,
       token_client: values.RATE_LIMIT_TOKEN_CLIENT ?? 240,
       token_ip: values.RATE_LIMIT_TOKEN_IP ?? 600,
       token_failure: values.RATE_LIMIT_TOKEN_FAILURE ?? 240,

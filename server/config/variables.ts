@@ -119,6 +119,7 @@ export const variables = {
   RATE_LIMIT_REST_KEY: perMinute,
   RATE_LIMIT_REST_AUTH_FAILURE_IP: perMinute,
   RATE_LIMIT_TOOLS: perMinute,
+  RATE_LIMIT_TOOLS_AUTH_FAILURE_IP: perMinute,
   RATE_LIMIT_TOKEN_CLIENT: perMinute,
   RATE_LIMIT_TOKEN_IP: perMinute,
   RATE_LIMIT_TOKEN_FAILURE: perMinute,

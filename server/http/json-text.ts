@@ -18,7 +18,7 @@ function stringEnd(text: string, begin: number): number {
 }
 
 /** The strings of a JSON text, quotation marks included, and the marks between them; in valid JSON all the rest is scalars and space. */
-export function* jsonTokens(text: string): Generator<string, void> {
+function* jsonTokens(text: string): Generator<string, void> {
   for (let at = 0; at < text.length; at += 1) {
     switch (text.charCodeAt(at)) {
       case quote: {
@@ -35,6 +35,28 @@ export function* jsonTokens(text: string): Generator<string, void> {
       case 0x3a:
         yield text.charAt(at);
     }
+  }
+}
+
+interface Level {
+  /** Null in an array. */
+  readonly names: Set<string> | null;
+  name: string;
+}
+
+/** The properties that an object in valid JSON has again, each as the names that lead there: JSON.parse keeps the last and drops the others. */
+export function* repeatedProperties(text: string): Generator<string[], void> {
+  const levels: Level[] = [];
+  let last = '';
+  for (const token of jsonTokens(text)) {
+    const level = levels.at(-1);
+    if (token === '{' || token === '[') levels.push({ names: token === '{' ? new Set() : null, name: '' });
+    else if (token === '}' || token === ']') levels.pop();
+    else if (token === ':' && level?.names) {
+      level.name = JSON.parse(last) as string;
+      if (level.names.has(level.name)) yield levels.filter(({ names }) => names !== null).map(({ name }) => name);
+      level.names.add(level.name);
+    } else last = token;
   }
 }
 

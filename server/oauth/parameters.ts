@@ -1,5 +1,6 @@
 /** The parameters of an OAuth request, whichever way they came: read strictly, so that nothing is guessed. */
 
+import { repeatedProperties } from '../http/json-text.ts';
 import { isUuid } from '../http/uuid.ts';
 
 /** Each name with its values in order; null stands for a value that is no text: not UTF-8, or with a NUL in it. */
@@ -71,7 +72,7 @@ export function urlencodedParameters(text: string): Parameters {
   );
 }
 
-/** Reads a JSON object whose values are all strings; null when the text is anything else. */
+/** Reads a JSON object whose values are all strings; null when the text is anything else. A name that is there again is repeated. */
 export function jsonParameters(text: string): Parameters | null {
   let parsed: unknown;
   try {
@@ -82,7 +83,9 @@ export function jsonParameters(text: string): Parameters | null {
   if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed)) return null;
   const pairs = Object.entries(parsed);
   if (!pairs.every((pair): pair is [string, string] => typeof pair[1] === 'string')) return null;
-  return new Parameters(pairs.map(([name, value]) => [name, asText(value)]));
+  const repeated = new Set([...repeatedProperties(text)].map(([name]) => name));
+  const again = pairs.filter(([name]) => repeated.has(name));
+  return new Parameters([...pairs, ...again].map(([name, value]) => [name, asText(value)]));
 }
 
 /** A client_id as we give them out, or null: whatever else it is, no client has it. */

@@ -1,6 +1,6 @@
 /** JSON from strangers, read strictly: what other parsers let pass in silence is refused in a sentence. */
 
-import { deepestJson, isTooDeep, jsonTokens } from '../http/json-text.ts';
+import { deepestJson, isTooDeep, repeatedProperties } from '../http/json-text.ts';
 import type { Problem } from '../http/problem.ts';
 import { invalid } from './envelope.ts';
 
@@ -9,31 +9,6 @@ export const shown = (key: string): string => (key.length > 100 ? `${key.slice(0
 
 /** The text cannot be taken; `path` says where, '' for the whole. */
 const unfit = (path: string, message: string): Problem => invalid([{ in: 'body', path: shown(path), message }]);
-
-type Level = { keys: Set<string> | null; key: string };
-
-function pathOf(levels: readonly Level[]): string {
-  return levels
-    .filter(({ keys }) => keys !== null)
-    .map(({ key }) => key)
-    .join('.');
-}
-
-/** Refuses a property that an object has twice: JSON.parse would keep the last and drop the others. */
-function checkDuplicates(text: string): void {
-  const levels: Level[] = [];
-  let last = '';
-  for (const token of jsonTokens(text)) {
-    const level = levels.at(-1);
-    if (token === '{' || token === '[') levels.push({ keys: token === '{' ? new Set() : null, key: '' });
-    else if (token === '}' || token === ']') levels.pop();
-    else if (token === ':' && level?.keys) {
-      level.key = JSON.parse(last) as string;
-      if (level.keys.has(level.key)) throw unfit(pathOf(levels), 'This property appears twice: send it once.');
-      level.keys.add(level.key);
-    } else last = token;
-  }
-}
 
 /** The value of a JSON text in UTF-8. Throws a problem of 400 for anything that is not plain, unambiguous JSON. */
 export function readJson(bytes: Uint8Array): unknown {
@@ -51,6 +26,7 @@ export function readJson(bytes: Uint8Array): unknown {
   } catch {
     throw unfit('', 'The body is not valid JSON.');
   }
-  checkDuplicates(text);
+  const [repeated] = repeatedProperties(text);
+  if (repeated) throw unfit(repeated.join('.'), 'This property appears twice: send it once.');
   return value;
 }

@@ -6,6 +6,8 @@ import { callersDocument } from '../domain/clients/authorization.ts';
 import type { TakenDocuments } from '../domain/clients/connected-clients.ts';
 import { accessTokenDigest, type TokenCaller } from '../domain/clients/tokens.ts';
 import { bearerToken } from '../http/bearer-token.ts';
+import { clientAddress } from '../http/client-address.ts';
+import type { Count } from '../http/limits.ts';
 import { Problem, retryAfter } from '../http/problem.ts';
 import { bearerChallenge, type ResourcePath } from '../http/resource-metadata.ts';
 import type { RequestContext, Holder } from './request-context.ts';
@@ -46,6 +48,30 @@ export async function checkDocument(
 ): Promise<void> {
   const [, url] = await services.database.together(enter(), callersDocument());
   if (url !== null && !isTaken(url)) throw unauthorized(services, path, 'invalid_token');
+}
+
+const tooManyBadTokens = ({ retryAfter: seconds }: Count): Problem =>
+  new Problem(
+    429,
+    'rate_limited',
+    `Too many access tokens from this address are unknown, expired or revoked: try again in ${seconds} s.`,
+    retryAfter(seconds),
+  );
+
+/** For how many bad tokens of an address the database is asked: as many again as it is told 401 for, so that good ones go on meanwhile. */
+const mostLookUps = ({ config }: Services): number => 2 * config.rateLimits.tools_auth_failure_ip;
+
+/** Throws a problem of 429 where this address has presented so many bad tokens that another one is not even looked up. */
+export async function checkLookUps(services: Services, c: Context): Promise<void> {
+  const count = await services.limits.peek('tools_auth_failure_ip', clientAddress(c), mostLookUps(services));
+  if (!count.allowed) throw tooManyBadTokens(count);
+}
+
+/** Counts a bad token for its address: `fault`, or 429 where there were too many. */
+export async function badToken(services: Services, c: Context, fault: Problem): Promise<Problem> {
+  const count = await services.limits.take('tools_auth_failure_ip', clientAddress(c), mostLookUps(services));
+  const before = count.limit - count.remaining;
+  return count.allowed && before <= services.config.rateLimits.tools_auth_failure_ip ? fault : tooManyBadTokens(count);
 }
 
 /** How many messages of a request are calls, and how many are not. */

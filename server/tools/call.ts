@@ -139,7 +139,7 @@ export function explain(context: RequestContext, tool: Tool, input: Input, error
 export async function recordFailure(context: RequestContext, tool: Tool, input: Input, outcome: string): Promise<void> {
   const { services, from } = context;
   try {
-    await services.database.together(context.enter(), record(context, tool, input, outcome));
+    await services.database.together(context.enter(within(input)), record(context, tool, input, outcome));
   } catch (error) {
     services.log.warn(
       { requestId: from.requestId, tool: tool.name, outcome, err: error },

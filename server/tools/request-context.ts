@@ -29,8 +29,8 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 export interface RequestContext {
   readonly services: Services;
   readonly from: RequestOrigin;
-  /** Goes in front of the statements of a transaction; the answer is kept in {@link RequestContext.caller}. */
-  enter(): Statement<TokenCaller | null>;
+  /** Goes in front of the statements of a transaction; the answer is kept in {@link RequestContext.caller}. `within`: what they are about. */
+  enter(within?: DealScope | null): Statement<TokenCaller | null>;
   /**
    * The same in front of a tool's work, which is refused who owes a second factor. `within`: what the work is about; `read`: the
    * record that it leaves of a call that reads.
@@ -59,7 +59,7 @@ export function openRequestContext(
   const context: RequestContext = {
     services,
     from,
-    enter: () => mapped(enterWithAccessToken(digest, resource), keep),
+    enter: (within) => mapped(enterWithAccessToken(digest, resource, within), keep),
     enterToCall: (within, read) =>
       mapped(read ? enterToRead(digest, resource, within, read) : enterToCallTool(digest, resource, within), keep),
     enterAndRead: (within, read, asked) =>

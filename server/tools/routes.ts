@@ -5,10 +5,11 @@ import { Hono, type Context } from 'hono';
 import type { Services } from '../services.ts';
 import type { TakenDocuments } from '../domain/clients/connected-clients.ts';
 import type { DirectAnswers } from '../http/direct-answers.ts';
+import { bearerToken } from '../http/bearer-token.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem, reported } from '../http/problem.ts';
 import { resourcePaths, type ResourcePath } from '../http/resource-metadata.ts';
-import { admit, checkDocument, countAsked, presentedDigest, type Asked } from './admission.ts';
+import { admit, badToken, checkDocument, checkLookUps, countAsked, presentedDigest, type Asked } from './admission.ts';
 import { deploymentSealer } from '../http/sealed-cursor.ts';
 import { openTokenHolders } from '../http/token-holder-cache.ts';
 import { openDirectCalls } from './direct-calls.ts';
@@ -91,9 +92,10 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
   const direct = openDirectCalls(services, holders, plainCalls, everyAnswer);
   const begunBefore = (c: Context) => direct.begunWith((c.env as Partial<HttpBindings>).incoming);
 
-  async function holderOf(context: RequestContext, digest: Buffer, path: ResourcePath): Promise<Holder> {
+  async function holderOf(c: Context, context: RequestContext, digest: Buffer, path: ResourcePath): Promise<Holder> {
     const known = holders.get(digest);
     if (known) return known;
+    await checkLookUps(services, c);
     const { user_id: userId, client_id: clientId, scopes } = await admit(context, path);
     if (isTaken) await checkDocument(context, path, isTaken);
     const holder = { userId, clientId, scopes };
@@ -111,6 +113,19 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     checkAccept(c);
   }
 
+  /** The message of a request; one without any that can be answered counts like a message that asks for nothing. Throws problems. */
+  async function messageOf(c: Context, holder: Holder): Promise<unknown> {
+    try {
+      checkRequest(c, c.req.header('origin'));
+      return await readMessage(c);
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      const { status, code, message, headers } = error;
+      const limits = await countAsked(services, holder, { calls: 0, others: 1 });
+      throw new Problem(status, code, message, { headers: { ...headers, ...limits } });
+    }
+  }
+
   /** The answer to what the holder of a token sends, with how many calls are left. Throws problems. */
   async function answerHolder(
     c: Context,
@@ -119,9 +134,8 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     holder: Holder,
     progress: Progress,
   ): Promise<Answered> {
-    checkRequest(c, c.req.header('origin'));
     const begun = begunBefore(c);
-    progress.message = begun?.message ?? (await readMessage(c));
+    progress.message = begun?.message ?? (await messageOf(c, holder));
     const limits = await (begun?.limits ?? countAsked(services, holder, askedIn(progress.message)));
     const response = await (begun?.response ?? protocol(c.req.raw, progress.message, context));
     // A tool presents the token itself. What is answered without any tool holds no secret, and is not given out without asking.
@@ -138,7 +152,7 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
     const context =
       begunBefore(c)?.context ??
       openRequestContext(services, digest, originOf(c), c.req.header('mcp-protocol-version'));
-    const holder = await holderOf(context, digest, path);
+    const holder = await holderOf(c, context, digest, path);
     context.holder = holder;
     try {
       return await answerHolder(c, path, context, holder, progress);
@@ -165,7 +179,11 @@ export function toolServerRoutes(services: Services, isTaken: TakenDocuments): T
           const headers = preflightHeaders(c.req.header('access-control-request-headers'));
           return withHeaders(new Response(null, { status: 204 }), everyAnswer, allowed, headers);
         }
-        const { response, limits } = await answer(c, path, progress);
+        const { response, limits } = await answer(c, path, progress).catch(async (fault: unknown) => {
+          // Without a token it asks where to get one, and the database is not asked.
+          const isBadToken = fault instanceof Problem && fault.status === 401 && Boolean(bearerToken(c));
+          throw isBadToken ? await badToken(services, c, fault) : fault;
+        });
         return withHeaders(response, limits, everyAnswer, allowed);
       } catch (error) {
         const answered = writeRpcError(c, reported(error, c, log), idOf(progress.message));

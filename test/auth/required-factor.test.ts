@@ -309,6 +309,18 @@ describe('whoever has only the password of a member who has a passkey', () => {
     expect(await factorsOf(ann.id)).toEqual([{ passkeys: 1, authenticators: 0 }]);
   });
 
+  it('comes no further when its owner adds a passkey in a session of which it has a copy', async () => {
+    const bob = await openAccount(service);
+    await insert(service, 'members', { brokerage_id: full.brokerage, user_id: bob.id, role: 'admin' });
+    const owner = await signedInVisitor(service, bob);
+    const copy = new Visitor(service.origin);
+    for (const [name, value] of owner.cookies) copy.cookies.set(name, value);
+    expect([await reaches(owner), await reaches(copy)]).toEqual([404, 404]);
+    const added = await addTo(owner, await challengeOf(owner));
+    expect(added).toMatchObject({ status: 200, body: { csrf_token: (await owner.session())?.csrf_token } });
+    expect([await reaches(owner), await reaches(copy)]).toEqual([200, 401]);
+  });
+
   it('adds no passkey and removes none', async () => {
     expect(await thief.change('/api/auth/passkey/registration')).toMatchObject(owed);
     await requires(false);
@@ -368,7 +380,7 @@ describe('whoever has only the password of a member who has a passkey', () => {
   it('unlike whoever shows the passkey, who changes what they sign in with', async () => {
     const owner = await withPasskey();
     expect(await reaches(owner)).toBe(200);
-    expect((await addTo(owner, await challengeOf(owner))).body).toEqual({ added: true });
+    expect((await addTo(owner, await challengeOf(owner))).body).toMatchObject({ added: true });
     const [first] = await passkeysOf(owner);
     expect((await owner.change('/api/auth/passkey/remove', { id: first?.id })).body).toEqual({ removed: true });
     expect((await confirm(owner, (await begin(owner)).body.secret)).status).toBe(200);
@@ -378,7 +390,7 @@ describe('whoever has only the password of a member who has a passkey', () => {
   it('is not kept from it where nobody asks for a factor: there the password is enough, and replaces a lost passkey', async () => {
     await requires(false);
     const [lost] = await passkeysOf(thief);
-    expect((await addTo(thief, await challengeOf(thief))).body).toEqual({ added: true });
+    expect((await addTo(thief, await challengeOf(thief))).body).toMatchObject({ added: true });
     expect((await thief.change('/api/auth/passkey/remove', { id: lost?.id })).body).toEqual({ removed: true });
     await requires(true);
     expect(await reaches(thief)).toBe(200);
@@ -391,7 +403,7 @@ describe('whoever has only the password of a member who has a passkey', () => {
     const refused = await visitor.change<{ error: { message: string } }>('/api/web/notifications/calendar');
     expect(refused).toMatchObject(owed);
     expect(refused.body.error.message).toContain('Set up an authenticator or a passkey');
-    expect((await addTo(visitor, await challengeOf(visitor))).body).toEqual({ added: true });
+    expect((await addTo(visitor, await challengeOf(visitor))).body).toMatchObject({ added: true });
     expect(await reaches(visitor)).toBe(200);
     expect((await visitor.change('/api/web/notifications/calendar')).status).toBe(201);
   });

@@ -613,6 +613,13 @@ describe.runIf(canCertify)('clients by their document', () => {
         expect(await refreshed(other)).toBe('invalid_client');
         expect(await refreshed(pinned)).toBe(mode === 'pinned' ? 200 : 'invalid_client');
         expect(await refreshed(registered)).toBe(200);
+        // Whoever is sent to the authorize endpoint is told why.
+        const asked = new URL(authorizeUrl(service, asks(other.clientId)));
+        const told = await visit(node.origin + asked.pathname + asked.search, ada);
+        expect([told.status, await markupOf(told)]).toEqual([
+          400,
+          expect.stringContaining('that the operator of this service allows'),
+        ]);
         // Nothing was revoked by it.
         expect((await refresh(service, other.clientId, other.refresh)).status).toBe(200);
         // A client gives back what it has, taken or not.

@@ -107,6 +107,8 @@ describe('clients', () => {
     'http://2130706433/callback',
     'https://client.example/callback?code=1',
     'https://client.example/callback?a=1&state=2',
+    'https://my_app.example.com/callback',
+    'https://client.example:0/callback',
     'callback',
     '//client.example/callback',
     `https://client.example/${'x'.repeat(1000)}`,
@@ -125,6 +127,30 @@ describe('clients', () => {
       const [answer] = await service.sql<{ allowed: boolean }>('select app.redirect_uri_allowed($1) as allowed', [uri]);
       expect([uri, answer?.allowed]).toEqual([uri, false]);
     }
+  });
+
+  test('112. has a sentence for each that the database refuses', async () => {
+    const marks = [...'!$%&()*+,-./:;<=>?@[\\]^_`{|}~\'"#'];
+    const hosts = ['a.example', '-a.example', 'a-.example', '-', '127.0.0.1', '[::1]', '[fe80::1]', '[::ffff:1.2.3.4]'];
+    const uris = [
+      ...bad,
+      ...marks.flatMap((mark) => [
+        `https://a${mark}b.example/cb`,
+        `https://a.example/c${mark}b`,
+        `http://localhost${mark}`,
+      ]),
+      ...[...hosts, 'localhost'].flatMap((host) => [`https://${host}/cb`, `http://${host}/cb`]),
+      ...['0', '00', '1', '080', '65535', '65536', '99999', ''].flatMap((port) => [
+        `https://a.example:${port}/`,
+        `http://localhost:${port}/`,
+      ]),
+    ];
+    const refused = await service.sql<{ uri: string }>(
+      'select uri from unnest($1::text[]) uri where not app.redirect_uri_allowed(uri)',
+      [uris],
+    );
+    expect(refused.length).toBeGreaterThan(bad.length);
+    expect(refused.filter(({ uri }) => redirectUriFault(uri) === null)).toEqual([]);
   });
 
   test('112. takes https and loopback URIs, those of the presets among them, which it offers', async () => {

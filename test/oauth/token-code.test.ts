@@ -95,6 +95,7 @@ describe('the request', () => {
       JSON.stringify({ ...good, client_id: null }),
       JSON.stringify({ ...good, padding: 'x'.repeat(20_000) }),
       JSON.stringify({ ...good, redirect_uri: 'a\0b' }),
+      JSON.stringify(good).replace('{', '{"more":"1","more":"2","code":"another",'),
     ];
     for (const body of bodies) {
       expect([body.slice(0, 60), await errorOf(await send(body))]).toEqual([

@@ -64,6 +64,25 @@ describe.each([
     expect(await scopesOf(service, body.access_token ?? '')).toEqual(['mcp:read', 'mcp:write']);
   });
 
+  test('78. in the last hour of what was consented to, the access token ends with it, as it is said', async () => {
+    const first = await grant();
+    await service.sql(
+      `update vault.token_families f set ends_at = app.now() + interval '10 minutes 0.5 seconds'
+       from vault.refresh_tokens t where t.family_id = f.id and t.digest = $1`,
+      [digestOf(first.refresh)],
+    );
+    const { status, body } = await refresh(service, clientId, first.refresh);
+    expect(status).toBe(200);
+    expect(body.expires_in).toBeGreaterThan(540);
+    expect(body.expires_in).toBeLessThanOrEqual(600);
+    const ends = await service.sql(
+      `select t.expires_at = f.ends_at as together from vault.access_tokens t join vault.token_families f on f.id = t.family_id
+       where t.digest = $1`,
+      [digestOf(body.access_token ?? '')],
+    );
+    expect(ends).toEqual([{ together: true }]);
+  });
+
   test('79. using the rotated token again is refused and revokes the family', async () => {
     const first = await grant();
     const second = await rotated(first.refresh);

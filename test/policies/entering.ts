@@ -63,15 +63,15 @@ const open: typeof shut = {
 };
 
 const here = `'https://tools.example', case when a.deal is not null then 'deals' end, a.deal`;
-const record = `a.tool, 'subject', case when a.of_deal then a.deal end, '192.0.2.7', 'request'`;
-const given = `(select $1 as digest, $2 as deal, $3 as tool, $4 as tells, $5 as of_deal, $6 as held) a`;
+const record = `a.tool, a.subject, case when a.of_deal then a.deal end, '192.0.2.7', 'request'`;
+const given = `(select $1 as digest, $2 as deal, $3 as tool, $4 as tells, $5 as of_deal, $6 as held, $7 as subject) a`;
 const recordId = '0192f0c1-2345-7000-8000-000000000001';
 
 const enters = `app.enter_with_token(a.digest, ${here}, ${record}, '${recordId}', a.tells, 3, 2, a.held)::jsonb`;
 
 /** Functions that enter, say what came of it and take it back: planned once, not at each of some thousand calls. */
 const functions = [
-  `create function pg_temp.outcome(bytea, uuid, text, text, boolean, text[]) returns jsonb language plpgsql as $$
+  `create function pg_temp.outcome(bytea, uuid, text, text, boolean, text[], text) returns jsonb language plpgsql as $$
   declare
     answer jsonb;
   begin
@@ -98,7 +98,7 @@ const functions = [
 ];
 
 /** With every person's token, about some deals, each way of asking: what a tool tells, whose record is of that deal or of none, and which books the node holds. */
-const outcomes = `select p.name as who, v.what, v.tool, v.tells, v.of_deal as "ofDeal", v.held, d.deal, n.outcome as now, s.known
+const outcomes = `select p.name as who, v.what, v.tool, v.subject, v.tells, v.of_deal as "ofDeal", v.held, d.deal, n.outcome as now, s.known
   from unnest($1::text[], $2::bytea[]) p (name, digest)
   cross join unnest($3::uuid[]) d (deal)
   left join lateral (
@@ -116,15 +116,15 @@ const outcomes = `select p.name as who, v.what, v.tool, v.tells, v.of_deal as "o
       cross join lateral (select pg_temp.in_sight(p.digest, d.deal) as sight offset 0) i
       where t.digest = p.digest) k) s on true
   cross join lateral (values
-    ('tells of the deal', 'svc_deals_get', 'deal', true, null::text[]),
-    ('tells of the deal, with a record of none', 'svc_deals_get', 'deal', false, null),
-    ('tells of the offers', 'svc_offers_list', 'offers', true, null),
-    ('tells of offers whose books are not held', 'svc_offers_list', 'offers', true, '{}'),
-    ('tells of offers whose books are held', 'svc_offers_list', 'offers', true, array[vault.digest_of_books(d.deal, true, 3, 2), 'another']),
-    ('tells nothing', 'svc_documents_list', null, true, null),
-    ('tells of the deal, without a record', null, 'deal', true, null),
-    ('leaves no record', null, null, true, null)) v (what, tool, tells, of_deal, held)
-  cross join lateral (select pg_temp.outcome(p.digest, d.deal, v.tool, v.tells, v.of_deal, v.held) as outcome offset 0) n`;
+    ('tells of the deal', 'svc_deals_get', 'subject', 'deal', true, null::text[]),
+    ('tells of the deal, with a record of none', 'svc_deals_get', 'subject', 'deal', false, null),
+    ('tells of the offers', 'svc_offers_list', null, 'offers', true, null),
+    ('tells of offers whose books are not held', 'svc_offers_list', null, 'offers', true, '{}'),
+    ('tells of offers whose books are held', 'svc_offers_list', null, 'offers', true, array[vault.digest_of_books(d.deal, true, 3, 2), 'another']),
+    ('tells nothing', 'svc_documents_list', null, null, true, null),
+    ('tells of the deal, without a record', null, null, 'deal', true, null),
+    ('leaves no record', null, null, null, true, null)) v (what, tool, subject, tells, of_deal, held)
+  cross join lateral (select pg_temp.outcome(p.digest, d.deal, v.tool, v.tells, v.of_deal, v.held, v.subject) as outcome offset 0) n`;
 
 /** What tables say of who enters and of the deal. */
 interface Known {
@@ -147,6 +147,7 @@ interface Asked {
   readonly who: string;
   readonly what: string;
   readonly tool: string | null;
+  readonly subject: string | null;
   readonly tells: 'deal' | 'offers' | null;
   readonly ofDeal: boolean;
   readonly held: readonly string[] | null;
@@ -168,20 +169,21 @@ interface Outcome {
 const nobody = { answer: null, identity: '', sealed: null, records: null };
 
 /** What has to come of it, where a caller enters who owes no second factor; of what is answered (`lists.ts` has its values) whether anything is. */
-function expected({ tool, tells, ofDeal, held, deal }: Asked, known: Known) {
+function expected({ tool, subject, tells, ofDeal, held, deal }: Asked, known: Known) {
   const isUnheld = tells === 'offers' && known.sees && held !== null && !held.includes(known.books ?? '');
+  const isOnDeal = ofDeal && known.sees;
   const left = {
     id: recordId,
     at: known.at,
-    brokerage_id: ofDeal ? known.tenant : null,
-    deal_id: ofDeal ? deal : null,
+    brokerage_id: isOnDeal ? known.tenant : null,
+    deal_id: isOnDeal ? deal : null,
     user_id: known.user_id,
     client_id: known.client_id,
     key_id: null,
     address: '192.0.2.7',
     request_id: 'request',
     action: `tool:${tool}`,
-    subject_id: 'subject',
+    subject_id: subject ?? (ofDeal && !isOnDeal ? deal : null),
     outcome: 'ok',
     details: {},
     noted: false,

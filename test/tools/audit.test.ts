@@ -64,13 +64,14 @@ test('every outcome has its record: who, through which client, what, on what, fr
     input: Record<string, unknown>,
     outcome: string,
     deal: string | null,
+    subject?: string,
   ][] = [
     [broker.token, 'svc_deals_list', {}, 'ok', null],
     [broker.token, 'svc_deals_get', { deal_id }, 'ok', deal_id],
-    [broker.token, 'svc_deals_get', { deal_id: nowhere }, 'ok', nowhere],
+    [broker.token, 'svc_deals_get', { deal_id: nowhere }, 'ok', null, nowhere],
     [broker.token, 'svc_deals_get', { deal_id: deal_id.toUpperCase(), extra: 1 }, 'validation_error', deal_id],
     [broker.token, 'svc_deals_get', { deal_id: 'nonsense' }, 'validation_error', null],
-    [broker.token, 'svc_findings_get', { finding_id }, 'feature_not_available', null],
+    [broker.token, 'svc_findings_get', { finding_id }, 'feature_not_available', null, finding_id],
     [broker.token, 'svc_qoe_normalization_create', { deal_id, ...amount }, 'ok', deal_id],
     [reader.token, 'svc_qoe_normalization_create', { deal_id, ...amount }, 'permission_denied', deal_id],
     [
@@ -81,7 +82,7 @@ test('every outcome has its record: who, through which client, what, on what, fr
       deal_id,
     ],
   ];
-  for (const [token, name, input, outcome, deal] of expected) {
+  for (const [token, name, input, outcome, deal, subject = null] of expected) {
     const requestId = await call(token, name, input);
     const records = await recordsOf(requestId);
     expect(records.filter(({ action }) => action.startsWith('tool:'))).toEqual([
@@ -89,7 +90,7 @@ test('every outcome has its record: who, through which client, what, on what, fr
         action: `tool:${name}`,
         outcome,
         deal_id: deal,
-        subject_id: name === 'svc_findings_get' ? finding_id : null,
+        subject_id: subject,
         brokerage_id: deal === deal_id ? scene.brokerage : null,
         user_id: broker.userId,
         client_id: broker.clientId,
@@ -135,6 +136,28 @@ test('every outcome has its record: who, through which client, what, on what, fr
   await allow(service, other, ['svc_qoe_normalization_create'], [deal_id]);
   const denied = await call(other.token, 'svc_qoe_normalization_create', { deal_id, ...amount });
   expect(await recordsOf(denied)).toMatchObject([{ outcome: 'rls_denied', user_id: other.userId }]);
+});
+
+test('a call on a deal that the caller does not see stays out of the trail of its brokerage', async () => {
+  const own = await addFullDeal(service);
+  const { outsider, 'other buyer': removed } = own.people;
+  await service.sql(`update participants set status = 'removed' where id = $1`, [own.participants['other buyer']]);
+  const deal_id = own.deal;
+  const question = { deal_id, category: 'tax', question_text: 'Is there a lease?' };
+  const calls: [name: string, input: Record<string, unknown>][] = [
+    ['svc_deals_get', { deal_id }],
+    ['svc_offers_list', { deal_id }],
+    ['svc_documents_list', { deal_id }],
+    ['svc_documents_list', { deal_id, limit: 'all' }],
+    ['svc_questions_create', question],
+  ];
+  for (const { token, userId } of [removed, outsider]) {
+    for (const [name, input] of calls) {
+      const records = await recordsOf(await call(token, name, input));
+      const expected = { deal_id: null, brokerage_id: null, subject_id: deal_id, user_id: userId };
+      expect([name, records]).toEqual([name, [expect.objectContaining(expected)]]);
+    }
+  }
 });
 
 test('every call of an array has its own', async () => {

@@ -1,7 +1,9 @@
 /** The HTTP side of the tool server: paths, methods, tokens, origins and limits, before any tool is called. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import type { Ceilings } from '../../server/config/config.ts';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
+import { mint } from '../../server/domain/clients/tokens.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { serverCard } from '../../server/tools/server-card.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -385,5 +387,49 @@ describe('the limit of calls', () => {
     const { token: another } = await addToken(service, access.userId);
     expect((await send(service, another, [])).status).toBe(400);
     expect((await send(service, another, list)).headers.get('x-ratelimit-remaining')).toBe('298');
+  });
+
+  /** For one test. */
+  function limitTo(changes: Partial<Ceilings>): void {
+    const { rateLimits } = (service.nodes[0]?.services ?? service).config;
+    const before = { ...rateLimits };
+    Object.assign(rateLimits, changes);
+    onTestFinished(() => void Object.assign(rateLimits, before));
+  }
+
+  test('counts what cannot be read as what is no call', async () => {
+    limitTo({ tools: 4 });
+    service.clock.stand(new Date('2030-01-01T12:03:10Z'));
+    const { token } = await addToken(service, access.userId);
+    const left = async (body: unknown, options?: Parameters<typeof send>[3]) => {
+      const { status, headers } = await send(service, token, body, options);
+      return [status, headers.get('x-ratelimit-remaining')];
+    };
+    expect(await left('{')).toEqual([400, '3']);
+    expect(await left(list, { headers: { 'Content-Type': 'text/plain' } })).toEqual([415, '2']);
+    expect(await left('x'.repeat(1_100_000))).toEqual([413, '1']);
+    expect(await left(undefined, { method: 'GET' })).toEqual([405, '0']);
+    expect(await left('{')).toEqual([429, '0']);
+    expect(await left(deals)).toEqual([200, '3']);
+  });
+
+  test('of bad tokens is that of an address; the database is asked for twice as many, and for none that the node knows', async () => {
+    limitTo({ tools_auth_failure_ip: 2 });
+    service.clock.stand(new Date('2030-01-01T12:04:10Z'));
+    const [known, good, late] = [1, 2, 3].map(() => addToken(service, access.userId));
+    const answer = async (token: string | null) => {
+      const { status, headers, body } = await send(service, token, list);
+      return status === 429 ? [429, headers.get('retry-after'), body?.error.code] : status;
+    };
+    const refused = [429, '50', 429];
+    expect(await answer((await known!).token)).toBe(200);
+    expect([await answer(mint('access').token), await answer('nonsense')]).toEqual([401, 401]);
+    expect([await answer(mint('access').token), await answer((await good!).token)]).toEqual([refused, 200]);
+    expect([await answer('nonsense'), await answer((await late!).token)]).toEqual([refused, refused]);
+    expect([await answer((await known!).token), await answer((await good!).token), await answer(null)]).toEqual([
+      200, 200, 401,
+    ]);
+    service.clock.set(new Date('2030-01-01T12:05:01Z'));
+    expect([await answer((await late!).token), await answer(mint('access').token)]).toEqual([200, 401]);
   });
 });

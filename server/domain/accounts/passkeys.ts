@@ -26,16 +26,23 @@ export interface NewPasskey {
   readonly name: string;
 }
 
-const add = row<Done>('add_passkey', 'select app.add_passkey($1, $2, $3, $4, $5, $6, $7, $8, $9) as done');
+const add = row<Done>('add_passkey', 'select app.add_passkey($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) as done');
 
-/** Stores a passkey of the session's owner. Needs a recent sign-in. False: the challenge was not theirs, or used up. */
+/**
+ * Stores a passkey of the session's owner; the session goes on under `token`. Needs a recent sign-in. False: the challenge was not theirs, or
+ * used up.
+ */
 export const addPasskey = (
   session: Buffer | null,
   challenge: Buffer,
   { credentialId, publicKey, counter, transports, name }: NewPasskey,
+  token: Buffer,
   { address, requestId }: Origin,
 ): Statement<boolean> =>
-  mapped(add(session, challenge, credentialId, publicKey, counter, transports, name, address, requestId), isDone);
+  mapped(
+    add(session, challenge, credentialId, publicKey, counter, transports, name, token, address, requestId),
+    isDone,
+  );
 
 export interface OwnPasskey {
   id: string;

@@ -23,8 +23,8 @@ export const redirectUriMatches = (registered: readonly string[], presented: str
 const ours = ['code', 'state', 'iss', 'error', 'error_description'];
 
 /**
- * What is wrong with a redirect URI, in words for the person who registers it, or null. The database holds to the same rules
- * (app.redirect_uri_allowed). URIs are compared as strings, so only the form that browsers use is taken.
+ * What is wrong with a redirect URI, in words for the person who registers it, or null. Whatever the database refuses
+ * (app.redirect_uri_allowed) has a fault here. URIs are compared as strings, so only the form that browsers use is taken.
  */
 export function redirectUriFault(uri: string): string | null {
   if (uri.length > redirectUriLimits.length) return `At most ${redirectUriLimits.length} characters.`;
@@ -40,6 +40,9 @@ export function redirectUriFault(uri: string): string | null {
     return 'Plain http only for localhost, 127.0.0.1 and [::1]; everywhere else https.';
   }
   if (url.hostname.endsWith('.')) return 'No dot at the end of the host.';
+  if (!/^([a-z0-9]([a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:.]+\])$/.test(url.hostname))
+    return 'The host may have letters, digits, dots and hyphens alone, and begins and ends with a letter or digit.';
+  if (url.port === '0') return 'No port 0: nothing listens there.';
   if (url.href !== uri && url.href !== `${uri}/`) return `Write it the way browsers do: ${url.href}`;
   const taken = ours.find((name) => url.searchParams.has(name));
   return taken === undefined ? null : `Its query must not have "${taken}": that is added to the response.`;

@@ -208,15 +208,18 @@ function callerOf(found: Entered | null): TokenCaller | null {
 const enteringCaller = (digest: Buffer, entered: Statement<Entered | null>): Statement<TokenCaller | null> =>
   entering(digest, mapped(entered, callerOf));
 
-const enter = entry('enter_with_token', '$1, $2');
+const enter = entry('enter_with_token', '$1, $2, $3, $4');
 const enterForTool = entry('enter_to_call_tool', '$1, $2, $3, $4', ', app.check_second_factor()');
 
 /**
- * Enters as the person and client of the access token with this digest, for the rest of the transaction; null when the
- * token is unknown, expired, revoked or for another resource, or the client no longer works for the person.
+ * Enters as the person and client of the access token with this digest, for the rest of the transaction, which is about `within` alone
+ * where that is given; null when the token is unknown, expired, revoked or for another resource, or the client no longer works for the person.
  */
-export const enterWithAccessToken = (digest: Buffer, resource: string): Statement<TokenCaller | null> =>
-  enteringCaller(digest, enter(digest, resource));
+export const enterWithAccessToken = (
+  digest: Buffer,
+  resource: string,
+  within: DealScope | null = null,
+): Statement<TokenCaller | null> => enteringCaller(digest, enter(digest, resource, within?.table, within?.id));
 
 const enterForReading = entry('enter_to_read', '$1, $2, $3, $4, $5, $6, $7, $8, $9, $10');
 

@@ -42,7 +42,6 @@ const wasAgreedTo = ({ known }: DocumentAsking, redirectUri: string): boolean =>
 /** The handler of GET and HEAD. */
 export function showConsent(services: Services, documents: ClientDocuments): Handler {
   const { baseUrl, clientMetadata, features } = services.config;
-  const takesDocuments = clientMetadata.mode !== 'off';
 
   /** What to answer once client and redirect URI are known to be good, to a person who is signed in. */
   function consentOrError(c: Context, parameters: Parameters, client: AskingClient, asked: Asked): Response {
@@ -142,7 +141,7 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
 
     // Until client and redirect URI are known to be good, nobody is sent anywhere.
     const named = parameters.one('client_id');
-    const url = takesDocuments && named !== undefined && isDocumentUrl(named) ? named : null;
+    const url = named !== undefined && isDocumentUrl(named) ? named : null;
     const clientId = asClientId(named);
     const redirectUri = parameters.one('redirect_uri');
     if (clientId === null && url === null) return refusalPage(c, 400, noSuchClient);

@@ -73,7 +73,7 @@ export function takeDecision(services: Services): Handler {
   function canBeShown(request: string): boolean {
     const asked = parametersOf(request);
     const named = asked.one('client_id');
-    const isClient = asClientId(named) !== null || (takesDocuments && named !== undefined && isDocumentUrl(named));
+    const isClient = asClientId(named) !== null || (named !== undefined && isDocumentUrl(named));
     return isClient && URL.canParse(asked.one('redirect_uri') ?? '') && firstError(asked, issuer) === null;
   }
 

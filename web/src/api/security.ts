@@ -23,11 +23,11 @@ export const passkeysQuery = queryOptions({
 export type PendingFactor = Answer<'post', '/auth/second-factor/begin'>;
 
 /** Has the browser make a passkey, and keeps it. Rejects with the browser's own error when the person turns it down. */
-async function addPasskey(name: string): Promise<void> {
+async function addPasskey(name: string) {
   const optionsJSON = await api.post('/auth/passkey/registration');
   const { startRegistration } = await import('@simplewebauthn/browser');
   const response = await startRegistration({ optionsJSON });
-  await api.post('/auth/passkey/add', {
+  return api.post('/auth/passkey/add', {
     json: { response, name },
   });
 }
@@ -41,6 +41,11 @@ export function useSecurityActions() {
       client.invalidateQueries({ queryKey: keys.settings('passkeys') }),
       client.invalidateQueries({ queryKey: keys.settings('sessions') }),
     ]);
+  // A brokerage may have waited for a second factor: everything can be different now.
+  const withFactor = ({ csrf_token }: { csrf_token: string }) => {
+    keepCsrf(csrf_token);
+    return refreshAll(client);
+  };
   const renewed = ({ csrf_token }: { csrf_token: string }) => {
     keepCsrf(csrf_token);
     return again();
@@ -67,11 +72,7 @@ export function useSecurityActions() {
     }),
     confirmFactor: useMutation({
       mutationFn: (code: string) => api.post('/auth/second-factor/confirm', { json: { code } }),
-      // A brokerage may have waited for it: everything can be different now.
-      onSuccess: ({ csrf_token }) => {
-        keepCsrf(csrf_token);
-        return refreshAll(client);
-      },
+      onSuccess: withFactor,
     }),
     removeFactor: useMutation({
       mutationFn: () => api.post('/auth/second-factor/remove'),
@@ -81,7 +82,7 @@ export function useSecurityActions() {
       mutationFn: () => api.post('/auth/recovery-codes'),
       onSuccess: again,
     }),
-    addPasskey: useMutation({ mutationFn: addPasskey, onSuccess: () => refreshAll(client) }),
+    addPasskey: useMutation({ mutationFn: addPasskey, onSuccess: withFactor }),
     renamePasskey: useMutation({
       mutationFn: (input: { id: Id; name: string }) => api.post('/auth/passkey/rename', { json: input }),
       onSuccess: again,
