@@ -8088,7 +8088,7 @@ CREATE OR REPLACE FUNCTION app.has_broker(deal_id uuid)
  SET search_path TO ''
 AS $function$
 begin
-  return exists (select from public.participants p
+  return exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
     where p.deal_id = has_broker.deal_id and p.role = 'broker' and p.status = 'active');
 end
 $function$;
@@ -15493,3 +15493,4 @@ $function$;
 -- 07619be9b36db62f96878d3297f1222b7dfb5bfb1319a31caf451c870c7310ec  491_no_plan_for_each_record.sql
 -- e4bba445f2d8b8913ccace1db1fa205ac0afab97d974a2a78a92a89dc8a28f30  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
+-- 6c6cd3a536532b079093c3ce6387cbd7e2ceb41b76a4971a6f80cbbf844a9403  502_brokers_who_can_review.sql
