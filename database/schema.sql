@@ -5000,6 +5000,7 @@ declare
   questions int;
   selected uuid;
   buyer text;
+  takes_part boolean;
 begin
   if not deal_id = any (app.deals_acting_as('broker', 'deals:write')) then
     return '{}';
@@ -5012,13 +5013,15 @@ begin
     warnings := array_append(warnings, format('%s closing conditions are not met: %s%s.', cardinality(open_conditions),
       array_to_string(open_conditions[1:5], ', '), case when cardinality(open_conditions) > 5 then ' and others' end));
   end if;
-  select x.participant_id, u.name into selected, buyer
+  select x.participant_id, u.name, p.role = 'buyer' and p.status = 'active' into selected, buyer, takes_part
     from public.exclusivities x
-    join public.participants p on p.id = x.participant_id and p.status = 'active'
+    join public.participants p on p.id = x.participant_id
     join public.users u on u.id = x.buyer_user_id
     where x.deal_id = closing_warnings.deal_id and x.ended_at is null;
   if selected is null then
     warnings := array_append(warnings, 'No buyer holds the exclusivity: the record will not say who bought.');
+  elsif not takes_part then
+    warnings := array_append(warnings, format('%s, who holds the exclusivity, is no longer a buyer on the deal.', buyer));
   end if;
   if app.accepted_offer(deal_id) is null then
     warnings := array_append(warnings, 'No offer is accepted: the record will not say on which terms.');
@@ -15494,3 +15497,4 @@ $function$;
 -- e4bba445f2d8b8913ccace1db1fa205ac0afab97d974a2a78a92a89dc8a28f30  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
 -- 6c6cd3a536532b079093c3ce6387cbd7e2ceb41b76a4971a6f80cbbf844a9403  502_brokers_who_can_review.sql
+-- 630843e803e767e1bdb11ff7ae5ff5094f82414742f769bfb948c8597ff726cd  503_a_removed_buyer_holds_the_exclusivity.sql
