@@ -1113,6 +1113,12 @@ CREATE TABLE public.ndas (
 CREATE INDEX ndas_by_deal ON public.ndas USING btree (deal_id, sent_at DESC);
 CREATE INDEX ndas_by_participant ON public.ndas USING btree (participant_id);
 CREATE INDEX ndas_by_sender ON public.ndas USING btree (sent_by) WHERE sent_by IS NOT NULL;
+CREATE INDEX ndas_by_standing ON public.ndas USING btree (deal_id, (
+CASE status
+    WHEN 'sent'::text THEN 2
+    WHEN 'active'::text THEN 1
+    ELSE 0
+END) DESC, sent_at DESC, id DESC);
 CREATE INDEX ndas_ending ON public.ndas USING btree (deal_id) INCLUDE (expires_at, participant_id, signed_at, id) WHERE status = 'active'::text AND expires_at IS NOT NULL;
 CREATE INDEX ndas_running_out ON public.ndas USING btree (expires_at) WHERE status = ANY (ARRAY['sent'::text, 'active'::text]);
 CREATE INDEX ndas_sent ON public.ndas USING btree (deal_id) INCLUDE (participant_id, sent_at, expires_at) WHERE status = 'sent'::text;
@@ -15498,3 +15504,4 @@ $function$;
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
 -- 6c6cd3a536532b079093c3ce6387cbd7e2ceb41b76a4971a6f80cbbf844a9403  502_brokers_who_can_review.sql
 -- 630843e803e767e1bdb11ff7ae5ff5094f82414742f769bfb948c8597ff726cd  503_a_removed_buyer_holds_the_exclusivity.sql
+-- deaf8ceacde5694c774b767ef1ae9aff57c3747e210036c5e4e158e20c1dc8db  504_ndas_by_how_they_stand.sql
