@@ -486,8 +486,9 @@ describe('an offer', () => {
         )
         .map((entry: { kind: string; count: number }) => [entry.kind, entry.count]);
     const seen = async (who: string) => {
-      const { items, agreed } = (await people[who]!.ask(path)).body;
+      const { items, agreed, selected } = (await people[who]!.ask(path)).body;
       const current = items.find((one: { buyer_name: string }) => one.buyer_name === 'new buyer');
+      expect(selected).toEqual(current ?? null);
       return { current, agreed };
     };
     await broker!.ask(`/deals/${web.scene.idle}/moves`, { to: 'diligence' });

@@ -50,7 +50,7 @@ export interface OptIn {
   shut_off_by_name: string | null;
 }
 
-/** How many of them are listed; each is on the page of its deal, too. */
+/** How many opt-ins are listed; each is on the page of its deal, too. */
 export const mostOptIns = 500;
 
 /** The caller's opt-ins that have not expired, on deals that they see, by title, at most {@link mostOptIns}. */
