@@ -1113,6 +1113,12 @@ CREATE TABLE public.ndas (
 CREATE INDEX ndas_by_deal ON public.ndas USING btree (deal_id, sent_at DESC);
 CREATE INDEX ndas_by_participant ON public.ndas USING btree (participant_id);
 CREATE INDEX ndas_by_sender ON public.ndas USING btree (sent_by) WHERE sent_by IS NOT NULL;
+CREATE INDEX ndas_by_standing ON public.ndas USING btree (deal_id, (
+CASE status
+    WHEN 'sent'::text THEN 2
+    WHEN 'active'::text THEN 1
+    ELSE 0
+END) DESC, sent_at DESC, id DESC);
 CREATE INDEX ndas_ending ON public.ndas USING btree (deal_id) INCLUDE (expires_at, participant_id, signed_at, id) WHERE status = 'active'::text AND expires_at IS NOT NULL;
 CREATE INDEX ndas_running_out ON public.ndas USING btree (expires_at) WHERE status = ANY (ARRAY['sent'::text, 'active'::text]);
 CREATE INDEX ndas_sent ON public.ndas USING btree (deal_id) INCLUDE (participant_id, sent_at, expires_at) WHERE status = 'sent'::text;
@@ -5018,6 +5024,7 @@ declare
   questions int;
   selected uuid;
   buyer text;
+  takes_part boolean;
 begin
   if not deal_id = any (app.deals_acting_as('broker', 'deals:write')) then
     return '{}';
@@ -5030,13 +5037,15 @@ begin
     warnings := array_append(warnings, format('%s closing conditions are not met: %s%s.', cardinality(open_conditions),
       array_to_string(open_conditions[1:5], ', '), case when cardinality(open_conditions) > 5 then ' and others' end));
   end if;
-  select x.participant_id, u.name into selected, buyer
+  select x.participant_id, u.name, p.role = 'buyer' and p.status = 'active' into selected, buyer, takes_part
     from public.exclusivities x
-    join public.participants p on p.id = x.participant_id and p.status = 'active'
+    join public.participants p on p.id = x.participant_id
     join public.users u on u.id = x.buyer_user_id
     where x.deal_id = closing_warnings.deal_id and x.ended_at is null;
   if selected is null then
     warnings := array_append(warnings, 'No buyer holds the exclusivity: the record will not say who bought.');
+  elsif not takes_part then
+    warnings := array_append(warnings, format('%s, who holds the exclusivity, is no longer a buyer on the deal.', buyer));
   end if;
   if app.accepted_offer(deal_id) is null then
     warnings := array_append(warnings, 'No offer is accepted: the record will not say on which terms.');
@@ -8095,7 +8104,7 @@ CREATE OR REPLACE FUNCTION app.has_broker(deal_id uuid)
  SET search_path TO ''
 AS $function$
 begin
-  return exists (select from public.participants p
+  return exists (select from public.participants p join public.users u on u.id = p.user_id and u.suspended_at is null
     where p.deal_id = has_broker.deal_id and p.role = 'broker' and p.status = 'active');
 end
 $function$;
@@ -15526,3 +15535,6 @@ $function$;
 -- 06b4b351780629919007068ffda467fe6daadcf3e651a977d9df07c42c98f50b  494_calls_on_deals_out_of_sight.sql
 -- 977d97db9e8e7a4462f5fe259e9b7f40f5cfcf6be1bebd4610620f99b56d9966  495_new_session_token_with_a_passkey.sql
 -- c470b8e93d3226404e0fc0c3f22765721240fd5dd4d7fd95fbc162fe2a76dc20  496_tokens_end_with_their_family.sql
+-- 6c6cd3a536532b079093c3ce6387cbd7e2ceb41b76a4971a6f80cbbf844a9403  502_brokers_who_can_review.sql
+-- 630843e803e767e1bdb11ff7ae5ff5094f82414742f769bfb948c8597ff726cd  503_a_removed_buyer_holds_the_exclusivity.sql
+-- deaf8ceacde5694c774b767ef1ae9aff57c3747e210036c5e4e158e20c1dc8db  504_ndas_by_how_they_stand.sql

@@ -6,11 +6,14 @@
 import type { ExtractSchema } from 'hono/types';
 import type { AuthRoutes } from './auth/routes.ts';
 import type { largestDocument } from './documents/upload.ts';
+import type { mostClients } from './domain/clients/connected-clients.ts';
+import type { mostOptIns } from './domain/clients/deal-opt-ins.ts';
 import type { mostQuestions } from './domain/diligence/questions.ts';
 import type { mostDocumentsOfSource } from './domain/documents/documents.ts';
 import type { lengths } from './domain/lengths.ts';
 import type { longestTerms } from './domain/offers/offers.ts';
 import type { longestEmailAddress } from './domain/people/email-address.ts';
+import type { mostMembers } from './domain/people/members.ts';
 import type { ApiRoutes } from './web/api/routes.ts';
 
 export type { ViewName } from './tools/views.ts';
@@ -80,6 +83,9 @@ export interface SharedBounds {
   readonly lengths: typeof lengths;
   readonly longestEmailAddress: typeof longestEmailAddress;
   readonly longestTerms: typeof longestTerms;
+  readonly mostClients: typeof mostClients;
   readonly mostDocumentsOfSource: typeof mostDocumentsOfSource;
+  readonly mostMembers: typeof mostMembers;
+  readonly mostOptIns: typeof mostOptIns;
   readonly mostQuestions: typeof mostQuestions;
 }

@@ -2,6 +2,8 @@
 
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { aPdf, upload } from '../web/uploads.ts';
+import { documentCategory } from '../../web/src/lib/states.ts';
+import { readDealsSearch } from '../../web/src/routes/deals/search.ts';
 import { openWalk, type Walk } from './routes.ts';
 
 let walk: Walk;
@@ -27,4 +29,11 @@ test('as a column of an imported list', async () => {
   const body = `name,${inherited.join(',')}\nAnn${',x'.repeat(inherited.length)}\n`;
   const answer = await fetch(walk.service.origin + path, { method: 'POST', headers, body });
   expect([answer.status, ((await answer.json()) as { faults: unknown[] }).faults]).toEqual([200, []]);
+});
+
+test('as a filter in the address of the list of deals, and as the category of a document', () => {
+  for (const name of inherited) {
+    expect(readDealsSearch({ state: [name, 'listed'], role: name, sort: name })).toEqual({ state: ['listed'] });
+    expect(documentCategory(name).toLowerCase()).toBe(name.toLowerCase());
+  }
 });

@@ -311,3 +311,26 @@ describe('clients', () => {
     expect([status, body.error?.message]).toEqual([409, expect.stringContaining('50 clients')]);
   });
 });
+
+test('lists end where nobody reads on: members, clients, deals on which tools may write', async () => {
+  const full = await addBrokerage(service, 'Full');
+  const dora = await addPerson(service, 'Dora', { brokerage: full, role: 'broker' });
+  const own = await register('Her own', 'https://client.example/callback', dora);
+  await service.sql(
+    `with people as (insert into users (email, name) select 'full' || n || '@example.com', 'A ' || n from generate_series(1, 2000) n returning id),
+       parts as (insert into members (brokerage_id, user_id, role) select $1, id, 'broker' from people returning user_id)
+     insert into connected_clients (created_by, brokerage_id, name, redirect_uris, created_at)
+       select user_id, $1, 'Shared', '{https://client.example/}', app.now() + interval '1 second' from parts limit 500`,
+    [full],
+  );
+  await service.sql(
+    `with made as (insert into deals (organization_id, title) select $1, 'Deal ' || n from generate_series(1, 501) n returning id),
+       parts as (insert into participants (deal_id, user_id, role, status) select id, $2, 'viewer', 'active' from made)
+     insert into deal_opt_ins (user_id, deal_id) select $2, id from made`,
+    [full, dora.id],
+  );
+  expect((await ask(`/brokerages/${full}/members`, undefined, dora)).body.items).toHaveLength(2000);
+  const { items } = (await ask('/clients', undefined, dora)).body;
+  expect([items.length, items[0].name, items.at(-1).id]).toEqual([500, 'Shared', own]);
+  expect((await ask('/tools', undefined, dora)).body.opt_ins).toHaveLength(500);
+});

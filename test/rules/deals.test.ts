@@ -349,6 +349,14 @@ describe('questions', () => {
     expect(await reason(ask('new buyer'))).toBe('no_active_nda');
     expect(await reason(ask('seller'))).toBe('not_a_buyer');
     expect(await reason(ask('outsider'))).toBe('42501');
+    const suspend = (at: string) =>
+      service.sql(`update users set suspended_at = ${at} where id = $1`, [scene.people['broker']]);
+    const hasBroker = () => as('other buyer', 'select app.has_broker($1) as found', [scene.deal]);
+    expect(await hasBroker()).toEqual([{ found: true }]);
+    await suspend('app.now()');
+    expect(await reason(ask('other buyer'))).toBe('no_broker_review');
+    expect(await hasBroker()).toEqual([{ found: false }]);
+    await suspend('null');
     await service.sql(`update participants set status = 'removed' where id = $1`, [scene.participants['broker']]);
     expect(await reason(ask('other buyer'))).toBe('no_broker_review');
     await service.sql(`update participants set status = 'invited' where id = $1`, [scene.participants['broker']]);

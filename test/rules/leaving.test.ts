@@ -153,7 +153,7 @@ describe('a member who is removed', () => {
         ...(role === 'advisor' ? { advises: advised } : {}),
       });
     }
-    expect((await remove(staff)).body).toEqual({ deals: [], handed_over: false });
+    expect((await remove(staff)).body).toEqual({ deals: [], count: 0, handed_over: false });
     const left = Object.fromEntries(
       await Promise.all(
         Object.entries(deals).map(async ([name, id]) => {
@@ -204,20 +204,33 @@ describe('deals left without a broker', () => {
   test('are named before and after, and only to admins', async () => {
     const over = await insert(service, 'deals', { organization_id: full.brokerage, title: 'Over', state: 'withdrawn' });
     await insert(service, 'participants', { deal_id: over, user_id: brokerId, role: 'broker', status: 'active' });
-    expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: left() });
-    expect((await broker.ask(member(adminId, '/deals'))).body).toEqual({ items: [] });
+    expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: left(), count: 1 });
+    expect((await broker.ask(member(adminId, '/deals'))).body).toEqual({ items: [], count: 0 });
     const stranger = await signInAs(service, full.people.outsider.userId);
     expect((await stranger.ask(member(brokerId, '/deals'))).status).toBe(404);
-    expect((await remove()).body).toEqual({ deals: left(), handed_over: false });
+    expect((await remove()).body).toEqual({ deals: left(), count: 1, handed_over: false });
     expect((await admin.ask(member(brokerId, '/deals'))).status).toBe(404);
   });
 
   test('are none where another broker can act; one who is suspended cannot', async () => {
     const second = await addMember('Second', 'broker');
     await insert(service, 'participants', { deal_id: full.deal, user_id: second, role: 'broker', status: 'active' });
-    expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: [] });
+    expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: [], count: 0 });
     await service.sql('update users set suspended_at = app.now() where id = $1', [second]);
-    expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: left() });
+    expect((await admin.ask(member(brokerId, '/deals'))).body).toEqual({ items: left(), count: 1 });
+  });
+
+  test('are counted, and the newest hundred named', async () => {
+    await service.sql(
+      `with made as (insert into deals (organization_id, title, created_at)
+         select $1, 'Old ' || n, app.now() - interval '1 year' from generate_series(1, 100) n returning id)
+       insert into participants (deal_id, user_id, role, status) select id, $2, 'broker', 'active' from made`,
+      [full.brokerage, brokerId],
+    );
+    const { items, count } = (await admin.ask(member(brokerId, '/deals'))).body;
+    expect([items.length, items[0], count]).toEqual([100, left()[0], 101]);
+    const { deals, ...removed } = (await remove()).body;
+    expect([deals, removed]).toEqual([items, { count: 101, handed_over: false }]);
   });
 
   test.each(['nothing', 'viewer', 'invited', 'removed'])(

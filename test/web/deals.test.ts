@@ -217,6 +217,21 @@ describe('closing', () => {
     expect((await close(full)).body.deal.state).toBe('closed');
   });
 
+  test('asks after the buyer who holds the exclusivity also where they were removed', async () => {
+    const broker = await web.as('broker');
+    const deal = await complete();
+    await (await web.as('new buyer')).ask(`/deals/${deal}/offers`, { payload });
+    const { body } = await broker.ask(`/deals/${deal}`);
+    const buyer = body.participants.find((one: { role: string }) => one.role === 'buyer');
+    expect((await broker.ask(`/deals/${deal}/participants/${buyer.id}`, undefined, 'DELETE')).status).toBe(200);
+    expect((await broker.ask(`/deals/${deal}/closing-warnings`)).body.items).toEqual([
+      'new buyer, who holds the exclusivity, is no longer a buyer on the deal.',
+      'A proposed change to the accepted terms is not decided.',
+    ]);
+    const closed = await broker.ask(`/deals/${deal}/moves`, { to: 'closed', confirm: true });
+    expect(closed.body.deal).toMatchObject({ state: 'closed', exclusive_buyer_user_id: buyer.user_id });
+  });
+
   describe('at the moment at which something comes to be missing', () => {
     const writes = {
       'a condition is added': async (deal: string) =>

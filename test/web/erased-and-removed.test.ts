@@ -101,7 +101,7 @@ test('two who are removed with each other as successor: one hands over, the othe
   );
   expect([first.status, first.body]).toEqual([
     200,
-    { deals: [{ id: bo.deal, title: 'Bo’s deal' }], handed_over: true },
+    { deals: [{ id: bo.deal, title: 'Bo’s deal' }], count: 1, handed_over: true },
   ]);
   expect([second.status, second.body.error.code]).toEqual([409, 'not_a_broker']);
   expect(await brokersOf(bo.deal, cy.deal)).toEqual([
@@ -121,8 +121,8 @@ test('two who are on each other’s deals are removed with one successor, who ha
     () => remove(cy.user, di),
   );
   expect(removed.map(({ status, body }) => [status, body])).toEqual([
-    [200, { deals: [{ id: bo.deal, title: 'Bo’s deal' }], handed_over: true }],
-    [200, { deals: [{ id: cy.deal, title: 'Cy’s deal' }], handed_over: true }],
+    [200, { deals: [{ id: bo.deal, title: 'Bo’s deal' }], count: 1, handed_over: true }],
+    [200, { deals: [{ id: cy.deal, title: 'Cy’s deal' }], count: 1, handed_over: true }],
   ]);
   expect(await brokersOf(bo.deal, cy.deal)).toEqual([
     { deal_id: bo.deal, user_id: di },
@@ -140,7 +140,7 @@ test('two who are the brokers of one deal are removed at once: the second leaves
     () => remove(bo.user),
     () => remove(cy.user),
   );
-  expect([first.status, first.body]).toEqual([200, { deals: [], handed_over: false }]);
+  expect([first.status, first.body]).toEqual([200, { deals: [], count: 0, handed_over: false }]);
   expect([second.status, second.body]).toEqual([
     200,
     {
@@ -148,6 +148,7 @@ test('two who are the brokers of one deal are removed at once: the second leaves
         { id: cy.deal, title: 'Cy’s deal' },
         { id: bo.deal, title: 'Bo’s deal' },
       ],
+      count: 2,
       handed_over: false,
     },
   ]);

@@ -135,6 +135,39 @@ describe('an NDA', () => {
       web.service.clock.advance(-0.05 * 86_400_000);
     }
   });
+
+  test('is listed page by page: those that wait, those that are active, the others, however old they are', async () => {
+    const of = await insert(web.service, 'deals', {
+      organization_id: web.scene.brokerage,
+      title: 'Many',
+      state: 'listed',
+    });
+    const takesPart = (person: string, role: string) =>
+      insert(web.service, 'participants', { deal_id: of, user_id: web.scene.people[person], role, status: 'active' });
+    await takesPart('broker', 'broker');
+    const buyers = [await takesPart('new buyer', 'buyer'), await takesPart('other buyer', 'buyer')];
+    const sent = async (buyer: number, status: string, day: number) => {
+      const at = `2026-01-0${day}T00:00:00Z`;
+      const signed = status === 'sent' ? {} : { signed_at: at, signed_name: 'Me' };
+      const nda = { deal_id: of, participant_id: buyers[buyer], status, terms: 'Keep it.', sent_at: at, ...signed };
+      return insert(web.service, 'ndas', nda);
+    };
+    const waits = await sent(0, 'sent', 2);
+    const active = await sent(1, 'active', 1);
+    const over = [await sent(0, 'revoked', 4), await sent(1, 'expired', 3)];
+    const broker = await web.as('broker');
+    const read: string[] = [];
+    let cursor: string | null = '';
+    for (let pages = 0; cursor !== null && pages < 9; pages += 1) {
+      const { body } = await broker.ask(
+        `/deals/${of}/ndas?limit=1${cursor && `&cursor=${encodeURIComponent(cursor)}`}`,
+      );
+      read.push(...body.items.map(({ id }: { id: string }) => id));
+      cursor = body.next_cursor;
+    }
+    expect(read).toEqual([waits, active, ...over]);
+    expect((await broker.ask(`/deals/${of}/ndas`)).body.items.map(({ id }: { id: string }) => id)).toEqual(read);
+  });
 });
 
 describe('until their NDA is active', () => {
@@ -453,8 +486,9 @@ describe('an offer', () => {
         )
         .map((entry: { kind: string; count: number }) => [entry.kind, entry.count]);
     const seen = async (who: string) => {
-      const { items, agreed } = (await people[who]!.ask(path)).body;
+      const { items, agreed, selected } = (await people[who]!.ask(path)).body;
       const current = items.find((one: { buyer_name: string }) => one.buyer_name === 'new buyer');
+      expect(selected).toEqual(current ?? null);
       return { current, agreed };
     };
     await broker!.ask(`/deals/${web.scene.idle}/moves`, { to: 'diligence' });

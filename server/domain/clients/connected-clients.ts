@@ -44,10 +44,19 @@ const clientTables = `connected_clients c
   left join brokerages b on b.id = c.brokerage_id
   left join app.connections() n on n.client_id = c.id`;
 
-/** The clients that the caller made or that are shared with a brokerage of theirs, newest first. */
+/** How many clients are listed. */
+export const mostClients = 500;
+
+/**
+ * The clients that the caller made or that are shared with a brokerage of theirs, newest first, at most {@link mostClients}: first of all those that the caller
+ * made or is connected with.
+ */
 export const connectedClients = rows<ConnectedClient, []>(
   'connected_clients',
-  `select ${clientFields} from ${clientTables} order by c.created_at desc, c.id desc`,
+  `select * from (
+     select ${clientFields} from ${clientTables}
+     order by c.created_by = (select app.user_id()) or n.client_id is not null desc, c.created_at desc, c.id desc limit ${mostClients}) c
+   order by c.created_at desc, c.id desc`,
 );
 
 /** One of them, or null. */

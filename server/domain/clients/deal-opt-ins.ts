@@ -50,7 +50,10 @@ export interface OptIn {
   shut_off_by_name: string | null;
 }
 
-/** The caller's opt-ins that have not expired, on deals that they see, by title. */
+/** How many opt-ins are listed; each is on the page of its deal, too. */
+export const mostOptIns = 500;
+
+/** The caller's opt-ins that have not expired, on deals that they see, by title, at most {@link mostOptIns}. */
 export const liveOptIns = rows<OptIn, []>(
   'live_opt_ins',
   `select o.deal_id, d.title as deal_title, o.opted_in_at as granted_at, o.expires_at, s.deal_id is not null as shut_off,
@@ -59,7 +62,7 @@ export const liveOptIns = rows<OptIn, []>(
    join deals d on d.id = o.deal_id
    left join deal_tool_stops s on s.deal_id = o.deal_id
    ${knownPerson('u', 's.stopped_by', 'd.id')}
-   where o.expires_at is null or o.expires_at > app.now() order by lower(d.title), d.id`,
+   where o.expires_at is null or o.expires_at > app.now() order by lower(d.title), d.id limit ${mostOptIns}`,
 );
 
 const optIn = row<{ done: boolean }>('opt_in_deal', 'select app.opt_in_deal($1, $2, $3, $4) as done');

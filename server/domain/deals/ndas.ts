@@ -1,5 +1,6 @@
 /** NDAs: sent by a broker to a buyer, who signs in the page. */
 
+import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { knownPerson, ndaStatusNow, participantName, type NdaStatus } from './participants.ts';
 import { ndaTemplate } from './nda-template.ts';
@@ -34,11 +35,25 @@ const people = `join participants p on p.id = n.participant_id
   left join users u on u.id = p.user_id
   ${knownPerson('sender', 'n.sent_by', 'n.deal_id')}`;
 
-/** The NDAs of a deal that the caller may see, the latest first, at most 500. */
-export const ndas = rows<Nda, [dealId: string]>(
+// As in the index ndas_by_standing.
+const standing = `case n.status when 'sent' then 2 when 'active' then 1 else 0 end`;
+
+const list = rows<Placed<Nda>, [dealId: string, standing: number, sentAt: string, id: string, limit: number]>(
   'ndas',
-  `select ${fields} from ndas n ${people} where n.deal_id = $1 order by n.sent_at desc, n.id desc limit 500`,
+  `select ${fields}, concat_ws(' ', ${standing}, n.sent_at) as place from ndas n ${people}
+   where n.deal_id = $1 and (${standing}, n.sent_at, n.id) < ($2::int, $3::timestamptz, $4::uuid)
+   order by ${standing} desc, n.sent_at desc, n.id desc limit $5`,
 );
+
+// Before whatever there is: an index finds the first page as it does the others.
+const first: Place = { key: '3 infinity', id: 'ffffffff-ffff-ffff-ffff-ffffffffffff' };
+
+/** The NDAs of a deal that the caller may see, in pages: those that wait for a signature, those that are active, the others; of each the latest first. */
+export function ndas(dealId: string, after: Place | null, limit: number): Statement<Page<Nda>> {
+  const { key, id } = after ?? first;
+  const [stands = '', sentAt = ''] = key.split(/ (.*)/);
+  return paged(list(dealId, Number(stands), sentAt, id, limit + 1), limit, (found) => found);
+}
 
 /** One NDA, or null when there is none that the caller sees. */
 export const nda = row<Nda, [id: string]>('nda', `select ${fields} from ndas n ${people} where n.id = $1`);

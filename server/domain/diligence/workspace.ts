@@ -31,10 +31,10 @@ const memberSelect = `
     and (coalesce(advised.role, p.role) in ('broker', 'seller') or w.participant_id is not null or exists (
       select from qoe_workspace_members v where v.deal_id = p.deal_id and v.participant_id = p.advises))`;
 
-/** Who is in the workspace of a deal, of those whom the caller may know of; nobody to those who are not in themselves. */
+/** Who is in the workspace of a deal, of those whom the caller may know of, as many as people of a deal are listed; nobody to those who are not in themselves. */
 export const membersOnPage = rows<MemberOnPage, [dealId: string]>(
   'qoe_members_on_page',
-  `${memberSelect} and p.deal_id = $1 order by w.participant_id is not null, u.name, p.id`,
+  `${memberSelect} and p.deal_id = $1 order by w.participant_id is not null, u.name, p.id limit 4000`,
 );
 
 /** One of them, or null. */

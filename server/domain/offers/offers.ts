@@ -251,6 +251,17 @@ const agreed = row<Found, [dealId: string]>(
 export const agreedOffer = (dealId: string): Statement<DealOffer | null> =>
   mapped(agreed(dealId), (found) => found && shown(found));
 
+const selected = row<Found, [dealId: string]>(
+  'selected_offer',
+  `select ${fields} from offers o ${tables('$1')}
+   join exclusivities x on x.deal_id = o.deal_id and x.participant_id = o.participant_id and x.ended_at is null
+   where o.deal_id = $1 and o.is_current`,
+);
+
+/** What the buyer who holds the exclusivity of a deal offers now, or null: there is nothing that the caller may see. */
+export const selectedOffer = (dealId: string): Statement<DealOffer | null> =>
+  mapped(selected(dealId), (found) => found && shown(found));
+
 /** Current offers and the agreed one, which may be among them, and whether the time until which each stands has passed at `now`. */
 export const currentAndAgreed = (
   latest: readonly DealOffer[],

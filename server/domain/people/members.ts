@@ -15,22 +15,37 @@ export interface DealRunAlone {
   title: string;
 }
 
-/** The deals, not over, of which nobody would be the broker without this member; none but for admins of the brokerage. */
-export const dealsRunAlone = rows<DealRunAlone, [brokerageId: string, userId: string]>(
+export interface DealsRunAlone {
+  /** The newest hundred. */
+  items: DealRunAlone[];
+  /** How many there are. */
+  count: number;
+}
+
+const runAlone = row<DealsRunAlone, [brokerageId: string, userId: string]>(
   'deals_run_alone',
-  'select id, title from app.deals_run_alone($1, $2)',
+  `select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'title', d.title) order by d.nr) filter (where d.nr <= 100), '[]') as items,
+     count(*)::int as count
+   from app.deals_run_alone($1, $2) with ordinality d (id, title, nr)`,
 );
 
+/** The deals, not over, of which nobody would be the broker without this member; none but for admins of the brokerage. */
+export const dealsRunAlone = (brokerageId: string, userId: string): Statement<DealsRunAlone> =>
+  mapped(runAlone(brokerageId, userId), (found) => found ?? { items: [], count: 0 });
+
 export interface Removal {
-  /** The deals of which the member was the only broker. */
+  /** The newest hundred of the deals of which the member was the only broker. */
   deals: DealRunAlone[];
+  /** How many there are. */
+  count: number;
   /** Whether the successor is their broker now; false: they have none. */
   handed_over: boolean;
 }
 
 const remove = row<Removal, [string, string, string | null, string | null, string | null]>(
   'remove_member',
-  'select deals, handed_over from app.remove_member($1, $2, $3, $4, $5)',
+  `select jsonb_path_query_array(deals, '$[0 to 99]') as deals, jsonb_array_length(deals) as count, handed_over
+   from app.remove_member($1, $2, $3, $4, $5)`,
 );
 
 /**
@@ -65,10 +80,13 @@ const person = `select m.person_id as user_id, ${nameOf} as name, ${emailOf} as 
     case when m.status = 'invited' then app.member_mail_trouble(m.brokerage_id, m.person_id) end as mail_trouble, m.created_at
   from members m left join users u on u.id = m.user_id where m.brokerage_id = $1 and m.status <> 'removed'`;
 
-/** The members of a brokerage, invited ones too, by name; none when the caller is no member of it. */
+/** How many members of a brokerage are listed. */
+export const mostMembers = 2000;
+
+/** The members of a brokerage, invited ones too, by name, at most {@link mostMembers}; none when the caller is no member of it. */
 export const membersOf = rows<MemberOfBrokerage, [brokerageId: string]>(
   'members_of',
-  `${person} order by lower(${nameOf}), m.person_id`,
+  `${person} order by lower(${nameOf}), m.person_id limit ${mostMembers}`,
 );
 
 /** One of them, or null. */

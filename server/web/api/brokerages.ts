@@ -240,14 +240,14 @@ export function brokerageRoutes(services: Services) {
       const brokerageId = pathId(c);
       const userId = pathId(c, 'user_id');
       // What would be left without a broker, before a person is removed.
-      const [member, items] = await asPerson(
+      const [member, deals] = await asPerson(
         services,
         c,
         memberOf(brokerageId, userId),
         dealsRunAlone(brokerageId, userId),
       );
       if (!member) throw nothingThere();
-      return c.json({ items });
+      return c.json(deals);
     })
 
     .delete('/brokerages/:id/members/:user_id', query(Successor), async (c) => {

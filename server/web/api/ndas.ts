@@ -7,20 +7,34 @@ import type { Services } from '../../services.ts';
 import { nda, ndas, ndaTerms, revokeNda, sendNda, signNda } from '../../domain/deals/ndas.ts';
 import { originOf } from '../../http/origin.ts';
 import { notAllowed, Problem } from '../../http/problem.ts';
-import { body, id, instant, optional, pathId, properName, text } from './input.ts';
-import { withDeal, withRecord } from './visible-record.ts';
+import { deploymentCursors } from './cursor.ts';
+import { body, id, instant, optional, pageCursor, pageSize, pathId, properName, query, text } from './input.ts';
+import { withDeal, withPersonAndDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const New = z.strictObject({ participant_id: id, terms: text(lengths.ndas.terms), expires_at: optional(instant) });
+const List = z.object({ cursor: pageCursor, limit: pageSize });
 const Signature = z.strictObject({ signed_name: properName });
 
 /** Its routes, below /api/web. */
 export function ndaRoutes(services: Services) {
+  const cursors = deploymentCursors(services);
+
   return new Hono()
-    .get('/deals/:id/ndas', async (c) => {
+    .get('/deals/:id/ndas', query(List), async (c) => {
       const dealId = pathId(c);
-      const [items] = await withDeal(services, c, dealId, ndas(dealId));
-      return c.json({ items });
+      const { cursor, limit } = c.req.valid('query');
+      const { seal, unseal } = await cursors();
+      const list = `ndas ${dealId}`;
+      const after = cursor === undefined ? null : unseal(cursor);
+      const [person, { items, next }] = await withPersonAndDeal(
+        services,
+        c,
+        dealId,
+        ndas(dealId, after?.place ?? null, limit),
+      );
+      after?.check(list, person.user_id);
+      return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
     })
 
     .get('/deals/:id/ndas/template', async (c) => {

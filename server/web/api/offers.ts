@@ -19,6 +19,7 @@ import {
   offerDecisions,
   offerOfDeal,
   offerRevisions,
+  selectedOffer,
   submitOffer,
 } from '../../domain/offers/offers.ts';
 import { booksOf } from '../../domain/diligence/books.ts';
@@ -115,15 +116,16 @@ export function offerRoutes(services: Services) {
       const { seal, unseal } = await cursors();
       const list = `offers ${dealId}`;
       const after = cursor === undefined ? null : unseal(cursor);
-      const [person, { items, next }, agreed] = await withPersonAndDeal(
+      const [person, { items, next }, agreed, selected] = await withPersonAndDeal(
         services,
         c,
         dealId,
         dealOffers(dealId, after?.place ?? null, limit),
         agreedOffer(dealId),
+        selectedOffer(dealId),
       );
       after?.check(list, person.user_id);
-      return c.json({ items, agreed, next_cursor: next && seal(list, person.user_id, next) });
+      return c.json({ items, agreed, selected, next_cursor: next && seal(list, person.user_id, next) });
     })
 
     .get('/deals/:id/offers/worth', query(Typed), async (c) => {

@@ -1,13 +1,16 @@
-import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
+import { infiniteQueryOptions, queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from './client.ts';
 import { keys } from './query-keys.ts';
 import type { Id, Instant } from './shapes.ts';
 
-/** The NDAs of a deal. */
+/** The NDAs of a deal: those that wait for a signature, those that are active, the others. */
 export const ndasQuery = (dealId: Id) =>
-  queryOptions({
+  infiniteQueryOptions({
     queryKey: keys.of(dealId, 'ndas'),
-    queryFn: ({ signal }) => api.get('/web/deals/:id/ndas', { param: { id: dealId }, signal }),
+    queryFn: ({ pageParam, signal }) =>
+      api.get('/web/deals/:id/ndas', { param: { id: dealId }, query: { cursor: pageParam }, signal }),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor,
   });
 
 /** What the next NDA starts from; asked anew each time, since sending one changes it. */

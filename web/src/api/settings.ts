@@ -12,6 +12,7 @@ import type {
   MemberInput,
   MemberRole,
   Redelivery,
+  SharedBounds,
   WebhookChange,
   WebhookDelivery,
   WebhookInput,
@@ -23,6 +24,11 @@ export const brokerageQuery = (id: Id) =>
     queryKey: keys.settings('brokerage', id),
     queryFn: ({ signal }) => api.get('/web/brokerages/:id', { param: { id }, signal }),
   });
+
+/** So many are listed at most. */
+export const mostMembers: SharedBounds['mostMembers'] = 2000;
+export const mostClients: SharedBounds['mostClients'] = 500;
+export const mostOptIns: SharedBounds['mostOptIns'] = 500;
 
 /** The members of a brokerage. */
 export const membersQuery = (brokerageId: Id) =>

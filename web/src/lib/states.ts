@@ -126,7 +126,9 @@ export const questionCategories: Record<T.QuestionCategory, string> = {
 
 /** What a document is about, by name; a word of somebody's own begins as the others do. */
 export function documentCategory(category: string): string {
-  return questionCategories[category as T.QuestionCategory] ?? category.charAt(0).toUpperCase() + category.slice(1);
+  return Object.hasOwn(questionCategories, category)
+    ? questionCategories[category as T.QuestionCategory]
+    : category.charAt(0).toUpperCase() + category.slice(1);
 }
 
 export const confidentialities: Record<T.Confidentiality, Look> = {

@@ -24,8 +24,8 @@ const sorts: Record<DealSort, true> = {
   '-state': true,
 };
 
-const isState = (value: unknown): value is DealState => typeof value === 'string' && value in dealStates;
-const isRole = (value: unknown): value is CallerRole => typeof value === 'string' && value in callerRoles;
+const isState = (value: unknown): value is DealState => typeof value === 'string' && Object.hasOwn(dealStates, value);
+const isRole = (value: unknown): value is CallerRole => typeof value === 'string' && Object.hasOwn(callerRoles, value);
 const isSort = (value: unknown): value is DealSort => typeof value === 'string' && Object.hasOwn(sorts, value);
 
 /** Reads the address's query; what makes no sense is left out. */

@@ -34,7 +34,7 @@ function byDeal(items: readonly Notification[]): Group[] {
   return [...groups.values()];
 }
 
-const isKeyOf = <T extends object>(pages: T, place: PropertyKey): place is keyof T => place in pages;
+const isKeyOf = <T extends object>(pages: T, place: PropertyKey): place is keyof T => Object.hasOwn(pages, place);
 
 function Leading({ one, onOpen, children }: { one: Notification; onOpen: () => void; children: ReactNode }) {
   const look = 'flex items-start gap-3 px-4 py-3 -outline-offset-2 hover:bg-hover sm:px-5';

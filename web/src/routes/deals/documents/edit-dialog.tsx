@@ -40,7 +40,9 @@ export function EditDialog({ document, onClose }: { document: DealDocument; onCl
           {...form.field('category')}
           options={[
             ...optionsOf<string>(questionCategories),
-            ...(category in questionCategories ? [] : [{ value: category, label: documentCategory(category) }]),
+            ...(Object.hasOwn(questionCategories, category)
+              ? []
+              : [{ value: category, label: documentCategory(category) }]),
           ]}
         />
       </Field>

@@ -38,7 +38,7 @@ interface FiltersProps {
 }
 
 function Filters({ filter, change, categories }: FiltersProps) {
-  const own = categories.filter((category) => !(category in questionCategories));
+  const own = categories.filter((category) => !Object.hasOwn(questionCategories, category));
   const width = 'flex-[0_1_12rem] max-sm:flex-[1_1_9rem]';
   return (
     <FilterBar label="Search documents" search={filter.search} onSearch={(text) => change({ search: text })}>

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { FileSignature, Send } from 'lucide-react';
 import { useState } from 'react';
 import { ndasQuery } from '../../../api/ndas.ts';
@@ -7,7 +7,8 @@ import { Avatar } from '../../../components/avatar.tsx';
 import { StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
-import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
+import { PagedList } from '../../../components/paged-list.tsx';
+import { EmptyState, SkeletonCard } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { ndaStates } from '../../../lib/states.ts';
@@ -176,23 +177,24 @@ function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
 /** The NDAs of a deal: brokers send, buyers read and sign. */
 export default function NdaTab() {
   const { deal, side, participants } = useDeal();
-  const query = useQuery(ndasQuery(deal.id));
+  const query = useInfiniteQuery(ndasQuery(deal.id));
   const [sending, setSending] = useState<Participant | null>(null);
   const without = participants.filter(
     (one) =>
       one.role === 'buyer' && one.status !== 'removed' && one.nda_status !== 'sent' && one.nda_status !== 'active',
   );
+  const list = (items: readonly Nda[]) =>
+    side === 'buyer' ? <BuyerSide ndas={items} /> : <DealSide ndas={items} without={without} onSend={setSending} />;
   return (
     <TabPage title="NDA">
-      <Loaded query={query} skeleton={<SkeletonCard rows={3} height="h-17" />}>
-        {({ items }) =>
-          side === 'buyer' ? (
-            <BuyerSide ndas={items} />
-          ) : (
-            <DealSide ndas={items} without={without} onSend={setSending} />
-          )
-        }
-      </Loaded>
+      <PagedList
+        query={query}
+        skeleton={<SkeletonCard rows={3} height="h-17" />}
+        className="flex flex-col gap-5"
+        empty={list([])}
+      >
+        {list}
+      </PagedList>
       {sending && <SendNdaDialog buyers={without} buyer={sending} onClose={() => setSending(null)} />}
     </TabPage>
   );

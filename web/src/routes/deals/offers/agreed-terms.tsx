@@ -141,7 +141,7 @@ export function NothingAgreed({ current }: { current: Offer }) {
 }
 
 /** The terms that are agreed, which stay as accepted, and what their buyer proposes to change in them since. */
-export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer | undefined }) {
+export function AgreedTerms({ agreed, current }: { agreed: Offer; current: Offer | null }) {
   const { capacities } = useDeal();
   const proposal = current?.proposed ? current : undefined;
   const whose = agreed.mine ? 'You propose' : `${agreed.buyer_name} proposes`;

@@ -102,14 +102,12 @@ export default function OffersTab() {
   const [shown, setShown] = useState<Offer | null>(null);
   const [accepting, setAccepting] = useState<Offer | null>(null);
   const current = itemsOf(query.data);
-  const agreed = query.data?.pages[0]?.agreed;
+  // These two may be behind the offers that are shown.
+  const { agreed, selected = null } = query.data?.pages[0] ?? {};
   const offers = beside(current, agreed);
   const mine = current.find((offer) => offer.mine);
   // Where exclusivity was granted without an offer, one can be accepted later.
-  const undecided =
-    capacities.can_decide_offer_changes && agreed === null
-      ? current.find(({ buyer_user_id: buyer }) => buyer === deal.exclusive_buyer_user_id)
-      : undefined;
+  const undecided = capacities.can_decide_offer_changes && agreed === null ? selected : null;
   const submit = capacities.can_submit_offer && (
     <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setOffering(true)}>
       {agreed?.mine ? 'Propose a change' : mine ? 'Revise offer' : 'Submit offer'}
@@ -146,12 +144,7 @@ export default function OffersTab() {
       >
         {() => (
           <>
-            {agreed && (
-              <AgreedTerms
-                agreed={agreed}
-                current={current.find(({ participant_id }) => participant_id === agreed.participant_id)}
-              />
-            )}
+            {agreed && <AgreedTerms agreed={agreed} current={selected} />}
             {undecided && <NothingAgreed current={undecided} />}
             {side === 'seller' && !agreed && (deal.state === 'listed' || deal.state === 'under_offer') && (
               <AcceptedByBroker />

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Plug, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { clientsQuery } from '../../../api/settings.ts';
+import { clientsQuery, mostClients } from '../../../api/settings.ts';
 import type { Client, Clients } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
@@ -11,6 +11,7 @@ import { CopyField } from '../../../components/copy-field.tsx';
 import { Field } from '../../../components/field.tsx';
 import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
+import { formatCount } from '../../../lib/format.ts';
 import { clientScopes } from '../../../lib/states.ts';
 import { ClientDialog, RegisteredDialog } from './dialogs.tsx';
 import { SettingsPage } from '../settings-page.tsx';
@@ -105,6 +106,11 @@ function List({ data, create, onEdit }: { data: Clients; create: React.ReactNode
             {data.items.map((client) => (
               <ClientRow key={client.id} client={client} onEdit={onEdit} />
             ))}
+            {data.items.length >= mostClients && (
+              <li className="px-4 py-3 text-sm text-faint sm:px-5">
+                These are {formatCount(mostClients)} clients: yours, and the newest of those that are shared with you.
+              </li>
+            )}
           </ul>
         )}
       </Card>

@@ -9,6 +9,7 @@ import { InvitedDialog } from '../../../components/invited-dialog.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
+import { formatCount } from '../../../lib/format.ts';
 import { memberRoles } from '../../../lib/states.ts';
 import { orNull, useForm } from '../../../lib/use-form.ts';
 
@@ -79,8 +80,9 @@ interface MemberDialogProps {
 }
 
 /** The deals that somebody alone runs; nothing where there are none. */
-function DealsRunAlone({ deals }: { deals: readonly { id: Id; title: string }[] }) {
+function DealsRunAlone({ deals, count }: { deals: readonly { id: Id; title: string }[]; count: number }) {
   if (deals.length === 0) return null;
+  const more = count - deals.length;
   return (
     <div>
       <p className="font-medium">
@@ -92,6 +94,7 @@ function DealsRunAlone({ deals }: { deals: readonly { id: Id; title: string }[] 
             {title}
           </li>
         ))}
+        {more > 0 && <li>and {formatCount(more)} more</li>}
       </ul>
     </div>
   );
@@ -124,9 +127,9 @@ export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogPr
         each of them.
       </p>
       <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
-        {({ items }) => (
+        {({ items, count }) => (
           <>
-            <DealsRunAlone deals={items} />
+            <DealsRunAlone deals={items} count={count} />
             {items.length > 0 && (
               <p className="text-soft">Questions cannot be asked until an admin invites a broker to the deal.</p>
             )}
@@ -155,10 +158,10 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
         user_id: member.user_id,
         successor_id: left.length > 0 ? orNull(successorOf(successor_id)) : null,
       }),
-    onDone: ({ deals: alone, handed_over }) => {
+    onDone: ({ count, handed_over }) => {
       onClose();
-      const without = alone.length === 1 ? 'One deal has no broker now' : `${alone.length} deals have no broker now`;
-      toast(`${member.name} is removed${alone.length > 0 && !handed_over ? `. ${without}` : ''}`);
+      const without = count === 1 ? 'One deal has no broker now' : `${formatCount(count)} deals have no broker now`;
+      toast(`${member.name} is removed${count > 0 && !handed_over ? `. ${without}` : ''}`);
     },
   });
   const successor = successorOf(form.values.successor_id);
@@ -177,10 +180,10 @@ export function RemoveMemberDialog({ brokerageId, member, onClose }: MemberDialo
         are a buyer or seller themselves.
       </p>
       <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
-        {({ items }) =>
+        {({ items, count }) =>
           items.length > 0 && (
             <>
-              <DealsRunAlone deals={items} />
+              <DealsRunAlone deals={items} count={count} />
               <Field
                 label="New broker"
                 error={form.errors.successor_id}

@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Ellipsis, Link2, LogOut, UserMinus, UserPlus } from 'lucide-react';
 import { useState } from 'react';
 import { useBrokerage, useMe } from '../../../api/me.ts';
-import { membersQuery, useMemberActions } from '../../../api/settings.ts';
+import { membersQuery, mostMembers, useMemberActions } from '../../../api/settings.ts';
 import type { Id, Member, MemberInvited, MemberRole } from '../../../api/shapes.ts';
 import { Avatar } from '../../../components/avatar.tsx';
 import { Badge, StatePill } from '../../../components/badge.tsx';
@@ -13,6 +13,7 @@ import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../../../components/m
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
+import { formatCount } from '../../../lib/format.ts';
 import { mailTroubles, memberRoles, optionsOf, participantStates, roleInWords } from '../../../lib/states.ts';
 import { InvitedMemberDialog, InviteMemberDialog, MakeStaffDialog, RemoveMemberDialog } from './dialogs.tsx';
 import { UndeliveredMails } from './undelivered-mails.tsx';
@@ -147,6 +148,11 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
               {items.map((member) => (
                 <MemberRow key={member.user_id} member={member} actions={actions} />
               ))}
+              {items.length >= mostMembers && (
+                <li className="px-4 py-3 text-sm text-faint sm:px-5">
+                  These are the first {formatCount(mostMembers)} members by name.
+                </li>
+              )}
             </ul>
           )}
         </Loaded>

@@ -6,7 +6,7 @@ import { api } from '../../../api/client.ts';
 import { sendOptIn, type OptIn } from '../../../api/deals.ts';
 import { keys } from '../../../api/query-keys.ts';
 import { useOptimistic } from '../../../api/optimistic.ts';
-import { toolsQuery } from '../../../api/settings.ts';
+import { mostOptIns, toolsQuery } from '../../../api/settings.ts';
 import type { Id, Instant, ToolSettings } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Button, ButtonLink } from '../../../components/button.tsx';
@@ -18,6 +18,7 @@ import { Notice } from '../../../components/notice.tsx';
 import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { UntilField } from '../../../components/until-field.tsx';
+import { formatCount } from '../../../lib/format.ts';
 import { SettingsPage } from '../settings-page.tsx';
 
 const route = getRouteApi('/app/settings/tools');
@@ -203,6 +204,12 @@ export default function ToolsSettings() {
                   {settings.opt_ins.map((optIn) => (
                     <OptInRow key={optIn.deal_id} optIn={optIn} />
                   ))}
+                  {settings.opt_ins.length >= mostOptIns && (
+                    <li className="px-4 py-3 text-sm text-faint sm:px-5">
+                      These are the first {formatCount(mostOptIns)} by title. Each deal’s overview says whether
+                      assistants may write there.
+                    </li>
+                  )}
                 </ul>
               )}
             </Card>
