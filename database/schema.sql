@@ -4098,7 +4098,7 @@ BEGIN ATOMIC
      k.name,
      k.environment,
      k.last_four,
-     k.scopes,
+     COALESCE(string_to_array(app.identity_part(5), ' '::text), '{}'::text[]) AS "coalesce",
      k.ceiling,
      k.expires_at,
      b.id,
@@ -6916,6 +6916,8 @@ begin
       perform app.revoke_families(new.user_id, client);
       delete from public.tool_grants g where g.user_id = new.user_id and g.client_id = client;
     end loop;
+  end if;
+  if leaves or old.role = 'admin' then
     perform app.turn_off_webhooks(new.user_id, new.brokerage_id, null);
   end if;
   delete from public.deal_opt_ins o using public.deals d
@@ -7026,7 +7028,7 @@ begin
   if key.id is null then
     return false;
   end if;
-  perform app.enter(null, null, key.id, key.brokerage_id, key.scopes);
+  perform app.enter(null, null, key.id, key.brokerage_id, app.scopes_in_force(key.id));
   return true;
 end
 $function$;
@@ -7066,7 +7068,7 @@ begin
     return;
   end if;
   select k.* into key from public.api_keys k where k.id = this.key_id;
-  perform app.enter(null, null, key.id, key.brokerage_id, key.scopes);
+  perform app.enter(null, null, key.id, key.brokerage_id, app.scopes_in_force(key.id));
   endpoint := this.id;
   place := this.place;
   types := this.types;
@@ -8719,15 +8721,7 @@ CREATE OR REPLACE FUNCTION app.is_key_in_force(key uuid)
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 begin
-  return exists (
-    select from public.api_keys k
-    join vault.api_key_digests d on d.key_id = k.id
-    join public.users u on u.id = d.issued_by
-    join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by
-    join public.brokerages b on b.id = k.brokerage_id
-    where k.id = key and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now())
-      and (d.valid_until is null or d.valid_until > app.now()) and u.suspended_at is null and m.status = 'active'
-      and (not b.requires_second_factor or app.has_second_factor(d.issued_by)));
+  return app.scopes_in_force(key) is not null;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_key_in_force(uuid) TO dealkeep_server;
@@ -8925,7 +8919,7 @@ begin
     select distinct d.issued_by from public.api_keys k
     join vault.api_key_digests d on d.key_id = k.id and (d.valid_until is null or d.valid_until > app.now())
     join public.users u on u.id = d.issued_by and u.suspended_at is null
-    join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by and m.status = 'active'
+    join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by and m.status = 'active' and m.role = 'admin'
     where k.id = issuers_in_force.key
     order by 1);
 end
@@ -9321,10 +9315,9 @@ begin
     select k.id, k.name, k.environment, reaching.scopes, k.created_by, k.created_at, k.expires_at, k.last_used_at
     from public.deals d
     join public.api_keys k on k.brokerage_id = d.organization_id
-    cross join lateral (select array(select s from unnest(k.scopes) s where s = any (app.deal_scopes())) as scopes) reaching
+    cross join lateral (select array(select s from unnest(app.scopes_in_force(k.id)) s where s = any (app.deal_scopes())) as scopes) reaching
     where d.id = deal and (d.id = any (run) or d.organization_id = any (administered)) and k.environment = 'live'
       and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now()) and reaching.scopes <> '{}'
-      and app.is_key_in_force(k.id)
     order by k.created_at desc, k.id desc
     limit 100;
 end
@@ -10064,6 +10057,12 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.member_mail_trouble(uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.member_scopes()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN '{contacts:read,contacts:write,events:read}'::text[];
 
 CREATE OR REPLACE FUNCTION app.memberships_of(person uuid)
  RETURNS TABLE(asking uuid[], administered uuid[])
@@ -13393,6 +13392,33 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.saw_any_document(uuid,uuid[]) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.scopes_in_force(key uuid)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+begin
+  return (
+    select app.scopes_of(k.scopes, case when bool_or(m.role = 'admin') then 'admin' end) from public.api_keys k
+    join vault.api_key_digests d on d.key_id = k.id
+    join public.users u on u.id = d.issued_by
+    join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by
+    join public.brokerages b on b.id = k.brokerage_id
+    where k.id = key and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now())
+      and (d.valid_until is null or d.valid_until > app.now()) and u.suspended_at is null and m.status = 'active'
+      and (not b.requires_second_factor or app.has_second_factor(d.issued_by))
+    group by k.id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.scopes_of(scopes text[], role text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (role = 'admin'::text) THEN scopes ELSE ARRAY(SELECT s.s FROM unnest(scopes_of.scopes) s(s) WHERE (s.s = ANY (app.member_scopes()))) END;
+
 CREATE OR REPLACE FUNCTION app.seal(identity text)
  RETURNS void
  LANGUAGE plpgsql
@@ -15181,13 +15207,13 @@ CREATE OR REPLACE FUNCTION vault.key_in_force(presented bytea)
 AS $function$
   -- Without its sandbox a test key works on nothing.
   select k.id, case k.environment when 'test' then (select s.id from public.brokerages s where s.sandbox_of = k.brokerage_id) else k.brokerage_id end,
-    k.environment = 'test', k.scopes, k.ceiling
+    k.environment = 'test', app.scopes_of(k.scopes, m.role), k.ceiling
   from (select g.key_id, g.issued_by from vault.api_key_digests g
     where g.digest = presented and (g.valid_until is null or g.valid_until > app.now()) offset 0) d
   cross join lateral (select g.id, g.brokerage_id, g.environment, g.scopes, g.ceiling from public.api_keys g
     where g.id = d.key_id and g.revoked_at is null and (g.expires_at is null or g.expires_at > app.now()) offset 0) k
   cross join lateral (select from public.users g where g.id = d.issued_by and g.suspended_at is null offset 0) u
-  cross join lateral (select from public.members g
+  cross join lateral (select g.role from public.members g
     where g.brokerage_id = k.brokerage_id and g.user_id = d.issued_by and g.status = 'active' offset 0) m
   cross join lateral (select from public.brokerages g where g.id = k.brokerage_id
     and (not g.requires_second_factor or app.has_second_factor(d.issued_by)) offset 0) b
@@ -15493,3 +15519,4 @@ $function$;
 -- 07619be9b36db62f96878d3297f1222b7dfb5bfb1319a31caf451c870c7310ec  491_no_plan_for_each_record.sql
 -- e4bba445f2d8b8913ccace1db1fa205ac0afab97d974a2a78a92a89dc8a28f30  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
+-- 01fc32ae4138df638136fc85b288157b3080cd788cf9eb5939124aacf1a6ef59  498_scopes_of_keys_whose_admin_is_one_no_longer.sql
