@@ -5478,12 +5478,6 @@ begin
   if expires_at <= app.now() then
     perform app.refuse('expires_in_the_past', 'The key must expire in the future, or never.');
   end if;
-  perform from public.brokerages b where b.id = create_api_key.brokerage_id for no key update;
-  if 200 <= (select count(*) from public.api_keys k
-    where k.brokerage_id = create_api_key.brokerage_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now()))
-  then
-    perform app.refuse('too_many_api_keys', 'The brokerage has 200 API keys, which is the most: revoke one that is no longer used.');
-  end if;
   made := app.issue_api_key(brokerage_id, app.user_id(), name, environment, scopes, ceiling, expires_at, digest, last_four);
   perform app.audit('api_key.create', made::text, 'done', brokerage_id, null, address, request_id,
     jsonb_build_object('name', name, 'environment', environment, 'scopes', scopes, 'ceiling', ceiling, 'expires_at', expires_at));
@@ -8878,6 +8872,12 @@ AS $function$
 declare
   made uuid;
 begin
+  perform from public.brokerages b where b.id = issue_api_key.brokerage_id for no key update;
+  if 200 <= (select count(*) from public.api_keys k
+    where k.brokerage_id = issue_api_key.brokerage_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now()))
+  then
+    perform app.refuse('too_many_api_keys', 'The brokerage has 200 API keys, which is the most: revoke one that is no longer used.');
+  end if;
   insert into public.api_keys (brokerage_id, name, environment, scopes, ceiling, expires_at, last_four, created_by)
   values (issue_api_key.brokerage_id, issue_api_key.name, issue_api_key.environment, issue_api_key.scopes,
     issue_api_key.ceiling, issue_api_key.expires_at, issue_api_key.last_four, issue_api_key.issued_by)
@@ -15520,3 +15520,4 @@ $function$;
 -- e4bba445f2d8b8913ccace1db1fa205ac0afab97d974a2a78a92a89dc8a28f30  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
 -- 01fc32ae4138df638136fc85b288157b3080cd788cf9eb5939124aacf1a6ef59  498_scopes_of_keys_whose_admin_is_one_no_longer.sql
+-- 9ecfb01697d70b49f28b05262f1b99577035e06c5c295baa0be24714c0363814  499_api_keys_counted_where_they_are_made.sql
