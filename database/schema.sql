@@ -14208,6 +14208,12 @@ begin
   if known then
     select k.code_failures, k.code_failed_at into failed, failed_last
       from vault.known_devices k where k.digest = device and k.user_id = person;
+    -- A browser that has failed too often itself is one like any other.
+    if failed >= 10 and failed_last > app.now() - interval '15 minutes' then
+      known := false;
+      failed := factor.failures;
+      failed_last := factor.failed_at;
+    end if;
   end if;
   if failed >= 10 and failed_last > app.now() - interval '15 minutes' then
     return false;
@@ -15521,3 +15527,4 @@ $function$;
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
 -- 01fc32ae4138df638136fc85b288157b3080cd788cf9eb5939124aacf1a6ef59  498_scopes_of_keys_whose_admin_is_one_no_longer.sql
 -- 9ecfb01697d70b49f28b05262f1b99577035e06c5c295baa0be24714c0363814  499_api_keys_counted_where_they_are_made.sql
+-- ed0f49dada7f50f29292fd841ab8cbe579a9e379b208e608c50954424e225a2e  500_codes_of_known_browsers.sql
