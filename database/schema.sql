@@ -3498,11 +3498,11 @@ begin
   if kept.id is null then
     insert into public.connected_clients (created_by, name, redirect_uris, metadata_url)
       values (person, approve_document_client.name, approve_document_client.redirect_uris, url) returning * into kept;
-    perform app.audit('client.create', kept.id::text, 'done', null, null, address, request_id, jsonb_build_object('document', url));
+    perform app.audit('client.create', kept.id::text, 'done', app.brokerage_of_grant(person, kept.id), null, address, request_id, jsonb_build_object('document', url));
   elsif kept.name <> approve_document_client.name or kept.redirect_uris <> approve_document_client.redirect_uris then
     update public.connected_clients c
       set name = approve_document_client.name, redirect_uris = approve_document_client.redirect_uris where c.id = kept.id;
-    perform app.audit('client.change', kept.id::text, 'done', null, null, address, request_id, jsonb_build_object('document', url));
+    perform app.audit('client.change', kept.id::text, 'done', app.brokerage_of_grant(person, kept.id), null, address, request_id, jsonb_build_object('document', url));
   end if;
   return app.approve_client(kept.id, redirect_uri, challenge, scopes, resource, consent, code, address, request_id);
 end
@@ -10936,6 +10936,18 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.only_brokerage()
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return app.brokerage_of_grant(app.user_id(), null);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.only_brokerage() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.open_deal(organization_id uuid, title text, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean DEFAULT NULL::boolean)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -15528,3 +15540,4 @@ $function$;
 -- 01fc32ae4138df638136fc85b288157b3080cd788cf9eb5939124aacf1a6ef59  498_scopes_of_keys_whose_admin_is_one_no_longer.sql
 -- 9ecfb01697d70b49f28b05262f1b99577035e06c5c295baa0be24714c0363814  499_api_keys_counted_where_they_are_made.sql
 -- ed0f49dada7f50f29292fd841ab8cbe579a9e379b208e608c50954424e225a2e  500_codes_of_known_browsers.sql
+-- 34ee05013a14f2554f5cf5e3b61fe74299be1b46b006da22027315c0ba068630  501_clients_in_the_trail_of_the_only_brokerage.sql
