@@ -3522,11 +3522,11 @@ begin
   if kept.id is null then
     insert into public.connected_clients (created_by, name, redirect_uris, metadata_url)
       values (person, approve_document_client.name, approve_document_client.redirect_uris, url) returning * into kept;
-    perform app.audit('client.create', kept.id::text, 'done', null, null, address, request_id, jsonb_build_object('document', url));
+    perform app.audit('client.create', kept.id::text, 'done', app.brokerage_of_grant(person, kept.id), null, address, request_id, jsonb_build_object('document', url));
   elsif kept.name <> approve_document_client.name or kept.redirect_uris <> approve_document_client.redirect_uris then
     update public.connected_clients c
       set name = approve_document_client.name, redirect_uris = approve_document_client.redirect_uris where c.id = kept.id;
-    perform app.audit('client.change', kept.id::text, 'done', null, null, address, request_id, jsonb_build_object('document', url));
+    perform app.audit('client.change', kept.id::text, 'done', app.brokerage_of_grant(person, kept.id), null, address, request_id, jsonb_build_object('document', url));
   end if;
   return app.approve_client(kept.id, redirect_uri, challenge, scopes, resource, consent, code, address, request_id);
 end
@@ -4122,7 +4122,7 @@ BEGIN ATOMIC
      k.name,
      k.environment,
      k.last_four,
-     k.scopes,
+     COALESCE(string_to_array(app.identity_part(5), ' '::text), '{}'::text[]) AS "coalesce",
      k.ceiling,
      k.expires_at,
      b.id,
@@ -5504,12 +5504,6 @@ begin
   perform app.check_key_admin(brokerage_id);
   if expires_at <= app.now() then
     perform app.refuse('expires_in_the_past', 'The key must expire in the future, or never.');
-  end if;
-  perform from public.brokerages b where b.id = create_api_key.brokerage_id for no key update;
-  if 200 <= (select count(*) from public.api_keys k
-    where k.brokerage_id = create_api_key.brokerage_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now()))
-  then
-    perform app.refuse('too_many_api_keys', 'The brokerage has 200 API keys, which is the most: revoke one that is no longer used.');
   end if;
   made := app.issue_api_key(brokerage_id, app.user_id(), name, environment, scopes, ceiling, expires_at, digest, last_four);
   perform app.audit('api_key.create', made::text, 'done', brokerage_id, null, address, request_id,
@@ -6927,6 +6921,8 @@ begin
       perform app.revoke_families(new.user_id, client);
       delete from public.tool_grants g where g.user_id = new.user_id and g.client_id = client;
     end loop;
+  end if;
+  if leaves or old.role = 'admin' then
     perform app.turn_off_webhooks(new.user_id, new.brokerage_id, null);
   end if;
   delete from public.deal_opt_ins o using public.deals d
@@ -7037,7 +7033,7 @@ begin
   if key.id is null then
     return false;
   end if;
-  perform app.enter(null, null, key.id, key.brokerage_id, key.scopes);
+  perform app.enter(null, null, key.id, key.brokerage_id, app.scopes_in_force(key.id));
   return true;
 end
 $function$;
@@ -7077,7 +7073,7 @@ begin
     return;
   end if;
   select k.* into key from public.api_keys k where k.id = this.key_id;
-  perform app.enter(null, null, key.id, key.brokerage_id, key.scopes);
+  perform app.enter(null, null, key.id, key.brokerage_id, app.scopes_in_force(key.id));
   endpoint := this.id;
   place := this.place;
   types := this.types;
@@ -8735,15 +8731,7 @@ CREATE OR REPLACE FUNCTION app.is_key_in_force(key uuid)
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 begin
-  return exists (
-    select from public.api_keys k
-    join vault.api_key_digests d on d.key_id = k.id
-    join public.users u on u.id = d.issued_by
-    join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by
-    join public.brokerages b on b.id = k.brokerage_id
-    where k.id = key and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now())
-      and (d.valid_until is null or d.valid_until > app.now()) and u.suspended_at is null and m.status = 'active'
-      and (not b.requires_second_factor or app.has_second_factor(d.issued_by)));
+  return app.scopes_in_force(key) is not null;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_key_in_force(uuid) TO dealkeep_server;
@@ -8900,6 +8888,12 @@ AS $function$
 declare
   made uuid;
 begin
+  perform from public.brokerages b where b.id = issue_api_key.brokerage_id for no key update;
+  if 200 <= (select count(*) from public.api_keys k
+    where k.brokerage_id = issue_api_key.brokerage_id and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now()))
+  then
+    perform app.refuse('too_many_api_keys', 'The brokerage has 200 API keys, which is the most: revoke one that is no longer used.');
+  end if;
   insert into public.api_keys (brokerage_id, name, environment, scopes, ceiling, expires_at, last_four, created_by)
   values (issue_api_key.brokerage_id, issue_api_key.name, issue_api_key.environment, issue_api_key.scopes,
     issue_api_key.ceiling, issue_api_key.expires_at, issue_api_key.last_four, issue_api_key.issued_by)
@@ -8942,7 +8936,7 @@ begin
     select distinct d.issued_by from public.api_keys k
     join vault.api_key_digests d on d.key_id = k.id and (d.valid_until is null or d.valid_until > app.now())
     join public.users u on u.id = d.issued_by and u.suspended_at is null
-    join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by and m.status = 'active'
+    join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by and m.status = 'active' and m.role = 'admin'
     where k.id = issuers_in_force.key
     order by 1);
 end
@@ -9338,10 +9332,9 @@ begin
     select k.id, k.name, k.environment, reaching.scopes, k.created_by, k.created_at, k.expires_at, k.last_used_at
     from public.deals d
     join public.api_keys k on k.brokerage_id = d.organization_id
-    cross join lateral (select array(select s from unnest(k.scopes) s where s = any (app.deal_scopes())) as scopes) reaching
+    cross join lateral (select array(select s from unnest(app.scopes_in_force(k.id)) s where s = any (app.deal_scopes())) as scopes) reaching
     where d.id = deal and (d.id = any (run) or d.organization_id = any (administered)) and k.environment = 'live'
       and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now()) and reaching.scopes <> '{}'
-      and app.is_key_in_force(k.id)
     order by k.created_at desc, k.id desc
     limit 100;
 end
@@ -10081,6 +10074,12 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.member_mail_trouble(uuid,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.member_scopes()
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN '{contacts:read,contacts:write,events:read}'::text[];
 
 CREATE OR REPLACE FUNCTION app.memberships_of(person uuid)
  RETURNS TABLE(asking uuid[], administered uuid[])
@@ -10953,6 +10952,18 @@ begin
   return null;
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.only_brokerage()
+ RETURNS uuid
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+begin
+  return app.brokerage_of_grant(app.user_id(), null);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.only_brokerage() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.open_deal(organization_id uuid, title text, industry text, location text, summary text, asking_price numeric, currency text, needs_nda boolean DEFAULT NULL::boolean)
  RETURNS uuid
@@ -13412,6 +13423,33 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.saw_any_document(uuid,uuid[]) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.scopes_in_force(key uuid)
+ RETURNS text[]
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+begin
+  return (
+    select app.scopes_of(k.scopes, case when bool_or(m.role = 'admin') then 'admin' end) from public.api_keys k
+    join vault.api_key_digests d on d.key_id = k.id
+    join public.users u on u.id = d.issued_by
+    join public.members m on m.brokerage_id = k.brokerage_id and m.user_id = d.issued_by
+    join public.brokerages b on b.id = k.brokerage_id
+    where k.id = key and k.revoked_at is null and (k.expires_at is null or k.expires_at > app.now())
+      and (d.valid_until is null or d.valid_until > app.now()) and u.suspended_at is null and m.status = 'active'
+      and (not b.requires_second_factor or app.has_second_factor(d.issued_by))
+    group by k.id);
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.scopes_of(scopes text[], role text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN (role = 'admin'::text) THEN scopes ELSE ARRAY(SELECT s.s FROM unnest(scopes_of.scopes) s(s) WHERE (s.s = ANY (app.member_scopes()))) END;
+
 CREATE OR REPLACE FUNCTION app.seal(identity text)
  RETURNS void
  LANGUAGE plpgsql
@@ -14201,6 +14239,12 @@ begin
   if known then
     select k.code_failures, k.code_failed_at into failed, failed_last
       from vault.known_devices k where k.digest = device and k.user_id = person;
+    -- A browser that has failed too often itself is one like any other.
+    if failed >= 10 and failed_last > app.now() - interval '15 minutes' then
+      known := false;
+      failed := factor.failures;
+      failed_last := factor.failed_at;
+    end if;
   end if;
   if failed >= 10 and failed_last > app.now() - interval '15 minutes' then
     return false;
@@ -15220,13 +15264,13 @@ CREATE OR REPLACE FUNCTION vault.key_in_force(presented bytea)
 AS $function$
   -- Without its sandbox a test key works on nothing.
   select k.id, case k.environment when 'test' then (select s.id from public.brokerages s where s.sandbox_of = k.brokerage_id) else k.brokerage_id end,
-    k.environment = 'test', k.scopes, k.ceiling
+    k.environment = 'test', app.scopes_of(k.scopes, m.role), k.ceiling
   from (select g.key_id, g.issued_by from vault.api_key_digests g
     where g.digest = presented and (g.valid_until is null or g.valid_until > app.now()) offset 0) d
   cross join lateral (select g.id, g.brokerage_id, g.environment, g.scopes, g.ceiling from public.api_keys g
     where g.id = d.key_id and g.revoked_at is null and (g.expires_at is null or g.expires_at > app.now()) offset 0) k
   cross join lateral (select from public.users g where g.id = d.issued_by and g.suspended_at is null offset 0) u
-  cross join lateral (select from public.members g
+  cross join lateral (select g.role from public.members g
     where g.brokerage_id = k.brokerage_id and g.user_id = d.issued_by and g.status = 'active' offset 0) m
   cross join lateral (select from public.brokerages g where g.id = k.brokerage_id
     and (not g.requires_second_factor or app.has_second_factor(d.issued_by)) offset 0) b
@@ -15535,6 +15579,10 @@ $function$;
 -- 06b4b351780629919007068ffda467fe6daadcf3e651a977d9df07c42c98f50b  494_calls_on_deals_out_of_sight.sql
 -- 977d97db9e8e7a4462f5fe259e9b7f40f5cfcf6be1bebd4610620f99b56d9966  495_new_session_token_with_a_passkey.sql
 -- c470b8e93d3226404e0fc0c3f22765721240fd5dd4d7fd95fbc162fe2a76dc20  496_tokens_end_with_their_family.sql
+-- 01fc32ae4138df638136fc85b288157b3080cd788cf9eb5939124aacf1a6ef59  498_scopes_of_keys_whose_admin_is_one_no_longer.sql
+-- 9ecfb01697d70b49f28b05262f1b99577035e06c5c295baa0be24714c0363814  499_api_keys_counted_where_they_are_made.sql
+-- ed0f49dada7f50f29292fd841ab8cbe579a9e379b208e608c50954424e225a2e  500_codes_of_known_browsers.sql
+-- 34ee05013a14f2554f5cf5e3b61fe74299be1b46b006da22027315c0ba068630  501_clients_in_the_trail_of_the_only_brokerage.sql
 -- 6c6cd3a536532b079093c3ce6387cbd7e2ceb41b76a4971a6f80cbbf844a9403  502_brokers_who_can_review.sql
 -- 630843e803e767e1bdb11ff7ae5ff5094f82414742f769bfb948c8597ff726cd  503_a_removed_buyer_holds_the_exclusivity.sql
 -- deaf8ceacde5694c774b767ef1ae9aff57c3747e210036c5e4e158e20c1dc8db  504_ndas_by_how_they_stand.sql

@@ -79,10 +79,9 @@ export async function countingRefusals<T>({ limits }: Services, c: Context, ente
 }
 
 /** Counts that a link to a new password was asked for, apart from failures; throws 429 when it was too often. */
-export async function countReset(services: Services, c: Context, email: string): Promise<void> {
-  const { limits } = services;
+export async function countReset({ limits }: Services, c: Context, email: string): Promise<void> {
   refuseOver('attempts', await limits.take('sign_in_account', `reset ${email}`));
-  await countRequest(services, c);
+  refuseOver('attempts', await limits.take('sign_in_ip', `reset ${addressGroup(clientAddress(c))}`));
 }
 
 /** Whose share of the queue for password hashes is taken: that of the account, where there is one, and that of the address. */

@@ -50,7 +50,10 @@ function addKeys(program: Command): void {
     )
     .option('--ceiling <requests>', 'requests a minute, instead of the general limit', wholeNumber)
     .option('--expires <time>', 'when it stops working', futureTime)
-    .option('--admin <email>', 'the admin on whose behalf it works; the first one by default')
+    .option(
+      '--admin <email>',
+      'the admin on whose behalf it works; the first one by default, with a second factor where the brokerage requires one',
+    )
     .option(...json)
     .action(
       command(

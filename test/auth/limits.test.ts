@@ -125,6 +125,7 @@ describe('guessing passwords', () => {
       expect((await visitor.signIn(account)).status).toBe(429);
       // The next address of the same IPv6 subscriber is the same; another IPv4 address is not.
       expect((await fromElsewhere().signIn(account)).status).toBe(200);
+      expect((await visitor.json('/api/auth/reset', { email: account.email })).status).toBe(200);
     },
   );
 
@@ -264,7 +265,7 @@ describe('passkeys that are refused', () => {
   );
 });
 
-it('asks for reset links are limited for an account, known or not, without touching its sign-in', async () => {
+it('asks for reset links are limited for an account, known or not, and for an address, without touching sign-in', async () => {
   const account = await openAccount(service);
   for (const email of [account.email, 'nobody-at-all@example.com']) {
     nextMinute();
@@ -273,7 +274,12 @@ it('asks for reset links are limited for an account, known or not, without touch
     }
     expect((await fromElsewhere().json('/api/auth/reset', { email })).status).toBe(429);
   }
-  expect((await fromElsewhere().signIn(account)).status).toBe(200);
+  const office = fromElsewhere();
+  nextMinute();
+  for (let round = 0; round < 60; round += 1)
+    expect((await office.json('/api/auth/reset', { email: `nobody-${round}@example.com` })).status).toBe(200);
+  expect((await office.json('/api/auth/reset', { email: 'nobody-60@example.com' })).status).toBe(429);
+  expect((await office.signIn(account)).status).toBe(200);
   // No more than five links at a time go to one mailbox.
   await expect.poll(async () => (await service.deliver()).filter(({ to }) => to === account.email)).toHaveLength(5);
 });

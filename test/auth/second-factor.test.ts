@@ -154,6 +154,25 @@ describe('signing in with a second factor', () => {
     },
   );
 
+  it('looks at a known browser that failed ten times as at any other', async () => {
+    const account = await withSecondFactor();
+    const known = new Visitor(service.origin);
+    await known.signIn(account, { code: await codeNow(account.secret) });
+    const failed = (table: string, column: string) =>
+      service.sql(
+        `update vault.${table} set ${column}s = 10, ${column.replace('failure', 'failed')}_at = app.now()
+         where user_id = (select id from users where email = $1)`,
+        [account.email],
+      );
+    await failed('known_devices', 'code_failure');
+    service.clock.advance(minute);
+    expect((await known.signIn(account, { code: await codeNow(account.secret) })).status).toBe(200);
+    await failed('known_devices', 'code_failure');
+    await failed('totp', 'failure');
+    service.clock.advance(minute);
+    expect((await known.signIn(account, { code: await codeNow(account.secret) })).status).toBe(401);
+  });
+
   it('has to start over after five wrong codes or ten minutes', async () => {
     const account = await withSecondFactor();
     const visitor = await passwordStep(account);

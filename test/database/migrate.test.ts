@@ -250,7 +250,7 @@ test('webhooks of admins who left before these took them along are turned off on
     { by: 'key of stays', ...on },
     { by: 'key of suspended', ...off },
     { by: 'left', ...off },
-    { by: 'staff', ...on },
+    { by: 'staff', ...off },
     { by: 'stays', ...on },
     { by: 'suspended', ...off },
   ]);

@@ -278,6 +278,21 @@ describe('clients', () => {
     expect(await scopesOf(service, grant.access)).toBeNull();
   });
 
+  test('116. what is done with a client that nobody shares is in the trail of the only brokerage of its person', async () => {
+    const clientId = await register('Of Bert', 'https://client.example/callback', bert);
+    expect((await ask(`/clients/${clientId}`, { name: 'Bert’s' }, bert, 'PATCH')).status).toBe(200);
+    for (const disabled of [true, false])
+      expect((await ask(`/clients/${clientId}/switch`, { disabled }, bert)).status).toBe(200);
+    expect((await ask(`/clients/${clientId}`, undefined, bert, 'DELETE')).status).toBe(204);
+    const { items } = (await ask(`/audit?brokerage_id=${brokerage}&action=client.`)).body;
+    expect(
+      items
+        .filter(({ subject_id }: { subject_id: string }) => subject_id === clientId)
+        .map(({ action }: { action: string }) => action)
+        .toReversed(),
+    ).toEqual(['client.create', 'client.change', 'client.disable', 'client.enable', 'client.delete']);
+  });
+
   test('nobody shares with a brokerage of which they are no admin', async () => {
     const clientId = await register('Of Bert', 'https://client.example/callback', bert);
     expect((await ask(`/clients/${clientId}/share`, { brokerage_id: brokerage }, bert)).status).toBe(403);

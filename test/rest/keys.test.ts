@@ -146,9 +146,32 @@ describe('whoever made the key', () => {
       there.id,
       tenant.admin,
     ]);
-    const { token } = await there.key();
+    const scopes = ['contacts:read', 'deals:read', 'offers:read', 'events:read', 'webhooks:read'] as const;
+    const { token, id } = await there.key({ scopes });
+    const rotated = mintApiKey('live');
+    await service.sql('insert into vault.api_key_digests (digest, key_id, issued_by) values ($1, $2, $3)', [
+      rotated.digest,
+      id,
+      tenant.admin,
+    ]);
+    const of = async (one: string) =>
+      Promise.all(
+        ['/contacts', '/deals', `/deals/${id}/offers`, '/events', '/webhooks'].map(
+          async (path) => (await get(one, path)).status,
+        ),
+      );
+    expect(await of(token)).toEqual([200, 200, 404, 200, 200]);
+    for (const role of ['broker', 'staff']) {
+      await service.sql(`update members set role = $2 where user_id = $1`, [there.admin, role]);
+      expect(await of(token)).toEqual([200, 403, 403, 200, 403]);
+      expect((await get(token, '/deals')).body?.error.details).toMatchObject({ required_scope: 'deals:read' });
+      expect((await get(token, '/me')).body).toMatchObject({ scopes: ['contacts:read', 'events:read'] });
+    }
+    // The token that another admin was shown.
+    expect(await of(rotated.token)).toEqual([200, 200, 404, 200, 200]);
+    await service.sql(`update members set role = 'admin' where user_id = $1`, [there.admin]);
+    expect(await of(token)).toEqual([200, 200, 404, 200, 200]);
     await service.sql(`update members set role = 'staff' where user_id = $1`, [there.admin]);
-    expect((await get(token)).status).toBe(200);
     await service.sql(`update members set status = 'removed' where user_id = $1`, [there.admin]);
     expect((await get(token)).status).toBe(401);
   });

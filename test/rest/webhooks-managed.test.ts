@@ -393,11 +393,40 @@ describe('in the settings', () => {
     expect(await states()).toMatchObject({ '/moved': 'on', '/stolen': 'off' });
   });
 
+  test('what a key sends is what every member may read, once nobody who was shown its token is an admin', async () => {
+    const [other] = await scene.service.sql<{ id: string }>(
+      `with u as (insert into users (email, name) values (gen_random_uuid() || '@example.test', 'An admin') returning id)
+       insert into members (brokerage_id, user_id, role) select $1, u.id, 'admin' from u returning user_id as id`,
+      [scene.tenant.id],
+    );
+    const opener = as(await scene.tenant.key({ scopes: ['deals:read', 'deals:write'] }), scene.service.restUrl);
+    const key = await scene.tenant.key({ scopes: ['contacts:read', 'deals:read'] });
+    await scene.service.sql('update vault.api_key_digests set issued_by = $2 where key_id = $1', [key.id, other!.id]);
+    await admin.ask(`/keys/${key.id}/webhooks`, { url: `${scene.origin}/in`, types: null });
+    const happens = async () => {
+      expect((await opener('POST', '/deals', { title: 'Orchard' })).status).toBe(201);
+      await contact('A contact');
+    };
+    const delivered = async () => {
+      await deliver();
+      return received.splice(0).map(({ event }) => event.type);
+    };
+    await happens();
+    expect((await delivered()).toSorted()).toEqual(expect.arrayContaining(['contact.created', 'deal.created']));
+    await admin.ask(`/brokerages/${scene.tenant.id}/members/${other!.id}`, { role: 'broker' }, 'PATCH');
+    await happens();
+    expect(await delivered()).toEqual(['contact.created']);
+  });
+
   test.each([
     ['is removed', (id: string) => admin.ask(`/brokerages/${scene.tenant.id}/members/${id}`, undefined, 'DELETE')],
     [
       'is suspended',
       (id: string) => scene.service.sql('update users set suspended_at = app.now() where id = $1', [id]),
+    ],
+    [
+      'is made staff',
+      (id: string) => admin.ask(`/brokerages/${scene.tenant.id}/members/${id}`, { role: 'staff' }, 'PATCH'),
     ],
   ])('what an admin added is off once they are gone, who %s; what others added stays on', async (_how, gone) => {
     const [other] = await scene.service.sql<{ id: string }>(

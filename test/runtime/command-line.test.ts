@@ -128,6 +128,17 @@ test('a brokerage, its admin and a key are made beside the running service; the 
   });
   expect(JSON.stringify(listed)).not.toContain(token);
 
+  const more = ['keys', 'create', '--brokerage', 'harbor-pine', '--name', 'more'];
+  await sql(`update public.brokerages set requires_second_factor = true where slug = 'harbor-pine'`);
+  const without = await run(more, env);
+  expect(without).toMatchObject({ code: 1, stderr: expect.stringContaining('none of its admins has one') });
+  expect(await json('keys', 'list', '--brokerage', 'harbor-pine')).toMatchObject([{ state: 'stopped' }]);
+  await sql(`update public.brokerages set requires_second_factor = false where slug = 'harbor-pine'`);
+  await sql(`insert into public.api_keys (brokerage_id, name, environment, scopes, last_four, created_by)
+    select brokerage_id, 'filler', environment, scopes, last_four, created_by from public.api_keys, generate_series(1, 199)`);
+  expect(await run(more, env)).toMatchObject({ code: 1, stderr: expect.stringContaining('has 200 API keys') });
+  await sql(`delete from public.api_keys where name = 'filler'`);
+
   expect(await json('keys', 'revoke', key['id'] ?? '')).toMatchObject({ id: key['id'] });
   expect((await ask()).status).toBe(401);
   const twice = await run(['keys', 'revoke', key['id'] ?? ''], env);

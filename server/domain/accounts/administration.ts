@@ -2,7 +2,7 @@
 
 import type pg from 'pg';
 import { inTransaction } from '../../database/transaction.ts';
-import { mintApiKey, type KeyEnvironment } from '../clients/api-keys.ts';
+import { mintApiKey, stateOfKey, type ApiKey, type KeyEnvironment } from '../clients/api-keys.ts';
 import type { KeyScope } from '../clients/key-scopes.ts';
 import { mintToken, tokenDigest, type NewLink } from './secret-tokens.ts';
 import type { MemberRole } from '../people/member-roles.ts';
@@ -39,7 +39,7 @@ export interface ListedKey {
   expires_at: string | null;
   revoked_at: string | null;
   last_used_at: string | null;
-  state: 'active' | 'expired' | 'revoked';
+  state: ApiKey['state'];
 }
 
 async function one<R extends pg.QueryResultRow>(
@@ -210,7 +210,7 @@ export interface NewKey {
   readonly scopes: readonly KeyScope[];
   readonly ceiling: number | null;
   readonly expiresAt: Date | null;
-  /** E-mail of the admin on whose behalf the key works; null: the brokerage's first. */
+  /** E-mail of the admin on whose behalf the key works; null: the brokerage's first, who has a second factor where the brokerage requires one. */
   readonly admin: string | null;
 }
 
@@ -221,12 +221,13 @@ export async function createKey(
 ): Promise<{ id: string; token: string; brokerage_id: string }> {
   return inTransaction(client, async () => {
     const { id: brokerageId } = await brokerageNamed(client, key.brokerage);
-    const admin = await one<{ id: string }>(
+    const admin = await one<{ id: string; may: boolean }>(
       client,
-      `select u.id from public.members m join public.users u on u.id = m.user_id
+      `select u.id, not b.requires_second_factor or app.has_second_factor(u.id) as may from public.members m
+       join public.users u on u.id = m.user_id join public.brokerages b on b.id = m.brokerage_id
        where m.brokerage_id = $1 and m.role = 'admin' and m.status = 'active' and u.suspended_at is null
          and ($2::text is null or u.email = lower($2))
-       order by m.created_at, u.id limit 1`,
+       order by may desc, m.created_at, u.id limit 1`,
       [brokerageId, key.admin],
     );
     if (!admin) {
@@ -234,6 +235,13 @@ export async function createKey(
         key.admin === null
           ? 'A key works on behalf of an admin, and this brokerage has no active one: create one with dealkeep users create.'
           : `${key.admin} is not an active admin of this brokerage.`,
+      );
+    }
+    if (!admin.may) {
+      throw new NotPossible(
+        key.admin === null
+          ? 'This brokerage requires a second factor, and none of its admins has one: a key would not work.'
+          : `This brokerage requires a second factor, and ${key.admin} has none: a key would not work.`,
       );
     }
     const { token, digest, lastFour } = mintApiKey(key.environment);
@@ -257,8 +265,8 @@ export async function listKeys(client: pg.ClientBase, brokerage: string): Promis
   const { id } = await brokerageNamed(client, brokerage);
   const { rows } = await client.query<ListedKey>(
     `select id, name, environment, scopes, ceiling, last_four, created_at, expires_at, revoked_at, last_used_at,
-       case when revoked_at is not null then 'revoked' when expires_at <= app.now() then 'expired' else 'active' end as state
-     from public.api_keys where brokerage_id = $1 order by created_at desc, id desc`,
+       ${stateOfKey} as state
+     from public.api_keys k where brokerage_id = $1 order by created_at desc, id desc`,
     [id],
   );
   return rows;

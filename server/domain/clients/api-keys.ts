@@ -141,11 +141,14 @@ export interface ApiKey {
   state: 'active' | 'stopped' | 'expired' | 'revoked';
 }
 
+/** SQL: the state of an API key `k`. */
+export const stateOfKey = `case when k.revoked_at is not null then 'revoked' when k.expires_at <= app.now() then 'expired'
+       when app.is_key_in_force(k.id) then 'active' else 'stopped' end`;
+
 const selectKeys = `select k.id, k.brokerage_id, b.name as brokerage_name, k.name, k.environment, k.scopes, k.ceiling, k.last_four,
      k.expires_at, k.created_by, u.name as created_by_name, k.created_at, k.rotated_at, k.previous_last_four,
      k.previous_valid_until, k.revoked_at, k.last_used_at,
-     case when k.revoked_at is not null then 'revoked' when k.expires_at <= app.now() then 'expired'
-       when app.is_key_in_force(k.id) then 'active' else 'stopped' end as state
+     ${stateOfKey} as state
    from api_keys k join brokerages b on b.id = k.brokerage_id left join users u on u.id = k.created_by`;
 
 /** The keys of a brokerage, those that are not revoked before the others, the newest first, at most 500; none for everybody but its admins. */

@@ -74,7 +74,7 @@ export interface ClientDetails {
 const create = row<{ id: string }>(
   'create_connected_client',
   `with made as (insert into connected_clients (name, redirect_uris) values ($1, $2) returning id)
-   select id, app.audit('client.create', id::text, 'done', null, null, $3, $4, '{}') from made`,
+   select id, app.audit('client.create', id::text, 'done', app.only_brokerage(), null, $3, $4, '{}') from made`,
 );
 
 /** Makes a client of the caller's own and gives its id. Refused with `too_many_clients`. */
@@ -86,7 +86,7 @@ const change = row<{ id: string }>(
   'change_connected_client',
   `with changed as (update connected_clients set name = coalesce($2, name), redirect_uris = coalesce($3, redirect_uris)
      where id = $1 returning id, brokerage_id)
-   select id, app.audit('client.change', id::text, 'done', brokerage_id, null, $4, $5, '{}') from changed`,
+   select id, app.audit('client.change', id::text, 'done', coalesce(brokerage_id, app.only_brokerage()), null, $4, $5, '{}') from changed`,
 );
 
 /** Changes what is given of a client that the caller manages; false when there is none. */
@@ -105,7 +105,7 @@ const add = row<{ id: string }>(
   'add_redirect_uri',
   `with changed as (update connected_clients set redirect_uris = redirect_uris || $2::text
      where id = $1 and metadata_url is null and not $2 = any (redirect_uris) returning id, brokerage_id)
-   select id, app.audit('client.change', id::text, 'done', brokerage_id, null, $3, $4, '{}') from changed`,
+   select id, app.audit('client.change', id::text, 'done', coalesce(brokerage_id, app.only_brokerage()), null, $3, $4, '{}') from changed`,
 );
 
 /** Adds a redirect URI to those of a client that the caller manages; false when there is no such client, or the URI is there already. */
@@ -116,8 +116,8 @@ export function addRedirectUri(id: string, uri: string, from: Origin): Statement
 const disable = row<{ id: string }>(
   'disable_connected_client',
   `with changed as (update connected_clients set disabled = $2 where id = $1 returning id, brokerage_id)
-   select id, app.audit(case when $2 then 'client.disable' else 'client.enable' end, id::text, 'done', brokerage_id, null,
-     $3, $4, '{}') from changed`,
+   select id, app.audit(case when $2 then 'client.disable' else 'client.enable' end, id::text, 'done',
+     coalesce(brokerage_id, app.only_brokerage()), null, $3, $4, '{}') from changed`,
 );
 
 /** Keeps a client that the caller manages from working, or lets it work again; false when there is none. */

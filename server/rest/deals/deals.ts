@@ -199,7 +199,6 @@ export function dealOperations(services: Services, callers: Callers): readonly O
       parameters: [idempotencyKey],
       body: dealCreate,
       answers: { 201: { description: 'The deal.', schema: deal, headers: { ...location('deal'), ...replayed } } },
-      errors: ['conflict'],
       handle: create,
     },
     {

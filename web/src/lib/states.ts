@@ -267,7 +267,7 @@ export const webhookStates: Record<'on' | NonNullable<T.Webhook['off_reason']>, 
   on: look('On', 'good'),
   asked: look('Off'),
   failing: look('Turned off: not answering', 'bad'),
-  admin_gone: look('Turned off: admin left', 'bad'),
+  admin_gone: look('Turned off: no longer an admin', 'bad'),
   key_rotated: look('Turned off: key rotated', 'bad'),
 };
 

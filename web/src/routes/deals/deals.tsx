@@ -90,7 +90,7 @@ export default function DealsPage() {
             ) : (
               <EmptyState icon={Handshake} title="No deals yet" action={mayOpen && openNew}>
                 {mayOpen
-                  ? 'Open one for a business you are about to sell. It starts as a draft that only you and the people you invite can see.'
+                  ? 'Open one for a business you are about to sell. It starts as a draft, which nobody outside your brokerage sees until you invite them.'
                   : 'Deals appear here once someone invites you to one and you accept.'}
               </EmptyState>
             )

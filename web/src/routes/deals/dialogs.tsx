@@ -115,7 +115,7 @@ export function NewDealDialog({ brokerageId, onClose }: { brokerageId: Id; onClo
   return (
     <DealDialog
       title="New deal"
-      description="It starts as a draft that only you and the people you invite can see."
+      description="It starts as a draft, which nobody outside your brokerage sees until you invite them."
       action="Open deal"
       draft="deal/new"
       choosesBrokerage

@@ -56,7 +56,7 @@ function Admission({ of: { admitted, keys: all } }: { of: DealKeys }) {
       ) : (
         <p>
           {admitted
-            ? 'A broker of the deal has opened it to the brokerage’s API keys.'
+            ? 'This deal is open to the brokerage’s API keys.'
             : 'The brokerage’s API keys cannot reach this deal. A broker of the deal can open it to them.'}
         </p>
       )}

@@ -180,7 +180,7 @@ function DeletionCard({ brokerage }: { brokerage: Brokerage }) {
   return (
     <ConfirmationCard
       title="Delete the brokerage"
-      description="Its deals with everything in them, documents, contacts, keys and members are deleted for good, after some weeks in which any admin can cancel it. Every admin is notified by e-mail. People who are with another brokerage keep their account; the accounts of all others are erased."
+      description="Its deals with everything in them, documents, contacts, keys and members are deleted for good, after some weeks in which any admin can cancel it. Every admin is notified by e-mail. People who are or were members of another brokerage, or on one of its deals, keep their account; all other accounts are erased."
       word={brokerage.slug}
       wrong={`Type ${brokerage.slug} to confirm.`}
       action="Delete the brokerage"

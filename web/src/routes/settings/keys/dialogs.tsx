@@ -70,7 +70,7 @@ export function KeyDialog({ brokerageId, onClose, onMade }: MakerProps) {
       <FieldGroup
         legend="Permissions"
         error={form.errors.scopes}
-        hint="Beyond contacts, a key reaches only deals that a broker has opened to API keys."
+        hint="Beyond contacts, a key reaches only deals that are open to API keys."
       >
         {keyScopeGroups.map(({ group, scopes: members }) => (
           <FieldGroup key={group} legend={group}>

@@ -147,7 +147,8 @@ function Sandbox({ brokerageId }: { brokerageId: Id }) {
         {({ sandbox }) => (
           <div className="flex flex-wrap items-center justify-between gap-3">
             <p className="min-w-0 basis-80 grow text-soft">
-              Test keys work on demo data with fictional people, never on your contacts and deals. No e-mail is sent.{' '}
+              Test keys work on demo data with fictional people, never on your contacts and deals. No one in it is sent
+              e-mail.{' '}
               {sandbox === null ? (
                 'It is created with the first test key.'
               ) : (
@@ -181,11 +182,12 @@ function Keys({ brokerageId }: { brokerageId: Id }) {
       title="API keys"
       description={
         <>
-          With a key, a program can reach contacts, and deals that their broker has opened to keys, through the{' '}
+          With a key, a program can reach contacts, and deals that are open to keys, through the{' '}
           <a href="/api/v1/docs" className="text-accent-ink underline underline-offset-3 hover:text-ink">
             REST API
           </a>
-          . A key stops working when whoever created it, or last rotated it, leaves the brokerage.
+          . A key stops working when whoever created it, or last rotated it, leaves the brokerage. Once they are no
+          longer an admin, it reaches contacts only.
         </>
       }
       actions={query.data?.items.length !== 0 && create}

@@ -126,6 +126,12 @@ export function MakeStaffDialog({ brokerageId, member, onClose }: MemberDialogPr
         They leave the deals they are a broker on at once. If they become a broker again, they have to be invited to
         each of them.
       </p>
+      {member.role === 'admin' && (
+        <p className="text-soft">
+          API keys they created or last rotated reach contacts only from then on, and webhooks they set up are turned
+          off.
+        </p>
+      )}
       <Loaded query={deals} skeleton={<SkeletonText lines={3} />}>
         {({ items, count }) => (
           <>

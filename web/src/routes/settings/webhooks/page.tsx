@@ -124,7 +124,7 @@ function WebhookRow({ webhook, onOpen }: RowProps) {
       {(off_reason === 'admin_gone' || off_reason === 'key_rotated') && off_since !== null && (
         <p className="mt-3 text-sm text-bad">
           {off_reason === 'admin_gone'
-            ? 'The admin who last set it up, or was shown a token of its key, left, was suspended, or had their account reset,'
+            ? 'The admin who last set it up, or was shown a token of its key, left, is no longer an admin, was suspended, or had their account reset,'
             : 'The key that last set it up was rotated,'}{' '}
           so it was turned off <Time at={off_since} />. Check its address before you turn it on again: it continues
           where it stopped.
