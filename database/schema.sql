@@ -13881,6 +13881,8 @@ CREATE OR REPLACE FUNCTION app.sign_nda(nda_id uuid, signed_name text, signed_ad
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  deal uuid;
 begin
   if length(trim(coalesce(sign_nda.signed_name, ''))) = 0 then
     perform app.refuse('name_missing', 'Type your full name to sign.');
@@ -13890,8 +13892,16 @@ begin
       signed_address = sign_nda.signed_address
     from public.participants p
     where n.id = nda_id and p.id = n.participant_id and p.user_id = app.user_id() and p.status = 'active'
-      and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now());
-  return found;
+      and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now())
+    returning n.deal_id into deal;
+  if not found then
+    return false;
+  end if;
+  -- The change has locked the deal: whoever withdraws it meanwhile was waited for, or waits.
+  if app.actual_state(deal) = 'withdrawn' then
+    perform app.refuse('deal_withdrawn', 'The deal is withdrawn: NDAs are no longer signed on it.');
+  end if;
+  return true;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.sign_nda(uuid,text,inet) TO dealkeep_server;
@@ -14210,6 +14220,9 @@ AS $function$
 begin
   if not new.deal_id = any (app.deals_acting_as('broker')) then
     return new;  -- the owner, loading data; anybody else is turned away by the policy
+  end if;
+  if app.actual_state(new.deal_id) = 'withdrawn' then
+    perform app.refuse('deal_withdrawn', 'The deal is withdrawn: NDAs are no longer sent on it.');
   end if;
   if not exists (select from public.participants p
     where p.id = new.participant_id and p.deal_id = new.deal_id and p.role = 'buyer' and p.status <> 'removed')
@@ -15493,3 +15506,4 @@ $function$;
 -- 07619be9b36db62f96878d3297f1222b7dfb5bfb1319a31caf451c870c7310ec  491_no_plan_for_each_record.sql
 -- e4bba445f2d8b8913ccace1db1fa205ac0afab97d974a2a78a92a89dc8a28f30  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
+-- d1d4bab234603803751056d8f94b3982b851f583f826d9bd05a0d490ba42287c  510_no_ndas_on_withdrawn_deals.sql

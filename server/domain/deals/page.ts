@@ -27,7 +27,7 @@ const capacities = {
   can_see_ndas: 's.deal_side or s.buyer_side',
   can_send_nda: `s.is_broker and s.state not in ('closed', 'withdrawn')`,
   can_revoke_nda: 's.is_broker',
-  can_sign_nda: `s.open and exists (
+  can_sign_nda: `s.state not in ('closed', 'withdrawn') and exists (
     select from ndas n join participants p on p.id = n.participant_id
     where n.deal_id = s.id and p.user_id = (select app.user_id()) and n.status = 'sent'
     and (n.expires_at is null or n.expires_at > app.now()))`,
