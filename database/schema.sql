@@ -5892,9 +5892,11 @@ begin
     select k.id, k.organization_id, b.name, k.title, d.industry, d.location, d.summary, d.asking_price, d.currency, d.needs_nda, k.state, k.caller_role, k.side,
       k.exclusive_buyer_user_id, k.exclusivity_granted_at, k.exclusivity_expires_at, k.closed_at, k.created_at, k.updated_at,
       -- Each kind by an index that has nothing else.
-      (case own.role
-          when 'broker' then (select count(*) from public.questions q where q.deal_id = d.id and q.status in ('pending_broker_review', 'answered'))
-          when 'seller' then (select count(*) from public.questions q where q.deal_id = d.id and q.status = 'with_seller')
+      (case
+          -- Nobody has to do anything about these any more; what was distributed can still be read.
+          when d.state in ('closed', 'withdrawn') then 0
+          when own.role = 'broker' then (select count(*) from public.questions q where q.deal_id = d.id and q.status in ('pending_broker_review', 'answered'))
+          when own.role = 'seller' then (select count(*) from public.questions q where q.deal_id = d.id and q.status = 'with_seller')
           else 0
         end
         + (select count(*) from public.questions q
@@ -15507,3 +15509,4 @@ $function$;
 -- e4bba445f2d8b8913ccace1db1fa205ac0afab97d974a2a78a92a89dc8a28f30  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
 -- d1d4bab234603803751056d8f94b3982b851f583f826d9bd05a0d490ba42287c  510_no_ndas_on_withdrawn_deals.sql
+-- fe9322ec88b9810e66cab64a8027735db964685dcab240f4d6f1e3d800a836a9  511_no_questions_wait_on_deals_that_are_over.sql
