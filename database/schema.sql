@@ -5687,6 +5687,7 @@ AS $function$
 declare
   me constant uuid := app.user_id();
   one public.audit_records;
+  looked int := 0;
   shown int := 0;
   sees_all boolean;
 begin
@@ -5704,6 +5705,7 @@ begin
       and a.subject_id ~ '^[0-9a-f-]{36}$'
     order by a.at desc, a.id desc limit 2000
   loop
+    looked := looked + 1;
     if app.could_open(app.subject_of(one.action, one.details), one.subject_id::uuid, deal)
       and (sees_all or app.subject_of(one.action, one.details) <> 'participants'
         or not exists (select from vault.role_changes c where c.participant_id = one.subject_id::uuid and c.at > one.at))
@@ -5715,6 +5717,10 @@ begin
       exit when shown >= least(most, 200);
     end if;
   end loop;
+  -- Hidden as far as was looked: where to go on from.
+  if looked = 2000 and shown < least(most, 200) then
+    return query select one.id, one.at, null::uuid, null::uuid, null::uuid, null::text, null::text, null::text, null::jsonb;
+  end if;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deal_activity_in_sight(uuid,timestamp with time zone,uuid,integer) TO dealkeep_server;
@@ -15510,3 +15516,4 @@ $function$;
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
 -- d1d4bab234603803751056d8f94b3982b851f583f826d9bd05a0d490ba42287c  510_no_ndas_on_withdrawn_deals.sql
 -- fe9322ec88b9810e66cab64a8027735db964685dcab240f4d6f1e3d800a836a9  511_no_questions_wait_on_deals_that_are_over.sql
+-- 4d0c2dc5cd7bc294be2e47ddf808dd17f32029ddfecec00903e3ca5ad1a5b6c5  512_activity_behind_hidden_records.sql
