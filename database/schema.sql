@@ -10101,6 +10101,8 @@ begin
   if app.key_id() is null or brokerage is null then
     return;
   end if;
+  -- As app.write_contacts, which locks contacts in the order of its items.
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('contacts ' || brokerage, 0));
   perform from public.contacts k where k.id in (kept, other) and k.brokerage_id = brokerage order by k.id for update;
   select k.* into c from public.contacts k where k.id = kept and k.brokerage_id = brokerage and k.archived_at is null;
   select k.* into o from public.contacts k where k.id = other and k.brokerage_id = brokerage;
@@ -14955,10 +14957,14 @@ begin
   if target is not null then
     select k.* into c from public.contacts k where k.id = target for update;
   elsif external is not null then
-    select k.* into c from public.contacts k where k.brokerage_id = brokerage and k.external_id = external for update;
-    if c.merged_into is not null then
-      select k.* into c from public.contacts k where k.id = c.merged_into for update;
-    end if;
+    -- One that was merged leads to the other, which alone is locked: a merge locks both, in the order of their ids. What changes meanwhile is looked up anew.
+    for look in 1..5 loop
+      select k.* into c from public.contacts k where k.brokerage_id = brokerage and k.external_id = external;
+      exit when c.id is null;
+      select k.* into c from public.contacts k
+        where k.id = coalesce(c.merged_into, c.id) and k.merged_into is null and (c.merged_into is not null or k.external_id = external) for update;
+      exit when c.id is not null;
+    end loop;
   end if;
 
   if c.id is null and act in ('create', 'put') then
@@ -15036,7 +15042,7 @@ declare
   w record;
   counts jsonb := '{}';
 begin
-  -- Two batches of a brokerage come one after the other: with the same contacts in another order, each would wait for the other.
+  -- Batches and merges of a brokerage come one after the other: with the same contacts in another order, each would wait for the other.
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('contacts ' || b.id, 0)) from unnest(app.brokerages_for('contacts:write')) b (id)
     where app.key_id() is not null;
   for item in select i.value from jsonb_array_elements(items) with ordinality i order by i.ordinality loop
@@ -15517,3 +15523,4 @@ $function$;
 -- d1d4bab234603803751056d8f94b3982b851f583f826d9bd05a0d490ba42287c  510_no_ndas_on_withdrawn_deals.sql
 -- fe9322ec88b9810e66cab64a8027735db964685dcab240f4d6f1e3d800a836a9  511_no_questions_wait_on_deals_that_are_over.sql
 -- 4d0c2dc5cd7bc294be2e47ddf808dd17f32029ddfecec00903e3ca5ad1a5b6c5  512_activity_behind_hidden_records.sql
+-- eaabe3c4cd0c5e7bb9ebcd0b2423db01382873b8a53e8e874787e693da8c7374  513_merges_beside_batches.sql
