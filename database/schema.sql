@@ -5832,7 +5832,11 @@ CREATE OR REPLACE FUNCTION app.deal_notification_choices()
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select c.deal_id, c.delivery from vault.deal_notification_choices c where c.user_id = app.user_id() order by c.deal_id limit 200
+  select c.deal_id, c.delivery from vault.deal_notification_choices c
+  join public.deals d on d.id = c.deal_id
+  where c.user_id = app.user_id()
+    and app.deal_is_visible(d.id, d.organization_id, (select app.deals_as('broker', 'seller', 'buyer', 'viewer')), (select app.brokerages_as('admin')))
+  order by c.deal_id limit 200
 $function$;
 GRANT EXECUTE ON FUNCTION app.deal_notification_choices() TO dealkeep_server;
 
@@ -15524,3 +15528,4 @@ $function$;
 -- fe9322ec88b9810e66cab64a8027735db964685dcab240f4d6f1e3d800a836a9  511_no_questions_wait_on_deals_that_are_over.sql
 -- 4d0c2dc5cd7bc294be2e47ddf808dd17f32029ddfecec00903e3ca5ad1a5b6c5  512_activity_behind_hidden_records.sql
 -- eaabe3c4cd0c5e7bb9ebcd0b2423db01382873b8a53e8e874787e693da8c7374  513_merges_beside_batches.sql
+-- 3ade67eccc3995bef578af3556c78e1498cf0afd3b581418de90abc59bb3cd0b  514_choices_of_deals_in_sight.sql
