@@ -11,7 +11,7 @@ let ours: Brokerage;
 let theirs: Brokerage;
 let call: ReturnType<typeof as>;
 /** The same caller, by the other node. */
-let other: ReturnType<typeof as>;
+let elsewhere: ReturnType<typeof as>;
 let foreign: ReturnType<typeof as>;
 
 beforeAll(async () => {
@@ -22,7 +22,7 @@ beforeAll(async () => {
   ours = await brokerage(service);
   theirs = await brokerage(service);
   const key = await ours.key();
-  [call, other] = service.nodes.map((node) => as(key, node.restUrl)) as [typeof call, typeof call];
+  [call, elsewhere] = service.nodes.map((node) => as(key, node.restUrl)) as [typeof call, typeof call];
   foreign = as(await theirs.key(), service.restUrl);
 });
 afterAll(() => service.close());
@@ -361,7 +361,7 @@ describe('merging', () => {
       service,
       ['contacts', 'id', b.id],
       () => call('POST', '/contacts/batch', { items }),
-      () => other('POST', `/contacts/merge/${a.id}`, { from: b.id }),
+      () => elsewhere('POST', `/contacts/merge/${a.id}`, { from: b.id }),
     );
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(entry(await one(b.id))).toMatchObject({ phone: '7', mergedInto: a.id });
@@ -376,7 +376,7 @@ describe('merging', () => {
       service,
       ['contacts', 'id', a.id],
       () => call('POST', `/contacts/merge/${a.id}`, { from: b.id }),
-      () => put('beside-x', 'Changed', other),
+      () => put('beside-x', 'Changed', elsewhere),
     );
     expect(answers.map(({ status }) => status)).toEqual([200, 200]);
     expect(entry(await one(a.id))).toMatchObject({ displayName: 'Changed', externalId: 'beside-b' });
