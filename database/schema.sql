@@ -5708,6 +5708,7 @@ AS $function$
 declare
   me constant uuid := app.user_id();
   one public.audit_records;
+  looked int := 0;
   shown int := 0;
   sees_all boolean;
 begin
@@ -5725,6 +5726,7 @@ begin
       and a.subject_id ~ '^[0-9a-f-]{36}$'
     order by a.at desc, a.id desc limit 2000
   loop
+    looked := looked + 1;
     if app.could_open(app.subject_of(one.action, one.details), one.subject_id::uuid, deal)
       and (sees_all or app.subject_of(one.action, one.details) <> 'participants'
         or not exists (select from vault.role_changes c where c.participant_id = one.subject_id::uuid and c.at > one.at))
@@ -5736,6 +5738,10 @@ begin
       exit when shown >= least(most, 200);
     end if;
   end loop;
+  -- Hidden as far as was looked: where to go on from.
+  if looked = 2000 and shown < least(most, 200) then
+    return query select one.id, one.at, null::uuid, null::uuid, null::uuid, null::text, null::text, null::text, null::jsonb;
+  end if;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.deal_activity_in_sight(uuid,timestamp with time zone,uuid,integer) TO dealkeep_server;
@@ -5847,7 +5853,11 @@ CREATE OR REPLACE FUNCTION app.deal_notification_choices()
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-  select c.deal_id, c.delivery from vault.deal_notification_choices c where c.user_id = app.user_id() order by c.deal_id limit 200
+  select c.deal_id, c.delivery from vault.deal_notification_choices c
+  join public.deals d on d.id = c.deal_id
+  where c.user_id = app.user_id()
+    and app.deal_is_visible(d.id, d.organization_id, (select app.deals_as('broker', 'seller', 'buyer', 'viewer')), (select app.brokerages_as('admin')))
+  order by c.deal_id limit 200
 $function$;
 GRANT EXECUTE ON FUNCTION app.deal_notification_choices() TO dealkeep_server;
 
@@ -5913,9 +5923,11 @@ begin
     select k.id, k.organization_id, b.name, k.title, d.industry, d.location, d.summary, d.asking_price, d.currency, d.needs_nda, k.state, k.caller_role, k.side,
       k.exclusive_buyer_user_id, k.exclusivity_granted_at, k.exclusivity_expires_at, k.closed_at, k.created_at, k.updated_at,
       -- Each kind by an index that has nothing else.
-      (case own.role
-          when 'broker' then (select count(*) from public.questions q where q.deal_id = d.id and q.status in ('pending_broker_review', 'answered'))
-          when 'seller' then (select count(*) from public.questions q where q.deal_id = d.id and q.status = 'with_seller')
+      (case
+          -- Nobody has to do anything about these any more; what was distributed can still be read.
+          when d.state in ('closed', 'withdrawn') then 0
+          when own.role = 'broker' then (select count(*) from public.questions q where q.deal_id = d.id and q.status in ('pending_broker_review', 'answered'))
+          when own.role = 'seller' then (select count(*) from public.questions q where q.deal_id = d.id and q.status = 'with_seller')
           else 0
         end
         + (select count(*) from public.questions q
@@ -10109,6 +10121,8 @@ begin
   if app.key_id() is null or brokerage is null then
     return;
   end if;
+  -- As app.write_contacts, which locks contacts in the order of its items.
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('contacts ' || brokerage, 0));
   perform from public.contacts k where k.id in (kept, other) and k.brokerage_id = brokerage order by k.id for update;
   select k.* into c from public.contacts k where k.id = kept and k.brokerage_id = brokerage and k.archived_at is null;
   select k.* into o from public.contacts k where k.id = other and k.brokerage_id = brokerage;
@@ -13938,6 +13952,8 @@ CREATE OR REPLACE FUNCTION app.sign_nda(nda_id uuid, signed_name text, signed_ad
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  deal uuid;
 begin
   if length(trim(coalesce(sign_nda.signed_name, ''))) = 0 then
     perform app.refuse('name_missing', 'Type your full name to sign.');
@@ -13947,8 +13963,16 @@ begin
       signed_address = sign_nda.signed_address
     from public.participants p
     where n.id = nda_id and p.id = n.participant_id and p.user_id = app.user_id() and p.status = 'active'
-      and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now());
-  return found;
+      and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now())
+    returning n.deal_id into deal;
+  if not found then
+    return false;
+  end if;
+  -- The change has locked the deal: whoever withdraws it meanwhile was waited for, or waits.
+  if app.actual_state(deal) = 'withdrawn' then
+    perform app.refuse('deal_withdrawn', 'The deal is withdrawn: NDAs are no longer signed on it.');
+  end if;
+  return true;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.sign_nda(uuid,text,inet) TO dealkeep_server;
@@ -14273,6 +14297,9 @@ AS $function$
 begin
   if not new.deal_id = any (app.deals_acting_as('broker')) then
     return new;  -- the owner, loading data; anybody else is turned away by the policy
+  end if;
+  if app.actual_state(new.deal_id) = 'withdrawn' then
+    perform app.refuse('deal_withdrawn', 'The deal is withdrawn: NDAs are no longer sent on it.');
   end if;
   if not exists (select from public.participants p
     where p.id = new.participant_id and p.deal_id = new.deal_id and p.role = 'buyer' and p.status <> 'removed')
@@ -15017,10 +15044,14 @@ begin
   if target is not null then
     select k.* into c from public.contacts k where k.id = target for update;
   elsif external is not null then
-    select k.* into c from public.contacts k where k.brokerage_id = brokerage and k.external_id = external for update;
-    if c.merged_into is not null then
-      select k.* into c from public.contacts k where k.id = c.merged_into for update;
-    end if;
+    -- One that was merged leads to the other, which alone is locked: a merge locks both, in the order of their ids. What changes meanwhile is looked up anew.
+    for look in 1..5 loop
+      select k.* into c from public.contacts k where k.brokerage_id = brokerage and k.external_id = external;
+      exit when c.id is null;
+      select k.* into c from public.contacts k
+        where k.id = coalesce(c.merged_into, c.id) and k.merged_into is null and (c.merged_into is not null or k.external_id = external) for update;
+      exit when c.id is not null;
+    end loop;
   end if;
 
   if c.id is null and act in ('create', 'put') then
@@ -15098,7 +15129,7 @@ declare
   w record;
   counts jsonb := '{}';
 begin
-  -- Two batches of a brokerage come one after the other: with the same contacts in another order, each would wait for the other.
+  -- Batches and merges of a brokerage come one after the other: with the same contacts in another order, each would wait for the other.
   perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('contacts ' || b.id, 0)) from unnest(app.brokerages_for('contacts:write')) b (id)
     where app.key_id() is not null;
   for item in select i.value from jsonb_array_elements(items) with ordinality i order by i.ordinality loop
@@ -15586,3 +15617,8 @@ $function$;
 -- 6c6cd3a536532b079093c3ce6387cbd7e2ceb41b76a4971a6f80cbbf844a9403  502_brokers_who_can_review.sql
 -- 630843e803e767e1bdb11ff7ae5ff5094f82414742f769bfb948c8597ff726cd  503_a_removed_buyer_holds_the_exclusivity.sql
 -- deaf8ceacde5694c774b767ef1ae9aff57c3747e210036c5e4e158e20c1dc8db  504_ndas_by_how_they_stand.sql
+-- d1d4bab234603803751056d8f94b3982b851f583f826d9bd05a0d490ba42287c  510_no_ndas_on_withdrawn_deals.sql
+-- fe9322ec88b9810e66cab64a8027735db964685dcab240f4d6f1e3d800a836a9  511_no_questions_wait_on_deals_that_are_over.sql
+-- 4d0c2dc5cd7bc294be2e47ddf808dd17f32029ddfecec00903e3ca5ad1a5b6c5  512_activity_behind_hidden_records.sql
+-- eaabe3c4cd0c5e7bb9ebcd0b2423db01382873b8a53e8e874787e693da8c7374  513_merges_beside_batches.sql
+-- 3ade67eccc3995bef578af3556c78e1498cf0afd3b581418de90abc59bb3cd0b  514_choices_of_deals_in_sight.sql

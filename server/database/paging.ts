@@ -55,6 +55,27 @@ export function pageOf<Row extends { id: string }, Item>(
   };
 }
 
+/**
+ * As {@link pageOf}, where a row of `found` may be only the place that was reached, when too many before it are hidden: the next page begins behind it, and what
+ * was found behind it comes then.
+ */
+export function pageUpTo<Row extends { id: string }, Reached extends { id: string; place: string }, Item>(
+  found: readonly (Placed<Row> | Reached)[],
+  isReached: (one: Placed<Row> | Reached) => one is Reached,
+  limit: number,
+  shown: (row: Omit<Placed<Row>, 'place'>) => Item,
+): Page<Item> {
+  const told: Placed<Row>[] = [];
+  for (const one of found) {
+    if (isReached(one)) {
+      const { items, next } = pageOf(told, limit, shown);
+      return { items, next: next ?? { key: one.place, id: one.id } };
+    }
+    told.push(one);
+  }
+  return pageOf(told, limit, shown);
+}
+
 /** The first `limit` rows of a query that asks for one more than that. */
 export const paged = <Row extends { id: string }, Item>(
   query: Statement<Placed<Row>[]>,

@@ -3,9 +3,9 @@
  * others change.
  */
 
-import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 import { fromCursorSecret } from '../database/cursor-secret.ts';
 import type { PlaceInStream } from '../domain/events/changes.ts';
+import { placeCipher } from '../http/encrypted-place.ts';
 import { uuidAt, uuidBytes } from '../http/uuid.ts';
 import type { CoreServices } from '../services.ts';
 
@@ -21,14 +21,11 @@ export interface EventCursors {
   read(cursor: string): EventPlace | null;
 }
 
-const cipher = 'aes-256-gcm';
-const ivBytes = 12;
-const tagBytes = 16;
 /** Two UUIDs, the number and the time. */
 const placeBytes = 16 + 16 + 8 + 6;
 
 function openCursors(secret: Buffer): EventCursors {
-  const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', 'dealkeep event cursors', 32)));
+  const { encrypt, decrypt } = placeCipher(secret, 'dealkeep event cursors');
   return {
     write({ brokerageId, history, seq, at }) {
       const place = Buffer.alloc(placeBytes);
@@ -36,26 +33,18 @@ function openCursors(secret: Buffer): EventCursors {
       uuidBytes(history).copy(place, 16);
       place.writeBigInt64BE(BigInt(seq), 32);
       place.writeUIntBE(Date.parse(at), 40, 6);
-      const iv = randomBytes(ivBytes);
-      const writing = createCipheriv(cipher, key, iv, { authTagLength: tagBytes });
-      return Buffer.concat([iv, writing.update(place), writing.final(), writing.getAuthTag()]).toString('base64url');
+      return encrypt(place).toString('base64url');
     },
     read(cursor) {
       const bytes = Buffer.from(cursor, 'base64url');
-      if (bytes.length !== ivBytes + placeBytes + tagBytes || bytes.toString('base64url') !== cursor) return null;
-      const reading = createDecipheriv(cipher, key, bytes.subarray(0, ivBytes), { authTagLength: tagBytes });
-      reading.setAuthTag(bytes.subarray(-tagBytes));
-      try {
-        const place = Buffer.concat([reading.update(bytes.subarray(ivBytes, -tagBytes)), reading.final()]);
-        return {
-          brokerageId: uuidAt(place, 0),
-          history: uuidAt(place, 16),
-          seq: place.readBigInt64BE(32).toString(),
-          at: new Date(place.readUIntBE(40, 6)).toISOString(),
-        };
-      } catch {
-        return null;
-      }
+      const place = bytes.toString('base64url') === cursor ? decrypt(bytes) : null;
+      if (place?.length !== placeBytes) return null;
+      return {
+        brokerageId: uuidAt(place, 0),
+        history: uuidAt(place, 16),
+        seq: place.readBigInt64BE(32).toString(),
+        at: new Date(place.readUIntBE(40, 6)).toISOString(),
+      };
     },
   };
 }

@@ -3,12 +3,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { readConfig } from '../../server/config/config.ts';
 import { openService, type TestService } from '../harness.ts';
+import { atOnce } from '../locks.ts';
 import { as, brokerage, codeOf, type Answer, type Brokerage, type ContactRecord } from './scene.ts';
 
 let service: TestService;
 let ours: Brokerage;
 let theirs: Brokerage;
 let call: ReturnType<typeof as>;
+/** The same caller, by the other node. */
+let elsewhere: ReturnType<typeof as>;
 let foreign: ReturnType<typeof as>;
 
 beforeAll(async () => {
@@ -18,7 +21,8 @@ beforeAll(async () => {
   });
   ours = await brokerage(service);
   theirs = await brokerage(service);
-  call = as(await ours.key(), service.restUrl);
+  const key = await ours.key();
+  [call, elsewhere] = service.nodes.map((node) => as(key, node.restUrl)) as [typeof call, typeof call];
   foreign = as(await theirs.key(), service.restUrl);
 });
 afterAll(() => service.close());
@@ -348,6 +352,34 @@ describe('merging', () => {
       call('POST', `/contacts/merge/${b.id}`, { from: a.id }),
     ]);
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 404]);
+  });
+
+  test('waits for a batch with the same contacts in another order', async () => {
+    const [a, b] = [await add('A'), await add('B')];
+    const items = [b, a].map(({ id }) => ({ action: 'update', id, contact: { phone: '7' } }));
+    const answers = await atOnce(
+      service,
+      ['contacts', 'id', b.id],
+      () => call('POST', '/contacts/batch', { items }),
+      () => elsewhere('POST', `/contacts/merge/${a.id}`, { from: b.id }),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(entry(await one(b.id))).toMatchObject({ phone: '7', mergedInto: a.id });
+  });
+
+  test('is waited for by a change that comes with the id of a contact that was merged before', async () => {
+    const put = (id: string, displayName: string, by = call) => by('PUT', path(id), { type: 'person', displayName });
+    const [b, x] = [entry(await put('beside-b', 'B')), entry(await put('beside-x', 'X'))];
+    await call('POST', `/contacts/merge/${b.id}`, { from: x.id });
+    const a = await add('A');
+    const answers = await atOnce(
+      service,
+      ['contacts', 'id', a.id],
+      () => call('POST', `/contacts/merge/${a.id}`, { from: b.id }),
+      () => put('beside-x', 'Changed', elsewhere),
+    );
+    expect(answers.map(({ status }) => status)).toEqual([200, 200]);
+    expect(entry(await one(a.id))).toMatchObject({ displayName: 'Changed', externalId: 'beside-b' });
   });
 });
 

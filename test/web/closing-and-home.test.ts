@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startScheduledJobs } from '../../server/scheduled-jobs.ts';
 import { asking } from '../tools/ask.ts';
-import { addToken } from '../tools/scene.ts';
+import { addToken, insert } from '../tools/scene.ts';
 import { aPdf, upload } from './uploads.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
@@ -283,6 +283,60 @@ describe('activity', () => {
     const [{ next_cursor: another }] = [(await broker.ask(`/deals/${deal}/activity`)).body];
     expect((await broker.ask(`/deals/${web.scene.idle}/activity?cursor=${another}`)).status).toBe(400);
   });
+});
+
+test('the activity of a deal goes on behind what its reader may not open', async () => {
+  const { service, scene } = web;
+  const deal_id = await insert(service, 'deals', { organization_id: scene.brokerage, title: 'Long', state: 'listed' });
+  for (const [name, role] of [
+    ['broker', 'broker'],
+    ['new buyer', 'buyer'],
+  ] as const)
+    await insert(service, 'participants', { deal_id, user_id: scene.people[name], role, status: 'active' });
+  const documents = await Promise.all(
+    ['public', 'nda_gated'].map((confidentiality) =>
+      insert(service, 'documents', {
+        deal_id,
+        filename: `${confidentiality}.pdf`,
+        category: 'legal',
+        confidentiality,
+        size_bytes: 1,
+        media_type: 'application/pdf',
+        storage_key: confidentiality,
+        uploaded_by: scene.people['broker'],
+      }),
+    ),
+  );
+  const record = (name: string, action: string, subject: string, hours: number, count = 1) =>
+    service.sql(
+      `insert into audit_records (brokerage_id, deal_id, user_id, action, subject_id, outcome, noted, at)
+       select $1, $2, $3, $4, $5, 'done', true, app.now() - make_interval(hours => $6) from generate_series(1, $7::int)`,
+      [scene.brokerage, deal_id, scene.people[name], action, subject, hours, count],
+    );
+  const [shown, hidden] = documents as [string, string];
+  await record('broker', 'document.upload', shown, 5);
+  await record('new buyer', 'deal_opt_in.on', deal_id, 4);
+  await record('broker', 'document.upload', hidden, 3, 1998);
+  await record('new buyer', 'deal_opt_in.on', deal_id, 2);
+  const { ask } = await web.as('new buyer');
+  const page = async (cursor: string | null) => {
+    const { body } = await ask(`/deals/${deal_id}/activity${cursor ? `?cursor=${cursor}` : ''}`);
+    return { actions: body.items.map(({ action }: { action: string }) => action), next: body.next_cursor };
+  };
+  const all = ['deal_opt_in.on', 'deal_opt_in.on', 'document.upload'];
+  expect(await page(null)).toEqual({ actions: all, next: null });
+
+  // As many as are looked at for one page, and then more: what the reader did themselves before these comes behind them, too.
+  await record('broker', 'document.upload', hidden, 3);
+  const whole = await page(null);
+  expect(whole).toEqual({ actions: all, next: expect.any(String) });
+  expect(await page(whole.next)).toEqual({ actions: [], next: null });
+  await record('broker', 'document.upload', hidden, 3);
+  const first = await page(null);
+  expect(first).toEqual({ actions: all.slice(0, 1), next: expect.any(String) });
+  // Where it goes on from is the time of something hidden.
+  expect(Buffer.from(first.next, 'base64url').toString('latin1')).not.toMatch(/\d{4}-\d\d-\d\d/);
+  expect(await page(first.next)).toEqual({ actions: all.slice(1), next: null });
 });
 
 describe('assistants on a deal', () => {

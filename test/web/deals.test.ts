@@ -655,6 +655,37 @@ describe('the list of deals', () => {
     await service.sql(`update participants set status = 'removed' where id = $1`, [part]);
   });
 
+  test('counts of a deal that is over only answers that its buyers have not read', async () => {
+    const { scene, service } = web;
+    const counted = async (state: string) => {
+      const [made] = await service.sql(
+        `insert into deals (organization_id, title, state) values ($1, $2, $2) returning id`,
+        [scene.brokerage, state],
+      );
+      const deal = made!['id'] as string;
+      for (const role of ['broker', 'seller']) await joins(deal, role, role);
+      const part = await joins(deal, 'new buyer', 'buyer');
+      await service.sql(
+        `insert into questions (deal_id, participant_id, asked_by, category, question_text, status, distributed_response, distributed_at)
+         select $1, $2, $3, 'financials', 'Why?', s, case when s = 'distributed' then 'Because.' end, case when s = 'distributed' then app.now() end
+         from unnest('{pending_broker_review,with_seller,answered,distributed}'::text[]) s`,
+        [deal, part, scene.people['new buyer']],
+      );
+      const all: number[] = [];
+      for (const name of ['broker', 'seller', 'new buyer']) {
+        const { ask } = await web.as(name);
+        const { items } = (await ask('/deals?limit=200')).body;
+        all.push(
+          items.find(({ id }: { id: string }) => id === deal).questions_waiting,
+          (await ask(`/deals/${deal}`)).body.counts.questions_waiting,
+        );
+      }
+      return all;
+    };
+    expect(await counted('listed')).toEqual([2, 2, 1, 1, 1, 1]);
+    for (const over of ['closed', 'withdrawn']) expect([over, await counted(over)]).toEqual([over, [0, 0, 0, 0, 1, 1]]);
+  });
+
   test('knows when something was last done from what is kept, in whatever order it was written', async () => {
     const { scene, service } = web;
     const { deal } = scene;

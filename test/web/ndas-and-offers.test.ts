@@ -170,6 +170,29 @@ describe('an NDA', () => {
   });
 });
 
+test('an NDA on a withdrawn deal is neither sent nor signed, and can still be revoked', async () => {
+  const { service, scene } = web;
+  const deal_id = await insert(service, 'deals', { organization_id: scene.brokerage, title: 'Ends', state: 'listed' });
+  const joins = (name: string, role: string) =>
+    insert(service, 'participants', { deal_id, user_id: scene.people[name], role, status: 'active' });
+  await joins('broker', 'broker');
+  const [participant_id, another] = [await joins('new buyer', 'buyer'), await joins('other buyer', 'buyer')];
+  const [broker, buyer] = [await web.as('broker'), await web.as('new buyer')];
+  const path = `/deals/${deal_id}`;
+  const send = (to: string) =>
+    broker.ask(`${path}/ndas`, { participant_id: to, terms: 'Briefly.', expires_at: service.clock.inDays(1) });
+  const { id } = (await send(participant_id)).body;
+  expect((await buyer.ask(path)).body.capacities.can_sign_nda).toBe(true);
+  expect((await broker.ask(`${path}/moves`, { to: 'withdrawn' })).status).toBe(200);
+
+  expect((await buyer.ask(path)).body.capacities.can_sign_nda).toBe(false);
+  const signed = await buyer.ask(`/ndas/${id}/sign`, { signed_name: 'Late' });
+  expect([signed.status, signed.body.error.code]).toEqual([409, 'deal_withdrawn']);
+  expect((await buyer.ask(`${path}/ndas`)).body.items).toMatchObject([{ status: 'sent', signed_name: null }]);
+  expect((await send(another)).body.error.code).toBe('deal_withdrawn');
+  expect((await broker.ask(`/ndas/${id}/revoke`, {})).body.status).toBe('revoked');
+});
+
 describe('until their NDA is active', () => {
   const sellers = ['seller', "seller's advisor"];
   /** Names of the seller's side anywhere in what a caller can read of a deal. */

@@ -457,9 +457,17 @@ describe('what somebody chooses', () => {
     expect((await seller.ask(`/deals/${web.scene.deal}/notifications`)).body).toEqual({ delivery: 'off' });
     await does('new buyer', `/deals/${web.scene.deal}/offers`, { payload: { currency: 'USD', purchase_price: '101' } });
     expect((await notified())['offer_revised']).toEqual(but('seller', dealSide));
+    // Also beside many for deals that they have left, with ids from before.
+    await web.service.sql(
+      `with made as (insert into deals (id, organization_id, title)
+         select ('00000000-0000-7000-8000-' || lpad(n::text, 12, '0'))::uuid, $1, 'Left' from generate_series(1, 200) n returning id)
+       insert into vault.deal_notification_choices (user_id, deal_id, delivery) select $2, id, 'off' from made`,
+      [web.scene.brokerage, web.scene.people['seller']],
+    );
     expect((await seller.ask('/notifications/choices')).body.deals).toMatchObject([
       { deal_id: web.scene.deal, deal_title: 'Corner bakery', delivery: 'off' },
     ]);
+    await web.service.sql(`delete from vault.deal_notification_choices where deal_id::text like '00000000-%'`);
     await seller.ask(`/deals/${web.scene.deal}/notifications`, { delivery: null }, 'PUT');
     // Of a deal that they do not see nothing can be chosen.
     const outsider = await web.as('outsider');

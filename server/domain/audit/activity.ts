@@ -1,7 +1,7 @@
 /** The activity of deals: the records of the audit trail that the caller may see, as sentences. */
 
-import { behindPlace, paged, type Page, type Place, type Placed } from '../../database/paging.ts';
-import { rows, type Statement } from '../../database/statement.ts';
+import { behindPlace, pageUpTo, type Page, type Place, type Placed } from '../../database/paging.ts';
+import { mapped, rows, type Statement } from '../../database/statement.ts';
 import { activitySentence, type Details } from './actions.ts';
 
 export interface Activity {
@@ -65,9 +65,16 @@ export const actorJoins = (record: string): string =>
    left join lateral (select app.person_in_sight(${record}.user_id, ${record}.deal_id) as name where not ${record}.is_own) known on true
    left join lateral (select name from connected_clients where id = ${record}.client_id limit 1) c on true`;
 
+/** No activity, but the place that was reached, when too many records before it are hidden; the record there, if it is not, comes first. */
+interface Reached {
+  action: null;
+  id: string;
+  place: string;
+}
+
 // What the policies show, and what others did to records that the reader could open. With limits that PostgreSQL does not know when it plans, one plan serves all
 // requests of a connection: for each number it would make its own anew, which took longer than the rest.
-const ofDeal = rows<Placed<Found>>(
+const ofDeal = rows<Placed<Found> | Reached>(
   'activity_of_deal',
   `select a.id, a.at, ${actorColumns('a')}, a.deal_id, d.title as deal_title, a.action,
      a.outcome, a.details, ${objectName('a')} as object_name, a.at::text as place from (
@@ -80,12 +87,14 @@ const ofDeal = rows<Placed<Found>>(
        union all
        select s.id, s.at, s.user_id, s.client_id, s.deal_id, s.action, s.subject_id, s.outcome, s.details, false
        from app.deal_activity_in_sight($1, $2::timestamptz, $3::uuid, $4::int) s) found
-     order by at desc, id desc limit (select $4::int)) a
+     order by at desc, id desc, action is null limit (select $4::int)) a
    ${actorJoins('a')}
    left join lateral (select title from deals where id = a.deal_id limit 1) d on true
-   order by a.at desc, a.id desc`,
+   order by a.at desc, a.id desc, a.action is null`,
 );
 
-/** What was done on a deal, as far as the caller may see, the latest first, in pages. */
+/** What was done on a deal, as far as the caller may see, the latest first, in pages, which may be short or empty before the last one. */
 export const activityOfDeal = (dealId: string, after: Place | null, limit: number): Statement<Page<Activity>> =>
-  paged(ofDeal(dealId, after?.key, after?.id, limit + 1), limit, activityOf);
+  mapped(ofDeal(dealId, after?.key, after?.id, limit + 1), (found) =>
+    pageUpTo(found, (one): one is Reached => one.action === null, limit, activityOf),
+  );

@@ -27,7 +27,7 @@ const capacities = {
   can_see_ndas: 's.deal_side or s.buyer_side',
   can_send_nda: `s.is_broker and s.state not in ('closed', 'withdrawn')`,
   can_revoke_nda: 's.is_broker',
-  can_sign_nda: `s.open and exists (
+  can_sign_nda: `s.state not in ('closed', 'withdrawn') and exists (
     select from ndas n join participants p on p.id = n.participant_id
     where n.deal_id = s.id and p.user_id = (select app.user_id()) and n.status = 'sent'
     and (n.expires_at is null or n.expires_at > app.now()))`,
@@ -109,12 +109,13 @@ export interface ListedCounts {
   offers: number;
 }
 
-/** The columns of {@link ListedCounts}, of the deal with this id. */
+/** The columns of {@link ListedCounts}, of the deal with this id, as app.deal_rows counts them. */
 export const listedCounts = (dealId: string): string => `
-     (select count(*) from questions q
+     (select count(*) from questions q join deals about on about.id = q.deal_id
        where q.deal_id = ${dealId} and (
-         (q.status in ('pending_broker_review', 'answered') and q.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]))
-         or (q.status = 'with_seller' and q.deal_id = any ((select app.deals_acting_as('seller'))::uuid[]))
+         (about.state not in ('closed', 'withdrawn') and (
+           (q.status in ('pending_broker_review', 'answered') and q.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]))
+           or (q.status = 'with_seller' and q.deal_id = any ((select app.deals_acting_as('seller'))::uuid[]))))
          or (q.status = 'distributed' and app.is_unread(q.deal_id, q.participant_id, q.distributed_at))))::int
        as questions_waiting,
      (select count(*) from offers o where o.deal_id = ${dealId} and o.is_current)::int as offers`;

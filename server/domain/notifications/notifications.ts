@@ -1,7 +1,7 @@
 /** A person's notifications, as far as they may still open what they are about, and how they choose to be notified. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import { pageOf, type Page, type Place, type Placed } from '../../database/paging.ts';
+import { pageUpTo, type Page, type Place, type Placed } from '../../database/paging.ts';
 import {
   isNotificationKind,
   notificationKinds,
@@ -41,20 +41,23 @@ const notificationOf = (found: Found): Notification => {
   };
 };
 
-/** Without a kind: no notification, but the place that was reached, when too many before it are hidden. */
-const page = rows<Placed<Found> | { kind: null; id: string; place: string }>(
+/** No notification, but the place that was reached, when too many before it are hidden; the one there, if it is not, comes first. */
+interface Reached {
+  kind: null;
+  id: string;
+  place: string;
+}
+
+const page = rows<Placed<Found> | Reached>(
   'notifications_in_sight',
-  `select l.*, l.at::text as place from app.notifications_in_sight($1, $2, $3) l order by l.at desc, l.id desc`,
+  `select l.*, l.at::text as place from app.notifications_in_sight($1, $2, $3) l order by l.at desc, l.id desc, l.kind is null`,
 );
 
 /** The caller's notifications of what they may still open, the latest first, in pages, which may be empty before the last one. */
 export const ownNotifications = (after: Place | null, limit: number): Statement<Page<Notification>> =>
-  mapped(page(after?.key, after?.id, limit + 1), (found) => {
-    const told = found.filter((one) => one.kind !== null);
-    const reached = found.find(({ kind }) => kind === null);
-    const { items, next } = pageOf(told, limit, notificationOf);
-    return { items, next: next ?? (reached ? { key: reached.place, id: reached.id } : null) };
-  });
+  mapped(page(after?.key, after?.id, limit + 1), (found) =>
+    pageUpTo(found, (one): one is Reached => one.kind === null, limit, notificationOf),
+  );
 
 const unread = row<{ count: number }, []>('unread_notifications', 'select app.unread_notifications() as count');
 

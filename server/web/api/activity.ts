@@ -13,7 +13,7 @@ const Page = z.object({ cursor: pageCursor });
 
 /** Its routes, below /api/web. */
 export function activityRoutes(services: Services) {
-  const cursors = deploymentCursors(services);
+  const cursors = deploymentCursors(services, { encrypted: true });
   return new Hono().get('/deals/:id/activity', query(Page), async (c) => {
     const dealId = pathId(c);
     const { cursor } = c.req.valid('query');

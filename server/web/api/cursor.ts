@@ -1,6 +1,8 @@
 /** Cursors of the lists that the web application pages through. */
 
+import { fromCursorSecret } from '../../database/cursor-secret.ts';
 import type { Place } from '../../database/paging.ts';
+import { placeCipher, type PlaceCipher } from '../../http/encrypted-place.ts';
 import type { Services } from '../../services.ts';
 import { deploymentSealer } from '../../http/sealed-cursor.ts';
 import type { Problem } from '../../http/problem.ts';
@@ -30,18 +32,24 @@ function placeIn(bytes: Buffer): Place {
 
 const inWeb = (list: string): string => `web ${list}`;
 
-/** The cursors of this deployment, which all its nodes share. */
-export function deploymentCursors(services: Services): () => Promise<Cursors> {
+const asItIs: PlaceCipher = { encrypt: (place) => place, decrypt: (place) => place };
+
+/** The cursors of this deployment, which all its nodes share; encrypted for lists whose next page may begin behind something hidden. */
+export function deploymentCursors(services: Services, { encrypted = false } = {}): () => Promise<Cursors> {
   const sealer = deploymentSealer(services);
+  const ciphers = fromCursorSecret(services, (secret) => placeCipher(secret, 'dealkeep cursors of lists'));
   return async () => {
     const { seal, unseal } = await sealer();
+    const { encrypt, decrypt } = encrypted ? await ciphers() : asItIs;
     return {
-      seal: (list, userId, { key, id }) => seal(inWeb(list), userId, Buffer.from(JSON.stringify([key, id]))),
+      seal: (list, userId, { key, id }) => seal(inWeb(list), userId, encrypt(Buffer.from(JSON.stringify([key, id])))),
       unseal(cursor) {
         const unsealed = unseal(cursor);
         if (unsealed === null) throw badCursor();
+        const place = decrypt(unsealed.place);
+        if (place === null) throw badCursor();
         return {
-          place: placeIn(unsealed.place),
+          place: placeIn(place),
           check(list, userId) {
             if (!unsealed.isFor(inWeb(list), userId)) throw badCursor();
           },

@@ -131,11 +131,11 @@ function DealSide({ ndas, without, onSend }: DealSideProps) {
 function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
   const { deal } = useDeal();
   const [opened, setOpened] = useState<Id | null>(null);
-  const closed = deal.state === 'closed';
+  const over = deal.state === 'closed' || deal.state === 'withdrawn';
   const waiting = ndas.find((one) => one.status === 'sent');
   const active = ndas.find((one) => one.status === 'active');
-  const signs = waiting?.mine === true && !closed;
-  const title = closed ? 'Not signed' : `Waiting for ${waiting?.participant_name} to sign`;
+  const signs = waiting?.mine === true && !over;
+  const title = over ? 'Not signed' : `Waiting for ${waiting?.participant_name} to sign`;
   const shown = waiting ?? active;
   const earlier = ndas.filter((one) => one !== shown);
   const nda = earlier.find((one) => one.id === opened);
@@ -152,7 +152,7 @@ function BuyerSide({ ndas }: { ndas: readonly Nda[] }) {
       {!shown && (
         <Card>
           <EmptyState icon={FileSignature} title="Nothing to sign">
-            {closed || deal.state === 'withdrawn'
+            {over
               ? 'NDAs are no longer sent on this deal.'
               : earlier.length > 0
                 ? 'Your NDA has ended. The broker can send you another; ask them if you need one.'

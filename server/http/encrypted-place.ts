@@ -1,0 +1,35 @@
+/** Places of cursors that would tell of what their reader may not see. */
+
+import { createCipheriv, createDecipheriv, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+
+const cipher = 'aes-256-gcm';
+const ivBytes = 12;
+const tagBytes = 16;
+
+export interface PlaceCipher {
+  encrypt(place: Buffer): Buffer;
+  /** The place, or null when it was not encrypted here. */
+  decrypt(encrypted: Buffer): Buffer | null;
+}
+
+/** Encrypts places for one purpose, by the secret of cursors. */
+export function placeCipher(secret: Buffer, purpose: string): PlaceCipher {
+  const key = createSecretKey(Buffer.from(hkdfSync('sha256', secret, '', purpose, 32)));
+  return {
+    encrypt(place) {
+      const iv = randomBytes(ivBytes);
+      const writing = createCipheriv(cipher, key, iv, { authTagLength: tagBytes });
+      return Buffer.concat([iv, writing.update(place), writing.final(), writing.getAuthTag()]);
+    },
+    decrypt(encrypted) {
+      if (encrypted.length < ivBytes + tagBytes) return null;
+      const reading = createDecipheriv(cipher, key, encrypted.subarray(0, ivBytes), { authTagLength: tagBytes });
+      reading.setAuthTag(encrypted.subarray(-tagBytes));
+      try {
+        return Buffer.concat([reading.update(encrypted.subarray(ivBytes, -tagBytes)), reading.final()]);
+      } catch {
+        return null;
+      }
+    },
+  };
+}
