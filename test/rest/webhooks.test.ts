@@ -160,6 +160,45 @@ describe('a receiver that fails', () => {
     expect(received.at(-1)?.headers['webhook-id']).toBe(failed!.eventId);
   });
 
+  test.each([
+    ['turned off and on', [{ state: 'off' }, { state: 'on' }]],
+    ['given another address', [{ url: '/corrected' }]],
+  ])('and is %s gets everything at once, and after a failure as soon as at first', async (_, changes) => {
+    const { id } = await webhook();
+    scene.answering = (_request, response) => response.writeHead(500).end();
+    const made = await contact('Waiting');
+    for (let round = 0; round < 6; round += 1) {
+      await deliver();
+      scene.service.clock.advance(20 * 60_000);
+    }
+    received.length = 0;
+    for (const { url, ...rest } of changes as { url?: string }[])
+      await scene.rest('PATCH', `/webhooks/${id}`, { ...rest, ...(url && { url: scene.origin + url }) });
+    await deliver();
+    expect(received.map(({ event }) => event.objectId)).toEqual([made]);
+    scene.answering = (_request, response) => response.writeHead(200).end();
+    scene.service.clock.advance(7_000);
+    await deliver();
+    expect(received.map(({ event }) => event.objectId)).toEqual([made, made]);
+  });
+
+  test('gets what failed meanwhile as soon as something is accepted again', async () => {
+    await webhook();
+    scene.answering = (_request, response) => response.writeHead(500).end();
+    const waiting = await contact('Waiting');
+    for (const minutes of [120, 120, 120, 120, 120, 11]) {
+      await deliver();
+      scene.service.clock.advance(minutes * 60_000);
+    }
+    received.length = 0;
+    await deliver();
+    expect(received).toEqual([]);
+    scene.answering = (_request, response) => response.writeHead(200).end();
+    const next = await contact('Next');
+    await deliver();
+    expect(received.map(({ event }) => event.objectId)).toEqual([next, waiting]);
+  });
+
   test('is not followed elsewhere, and does not slow others', async () => {
     const dead = await webhook({ url: `${scene.origin}/dead` });
     const moved = await webhook({ url: `${scene.origin}/moved` });

@@ -1008,6 +1008,8 @@ export type WebhookNotFoundError = {
 export type WebhookRedelivered = {
   /** How many are sent again. */
   deliveries: number;
+  /** Where there are more than 10,000: the time from which the rest was written, to send as since. Otherwise null. */
+  nextSince: string | null;
 };
 
 export type WebhookRedelivery = {
@@ -2365,7 +2367,7 @@ export abstract class Calls {
     return this.call('redeliverWebhookDelivery', input, options);
   }
 
-  /** Send the deliveries of a period again. Those that have ended, 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read. */
+  /** Send the deliveries of a period again. Those that have ended, the earliest 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read. */
   redeliverWebhook(
     input: Operations['redeliverWebhook']['input'],
     options?: CallOptions,
