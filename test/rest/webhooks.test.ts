@@ -34,7 +34,7 @@ describe('a delivery', () => {
     expect(() => new Webhook(secret).verify(`${text} `, headers)).toThrow();
     expect(headers['webhook-id']).toBe(event.id);
     expect(event).toMatchObject({ type: 'contact.created', objectType: 'contact', objectId: made, dealId: null });
-    expect(event.data).toEqual((await scene.rest('GET', `/contacts/${made}`)).body);
+    expect(event.data).toEqual((await scene.rest('GET', `/contacts/${made}?expand=record`)).body);
     const { data } = await log(id);
     expect(data).toHaveLength(1);
     expect(data[0]).toMatchObject({
@@ -70,7 +70,8 @@ describe('a delivery', () => {
     const id = await contact('Typed');
     await scene.service.sql('update contacts set archived_at = app.now() where id = $1', [id]);
     await deliver();
-    expect(received.map(({ event }) => [event.type, event.data])).toEqual([['contact.archived', null]]);
+    const { body: record } = await scene.rest('GET', `/contacts/${id}?archived=true&expand=record`);
+    expect(received.map(({ event }) => [event.type, event.data])).toEqual([['contact.archived', record]]);
   });
 
   test('is made once by one of several nodes, whatever comes at once', async () => {
