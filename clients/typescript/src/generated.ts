@@ -471,7 +471,7 @@ export type Event = {
   dealId: string | null;
   /** When its transaction began. The list is in another order: that of commits. */
   occurredAt: string;
-  /** With expand=data: the record as it is now, as its own path answers it; null when it is gone, or the key does not see it (any more). */
+  /** With expand=data: the record as it is now, as its own path answers it (a contact as a ContactRecord, archived or not); null when it is gone, or the key does not see it (any more). */
   data?: Record<string, unknown> | null | undefined;
 };
 
@@ -1386,6 +1386,10 @@ export interface Operations {
     input: {
       /** The id of the document. */
       documentId: string;
+      /** The part to answer. Anything but one range of bytes is answered with the whole file. */
+      range?: string | undefined;
+      /** ETag of an earlier answer: with another one Range is ignored. */
+      ifRange?: string | undefined;
     };
     output: Response;
   };
@@ -1836,7 +1840,14 @@ export const operations = {
     body: 'application/octet-stream',
   },
   getDocument: { method: 'GET', path: '/deals/{dealId}/documents/{documentId}', query: {}, headers: {}, body: null },
-  getDocumentContent: { method: 'GET', path: '/documents/{documentId}/content', query: {}, headers: {}, body: null },
+  getDocumentContent: {
+    method: 'GET',
+    path: '/documents/{documentId}/content',
+    query: {},
+    headers: { range: 'Range', ifRange: 'If-Range' },
+    body: null,
+    isFile: true,
+  },
   listChecklist: {
     method: 'GET',
     path: '/deals/{dealId}/qoe/checklist',

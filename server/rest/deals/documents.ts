@@ -31,7 +31,7 @@ import { newStorageKey } from '../../storage/storage.ts';
 import type { Callers } from '../caller.ts';
 import { invalid } from '../envelope.ts';
 import { id, time } from '../fields.ts';
-import { queryParameter, replayed, type Operation, type Parameter } from '../operation.ts';
+import { headerParameter, queryParameter, replayed, type Operation, type Parameter } from '../operation.ts';
 import { oneOfParameter, textParameter } from '../parameters.ts';
 import { errorEnvelope } from '../schemas.ts';
 import { idempotencyKey, openWrites, type Write } from '../writes.ts';
@@ -129,6 +129,35 @@ const diligenceRequest = textParameter(
   lengths.production_documents.diligence_request,
   'The request for which it is produced, where there is one.',
 );
+
+const range = headerParameter(
+  'Range',
+  {
+    description: 'The part to answer. Anything but one range of bytes is answered with the whole file.',
+    schema: { type: 'string', examples: ['bytes=1048576-'] },
+    message: 'Send one range of bytes.',
+  },
+  (value) => value,
+);
+const ifRange = headerParameter(
+  'If-Range',
+  {
+    description: 'ETag of an earlier answer: with another one Range is ignored.',
+    schema: { type: 'string' },
+    message: 'Send an entity tag in its quotes.',
+  },
+  (value) => value,
+);
+const header = (description: string) => ({ description, schema: { type: 'string' } });
+const ofFile = {
+  'Accept-Ranges': header('bytes'),
+  'Content-Disposition': header('attachment, with the name of the file.'),
+  'Content-Length': header('How many bytes follow.'),
+  ETag: header('The SHA-256 of the file in hexadecimal digits, in quotes; none of files that were uploaded without.'),
+};
+const ofPart = {
+  'Content-Range': header('Which bytes of how many: `bytes 0-99/2048`, or `bytes */2048` without a part.'),
+};
 
 /** Its operations; `callers` lets keys in. */
 export function documentOperations(services: Services, callers: Callers): readonly Operation[] {
@@ -270,10 +299,11 @@ export function documentOperations(services: Services, callers: Callers): readon
       description:
         'The file, or the part of it that a Range header asks for. The openings of the document show its people that the key opened it. Needs the scope documents:content.',
       scope: 'documents:content',
+      parameters: [range, ifRange],
       answers: {
-        200: { description: 'The file.', types: ['*/*'] },
-        206: { description: 'The part that was asked for.', types: ['*/*'] },
-        416: { description: 'The file has no such part: validation_error.', schema: errorEnvelope },
+        200: { description: 'The file.', types: ['*/*'], headers: ofFile },
+        206: { description: 'The part that was asked for.', types: ['*/*'], headers: { ...ofFile, ...ofPart } },
+        416: { description: 'The file has no such part: validation_error.', schema: errorEnvelope, headers: ofPart },
       },
       errors: ['document_not_found'],
       handle: content,
