@@ -31,7 +31,7 @@ import { newStorageKey } from '../../storage/storage.ts';
 import type { Callers } from '../caller.ts';
 import { invalid } from '../envelope.ts';
 import { id, time } from '../fields.ts';
-import { headerParameter, queryParameter, replayed, type Operation, type Parameter } from '../operation.ts';
+import { queryParameter, replayed, type Operation, type Parameter } from '../operation.ts';
 import { oneOfParameter, textParameter } from '../parameters.ts';
 import { errorEnvelope } from '../schemas.ts';
 import { idempotencyKey, openWrites, type Write } from '../writes.ts';
@@ -130,24 +130,18 @@ const diligenceRequest = textParameter(
   'The request for which it is produced, where there is one.',
 );
 
-const range = headerParameter(
-  'Range',
-  {
-    description: 'The part to answer. Anything but one range of bytes is answered with the whole file.',
-    schema: { type: 'string', examples: ['bytes=1048576-'] },
-    message: 'Send one range of bytes.',
-  },
-  (value) => value,
-);
-const ifRange = headerParameter(
-  'If-Range',
-  {
-    description: 'ETag of an earlier answer: with another one Range is ignored.',
-    schema: { type: 'string' },
-    message: 'Send an entity tag in its quotes.',
-  },
-  (value) => value,
-);
+const lenient = (name: string, description: string, schema: object = {}): Parameter<string | null> => ({
+  in: 'header',
+  name,
+  description,
+  schema: { type: 'string', ...schema },
+  isLenient: true,
+  read: (c) => c.req.header(name) ?? null,
+});
+const range = lenient('Range', 'The part to answer. Anything but one range of bytes is answered with the whole file.', {
+  examples: ['bytes=1048576-'],
+});
+const ifRange = lenient('If-Range', 'ETag of an earlier answer: with another one Range is ignored.');
 const header = (description: string) => ({ description, schema: { type: 'string' } });
 const ofFile = {
   'Accept-Ranges': header('bytes'),
