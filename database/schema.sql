@@ -1724,6 +1724,7 @@ CREATE TABLE public.webhook_deliveries (
     answer text,
     answer_type text,
     millis integer,
+    attempts_before integer DEFAULT 0 NOT NULL,
     CONSTRAINT webhook_deliveries_pkey PRIMARY KEY (id),
     CONSTRAINT webhook_deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoints(id) ON DELETE CASCADE,
     CONSTRAINT webhook_deliveries_answer_check CHECK (length(answer) <= 4096),
@@ -4345,9 +4346,9 @@ begin
       created_by = case when change_webhook.url <> e.url or (e.state = 'off' and change_webhook.state = 'on') then app.user_id() else e.created_by end,
       failures = 0, rests_until = null, updated_at = app.now()
     where e.id = this.id;
-  if this.state = 'off' and change_webhook.state = 'on' then
+  if (this.state = 'off' and change_webhook.state = 'on') or change_webhook.url <> this.url then
     -- Three days from now on, not from when it first failed.
-    update public.webhook_deliveries d set first_attempt_at = null, next_attempt_at = case when not exists (
+    update public.webhook_deliveries d set first_attempt_at = null, attempts_before = d.attempts, next_attempt_at = case when not exists (
           select from public.webhook_deliveries o where o.endpoint_id = d.endpoint_id and o.object_id = d.object_id and o.state = 'waiting' and o.nr < d.nr)
         then app.now() end
       where d.endpoint_id = this.id and d.state = 'waiting';
@@ -10132,8 +10133,11 @@ begin
     outcome := 'stale';
   elsif o.merged_into = c.id then
     outcome := 'unchanged';
-  elsif o.id is null or o.archived_at is not null then
+  elsif o.id is null then
     outcome := 'other_not_found';
+  elsif o.archived_at is not null then
+    outcome := 'archived';
+    c := o;
   elsif o.type <> c.type then
     outcome := 'of_another_type';
   else
@@ -10441,7 +10445,7 @@ begin
       update public.webhook_deliveries d set state = a.ends, attempts = a.nth, first_attempt_at = a.first_at, last_attempt_at = now,
           ended_at = case when a.ends <> 'waiting' then now end,
           next_attempt_at = case when a.ends = 'waiting' then least(a.first_at + interval '3 days', now
-            + (array['5 s', '30 s', '2 min', '10 min', '30 min', '1 h', '2 h', '4 h', '8 h', '12 h']::interval[])[least(a.nth, 10)] * (0.8 + random() * 0.4)) end,
+            + (array['5 s', '30 s', '2 min', '10 min', '30 min', '1 h', '2 h', '4 h', '8 h', '12 h']::interval[])[least(a.nth - d.attempts_before, 10)] * (0.8 + random() * 0.4)) end,
           sent_to = a.url, sent_bytes = a.bytes, sent_digest = a.digest, status = a.status, error = left(a.error, 500), answer = left(a.answer, 4096),
           answer_type = left(a.answer_type, 255), millis = a.millis
         from attempted a where d.id = a.id
@@ -10457,6 +10461,11 @@ begin
         max(a.first_at) filter (where a.ends = 'failed') as lost_since, max(a.error) filter (where a.ends = 'failed') as error
       into noted from attempted a;
     noted.failures := noted.failures + case when noted.taken = 0 then this.failures else 0 end;
+    if noted.taken > 0 and this.failures >= 5 and (this.succeeded_at is null or this.succeeded_at < now - interval '10 minutes') then
+      update public.webhook_deliveries d set next_attempt_at = now
+        where d.id = any (array(select w.id from public.webhook_deliveries w
+          where w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at > now and w.last_attempt_at < now order by w.next_attempt_at desc limit 1000));
+    end if;
     update public.webhook_endpoints e set
         succeeded_at = case when noted.taken > 0 then now else e.succeeded_at end,
         failures = noted.failures,
@@ -12414,31 +12423,47 @@ CREATE OR REPLACE FUNCTION app.redeliver(endpoint uuid, delivery uuid, since tim
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
-declare
-  this constant public.webhook_endpoints := app.webhook_to_manage(endpoint);
-  chosen jsonb;
-  written int;
 begin
-  if 10000 <= (select count(*) from (select from public.webhook_deliveries d where d.endpoint_id = this.id and d.state = 'waiting' limit 10000) w) then
-    perform app.refuse('too_many_deliveries', '10,000 deliveries wait already: let them be taken first.');
+  if delivery is null then
+    return (select r.written from app.redeliver_period(endpoint, since, until, failed_only, address, request_id) r);
   end if;
-  select jsonb_agg(to_jsonb(o) - 'nr' order by o.seq nulls first, o.nr) into chosen from (
-    select distinct on (d.event_id) d.nr, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at
-    from public.webhook_deliveries d
-    where d.endpoint_id = this.id and d.state <> 'waiting'
-      and case when delivery is not null then d.id = delivery
-        else d.created_at >= since and d.created_at < until and (not failed_only or d.state = 'failed') end
-    order by d.event_id, d.nr limit 10000) o;
-  if chosen is null then
-    return 0;
-  end if;
-  written := app.write_deliveries(this.id, true, chosen);
-  perform pg_notify('dealkeep_mail', '');
-  perform app.audit('webhook.redeliver', this.id::text, 'done', this.brokerage_id, null, address, request_id, jsonb_build_object('deliveries', written));
-  return written;
+  return app.write_deliveries_again(app.webhook_to_manage(endpoint), array[delivery], address, request_id);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.redeliver(uuid,uuid,timestamp with time zone,timestamp with time zone,boolean,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.redeliver_period(endpoint uuid, since timestamp with time zone, until timestamp with time zone, failed_only boolean, address inet, request_id text, OUT written integer, OUT next_since timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_custom_plan'
+AS $function$
+declare
+  this constant public.webhook_endpoints := app.webhook_to_manage(endpoint);
+  ended uuid[];
+begin
+  if failed_only then
+    ended := array(select d.id from public.webhook_deliveries d
+      where d.endpoint_id = this.id and d.state = 'failed' and d.created_at >= since and d.created_at < until order by d.created_at, d.nr limit 10001);
+  else
+    ended := array(select d.id from public.webhook_deliveries d
+      where d.endpoint_id = this.id and d.state <> 'waiting' and d.created_at >= since and d.created_at < until order by d.created_at, d.nr limit 10001);
+  end if;
+  if cardinality(ended) > 10000 then
+    next_since := (select d.created_at from public.webhook_deliveries d where d.id = ended[10001]);
+    if next_since > (select d.created_at from public.webhook_deliveries d where d.id = ended[1]) then
+      ended := array(select d.id from public.webhook_deliveries d where d.id = any (ended) and d.created_at < next_since);
+    else
+      ended := array(select d.id from public.webhook_deliveries d
+        where d.endpoint_id = this.id and d.state <> 'waiting' and d.created_at = next_since and (not failed_only or d.state = 'failed'));
+      next_since := next_since + interval '1 millisecond';
+    end if;
+  end if;
+  written := app.write_deliveries_again(this, ended, address, request_id);
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.redeliver_period(uuid,timestamp with time zone,timestamp with time zone,boolean,inet,text) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.redirect_uri_allowed(uri text)
  RETURNS boolean
@@ -15175,6 +15200,33 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.write_deliveries_again(endpoint public.webhook_endpoints, ended uuid[], address inet, request_id text)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  chosen jsonb;
+  written int;
+begin
+  if 10000 <= (select count(*) from (select from public.webhook_deliveries d where d.endpoint_id = endpoint.id and d.state = 'waiting' limit 10000) w) then
+    perform app.refuse('too_many_deliveries', '10,000 deliveries wait already: let them be taken first.');
+  end if;
+  select jsonb_agg(to_jsonb(o) - 'nr' order by o.seq nulls first, o.nr) into chosen from (
+    select distinct on (d.event_id) d.nr, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at
+    from public.webhook_deliveries d
+    where d.id = any (ended) and d.endpoint_id = endpoint.id and d.state <> 'waiting'
+    order by d.event_id, d.nr) o;
+  if chosen is null then
+    return 0;
+  end if;
+  written := app.write_deliveries(endpoint.id, true, chosen);
+  perform pg_notify('dealkeep_mail', '');
+  perform app.audit('webhook.redeliver', endpoint.id::text, 'done', endpoint.brokerage_id, null, address, request_id, jsonb_build_object('deliveries', written));
+  return written;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.written_books(deal uuid, most_uploads integer, most_periods integer, most_customers integer, most_adjustments integer)
  RETURNS text
  LANGUAGE plpgsql
@@ -15622,3 +15674,6 @@ $function$;
 -- 4d0c2dc5cd7bc294be2e47ddf808dd17f32029ddfecec00903e3ca5ad1a5b6c5  512_activity_behind_hidden_records.sql
 -- eaabe3c4cd0c5e7bb9ebcd0b2423db01382873b8a53e8e874787e693da8c7374  513_merges_beside_batches.sql
 -- 3ade67eccc3995bef578af3556c78e1498cf0afd3b581418de90abc59bb3cd0b  514_choices_of_deals_in_sight.sql
+-- c685f453303fc7662258f7e1684d5d06ebf747f98d5c51d553c9289a2fc60488  522_send_a_period_again_in_parts.sql
+-- 4256cd654de3f492b592e8aeda6ec6d0a4a79de1ab4e13fa220c3750e83f5047  523_wait_anew_after_an_outage.sql
+-- d808260d525ed747cc4aa528f0ebc294e938d547fb6269ea7868ed207bac3e64  524_merging_an_archived_contact.sql

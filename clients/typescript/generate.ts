@@ -136,7 +136,9 @@ function entryOf(call: Call): string {
     Object.fromEntries(parameters.filter((one) => one.in === where).map((one) => [inputName(one), one.name]));
   const types = Object.keys(operation.requestBody?.content ?? {});
   const body = types.find((type) => /json/.test(type)) ?? types[0] ?? null;
-  return `${operation.operationId}: ${JSON.stringify({ method, path, query: of('query'), headers: of('header'), body })},\n`;
+  const isFile = outputOf(operation) === 'Response';
+  const route = { method, path, query: of('query'), headers: of('header'), body, ...(isFile && { isFile }) };
+  return `${operation.operationId}: ${JSON.stringify(route)},\n`;
 }
 
 function methodOf(call: Call): string {

@@ -1,7 +1,7 @@
 /** The current state of changed records: the `data` that readers of events and receivers of webhooks get. */
 
 import { mapped, type Statement } from '../database/statement.ts';
-import { contactsByIds } from './contacts/contacts.ts';
+import { contactsByIds } from './contacts/records.ts';
 import { conditionsByIds } from './deals/conditions.ts';
 import { dealsByIds } from './deals/deals.ts';
 import { ndasByIds } from './deals/ndas.ts';

@@ -35,7 +35,7 @@ export const event = z
     }),
     data: z.record(z.string(), z.unknown()).nullable().optional().meta({
       description:
-        'With expand=data: the record as it is now, as its own path answers it; null when it is gone, or the key does not see it (any more).',
+        'With expand=data: the record as it is now, as its own path answers it (a contact as a ContactRecord, archived or not); null when it is gone, or the key does not see it (any more).',
     }),
   })
   .meta({

@@ -77,7 +77,7 @@ function eitherOf(names: readonly string[], failures: Failures, parts: Parts): J
 function failuresOf(operation: Operation, failures: Failures, parts: Parts): Json {
   const { method, parameters = [], body, errors = [], scope } = operation;
   const names = [
-    ...(parameters.length > 0 || body ? ['ValidationError'] : []),
+    ...(parameters.some(({ isLenient }) => !isLenient) || body ? ['ValidationError'] : []),
     'InvalidToken',
     ...(scope === null ? [] : ['InsufficientScope']),
     'RateLimited',

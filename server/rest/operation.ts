@@ -20,6 +20,8 @@ export interface Parameter<T = unknown> {
   readonly required?: boolean;
   /** JSON Schema of the value. */
   readonly schema: Json;
+  /** Whether no value is refused. */
+  readonly isLenient?: boolean;
   /** Throws a problem of 400 that says what to send. */
   readonly read: (c: Context) => T;
 }

@@ -9,6 +9,7 @@ import {
   deliveryById,
   redeliver,
   redeliverRange,
+  type Redelivered,
   type Delivery,
   type DeliveryState,
 } from '../domain/webhooks/deliveries.ts';
@@ -102,7 +103,14 @@ const range = z
   })
   .meta({ id: 'WebhookRedelivery' });
 const redelivered = z
-  .object({ deliveries: z.int().meta({ description: 'How many are sent again.', examples: [12] }) })
+  .object({
+    deliveries: z.int().meta({ description: 'How many are sent again.', examples: [12] }),
+    nextSince: time.nullable().meta({
+      description:
+        'Where there are more than 10,000: the time from which the rest was written, to send as since. Otherwise null.',
+      examples: [null],
+    }),
+  })
   .meta({ id: 'WebhookRedelivered' });
 const stateParameter = queryParameter<DeliveryState, null>(
   'state',
@@ -209,7 +217,7 @@ export function webhookDeliveryOperations(services: Services, callers: Callers):
             said: null,
             answer: ([isThere]: readonly [boolean]) => {
               if (!isThere) throw noDelivery();
-              return { status: 202, body: { deliveries: 1 } };
+              return { status: 202, body: { deliveries: 1, nextSince: null } };
             },
           };
         }),
@@ -221,7 +229,7 @@ export function webhookDeliveryOperations(services: Services, callers: Callers):
       tag: 'Webhooks',
       summary: 'Send the deliveries of a period again',
       description:
-        'Those that have ended, 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read.',
+        'Those that have ended, the earliest 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
       body: range,
@@ -234,7 +242,7 @@ export function webhookDeliveryOperations(services: Services, callers: Callers):
           return {
             statements: [redeliverRange(webhookId, { since, until, failedOnly }, originOf(c))],
             said: { since, until, failedOnly },
-            answer: ([deliveries]: readonly [number]) => ({ status: 202, body: { deliveries } }),
+            answer: ([sent]: readonly [Redelivered]) => ({ status: 202, body: sent }),
           };
         }),
     },

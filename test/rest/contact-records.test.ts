@@ -334,9 +334,11 @@ describe('merging', () => {
     await call('POST', `/contacts/archive/${gone.id}`);
     const foreigner = await add('Theirs', {}, foreign);
     const merge = (id: string, from: unknown) => call('POST', `/contacts/merge/${id}`, { from });
-    for (const from of [foreigner.id, gone.id, crypto.randomUUID(), kept.id, 'x', null, undefined])
+    for (const from of [foreigner.id, crypto.randomUUID(), kept.id, 'x', null, undefined])
       expect([from, ...codeOf(await merge(kept.id, from))]).toEqual([from, 400, 'validation_error']);
     expect(codeOf(await merge(kept.id, company.id))).toEqual([409, 'conflict']);
+    const archived = await merge(kept.id, gone.id);
+    expect([...codeOf(archived), archived.body?.error.details]).toEqual([409, 'conflict', { contactId: gone.id }]);
     for (const id of [gone.id, foreigner.id, crypto.randomUUID(), 'x'])
       expect(codeOf(await merge(id, kept.id))).toEqual([404, 'contact_not_found']);
     for (const id of [kept.id, company.id]) expect(entry(await one(id)).archivedAt).toBeNull();

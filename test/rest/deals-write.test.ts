@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { Dealkeep, NotReached } from '../../clients/typescript/src/index.ts';
 import { readConfig } from '../../server/config/config.ts';
 import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import { whileChanging } from '../locks.ts';
@@ -753,6 +754,45 @@ describe('documents', () => {
     expect(await openings(hidden!.id)).toEqual([]);
     await web.service.sql('update documents set removed_at = app.now() where id = $1', [there!.id]);
     expect((await content(reader.token, there!.id)).status).toBe(404);
+  });
+
+  test('are uploaded by the typed client as streams and as what can be sent again, for as long as it takes', async () => {
+    let refusals: number[] = [];
+    const sent: RequestInit[] = [];
+    const unsteady: typeof fetch = async (url, init) => {
+      sent.push(init!);
+      const status = refusals.shift();
+      const response = await fetch(url, init);
+      return status === undefined ? response : new Response('{}', { status, headers: { 'Retry-After': '0' } });
+    };
+    const dealkeep = new Dealkeep({ url: web.service.origin, key: full.token, timeout: 1, fetch: unsteady });
+    const about = { dealId: scene.deal, category: 'legal', confidentiality: 'nda_gated' } as const;
+    const send = (filename: string, body: NonNullable<RequestInit['body']>, options = {}) =>
+      dealkeep.uploadDocument({ ...about, filename, body }, options);
+    const stream = () => new Blob([pdf]).stream();
+    expect((await send('Stream.pdf', stream())).sha256).toBe(sha256);
+    for (const [filename, body] of [
+      ['Bytes.pdf', pdf],
+      ['Blob.pdf', new Blob([pdf])],
+    ] as const) {
+      sent.length = 0;
+      refusals = [503, 429];
+      const { id } = await send(filename, body);
+      expect(sent).toHaveLength(3);
+      const kept = await web.service.sql(`select id, sha256 from documents where filename = $1`, [filename]);
+      expect(kept).toEqual([{ id, sha256: Buffer.from(sha256, 'hex') }]);
+    }
+    for (const status of [429, 503]) {
+      sent.length = 0;
+      refusals = [status];
+      await expect(send('Once.pdf', stream())).rejects.toMatchObject({ status });
+      expect(sent).toHaveLength(1);
+    }
+    const { id: documentId } = await send('Rows.json', '[1, 2]');
+    expect(await (await dealkeep.getDocumentContent({ documentId }, { timeout: 5_000 })).text()).toBe('[1, 2]');
+    const part = await dealkeep.getDocumentContent({ documentId, range: 'bytes=1-' }, { timeout: 5_000 });
+    expect([part.status, await part.text()]).toEqual([206, '1, 2]']);
+    await expect(send('Late.pdf', stream(), { timeout: 1 })).rejects.toBeInstanceOf(NotReached);
   });
 });
 

@@ -82,12 +82,24 @@ describe('a page', () => {
 
   test('holds the records as their own path answers them, when they are asked for, and null for what is gone', async () => {
     const begin = await latest();
-    const [kept, gone] = [await contact('Kept'), await contact('Gone')];
-    await service.sql('update contacts set archived_at = app.now() where id = $1', [gone.id]);
+    const [kept, merged, gone] = [await contact('Kept'), await contact('Merged'), await contact('Gone')];
+    const ask = as(key, service.restUrl);
+    await ask('POST', `/contacts/merge/${kept.id}`, { from: merged.id });
+    await service.sql('delete from contacts where id = $1', [gone.id]);
     await published();
     const { data } = await events({ after: begin, expand: 'data' });
-    const shown = (await as(key, service.restUrl)('GET', `/contacts/${kept.id}`)).body;
-    expect(data.map((event) => event.data)).toEqual([shown, null, null]);
+    const [one, other] = await Promise.all(
+      [kept, merged].map(async ({ id }) => (await ask('GET', `/contacts/${id}?archived=true&expand=record`)).body),
+    );
+    expect(other).toMatchObject({ archivedAt: expect.any(String), mergedInto: kept.id });
+    expect(data.map((event) => [event.type, event.data])).toEqual([
+      ['contact.created', one],
+      ['contact.created', other],
+      ['contact.created', null],
+      ['contact.archived', other],
+      ['contact.updated', one],
+      ['contact.removed', null],
+    ]);
   });
 
   test('holds events of the types that are named alone', async () => {

@@ -66,9 +66,9 @@ describe('by the API', () => {
     scene.service.clock.advance(1_000);
     const until = scene.service.clock.now().toISOString();
     const sent = await scene.rest('POST', `/webhooks/${id}/redeliver`, { since, until });
-    expect([sent.status, sent.body]).toEqual([202, { deliveries: 2 }]);
+    expect([sent.status, sent.body]).toEqual([202, { deliveries: 2, nextSince: null }]);
     const none = await scene.rest('POST', `/webhooks/${id}/redeliver`, { since, until, failedOnly: true });
-    expect(none.body).toEqual({ deliveries: 0 });
+    expect(none.body).toEqual({ deliveries: 0, nextSince: null });
     received.length = 0;
     await deliver();
     expect(received).toHaveLength(2);
@@ -152,6 +152,37 @@ describe('what is bounded', () => {
     expect(received.map(({ event }) => event.objectId)).toEqual([later]);
     expect((await scene.rest('POST', `/webhooks/${id}/deliveries/${taken!.id}/redeliver`)).status).toBe(202);
   });
+});
+
+test('a period with more than 10,000 deliveries is sent again in parts, the earliest first, no millisecond divided', async () => {
+  const { id } = await webhook();
+  const from = scene.service.clock.now().getTime() - hour;
+  // Three in each millisecond.
+  await scene.service.sql(
+    `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, state, created_at, ended_at)
+     select $1, gen_random_uuid(), 'contact.updated', 'contact', gen_random_uuid(), app.now(), 'failed', $2::timestamptz + n / 3 * interval '1 ms', app.now()
+     from generate_series(0, 10002) n`,
+    [id, new Date(from).toISOString()],
+  );
+  const until = new Date(from + 60_000).toISOString();
+  let since: string | null = new Date(from).toISOString();
+  const parts: number[] = [];
+  while (since !== null) {
+    const asked = { since, until, failedOnly: parts.length > 0 };
+    const sent = await scene.rest('POST', `/webhooks/${id}/redeliver`, asked);
+    const { deliveries, nextSince } = sent.body as unknown as { deliveries: number; nextSince: string | null };
+    parts.push(deliveries);
+    const [leftOut] = await scene.service.sql<{ count: number }>(
+      `select count(*)::int as count from webhook_deliveries d
+       where not d.is_again and d.created_at >= $1 and d.created_at < $2
+         and not exists (select from webhook_deliveries a where a.is_again and a.event_id = d.event_id)`,
+      [since, nextSince ?? until],
+    );
+    expect(leftOut!.count).toBe(0);
+    await scene.service.sql('delete from webhook_deliveries where is_again');
+    since = nextSince;
+  }
+  expect(parts).toEqual([9_999, 4]);
 });
 
 describe('in the log', () => {
@@ -239,7 +270,7 @@ describe('in the settings', () => {
     scene.service.clock.advance(1_000);
     const range = { since: '2020-01-01T00:00:00Z', until: scene.service.clock.now().toISOString() };
     await deliver();
-    expect((await admin.ask(`/webhooks/${id}/redeliver`, range)).body).toEqual({ deliveries: 1 });
+    expect((await admin.ask(`/webhooks/${id}/redeliver`, range)).body).toEqual({ deliveries: 1, next_since: null });
     await deliver();
     expect(received).toHaveLength(3);
     const { items, next_cursor } = (await admin.ask(`/webhooks/${id}/deliveries?limit=2`)).body;

@@ -34,7 +34,7 @@ describe('a delivery', () => {
     expect(() => new Webhook(secret).verify(`${text} `, headers)).toThrow();
     expect(headers['webhook-id']).toBe(event.id);
     expect(event).toMatchObject({ type: 'contact.created', objectType: 'contact', objectId: made, dealId: null });
-    expect(event.data).toEqual((await scene.rest('GET', `/contacts/${made}`)).body);
+    expect(event.data).toEqual((await scene.rest('GET', `/contacts/${made}?expand=record`)).body);
     const { data } = await log(id);
     expect(data).toHaveLength(1);
     expect(data[0]).toMatchObject({
@@ -70,7 +70,8 @@ describe('a delivery', () => {
     const id = await contact('Typed');
     await scene.service.sql('update contacts set archived_at = app.now() where id = $1', [id]);
     await deliver();
-    expect(received.map(({ event }) => [event.type, event.data])).toEqual([['contact.archived', null]]);
+    const { body: record } = await scene.rest('GET', `/contacts/${id}?archived=true&expand=record`);
+    expect(received.map(({ event }) => [event.type, event.data])).toEqual([['contact.archived', record]]);
   });
 
   test('is made once by one of several nodes, whatever comes at once', async () => {
@@ -158,6 +159,45 @@ describe('a receiver that fails', () => {
     expect((await scene.rest('POST', `/webhooks/${id}/deliveries/${failed!.id}/redeliver`)).status).toBe(202);
     await deliver();
     expect(received.at(-1)?.headers['webhook-id']).toBe(failed!.eventId);
+  });
+
+  test.each([
+    ['turned off and on', [{ state: 'off' }, { state: 'on' }]],
+    ['given another address', [{ url: '/corrected' }]],
+  ])('and is %s gets everything at once, and after a failure as soon as at first', async (_, changes) => {
+    const { id } = await webhook();
+    scene.answering = (_request, response) => response.writeHead(500).end();
+    const made = await contact('Waiting');
+    for (let round = 0; round < 6; round += 1) {
+      await deliver();
+      scene.service.clock.advance(20 * 60_000);
+    }
+    received.length = 0;
+    for (const { url, ...rest } of changes as { url?: string }[])
+      await scene.rest('PATCH', `/webhooks/${id}`, { ...rest, ...(url && { url: scene.origin + url }) });
+    await deliver();
+    expect(received.map(({ event }) => event.objectId)).toEqual([made]);
+    scene.answering = (_request, response) => response.writeHead(200).end();
+    scene.service.clock.advance(7_000);
+    await deliver();
+    expect(received.map(({ event }) => event.objectId)).toEqual([made, made]);
+  });
+
+  test('gets what failed meanwhile as soon as something is accepted again', async () => {
+    await webhook();
+    scene.answering = (_request, response) => response.writeHead(500).end();
+    const waiting = await contact('Waiting');
+    for (const minutes of [120, 120, 120, 120, 120, 11]) {
+      await deliver();
+      scene.service.clock.advance(minutes * 60_000);
+    }
+    received.length = 0;
+    await deliver();
+    expect(received).toEqual([]);
+    scene.answering = (_request, response) => response.writeHead(200).end();
+    const next = await contact('Next');
+    await deliver();
+    expect(received.map(({ event }) => event.objectId)).toEqual([next, waiting]);
   });
 
   test('is not followed elsewhere, and does not slow others', async () => {

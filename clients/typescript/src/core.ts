@@ -17,9 +17,23 @@ interface Route {
   readonly query: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
+  /** Whether it answers a file, which may be one of JSON. */
+  readonly isFile?: boolean;
 }
 
 type Input = Readonly<Record<string, unknown>>;
+
+/** When an attempt ends, and which answers it is made again after. */
+interface Rules {
+  readonly signal: AbortSignal | undefined;
+  /** Milliseconds; null without a limit. */
+  readonly timeout: number | null;
+  /** Whether the body can be sent again. */
+  readonly canRepeat: boolean;
+  /** Whether sending twice does no harm. */
+  readonly isSafe: boolean;
+  readonly isFile: boolean;
+}
 
 interface Answer {
   readonly response: Response;
@@ -38,6 +52,9 @@ function target({ path, query }: Route, input: Input): string {
   for (const [name, sent] of Object.entries(query)) if (isGiven(input[name])) asked.append(sent, String(input[name]));
   return asked.size === 0 ? filled : `${filled}?${asked.toString()}`;
 }
+
+/** Whether a body is read while it is sent, so that there is nothing to send again. */
+const isRead = (body: unknown): boolean => typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 
 /** The headers of a call. The same idempotency key goes with every attempt. */
 function headersOf({ headers, body }: Route, input: Input): Headers {
@@ -137,25 +154,29 @@ export class Dealkeep extends Calls {
   protected async call<Name extends keyof Operations>(
     name: Name,
     input: Operations[Name]['input'],
-    { signal }: CallOptions = {},
+    { signal, timeout }: CallOptions = {},
   ): Promise<Operations[Name]['output']> {
     const route: Route = operations[name];
     const given = input as Input;
     const headers = headersOf(route, given);
-    const isRepeatable = idempotent.has(route.method) || headers.has('Idempotency-Key');
     const body = given['body'];
     const isJson = route.body !== null && /json/.test(route.body);
-    const init: RequestInit = {
+    const isStream = isRead(body);
+    const init: RequestInit & { duplex?: 'half' } = {
       method: route.method,
       headers,
       ...(body !== undefined && { body: isJson ? JSON.stringify(body) : (body as NonNullable<RequestInit['body']>) }),
+      // Without it Node.js sends no stream.
+      ...(isStream && { duplex: 'half' }),
     };
-    const { response, text } = await this.#answer(
-      target(route, given),
-      init,
-      isRepeatable && (isJson || body === undefined),
+    const { response, text } = await this.#answer(target(route, given), init, {
       signal,
-    );
+      // How long a file takes depends on its size.
+      timeout: timeout ?? (body === undefined || isJson ? this.#options.timeout : null),
+      canRepeat: isJson || !isStream,
+      isSafe: idempotent.has(route.method) || headers.has('Idempotency-Key'),
+      isFile: route.isFile === true,
+    });
     const answered: unknown = response.status === 204 ? undefined : text === null ? response : JSON.parse(text);
     const tag = response.headers.get('etag');
     if (tag !== null && typeof answered === 'object' && answered !== null) tags.set(answered, tag);
@@ -163,41 +184,37 @@ export class Dealkeep extends Calls {
   }
 
   /** The answer to a request, sent again as long as that is safe and of use. Throws what the last attempt came to. */
-  async #answer(
-    path: string,
-    init: RequestInit,
-    isRepeatable: boolean,
-    signal: AbortSignal | undefined,
-  ): Promise<Answer> {
+  async #answer(path: string, init: RequestInit, rules: Rules): Promise<Answer> {
+    const { signal, canRepeat, isSafe } = rules;
     const { attempts, longestWait } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
-      const isLast = attempt >= attempts;
+      const isLast = !canRepeat || attempt >= attempts;
       let wait: number;
       try {
-        const answer = await this.#send(path, init, signal);
+        const answer = await this.#send(path, init, rules);
         const { response } = answer;
         if (response.ok) return answer;
         // Nothing was done for a 429. Of a 503 that is not known, nor of 500, which is nothing that passes by itself.
-        const mayRepeat = response.status === 429 || (response.status === 503 && isRepeatable);
+        const mayRepeat = response.status === 429 || (response.status === 503 && isSafe);
         wait = retryAfter(response) ?? backOff(attempt);
         if (isLast || !mayRepeat || wait > longestWait) throw await errorOf(response);
         await response.body?.cancel();
       } catch (error) {
-        if (!(error instanceof NotReached) || isLast || !isRepeatable) throw error;
+        if (!(error instanceof NotReached) || isLast || !isSafe) throw error;
         wait = backOff(attempt);
       }
       await pause(wait, signal);
     }
   }
 
-  async #send(path: string, init: RequestInit, signal: AbortSignal | undefined): Promise<Answer> {
-    const { base, key, timeout, fetch } = this.#options;
+  async #send(path: string, init: RequestInit, { signal, timeout, isFile }: Rules): Promise<Answer> {
+    const { base, key, fetch } = this.#options;
     const headers = new Headers(init.headers);
     headers.set('Authorization', `Bearer ${typeof key === 'string' ? key : await key()}`);
-    const limit = AbortSignal.timeout(timeout);
+    const limit = timeout === null ? null : AbortSignal.timeout(timeout);
     const late = new AbortController();
     let isStream = false;
-    limit.addEventListener('abort', () => isStream || late.abort(limit.reason), { once: true });
+    limit?.addEventListener('abort', () => isStream || late.abort(limit.reason), { once: true });
     try {
       const response = await fetch(base + path, {
         ...init,
@@ -206,7 +223,7 @@ export class Dealkeep extends Calls {
         signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal,
       });
       // What is no JSON is handed on as it comes, for as long as that takes.
-      isStream = response.ok && !/json/.test(response.headers.get('content-type') ?? '');
+      isStream = response.ok && (isFile || !/json/.test(response.headers.get('content-type') ?? ''));
       return { response, text: response.ok && !isStream ? await response.text() : null };
     } catch (error) {
       if (signal?.aborted) throw error;

@@ -471,7 +471,7 @@ export type Event = {
   dealId: string | null;
   /** When its transaction began. The list is in another order: that of commits. */
   occurredAt: string;
-  /** With expand=data: the record as it is now, as its own path answers it; null when it is gone, or the key does not see it (any more). */
+  /** With expand=data: the record as it is now, as its own path answers it (a contact as a ContactRecord, archived or not); null when it is gone, or the key does not see it (any more). */
   data?: Record<string, unknown> | null | undefined;
 };
 
@@ -1008,6 +1008,8 @@ export type WebhookNotFoundError = {
 export type WebhookRedelivered = {
   /** How many are sent again. */
   deliveries: number;
+  /** Where there are more than 10,000: the time from which the rest was written, to send as since. Otherwise null. */
+  nextSince: string | null;
 };
 
 export type WebhookRedelivery = {
@@ -1384,6 +1386,10 @@ export interface Operations {
     input: {
       /** The id of the document. */
       documentId: string;
+      /** The part to answer. Anything but one range of bytes is answered with the whole file. */
+      range?: string | undefined;
+      /** ETag of an earlier answer: with another one Range is ignored. */
+      ifRange?: string | undefined;
     };
     output: Response;
   };
@@ -1834,7 +1840,14 @@ export const operations = {
     body: 'application/octet-stream',
   },
   getDocument: { method: 'GET', path: '/deals/{dealId}/documents/{documentId}', query: {}, headers: {}, body: null },
-  getDocumentContent: { method: 'GET', path: '/documents/{documentId}/content', query: {}, headers: {}, body: null },
+  getDocumentContent: {
+    method: 'GET',
+    path: '/documents/{documentId}/content',
+    query: {},
+    headers: { range: 'Range', ifRange: 'If-Range' },
+    body: null,
+    isFile: true,
+  },
   listChecklist: {
     method: 'GET',
     path: '/deals/{dealId}/qoe/checklist',
@@ -2365,7 +2378,7 @@ export abstract class Calls {
     return this.call('redeliverWebhookDelivery', input, options);
   }
 
-  /** Send the deliveries of a period again. Those that have ended, 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read. */
+  /** Send the deliveries of a period again. Those that have ended, the earliest 10,000 at most, each event once, in the order of the changes. Needs the scopes webhooks:write and webhooks:read. */
   redeliverWebhook(
     input: Operations['redeliverWebhook']['input'],
     options?: CallOptions,

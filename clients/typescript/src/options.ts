@@ -9,7 +9,7 @@ export interface DealkeepOptions {
   readonly attempts?: number;
   /** The most seconds that are waited between two attempts; when the service asks for more, the error is thrown at once. 60 when not given. */
   readonly longestWait?: number;
-  /** Milliseconds until an attempt is given up; 30,000 when not given. */
+  /** Milliseconds until an attempt is given up; 30,000 when not given. Uploads have no limit but that of their call. */
   readonly timeout?: number;
   /** In place of the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
@@ -17,4 +17,6 @@ export interface DealkeepOptions {
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+  /** Milliseconds until an attempt of this call is given up, in place of those of the client; of an upload, too. */
+  readonly timeout?: number;
 }

@@ -29,14 +29,6 @@ export interface Position {
   id: string;
 }
 
-const ownFields = `id, type, display_name as "displayName", email, phone, created_at as "createdAt", updated_at as "updatedAt"`;
-
-/** Those of these contacts that the calling API key sees. */
-export const contactsByIds = rows<Contact, [ids: readonly string[]]>(
-  'contacts_by_ids',
-  `select ${ownFields} from contacts where id = any ($1) and archived_at is null`,
-);
-
 // Between the values of contacts, and in none of them: nobody who writes contacts knows it.
 const mark = randomBytes(12).toString('base64url');
 const valuesOfContact = 7;

@@ -43,6 +43,12 @@ const byExternalId = row<Tagged, [string, boolean]>(
      and (archived_at is null or $2)`,
 );
 
+/** Those of these contacts that the calling API key sees, archived ones among them. */
+export const contactsByIds = rows<ContactRecord, [ids: readonly string[]]>(
+  'contacts_by_ids',
+  `select ${fields} from contacts where id = any ($1)`,
+);
+
 /** The contact, also an archived one when `archived`; null when the caller does not see it. `id` is a UUID. */
 export const contactRecord = (id: string, archived: boolean): Statement<TaggedContact | null> =>
   mapped(byId(id, archived), taggedOf);

@@ -93,19 +93,36 @@ export const deliveryById = row<Delivery, [webhookId: string, id: string]>(
   `select ${fields} from webhook_deliveries d where d.endpoint_id = $1 and d.id = $2`,
 );
 
-const again = row<{ written: number }>('redeliver', 'select app.redeliver($1, $2, $3, $4, $5, $6, $7) as written');
+const again = row<{ written: number }>(
+  'redeliver',
+  'select app.redeliver($1, $2, null, null, false, $3, $4) as written',
+);
 
 /** Sends one that has ended again; false when there is none. Refused with `webhook_not_found` and `too_many_deliveries`. */
 export const redeliver = (webhookId: string, id: string, { address, requestId }: Origin): Statement<boolean> =>
-  mapped(again(webhookId, id, null, null, false, address, requestId), (found) => (found?.written ?? 0) > 0);
+  mapped(again(webhookId, id, address, requestId), (found) => (found?.written ?? 0) > 0);
 
-/** Sends those again that were written within a time and have ended, 10,000 at most; how many. Refused as {@link redeliver} is. */
+/** How many are sent again, and from when on others were left out: null when none were. */
+export interface Redelivered {
+  readonly deliveries: number;
+  readonly nextSince: string | null;
+}
+
+const period = row<Redelivered>(
+  'redeliver_period',
+  'select written as deliveries, next_since as "nextSince" from app.redeliver_period($1, $2, $3, $4, $5, $6)',
+);
+
+/** Sends those again that were written within a time and have ended, the earliest 10,000 of them. Refused as {@link redeliver} is. */
 export const redeliverRange = (
   webhookId: string,
   { since, until, failedOnly }: { since: string; until: string; failedOnly: boolean },
   { address, requestId }: Origin,
-): Statement<number> =>
-  mapped(again(webhookId, null, since, until, failedOnly, address, requestId), (found) => found?.written ?? 0);
+): Statement<Redelivered> =>
+  mapped(
+    period(webhookId, since, until, failedOnly, address, requestId),
+    (found) => found ?? { deliveries: 0, nextSince: null },
+  );
 
 const queue = row<{ moved: string | null }, []>('queue_webhooks', 'select app.queue_webhooks()::text as moved');
 

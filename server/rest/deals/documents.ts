@@ -130,6 +130,29 @@ const diligenceRequest = textParameter(
   'The request for which it is produced, where there is one.',
 );
 
+const lenient = (name: string, description: string, schema: object = {}): Parameter<string | null> => ({
+  in: 'header',
+  name,
+  description,
+  schema: { type: 'string', ...schema },
+  isLenient: true,
+  read: (c) => c.req.header(name) ?? null,
+});
+const range = lenient('Range', 'The part to answer. Anything but one range of bytes is answered with the whole file.', {
+  examples: ['bytes=1048576-'],
+});
+const ifRange = lenient('If-Range', 'ETag of an earlier answer: with another one Range is ignored.');
+const header = (description: string) => ({ description, schema: { type: 'string' } });
+const ofFile = {
+  'Accept-Ranges': header('bytes'),
+  'Content-Disposition': header('attachment, with the name of the file.'),
+  'Content-Length': header('How many bytes follow.'),
+  ETag: header('The SHA-256 of the file in hexadecimal digits, in quotes; none of files that were uploaded without.'),
+};
+const ofPart = {
+  'Content-Range': header('Which bytes of how many: `bytes 0-99/2048`, or `bytes */2048` without a part.'),
+};
+
 /** Its operations; `callers` lets keys in. */
 export function documentOperations(services: Services, callers: Callers): readonly Operation[] {
   const { list, one } = dealResources(services, callers);
@@ -270,10 +293,11 @@ export function documentOperations(services: Services, callers: Callers): readon
       description:
         'The file, or the part of it that a Range header asks for. The openings of the document show its people that the key opened it. Needs the scope documents:content.',
       scope: 'documents:content',
+      parameters: [range, ifRange],
       answers: {
-        200: { description: 'The file.', types: ['*/*'] },
-        206: { description: 'The part that was asked for.', types: ['*/*'] },
-        416: { description: 'The file has no such part: validation_error.', schema: errorEnvelope },
+        200: { description: 'The file.', types: ['*/*'], headers: ofFile },
+        206: { description: 'The part that was asked for.', types: ['*/*'], headers: { ...ofFile, ...ofPart } },
+        416: { description: 'The file has no such part: validation_error.', schema: errorEnvelope, headers: ofPart },
       },
       errors: ['document_not_found'],
       handle: content,

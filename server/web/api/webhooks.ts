@@ -169,7 +169,7 @@ export function webhookRoutes(services: Services) {
     .post('/webhooks/:id/redeliver', body(Range), async (c) => {
       const { since, until, failed_only: failedOnly } = c.req.valid('json');
       const again = redeliverRange(pathId(c), { since, until, failedOnly }, originOf(c));
-      const [deliveries] = await orMissing(asPerson(services, c, again));
-      return c.json({ deliveries }, 202);
+      const [{ deliveries, nextSince }] = await orMissing(asPerson(services, c, again));
+      return c.json({ deliveries, next_since: nextSince }, 202);
     });
 }

@@ -15,7 +15,7 @@ import { EmptyState, SkeletonRows } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { eventWords } from '../../../lib/event-types.ts';
-import { formatBytes, formatCount, plural } from '../../../lib/format.ts';
+import { formatBytes, formatCount, formatExactly, plural } from '../../../lib/format.ts';
 import { optionsOf, webhookDeliveryStates } from '../../../lib/states.ts';
 import { AgainDialog, nameOf } from './dialogs.tsx';
 
@@ -179,12 +179,12 @@ export function DeliveriesDrawer({ webhook, onClose }: { webhook: Webhook; onClo
         <AgainDialog
           webhook={webhook}
           onClose={() => setAgain(false)}
-          onSent={(deliveries) => {
+          onSent={({ deliveries, next_since }) => {
             setAgain(false);
             toast(
               deliveries === 0
                 ? 'There was nothing to send again'
-                : `${plural(deliveries, 'delivery', 'deliveries')} sent again`,
+                : `${plural(deliveries, 'delivery', 'deliveries')} sent again${next_since ? `. There are more, from ${formatExactly(next_since)}` : ''}`,
             );
           }}
         />

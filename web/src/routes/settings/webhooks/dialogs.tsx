@@ -230,19 +230,25 @@ interface RangeValues {
   failed_only: boolean;
 }
 
+interface Resent {
+  readonly deliveries: number;
+  /** From when on there are more; null when there are none. */
+  readonly next_since: Instant | null;
+}
+
 /** Sends the deliveries of a time again. */
 export function AgainDialog({
   webhook,
   onClose,
   onSent,
-}: DialogProps & { webhook: Webhook; onSent: (deliveries: number) => void }) {
+}: DialogProps & { webhook: Webhook; onSent: (sent: Resent) => void }) {
   const { redeliverRange } = useWebhookActions();
-  const form = useForm<RangeValues, { deliveries: number }>({
+  const form = useForm<RangeValues, Resent>({
     initial: { since: '', until: '', failed_only: true },
     draft: null,
     check: (values) => required(values, { since: 'Choose when it begins.', until: 'Choose when it ends.' }),
     submit: (values) => redeliverRange.mutateAsync({ id: webhook.id, ...values }),
-    onDone: ({ deliveries }) => onSent(deliveries),
+    onDone: onSent,
   });
   return (
     <FormDialog
@@ -250,7 +256,7 @@ export function AgainDialog({
       size="sm"
       onClose={onClose}
       title="Resend several deliveries"
-      description="Finished deliveries of a period, at most 10,000, in the order of the changes."
+      description="Finished deliveries of a period, the earliest 10,000 at most, in the order of the changes."
       action="Send again"
     >
       <div className="grid gap-4 sm:grid-cols-2">
