@@ -126,6 +126,8 @@ test('a broker reminds whoever something waits for, once a day', { timeout: 120_
   await page.getByText('This sale was withdrawn. Nothing more can be offered or asked.').waitFor();
   await page.getByText('Consent of the landlord').first().waitFor();
   expect(await page.getByRole('button', { name: /^Remind/ }).count()).toBe(0);
+  await testPage.visit('/');
+  await page.getByRole('link', { name: /^Withdrawn\s*1$/ }).waitFor();
   expect(testPage.complaints).toEqual([]);
   await testPage.close();
 });
