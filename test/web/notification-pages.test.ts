@@ -117,6 +117,15 @@ test('a broker reminds whoever something waits for, once a day', { timeout: 120_
     if (pictures) await page.screenshot({ path: `${pictures}/remind-${tab}-desktop.png` });
     await page.setViewportSize({ width: 390, height: 844 });
   }
+  // Who was removed is not waited for.
+  await web.service.sql('delete from vault.sent_reminders');
+  const nda = { name: 'Remind about the NDA of new buyer' };
+  await testPage.visit(`/deals/${deal}/nda`);
+  await page.reload();
+  await page.getByRole('button', nda).waitFor();
+  const removal = `/deals/${deal}/participants/${participants['new buyer']}`;
+  expect((await broker.ask(removal, undefined, 'DELETE')).status).toBe(200);
+  await page.getByRole('button', nda).waitFor({ state: 'detached' });
   // On a withdrawn deal there is nothing to remind of.
   await web.service.sql('delete from vault.sent_reminders');
   await testPage.visit(`/deals/${deal}/closing`);
