@@ -1298,6 +1298,7 @@ CREATE INDEX participants_by_advised ON public.participants USING btree (advises
 CREATE INDEX participants_by_user ON public.participants USING btree (user_id, deal_id) INCLUDE (id, role, status, advises);
 CREATE INDEX participants_invited ON public.participants USING btree (user_id) WHERE status = 'invited'::text;
 CREATE INDEX participants_latest ON public.participants USING btree (user_id, id DESC) INCLUDE (deal_id, role, advises) WHERE status = 'active'::text AND role <> 'broker'::text;
+CREATE INDEX participants_not_active ON public.participants USING btree (deal_id) INCLUDE (id, status) WHERE status <> 'active'::text;
 ALTER TABLE public.participants ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.participants FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.participants TO CURRENT_USER
@@ -8318,6 +8319,8 @@ begin
       select 'ndas_unsigned', t.deal_id, count(*), null, min(t.sent_at)
         from public.ndas t
         where t.status = 'sent' and (t.expires_at is null or t.expires_at > now) and t.deal_id = any ((select l.run from lists l)::uuid[])
+          and not exists (select from public.participants x
+            where x.deal_id = any ((select l.run from lists l)::uuid[]) and x.status = 'removed' and x.id = t.participant_id)
         group by t.deal_id
       union all
       select 'offers_to_consider', t.deal_id, count(*), null, min(t.submitted_at)
@@ -8326,6 +8329,8 @@ begin
           and not exists (select from public.offers x
             where x.is_current and x.deal_id = any ((select a.deals from acceptable a)::uuid[]) and x.payload ->> 'expires_at' is not null
               and app.time_in(x.payload ->> 'expires_at') <= now and x.id = t.id)
+          and not exists (select from public.participants x
+            where x.deal_id = any ((select a.deals from acceptable a)::uuid[]) and x.status <> 'active' and x.id = t.participant_id)
         group by t.deal_id
       union all
       -- Who does not decide, the seller and the buyer's side, is told whom it waits for.
@@ -15497,3 +15502,4 @@ $function$;
 -- 07619be9b36db62f96878d3297f1222b7dfb5bfb1319a31caf451c870c7310ec  491_no_plan_for_each_record.sql
 -- b22c71b980a20cae62f49622d91dc319b34967347deaafff7325c4bfa51070a3  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
+-- c2743dd35faa865d4f713151b6aa44678c6f95326725e367b7c24de8c1a9488d  516_nothing_waits_for_those_who_left.sql

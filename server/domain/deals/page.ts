@@ -129,6 +129,7 @@ const counts = row<DealCounts, [dealId: string]>(
   'counts_of_deal',
   `select
      (select count(*) from ndas n join deals d on d.id = n.deal_id and d.state not in ('closed', 'withdrawn')
+       join participants p on p.id = n.participant_id and p.status <> 'removed'
        where n.deal_id = $1 and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now()))::int as ndas_waiting,${listedCounts('$1')},
      (select count(*) from closing_conditions c
        where c.deal_id = $1 and c.status in ('open', 'in_progress'))::int as conditions_open,
