@@ -4561,6 +4561,17 @@ begin
   then
     perform app.refuse('owner_takes_no_part', 'The owner must be an active participant of the deal.');
   end if;
+  if tg_table_name = 'findings' and app.has_caller() and not exists (
+    select from public.participants p
+    left join public.participants advised on advised.id = p.advises
+    where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active'
+      and (coalesce(advised.role, p.role) in ('broker', 'seller')
+        or coalesce(p.advises, p.id) = (to_jsonb(new) ->> 'participant_id')::uuid
+        or (tg_op = 'INSERT' and coalesce(p.advises, p.id) = any (app.principals()))))
+  then
+    perform app.refuse('owner_cannot_open_finding',
+      'This person cannot open the finding: choose a broker, the seller, one of their advisors or somebody of your own side.');
+  end if;
   reader := case when tg_table_name = 'closing_conditions' then app.selected_side(new.deal_id)
     else (to_jsonb(new) ->> 'participant_id')::uuid end;
   if app.has_caller() and reader is not null and not app.side_knows(reader, new.owner_user_id) then
@@ -15503,3 +15514,4 @@ $function$;
 -- b22c71b980a20cae62f49622d91dc319b34967347deaafff7325c4bfa51070a3  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
 -- c2743dd35faa865d4f713151b6aa44678c6f95326725e367b7c24de8c1a9488d  516_nothing_waits_for_those_who_left.sql
+-- 7ae0cebf65f9d54e7b8a928ac249dd2138584330e0d4c731b93dc65e15bf70d1  517_findings_are_owned_by_those_who_can_open_them.sql
