@@ -6,9 +6,12 @@
 import type { ExtractSchema } from 'hono/types';
 import type { AuthRoutes } from './auth/routes.ts';
 import type { largestDocument } from './documents/upload.ts';
+import type { mostFindings } from './domain/diligence/findings.ts';
+import type { mostNormalizations } from './domain/diligence/normalizations.ts';
 import type { mostQuestions } from './domain/diligence/questions.ts';
 import type { mostDocumentsOfSource } from './domain/documents/documents.ts';
 import type { lengths } from './domain/lengths.ts';
+import type { mostSources } from './domain/offers/financing.ts';
 import type { longestTerms } from './domain/offers/offers.ts';
 import type { longestEmailAddress } from './domain/people/email-address.ts';
 import type { ApiRoutes } from './web/api/routes.ts';
@@ -81,5 +84,8 @@ export interface SharedBounds {
   readonly longestEmailAddress: typeof longestEmailAddress;
   readonly longestTerms: typeof longestTerms;
   readonly mostDocumentsOfSource: typeof mostDocumentsOfSource;
+  readonly mostFindings: typeof mostFindings;
+  readonly mostNormalizations: typeof mostNormalizations;
   readonly mostQuestions: typeof mostQuestions;
+  readonly mostSources: typeof mostSources;
 }
