@@ -1304,6 +1304,7 @@ CREATE INDEX participants_by_advised ON public.participants USING btree (advises
 CREATE INDEX participants_by_user ON public.participants USING btree (user_id, deal_id) INCLUDE (id, role, status, advises);
 CREATE INDEX participants_invited ON public.participants USING btree (user_id) WHERE status = 'invited'::text;
 CREATE INDEX participants_latest ON public.participants USING btree (user_id, id DESC) INCLUDE (deal_id, role, advises) WHERE status = 'active'::text AND role <> 'broker'::text;
+CREATE INDEX participants_not_active ON public.participants USING btree (deal_id) INCLUDE (id, status) WHERE status <> 'active'::text;
 ALTER TABLE public.participants ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.participants FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.participants TO CURRENT_USER
@@ -4584,6 +4585,17 @@ begin
     where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active')
   then
     perform app.refuse('owner_takes_no_part', 'The owner must be an active participant of the deal.');
+  end if;
+  if tg_table_name = 'findings' and app.has_caller() and not exists (
+    select from public.participants p
+    left join public.participants advised on advised.id = p.advises
+    where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active'
+      and (coalesce(advised.role, p.role) in ('broker', 'seller')
+        or coalesce(p.advises, p.id) = (to_jsonb(new) ->> 'participant_id')::uuid
+        or (tg_op = 'INSERT' and coalesce(p.advises, p.id) = any (app.principals()))))
+  then
+    perform app.refuse('owner_cannot_open_finding',
+      'This person cannot open the finding: choose a broker, the seller, one of their advisors or somebody of your own side.');
   end if;
   reader := case when tg_table_name = 'closing_conditions' then app.selected_side(new.deal_id)
     else (to_jsonb(new) ->> 'participant_id')::uuid end;
@@ -8359,6 +8371,8 @@ begin
       select 'ndas_unsigned', t.deal_id, count(*), null, min(t.sent_at)
         from public.ndas t
         where t.status = 'sent' and (t.expires_at is null or t.expires_at > now) and t.deal_id = any ((select l.run from lists l)::uuid[])
+          and not exists (select from public.participants x
+            where x.deal_id = any ((select l.run from lists l)::uuid[]) and x.status = 'removed' and x.id = t.participant_id)
         group by t.deal_id
       union all
       select 'offers_to_consider', t.deal_id, count(*), null, min(t.submitted_at)
@@ -8367,6 +8381,8 @@ begin
           and not exists (select from public.offers x
             where x.is_current and x.deal_id = any ((select a.deals from acceptable a)::uuid[]) and x.payload ->> 'expires_at' is not null
               and app.time_in(x.payload ->> 'expires_at') <= now and x.id = t.id)
+          and not exists (select from public.participants x
+            where x.deal_id = any ((select a.deals from acceptable a)::uuid[]) and x.status <> 'active' and x.id = t.participant_id)
         group by t.deal_id
       union all
       -- Who does not decide, the seller and the buyer's side, is told whom it waits for.
@@ -15674,6 +15690,9 @@ $function$;
 -- 4d0c2dc5cd7bc294be2e47ddf808dd17f32029ddfecec00903e3ca5ad1a5b6c5  512_activity_behind_hidden_records.sql
 -- eaabe3c4cd0c5e7bb9ebcd0b2423db01382873b8a53e8e874787e693da8c7374  513_merges_beside_batches.sql
 -- 3ade67eccc3995bef578af3556c78e1498cf0afd3b581418de90abc59bb3cd0b  514_choices_of_deals_in_sight.sql
+-- 0ccdefc4bfdf14deaa88287fe5f82dab794bb39543b49c3dec7f1011ffab35d2  515_participants_who_are_not_active.sql
+-- 12f1694b1f3a59940ec343fc9a2b7f317e8fbb18c5d840602a2f778b0f766460  516_nothing_waits_for_those_who_left.sql
+-- 7ae0cebf65f9d54e7b8a928ac249dd2138584330e0d4c731b93dc65e15bf70d1  517_findings_are_owned_by_those_who_can_open_them.sql
 -- c685f453303fc7662258f7e1684d5d06ebf747f98d5c51d553c9289a2fc60488  522_send_a_period_again_in_parts.sql
 -- 4256cd654de3f492b592e8aeda6ec6d0a4a79de1ab4e13fa220c3750e83f5047  523_wait_anew_after_an_outage.sql
 -- d808260d525ed747cc4aa528f0ebc294e938d547fb6269ea7868ed207bac3e64  524_merging_an_archived_contact.sql

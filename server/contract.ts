@@ -8,9 +8,12 @@ import type { AuthRoutes } from './auth/routes.ts';
 import type { largestDocument } from './documents/upload.ts';
 import type { mostClients } from './domain/clients/connected-clients.ts';
 import type { mostOptIns } from './domain/clients/deal-opt-ins.ts';
+import type { mostFindings } from './domain/diligence/findings.ts';
+import type { mostNormalizations } from './domain/diligence/normalizations.ts';
 import type { mostQuestions } from './domain/diligence/questions.ts';
 import type { mostDocumentsOfSource } from './domain/documents/documents.ts';
 import type { lengths } from './domain/lengths.ts';
+import type { mostSources } from './domain/offers/financing.ts';
 import type { longestTerms } from './domain/offers/offers.ts';
 import type { longestEmailAddress } from './domain/people/email-address.ts';
 import type { mostMembers } from './domain/people/members.ts';
@@ -85,7 +88,10 @@ export interface SharedBounds {
   readonly longestTerms: typeof longestTerms;
   readonly mostClients: typeof mostClients;
   readonly mostDocumentsOfSource: typeof mostDocumentsOfSource;
+  readonly mostFindings: typeof mostFindings;
   readonly mostMembers: typeof mostMembers;
+  readonly mostNormalizations: typeof mostNormalizations;
   readonly mostOptIns: typeof mostOptIns;
   readonly mostQuestions: typeof mostQuestions;
+  readonly mostSources: typeof mostSources;
 }

@@ -110,6 +110,8 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
       return secondFactorRequired(message, facts);
     case 'owner_takes_no_part':
       return invalidInput([nobodysId('owner_user_id')]);
+    case 'owner_cannot_open_finding':
+      return invalidInput([{ ...nobodysId('owner_user_id'), message }]);
     case 'denied':
       return facts.tool.denied ?? null;
     case 'validation_error':

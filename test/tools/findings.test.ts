@@ -226,8 +226,16 @@ test('have an owner who takes part in the deal, and whom the caller may know of'
   for (const owner_user_id of ['me', '', 'x'.repeat(5_000), 'a\u0000b'])
     expect(await as('broker').refused('svc_findings_create', finding({ owner_user_id }))).toEqual(rejected);
   expect(
-    await as('broker').ok('svc_findings_create', finding({ owner_user_id: scene.people['other buyer'].userId })),
+    await as('broker').ok('svc_findings_create', finding({ owner_user_id: scene.people['seller'].userId })),
   ).toHaveProperty('id');
+  // Of the deal's side, buyers cannot open it.
+  expect(
+    await as('broker').refused('svc_findings_create', finding({ owner_user_id: scene.people['other buyer'].userId })),
+  ).toMatchObject({
+    ...rejected,
+    message: expect.stringContaining('cannot open the finding'),
+    details: [{ path: 'owner_user_id', message: expect.stringContaining('cannot open the finding') }],
+  });
   // A buyer cannot find out by this whether another person is a buyer too.
   expect(
     await as('exclusive buyer').refused(

@@ -340,8 +340,14 @@ export const ofRecords: Readonly<Record<string, Make>> = {
           origin,
         ),
       ],
-      // The owner is an active participant, of whom the caller may know.
-      may: isInDiligence(w, me, deal) && (!owner || (owner.status === 'active' && seesPart(w, me, owner))),
+      // The owner is an active participant, of whom the caller may know, and who can open it.
+      may:
+        isInDiligence(w, me, deal) &&
+        (!owner ||
+          (owner.status === 'active' &&
+            seesPart(w, me, owner) &&
+            (['broker', 'seller'].includes(principal(owner).role) ||
+              principal(owner) === principal(partIn(w, me, deal)!)))),
       makes: ['findings'],
       happens: (id) => void w.findings.push({ id: id!, part: principal(partIn(w, me, deal)!) }),
     };

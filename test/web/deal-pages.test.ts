@@ -381,23 +381,41 @@ describe('a broker', () => {
 });
 
 test('offers stand below each other on a phone, and say when they are no longer good', async () => {
-  const { idle, people } = web.scene;
-  const offers = { 'new buyer': ['900000', '2020-01-31T12:00:00Z'], 'other buyer': ['850000', '2099-01-31T12:00:00Z'] };
+  const { idle } = web.scene;
+  await web.service.sql(
+    `with third as (insert into users (email, name) values ('third@example.test', 'third buyer') returning id)
+     insert into participants (deal_id, user_id, role, status) select $1, id, 'buyer', 'active' from third`,
+    [idle],
+  );
+  const offers = {
+    'new buyer': ['900000', '2020-01-31T12:00:00Z'],
+    'third buyer': ['850000', '2099-01-31T12:00:00Z'],
+    'other buyer': ['950000', null],
+  };
   for (const [buyer, [purchase_price, expires_at]] of Object.entries(offers))
     await web.service.sql(
       `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, payload)
-       select deal_id, id, user_id, 1, true, $3 from participants where deal_id = $1 and user_id = $2`,
-      [idle, people[buyer], { currency: 'USD', purchase_price, cash_at_close: purchase_price, expires_at }],
+       select p.deal_id, p.id, p.user_id, 1, true, $3 from participants p join users u on u.id = p.user_id
+       where p.deal_id = $1 and u.name = $2`,
+      [idle, buyer, { currency: 'USD', purchase_price, cash_at_close: purchase_price, expires_at }],
     );
+  await web.service.sql(`update participants set status = 'removed' where deal_id = $1 and user_id = $2`, [
+    idle,
+    web.scene.people['other buyer'],
+  ]);
   const page = await at('broker', `/deals/${idle}/offers`, 390);
   const offer = (buyer: string) => page.getByRole('article', { name: `Offer from ${buyer}` });
   await offer('new buyer').getByText('Highest').waitFor();
   await offer('new buyer').getByText('Expired Jan 31, 2020').waitFor();
-  await offer('other buyer').getByText('Jan 31, 2099').waitFor();
+  await offer('third buyer').getByText('Jan 31, 2099').waitFor();
   expect(await page.getByText('Expired').count()).toBe(1);
+  // Nobody can accept the offer of a buyer who has left.
+  await offer('other buyer').getByText('Buyer left the deal').waitFor();
+  expect(await button(offer('other buyer'), 'Accept').count()).toBe(0);
+  expect(await page.getByText('Highest').count()).toBe(1);
   expect(await button(offer('new buyer'), 'Accept').isDisabled()).toBe(true);
   await offer('new buyer').getByText('Ask the buyer to submit it again.').waitFor();
-  expect(await button(offer('other buyer'), 'Accept').isEnabled()).toBe(true);
+  expect(await button(offer('third buyer'), 'Accept').isEnabled()).toBe(true);
   const sideways = await page
     .getByRole('list')
     .filter({ has: page.getByRole('article') })

@@ -575,16 +575,13 @@ describe('the page of a deal', () => {
     const nothing = {
       ndas_waiting: 0,
       questions_waiting: 0,
-      qoe_open: 0,
       offers: 0,
       conditions_open: 0,
-      conditions_overdue: 0,
       findings_open: 0,
     };
     expect((await page('broker')).counts).toEqual({
       ...nothing,
       questions_waiting: 1,
-      qoe_open: 1,
       offers: 2,
       conditions_open: 1,
       findings_open: 2,

@@ -94,6 +94,18 @@ describe('findings', () => {
       (await as('broker').ask(`/deals/${scene.deal}/findings`, { ...finding, owner_user_id: scene.people['outsider'] }))
         .body,
     ).toMatchObject({ error: { code: 'owner_takes_no_part' } });
+    const owned = async (caller: string, owner: string) => {
+      const of = { ...finding, owner_user_id: scene.people[owner] };
+      const { status: answer, body: made } = await as(caller).ask(`/deals/${scene.deal}/findings`, of);
+      return answer === 201 ? answer : made.error.code;
+    };
+    // Who cannot open a finding cannot have it.
+    for (const owner of ['viewer', 'exclusive buyer', "exclusive buyer's advisor"])
+      expect([owner, await owned('broker', owner)]).toEqual([owner, 'owner_cannot_open_finding']);
+    for (const owner of ['broker', 'seller', "broker's advisor", "seller's advisor"])
+      expect([owner, await owned('seller', owner)]).toEqual([owner, 201]);
+    for (const owner of ['exclusive buyer', "exclusive buyer's advisor", 'broker', 'seller'])
+      expect([owner, await owned('exclusive buyer', owner)]).toEqual([owner, 201]);
     expect((await as('new buyer').ask(`/deals/${scene.deal}/findings`, finding)).status).toBe(403);
   });
 });

@@ -388,15 +388,35 @@ test('thousands of documents scroll, and a phone shows them without a jump sidew
      from generate_series(1, 1500) n`,
     [web.scene.deal],
   );
+  await web.service.sql(
+    `insert into production_documents
+       (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key, diligence_request, uploaded_at)
+     select $1, 'Produced ' || n || '.pdf', 'operations', 'public', 1000, 'application/pdf', 'production-of-a-page-' || n, 'Leases', '2020-01-01'
+     from generate_series(1, 600) n`,
+    [web.scene.deal],
+  );
   const page = await roomOf('seller', { width: 390 });
   await rows(page).first().waitFor();
   expect(await rows(page).count()).toBeLessThan(60);
   // How long the list is is known better the further a person has gone in it.
   const atTheEnd = async () => {
     await page.evaluate('window.scrollTo(0, document.documentElement.scrollHeight)');
-    return row(page, 'public.pdf').count();
+    return rows(page)
+      .filter({ hasText: /^Produced/ })
+      .count();
   };
   await expect.poll(atTheEnd, { timeout: 30_000 }).toBeGreaterThan(0);
+  // All of them are there: at most 2,000 are listed of each source.
+  expect(await page.getByText('Search to find others').count()).toBe(0);
+  await web.service.sql(
+    `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key)
+     select $1, 'Copy ' || n || '.pdf', 'operations', 'public', 1000, 'application/pdf', 'copy-of-a-page-' || n
+     from generate_series(1, 500) n`,
+    [web.scene.deal],
+  );
+  await page.reload();
+  await page.getByText('Of the documents that answer no diligence request, these are the latest 2,000.').waitFor();
+  expect(await page.getByText('Search to find others').count()).toBe(1);
   expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
   await expectAccessible(page);
 }, 60_000);

@@ -418,6 +418,49 @@ describe('an offer', () => {
       expect([wrong, (await broker.ask(`/deals/${many}/offers?${wrong}`)).status]).toEqual([wrong, 400]);
   });
 
+  test('of a buyer who was removed stays on record; neither it nor their NDA waits for anybody', async () => {
+    const broker = await web.as('broker');
+    const [{ id: left }] = (await web.service.sql(
+      `insert into deals (organization_id, title, state) values ($1, 'Left by a buyer', 'listed') returning id`,
+      [web.scene.brokerage],
+    )) as [{ id: string }];
+    await web.service.sql(
+      `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`,
+      [left, web.scene.people['broker']],
+    );
+    const [one] = await web.service.sql<{ id: string; user_id: string }>(
+      `with bidders as (insert into users (email, name) values ('stays@example.test', 'Stays'), ('leaves@example.test', 'Leaves') returning id, name),
+       parts as (
+         insert into participants (deal_id, user_id, role, status) select $1, id, 'buyer', 'active' from bidders returning id, user_id),
+       signing as (insert into ndas (deal_id, participant_id, terms) select $1, id, 'Say nothing.' from parts),
+       bids as (
+         insert into offers (deal_id, participant_id, buyer_user_id, revision_number, payload)
+         select $1, parts.id, user_id, 1, jsonb_build_object('currency', 'USD', 'purchase_price', length(name)::text)
+         from parts join bidders on bidders.id = user_id)
+       select parts.id, user_id from parts join bidders on bidders.id = user_id where name = 'Leaves'`,
+      [left],
+    );
+    const waiting = async () => {
+      const { queue } = (await broker.ask('/home')).body;
+      const of = (kind: string) =>
+        queue.find((entry: { kind: string; deal_id: string }) => entry.kind === kind && entry.deal_id === left)?.count;
+      const { ndas_waiting } = (await broker.ask(`/deals/${left}`)).body.counts;
+      return { offers: of('offers_to_consider'), unsigned: of('ndas_unsigned'), ndas_waiting };
+    };
+    expect(await waiting()).toEqual({ offers: 2, unsigned: 2, ndas_waiting: 2 });
+    expect((await broker.ask(`/deals/${left}/participants/${one!.id}`, undefined, 'DELETE')).status).toBe(200);
+    expect(await waiting()).toEqual({ offers: 1, unsigned: 1, ndas_waiting: 1 });
+    const { items } = (await broker.ask(`/deals/${left}/offers`)).body;
+    const gone = items.find((item: { buyer_left: boolean }) => item.buyer_left);
+    expect([items.length, gone.buyer_user_id]).toEqual([2, one!.user_id]);
+    const worth = (await broker.ask(`/deals/${left}/offers/worth`)).body.offers;
+    expect(worth.map(({ offer_id }: { offer_id: string }) => offer_id)).toEqual(
+      items.filter(({ id }: { id: string }) => id !== gone.id).map(({ id }: { id: string }) => id),
+    );
+    const accept = { expires_at: web.service.clock.inDays(30) };
+    expect((await broker.ask(`/offers/${gone.id}/accept`, accept)).body.error.code).toBe('not_an_active_buyer');
+  });
+
   test('is seen by the deal side and by its own', async () => {
     await (await web.as('other buyer')).ask(path, { payload: { ...payload, purchase_price: '1250000' } });
     const buyers = async (caller: string) =>

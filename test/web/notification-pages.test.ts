@@ -117,6 +117,15 @@ test('a broker reminds whoever something waits for, once a day', { timeout: 120_
     if (pictures) await page.screenshot({ path: `${pictures}/remind-${tab}-desktop.png` });
     await page.setViewportSize({ width: 390, height: 844 });
   }
+  // Who was removed is not waited for.
+  await web.service.sql('delete from vault.sent_reminders');
+  const nda = { name: 'Remind about the NDA of new buyer' };
+  await testPage.visit(`/deals/${deal}/nda`);
+  await page.reload();
+  await page.getByRole('button', nda).waitFor();
+  const removal = `/deals/${deal}/participants/${participants['new buyer']}`;
+  expect((await broker.ask(removal, undefined, 'DELETE')).status).toBe(200);
+  await page.getByRole('button', nda).waitFor({ state: 'detached' });
   // On a withdrawn deal there is nothing to remind of.
   await web.service.sql('delete from vault.sent_reminders');
   await testPage.visit(`/deals/${deal}/closing`);
@@ -126,6 +135,8 @@ test('a broker reminds whoever something waits for, once a day', { timeout: 120_
   await page.getByText('This sale was withdrawn. Nothing more can be offered or asked.').waitFor();
   await page.getByText('Consent of the landlord').first().waitFor();
   expect(await page.getByRole('button', { name: /^Remind/ }).count()).toBe(0);
+  await testPage.visit('/');
+  await page.getByRole('link', { name: /^Withdrawn\s*1$/ }).waitFor();
   expect(testPage.complaints).toEqual([]);
   await testPage.close();
 });

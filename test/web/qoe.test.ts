@@ -647,6 +647,18 @@ test('in the browser: a normalization, a file with faults, and the same file men
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     const { items } = (await get('buyer', '/periods?start_date=2025-01-01&end_date=2025-01-31')).body;
     expect(items).toContainEqual(expect.objectContaining({ revenue: '9900.0000', owner_compensation: '3500.0000' }));
+
+    // What is not listed whole is not totalled.
+    const adjusted = page.getByRole('region', { name: 'Add-backs and adjustments of TTM' });
+    await adjusted.getByText('Total').waitFor();
+    await service.sql(
+      `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount)
+       select $1, 'TTM', 'other', 1 from generate_series(1, 501)`,
+      [deal],
+    );
+    await page.reload();
+    await page.getByText('These are 500 adjustments, those added last').waitFor();
+    expect(await adjusted.getByText('Total').count()).toBe(0);
     expect(testPage.complaints).toEqual([]);
     await testPage.close();
 

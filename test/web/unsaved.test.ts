@@ -407,6 +407,32 @@ describe('what was typed', () => {
     await expect.poll(() => drafts(page)).toEqual([]);
   });
 
+  test('in one field of a form leaves another to what the form begins with, which comes later', async () => {
+    const { page, go } = await ownTestPageOf('broker');
+    await go(`/deals/${web.scene.deal}/nda`);
+    const dialog = page.getByRole('dialog');
+    const terms = dialog.getByLabel('Terms');
+    await button(page, 'Send NDA').first().click();
+    await expect.poll(() => terms.inputValue()).not.toBe('');
+    const usual = await terms.inputValue();
+    await dialog.getByLabel('Ends').fill('2031-05-10T17:00');
+    await expect.poll(() => drafts(page)).toHaveLength(1);
+    page.on('dialog', (prompt) => void prompt.accept());
+    await page.reload();
+    await loaded(page);
+    const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+    await page.route('**/ndas/template', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await button(page, 'Send NDA').first().click();
+    await dialog.getByText('Your draft from last time is still here.').waitFor();
+    letGo();
+    await expect.poll(() => terms.inputValue()).toBe(usual);
+    expect(await dialog.getByLabel('Ends').inputValue()).toBe('2031-05-10T17:00');
+    await page.unroute('**/ndas/template');
+  });
+
   test('is gone once it is taken back, and once it is sent', async () => {
     const { page, go } = await ownTestPageOf('exclusive buyer');
     await go(`/deals/${web.scene.deal}/questions`);

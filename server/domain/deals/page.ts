@@ -122,9 +122,7 @@ export const listedCounts = (dealId: string): string => `
 
 export interface DealCounts extends ListedCounts {
   ndas_waiting: number;
-  qoe_open: number;
   conditions_open: number;
-  conditions_overdue: number;
   findings_open: number;
 }
 
@@ -132,13 +130,10 @@ const counts = row<DealCounts, [dealId: string]>(
   'counts_of_deal',
   `select
      (select count(*) from ndas n join deals d on d.id = n.deal_id and d.state not in ('closed', 'withdrawn')
+       join participants p on p.id = n.participant_id and p.status <> 'removed'
        where n.deal_id = $1 and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now()))::int as ndas_waiting,${listedCounts('$1')},
-     (select count(*) from qoe_checklist r
-       where r.deal_id = $1 and r.status in ('not_started', 'in_progress'))::int as qoe_open,
      (select count(*) from closing_conditions c
        where c.deal_id = $1 and c.status in ('open', 'in_progress'))::int as conditions_open,
-     (select count(*) from closing_conditions c
-       where c.deal_id = $1 and app.is_overdue(c.status, c.deadline))::int as conditions_overdue,
      (select count(*) from findings f where f.deal_id = $1 and f.status = 'open')::int as findings_open`,
 );
 

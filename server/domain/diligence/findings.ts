@@ -138,12 +138,15 @@ const instant = (column: string) => `to_char(${column} at time zone 'UTC', 'YYYY
 
 const named = `${fields}, owner.name as owner_name, creator.name as created_by_name`;
 
-/** The findings of a deal that the caller may see, open and severe ones first, at most 500. */
+/** The most findings on a deal's page. The pages have this number, too. */
+export const mostFindings = 500;
+
+/** The findings of a deal that the caller may see, open and severe ones first, at most {@link mostFindings}. */
 export const findingsOnPage = rows<ListedFinding, [dealId: string]>(
   'findings_on_page',
   `select ${named}, ${commentCount} from ${tables} where f.deal_id = $1
    order by f.status <> 'open', array_position('{${severities.join(',')}}', f.severity), f.created_at desc, f.id desc
-   limit 500`,
+   limit ${mostFindings}`,
 );
 
 const select = `

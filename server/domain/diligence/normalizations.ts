@@ -42,10 +42,13 @@ const normalizationSelect = `
     ${onOpenDeal('n')} and n.deal_id = any ((select app.qoe_deals(true))::uuid[]) as can_delete
   from normalizations n ${knownPerson('u', 'n.created_by', 'n.deal_id')}`;
 
-/** The normalizations of a deal, the latest first, at most 500. */
+/** The most normalizations on a deal's page. The pages have this number, too. */
+export const mostNormalizations = 500;
+
+/** The normalizations of a deal, the latest first, at most {@link mostNormalizations}. */
 export const normalizationsOnPage = rows<NormalizationOnPage, [dealId: string]>(
   'normalizations_on_page',
-  `${normalizationSelect} where n.deal_id = $1 order by n.created_at desc, n.id desc limit 500`,
+  `${normalizationSelect} where n.deal_id = $1 order by n.created_at desc, n.id desc limit ${mostNormalizations}`,
 );
 
 /** One normalization, or null when there is none that the caller sees. */

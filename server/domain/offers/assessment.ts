@@ -51,16 +51,17 @@ interface DecidedOffer extends Pick<AssessedOffer, 'id' | 'expired' | 'payload'>
   readonly is_current: boolean;
   readonly agreed?: boolean;
   readonly declined_at?: string | null;
+  readonly buyer_left?: boolean;
 }
 
 /**
  * Which of a deal's offers are compared, wherever they are: the terms that are agreed, which stand whenever they expire, and of the current
- * offers those that were not declined. The pages say alike (web/src/components/offers/payload.ts).
+ * offers those that were not declined and whose buyer takes part. The pages say alike (web/src/components/offers/payload.ts).
  */
 export function toCompare(offers: readonly DecidedOffer[]): AssessedOffer[] {
   const holder = offers.find(({ agreed }) => agreed)?.buyer_user_id;
   return offers
-    .filter(({ agreed, is_current, declined_at }) => agreed || (is_current && !declined_at))
+    .filter(({ agreed, is_current, declined_at, buyer_left }) => agreed || (is_current && !declined_at && !buyer_left))
     .map(({ id, buyer_user_id, participant_id = null, expired, agreed = false, payload }) => ({
       id,
       participant_id,

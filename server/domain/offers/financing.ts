@@ -126,10 +126,13 @@ const select = `
     else '{}'::text[] end as moves
   from ${tables}`;
 
-/** The sources of a deal that the caller may see, the latest first, at most 500. */
+/** The most sources on a deal's page, whose totals are of all. The pages have this number, too. */
+export const mostSources = 500;
+
+/** The sources of a deal that the caller may see, the latest first, at most {@link mostSources}. */
 export const sourcesOnPage = rows<SourceOnPage, [dealId: string]>(
   'sources_on_page',
-  `${select} where s.deal_id = $1 order by s.created_at desc, s.id desc limit 500`,
+  `${select} where s.deal_id = $1 order by s.created_at desc, s.id desc limit ${mostSources}`,
 );
 
 /** One source, or null when there is none that the caller sees. */

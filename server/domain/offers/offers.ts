@@ -207,6 +207,8 @@ export interface DealOffer extends Offer {
   agreed: boolean;
   /** Whether it proposes to change the terms that are agreed, and waits for a broker to decide. */
   proposed: boolean;
+  /** Whether its buyer takes no part in the deal now, so that it cannot be accepted. */
+  buyer_left: boolean;
   /** Whether the caller made it. */
   mine: boolean;
 }
@@ -218,10 +220,12 @@ const fields = `o.id, o.deal_id, o.buyer_user_id, u.name as buyer_name, o.partic
   case when c.decision = 'accepted' then c.decided_at end as accepted_at,
   case when c.decision = 'declined' then c.decided_at end as declined_at,
   coalesce(o.id = agreed.id, false) as agreed,
-  coalesce(o.is_current and c.offer_id is null and o.participant_id = agreed.participant_id, false) as proposed`;
+  coalesce(o.is_current and c.offer_id is null and o.participant_id = agreed.participant_id, false) as proposed,
+  part.status is distinct from 'active' as buyer_left`;
 
 // Once for a statement, as the deal is the same for all its rows.
 const tables = (deal: string) => `join users u on u.id = o.buyer_user_id
+  left join participants part on part.id = o.participant_id
   left join offer_decisions c on c.offer_id = o.id
   left join offers agreed on agreed.id = (select app.accepted_offer(${deal}))`;
 

@@ -2,7 +2,10 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { api } from './client.ts';
 import { keys } from './query-keys.ts';
-import type { CommitmentStatus, FindingInput, FindingStatus, FinancingInput, Id } from './shapes.ts';
+import type { CommitmentStatus, FindingInput, FindingStatus, FinancingInput, Id, SharedBounds } from './shapes.ts';
+
+export const mostFindings: SharedBounds['mostFindings'] = 500;
+export const mostSources: SharedBounds['mostSources'] = 500;
 
 /** The findings of a deal. */
 export const findingsQuery = (dealId: Id) =>

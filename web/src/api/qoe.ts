@@ -11,10 +11,13 @@ import type {
   NormalizationInput,
   Qoe,
   QoeMember,
+  SharedBounds,
   SnapshotPreview,
   SnapshotType,
 } from './shapes.ts';
 import { upload } from './upload.ts';
+
+export const mostNormalizations: SharedBounds['mostNormalizations'] = 500;
 
 /** The overview of the QoE workspace of a deal, with its checklist. */
 export const qoeQuery = (dealId: Id) =>

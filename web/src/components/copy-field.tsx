@@ -1,6 +1,6 @@
 import { Check, Copy } from 'lucide-react';
 import { useRef } from 'react';
-import { useCopy } from '../lib/use-copy.ts';
+import { useCopy } from './use-copy.ts';
 import { Button } from './button.tsx';
 import { useControl } from './field.tsx';
 

@@ -4,6 +4,7 @@ import { CloudOff, FileQuestion, RotateCw, type LucideIcon } from 'lucide-react'
 import type { ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
 import { cx } from '../lib/cx.ts';
+import { formatCount } from '../lib/format.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { Button, ButtonLink } from './button.tsx';
 import { Card } from './card.tsx';
@@ -153,5 +154,24 @@ export function Loaded<T>({ query, skeleton, level, children }: LoadedProps<T>) 
       </span>
       {skeleton}
     </div>
+  );
+}
+
+interface CutNoteProps {
+  items: readonly unknown[];
+  /** How many the service lists. */
+  most: number;
+  /** What they are called, and which of all they are. */
+  children: ReactNode;
+  className?: string;
+}
+
+/** Below a list that may not be whole: how many are listed, and which. */
+export function CutNote({ items, most, children, className }: CutNoteProps) {
+  if (items.length < most) return null;
+  return (
+    <p className={cx('text-sm text-faint', className)}>
+      These are {formatCount(items.length)} {children}
+    </p>
   );
 }

@@ -195,7 +195,9 @@ export function useForm<V extends object, R = unknown>({
     reset: (next = initial) => reset(next),
     begin: (name, value) => {
       setBeginning((before) => ({ ...before, [name]: value }));
-      if (!open.current.dirty) setValues((present) => ({ ...present, [name]: value }));
+      setValues((present) =>
+        sameValues([present[name]], [beginning[name]]) ? { ...present, [name]: value } : present,
+      );
     },
     props: {
       noValidate: true,

@@ -69,7 +69,7 @@ function Invitation({ invitation }: { invitation: DealInvitation }) {
 
 function Pipeline({ states }: { states: Home['deals_by_state'] }) {
   const counts = new Map(states.map(({ state, count }) => [state, count]));
-  const shown = dealPath.filter((state) => counts.has(state));
+  const shown = [...dealPath, 'withdrawn' as const].filter((state) => counts.has(state));
   return (
     <Card title="Deals by stage" flush>
       <ul className="pb-2">

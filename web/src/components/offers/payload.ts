@@ -57,11 +57,12 @@ export function sumOfParts(payload: Record<Part, Decimal | null | undefined>): D
 export type DecidedOffer = Pick<
   Offer,
   'payload' | 'is_current' | 'agreed' | 'proposed' | 'accepted_at' | 'declined_at'
->;
+> &
+  Partial<Pick<Offer, 'buyer_left'>>;
 
-/** Whether an offer is compared with others: agreed terms are, and of current offers those that were not declined, as in figures and reports. */
-export const isCompared = ({ agreed, is_current, declined_at }: DecidedOffer): boolean =>
-  agreed || (is_current && declined_at === null);
+/** Whether an offer is compared with others: agreed terms are, and of current offers those that were not declined and whose buyer takes part, as in figures and reports. */
+export const isCompared = ({ agreed, is_current, declined_at, buyer_left }: DecidedOffer): boolean =>
+  agreed || (is_current && declined_at === null && buyer_left !== true);
 
 /** The highest price among offers that are compared, but for proposed changes, in one currency; null when they are in several, or there is no choice. */
 export function highestPrice(given: readonly DecidedOffer[]): Decimal | null {

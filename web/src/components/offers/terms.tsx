@@ -84,7 +84,9 @@ export function Price({ payload: { purchase_price: price, currency }, highest, c
 }
 
 /** The decision on an offer; nothing until there is one. */
-export function Decision({ offer: { accepted_at, declined_at, proposed } }: { offer: DecidedOffer }) {
+export function Decision({ offer }: { offer: DecidedOffer }) {
+  const { accepted_at, declined_at, proposed, is_current, buyer_left } = offer;
+  if (buyer_left && is_current) return <Badge>Buyer left the deal</Badge>;
   if (proposed) return <Badge tone="warn">Proposed change</Badge>;
   if (declined_at !== null) return <Badge tone="bad">Declined</Badge>;
   if (accepted_at === null) return null;

@@ -57,11 +57,14 @@ interface ConditionRowProps {
 
 /** One closing condition: what it is, whose, until when, and how far. */
 export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
-  const { deal, capacities } = useDeal();
+  const { deal, capacities, participants } = useDeal();
   const { remove } = useConditionActions(deal.id);
   const confirm = useConfirm();
   const me = useMe().user.id;
-  const met = condition.completed_at !== null;
+  const waits =
+    condition.completed_at === null &&
+    condition.owner_user_id !== me &&
+    participants.some(({ user_id, status }) => user_id === condition.owner_user_id && status === 'active');
   const takeOut = () =>
     confirm(
       {
@@ -95,7 +98,7 @@ export function ConditionRow({ condition, onEdit }: ConditionRowProps) {
         )
       }
     >
-      {capacities.can_edit_conditions && condition.has_owner && condition.owner_user_id !== me && !met && (
+      {capacities.can_edit_conditions && waits && (
         <RemindButton subject="closing_conditions" id={condition.id} of={condition.name} />
       )}
       <div className="flex sm:w-32">

@@ -66,6 +66,17 @@ function Filters({ filter, change, categories }: FiltersProps) {
   );
 }
 
+const sourcesInWords: Record<DealDocument['source'], string> = {
+  simple: 'that answer no diligence request',
+  production: 'produced for diligence requests',
+};
+
+/** Of which sources there are more documents than are listed. */
+const cutSources = (documents: readonly DealDocument[]) =>
+  (Object.keys(sourcesInWords) as DealDocument['source'][]).filter(
+    (one) => documents.filter(({ source }) => source === one).length >= mostDocumentsOfSource,
+  );
+
 type Open = { what: Exclude<DocumentAction, 'remove'>; document: DealDocument } | null;
 
 /** The tab “Documents” of a deal: what the caller may open, the latest first. */
@@ -132,11 +143,12 @@ export default function DocumentsTab() {
             items.length > 0 ? (
               <div className={query.isPlaceholderData ? 'opacity-60' : undefined}>
                 <DocumentList documents={items} onAction={onAction} />
-                {items.length >= mostDocumentsOfSource && (
-                  <p className="px-5 py-3 text-sm text-faint">
-                    These are the latest {formatCount(items.length)}. Search to find others.
+                {cutSources(items).map((source) => (
+                  <p key={source} className="px-5 py-3 text-sm text-faint">
+                    Of the documents {sourcesInWords[source]}, these are the latest {formatCount(mostDocumentsOfSource)}
+                    . Search to find others.
                   </p>
-                )}
+                ))}
               </div>
             ) : filtered ? (
               <EmptyState

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Landmark, Plus } from 'lucide-react';
 import { Fragment, useState } from 'react';
-import { financingQuery, useFinancingActions } from '../../../api/diligence.ts';
+import { financingQuery, mostSources, useFinancingActions } from '../../../api/diligence.ts';
 import type { CommitmentStatus, FinancingSource, FinancingStack } from '../../../api/shapes.ts';
 import { StatePill } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
@@ -9,7 +9,7 @@ import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Menu, MenuItem } from '../../../components/menu.tsx';
 import { Money } from '../../../components/money.tsx';
-import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
+import { CutNote, EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { commitmentStates, financingTypes } from '../../../lib/states.ts';
 import { useDeal } from '../context.ts';
@@ -45,7 +45,12 @@ export default function FinancingTab() {
               </EmptyState>
             </Card>
           ) : (
-            <Stack stack={stack} />
+            <>
+              <Stack stack={stack} />
+              <CutNote items={stack.items} most={mostSources}>
+                sources, the latest; totals are of all.
+              </CutNote>
+            </>
           )
         }
       </Loaded>

@@ -19,7 +19,7 @@ interface Values {
 
 /** Records a finding. */
 export function FindingDialog({ onClose }: { onClose: () => void }) {
-  const { deal, participants } = useDeal();
+  const { deal, participants, side } = useDeal();
   const { add } = useFindingActions(deal.id);
   const form = useForm<Values, Finding>({
     initial: { title: '', category: '', severity: '', description: '', owner_user_id: '' },
@@ -65,7 +65,8 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
           options={[
             { value: '', label: 'Unassigned' },
             ...participants
-              .filter(({ status }) => status === 'active')
+              // Others cannot open it; of buyers' sides a buyer is shown their own alone.
+              .filter((one) => one.status === 'active' && ['broker', 'seller', side].includes(one.side))
               .map(({ user_id, name }) => ({ value: user_id, label: name })),
           ]}
         />

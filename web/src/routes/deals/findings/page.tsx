@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Flag, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { findingsQuery } from '../../../api/diligence.ts';
+import { findingsQuery, mostFindings } from '../../../api/diligence.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
-import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
+import { CutNote, EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { useDeal } from '../context.ts';
 import { FindingCard } from './card.tsx';
 import { FindingDialog } from './dialogs.tsx';
@@ -37,13 +37,18 @@ export default function FindingsTab() {
               </EmptyState>
             </Card>
           ) : (
-            <ul className="flex flex-col gap-3">
-              {items.map((finding) => (
-                <li key={finding.id}>
-                  <FindingCard finding={finding} editable={capacities.can_edit_findings} />
-                </li>
-              ))}
-            </ul>
+            <>
+              <ul className="flex flex-col gap-3">
+                {items.map((finding) => (
+                  <li key={finding.id}>
+                    <FindingCard finding={finding} editable={capacities.can_edit_findings} />
+                  </li>
+                ))}
+              </ul>
+              <CutNote items={items} most={mostFindings}>
+                findings, open and severe ones before others.
+              </CutNote>
+            </>
           )
         }
       </Loaded>

@@ -23,8 +23,11 @@ import { TabPage } from '../tab-page.tsx';
 
 /** The line of a list: an NDA with whom it is with and how it stands; opens the whole of it. */
 function NdaRow({ nda, onOpen }: { nda: Nda; onOpen: () => void }) {
-  const { capacities } = useDeal();
-  const waits = capacities.can_send_nda && nda.status === 'sent';
+  const { capacities, participants } = useDeal();
+  const waits =
+    capacities.can_send_nda &&
+    nda.status === 'sent' &&
+    participants.some(({ id, status }) => id === nda.participant_id && status === 'active');
   return (
     <li className={cx(waits && 'flex flex-wrap items-center')}>
       <button

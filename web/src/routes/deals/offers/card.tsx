@@ -4,6 +4,7 @@ import { useIsNew } from '../../../api/visits.ts';
 import type { Decimal, Offer } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { NewBadge } from '../../../components/new-badge.tsx';
+import { isCompared } from '../../../components/offers/payload.ts';
 import { OfferSheet } from '../../../components/offers/sheet.tsx';
 import { Decision, Price, Standing } from '../../../components/offers/terms.tsx';
 import { Time } from '../../../components/time.tsx';
@@ -23,9 +24,10 @@ export function OfferButtons({ offer, onHistory, onAccept }: OfferButtonsProps) 
   const { capacities } = useDeal();
   const why = useId();
   const over = useIsOver(offer.payload.expires_at);
+  const acceptable = capacities.can_accept_offer && !offer.buyer_left;
   return (
     <div className="inline-flex flex-wrap items-center gap-2">
-      {capacities.can_accept_offer && (
+      {acceptable && (
         <Button size="sm" kind="primary" disabled={over} aria-describedby={over ? why : undefined} onClick={onAccept}>
           Accept
         </Button>
@@ -33,7 +35,7 @@ export function OfferButtons({ offer, onHistory, onAccept }: OfferButtonsProps) 
       <Button size="sm" icon={<History className="size-3.5" />} onClick={onHistory}>
         {offer.is_current ? plural(offer.revision_number, 'revision') : 'All revisions'}
       </Button>
-      {capacities.can_accept_offer && over && (
+      {acceptable && over && (
         <span id={why} className="text-sm text-faint">
           Ask the buyer to submit it again.
         </span>
@@ -61,7 +63,7 @@ export function OfferCard({ offer, highest, onHistory, onAccept }: OfferCardProp
         </>
       }
       price={
-        <Price payload={offer.payload} highest={highest}>
+        <Price payload={offer.payload} highest={isCompared(offer) ? highest : null}>
           <Decision offer={offer} />
         </Price>
       }

@@ -2,7 +2,7 @@ import { useIsNew } from '../../../api/visits.ts';
 import type { Offer } from '../../../api/shapes.ts';
 import { NewBadge } from '../../../components/new-badge.tsx';
 import { ComparisonTable } from '../../../components/offers/comparison-table.tsx';
-import { highestPrice } from '../../../components/offers/payload.ts';
+import { highestPrice, isCompared } from '../../../components/offers/payload.ts';
 import { Decision, Price, Standing } from '../../../components/offers/terms.tsx';
 import { Time } from '../../../components/time.tsx';
 import { useBreakpoint } from '../../../lib/use-media.ts';
@@ -63,7 +63,7 @@ function SideBySide({ offers, onHistory, onAccept }: ComparisonProps) {
           key: 'price',
           label: 'Price',
           cells: offers.map((offer) => (
-            <Price key={offer.id} payload={offer.payload} highest={highest}>
+            <Price key={offer.id} payload={offer.payload} highest={isCompared(offer) ? highest : null}>
               <Decision offer={offer} />
             </Price>
           )),

@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Plus, Scale, Trash2 } from 'lucide-react';
 import { useState } from 'react';
-import { bridgeQuery, normalizationsQuery, useQoeActions } from '../../../api/qoe.ts';
+import { bridgeQuery, mostNormalizations, normalizationsQuery, useQoeActions } from '../../../api/qoe.ts';
 import type { Id, Normalization } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Money } from '../../../components/money.tsx';
-import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { CutNote, EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { cx } from '../../../lib/cx.ts';
 import { sum } from '../../../lib/decimal.ts';
 import { adjustmentCategories } from '../../../lib/states.ts';
@@ -60,51 +60,60 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
                 : 'Editors add income a new owner would not earn, and costs they would not pay.'}
             </EmptyState>
           ) : (
-            [...Map.groupBy(items, ({ period_label }) => period_label)].map(([label, its]) => (
-              <section
-                key={label}
-                aria-label={`Add-backs and adjustments of ${label}`}
-                className="border-t border-line pb-1.5"
-              >
-                <h3 className={cx(line, 'pt-3 pb-1 font-medium')}>
-                  <span className="flex min-w-0 flex-1 flex-wrap items-center gap-x-2.5 gap-y-1">
-                    <span className="min-w-0 break-words">{label}</span>
-                    {unmatched.includes(label) && <Badge tone="warn">Not in any bridge</Badge>}
-                  </span>
-                  <span className="text-sm font-normal text-faint">Total</span>
-                  <Money amount={sum(its.map((one) => one.adjustment_amount))} currency={currency} signed />
-                  {removable && <span className="w-8" />}
-                </h3>
-                <ul>
-                  {its.map((one) => (
-                    <li key={one.id} className={cx(line, 'py-2')}>
-                      <div className="min-w-0 flex-1">
-                        <p>{adjustmentCategories[one.adjustment_category]}</p>
-                        {one.rationale && (
-                          <p className="max-w-prose text-sm break-words whitespace-pre-wrap text-soft">
-                            {one.rationale}
-                          </p>
-                        )}
-                        {one.created_by_name && <p className="text-sm text-faint">{one.created_by_name}</p>}
-                      </div>
-                      <Money amount={one.adjustment_amount} currency={currency} signed />
-                      {removable && (
-                        <span className="-my-1.5 w-8">
-                          {one.can_delete && (
-                            <IconButton
-                              size="sm"
-                              label={`Remove ${adjustmentCategories[one.adjustment_category]}, ${label}`}
-                              icon={<Trash2 className="size-4" />}
-                              onClick={() => takeOut(one)}
-                            />
+            <>
+              {[...Map.groupBy(items, ({ period_label }) => period_label)].map(([label, its]) => (
+                <section
+                  key={label}
+                  aria-label={`Add-backs and adjustments of ${label}`}
+                  className="border-t border-line pb-1.5"
+                >
+                  <h3 className={cx(line, 'pt-3 pb-1 font-medium')}>
+                    <span className="flex min-w-0 flex-1 flex-wrap items-center gap-x-2.5 gap-y-1">
+                      <span className="min-w-0 break-words">{label}</span>
+                      {unmatched.includes(label) && <Badge tone="warn">Not in any bridge</Badge>}
+                    </span>
+                    {items.length < mostNormalizations && (
+                      <>
+                        <span className="text-sm font-normal text-faint">Total</span>
+                        <Money amount={sum(its.map((one) => one.adjustment_amount))} currency={currency} signed />
+                      </>
+                    )}
+                    {removable && <span className="w-8" />}
+                  </h3>
+                  <ul>
+                    {its.map((one) => (
+                      <li key={one.id} className={cx(line, 'py-2')}>
+                        <div className="min-w-0 flex-1">
+                          <p>{adjustmentCategories[one.adjustment_category]}</p>
+                          {one.rationale && (
+                            <p className="max-w-prose text-sm break-words whitespace-pre-wrap text-soft">
+                              {one.rationale}
+                            </p>
                           )}
-                        </span>
-                      )}
-                    </li>
-                  ))}
-                </ul>
-              </section>
-            ))
+                          {one.created_by_name && <p className="text-sm text-faint">{one.created_by_name}</p>}
+                        </div>
+                        <Money amount={one.adjustment_amount} currency={currency} signed />
+                        {removable && (
+                          <span className="-my-1.5 w-8">
+                            {one.can_delete && (
+                              <IconButton
+                                size="sm"
+                                label={`Remove ${adjustmentCategories[one.adjustment_category]}, ${label}`}
+                                icon={<Trash2 className="size-4" />}
+                                onClick={() => takeOut(one)}
+                              />
+                            )}
+                          </span>
+                        )}
+                      </li>
+                    ))}
+                  </ul>
+                </section>
+              ))}
+              <CutNote items={items} most={mostNormalizations} className="px-4 py-3 sm:px-5">
+                adjustments, those added last, so that no period is totalled here.
+              </CutNote>
+            </>
           )
         }
       </Loaded>

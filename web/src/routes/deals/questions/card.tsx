@@ -25,9 +25,12 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
   const confirm = useConfirm();
   const { release, withdraw } = useQuestionActions(question.deal_id);
   const can = new Set(question.actions);
-  const { side, capacities } = useDeal();
+  const { side, capacities, participants } = useDeal();
   const isNew = useIsNew(question.deal_id, 'questions');
-  const waits = capacities.can_review_questions && question.status === 'with_seller';
+  const waits =
+    capacities.can_review_questions &&
+    question.status === 'with_seller' &&
+    participants.some(({ role, status }) => role === 'seller' && status === 'active');
   return (
     <Card>
       <div className="flex flex-wrap items-center gap-x-3 gap-y-1.5 text-sm text-faint">

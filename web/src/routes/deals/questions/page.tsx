@@ -6,8 +6,7 @@ import { useVisit } from '../../../api/visits.ts';
 import type { Question } from '../../../api/shapes.ts';
 import { Button, ButtonLink } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
-import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
-import { formatCount } from '../../../lib/format.ts';
+import { CutNote, EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { useDeal } from '../context.ts';
 import { InviteBuyerLink } from '../invite-buyer-link.tsx';
 import { AskDialog, StepDialog, type QuestionStep } from './dialogs.tsx';
@@ -66,12 +65,9 @@ export default function QuestionsTab() {
           ) : (
             <>
               <Sorted questions={items} onStep={(step, question) => setOpen({ step, question })} />
-              {items.length >= mostQuestions && (
-                <p className="text-sm text-faint">
-                  These are {formatCount(items.length)} questions: those that are still open, and the latest of the
-                  others.
-                </p>
-              )}
+              <CutNote items={items} most={mostQuestions}>
+                questions: those that are still open, and the latest of the others.
+              </CutNote>
             </>
           )
         }

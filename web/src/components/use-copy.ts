@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react';
-import { toast } from '../components/toast.tsx';
+import { toast } from './toast.tsx';
 
 /**
  * Copies a text; whether that was just done, and how to do it. Without the right to the clipboard, or on no secure origin, `select` selects the text to
