@@ -21,6 +21,11 @@ export async function addFunctionRows({ owner, scene }: Stage): Promise<void> {
     `select app.queue_mail('security_change', 'a@example.test', null, $1, null, true, '{}', null, null), app.note_job_run('backup', true)`,
     [scene.brokerage],
   );
+  await owner.query(
+    `insert into vault.api_key_digests (digest, key_id, issued_by)
+     select sha256('a key of the brokerage'), k.id, k.created_by from api_keys k where k.created_by = $1`,
+    [scene.people['admin']],
+  );
   await owner.query(`insert into vault.legal_holds (kind, subject_id) values ('person', $1)`, [broker]);
   await owner.query(
     `insert into documents (deal_id, filename, category, confidentiality, size_bytes, media_type, storage_key, removed_at)

@@ -353,10 +353,6 @@ export async function setScene(owner: pg.ClientBase): Promise<Scene> {
     last_four: '0000',
     created_by: people['admin'],
   });
-  await owner.query(
-    `insert into vault.api_key_digests (digest, key_id, issued_by) values (sha256('a key of the brokerage'), $1, $2)`,
-    [key, people['admin']],
-  );
   const endpoint = await keep('webhook_endpoints', 'of the key', {
     key_id: key,
     url: 'https://hooks.example.com/',
