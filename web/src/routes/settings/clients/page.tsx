@@ -9,9 +9,8 @@ import { Button } from '../../../components/button.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
 import { CopyField } from '../../../components/copy-field.tsx';
 import { Field } from '../../../components/field.tsx';
-import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
+import { CutNote, EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
-import { formatCount } from '../../../lib/format.ts';
 import { clientScopes } from '../../../lib/states.ts';
 import { ClientDialog, RegisteredDialog } from './dialogs.tsx';
 import { SettingsPage } from '../settings-page.tsx';
@@ -102,16 +101,16 @@ function List({ data, create, onEdit }: { data: Clients; create: React.ReactNode
             , or register one by hand, which gives it a client_id to connect with.
           </EmptyState>
         ) : (
-          <ul className="divide-y divide-line">
-            {data.items.map((client) => (
-              <ClientRow key={client.id} client={client} onEdit={onEdit} />
-            ))}
-            {data.items.length >= mostClients && (
-              <li className="px-4 py-3 text-sm text-faint sm:px-5">
-                These are {formatCount(mostClients)} clients: yours, and the newest of those that are shared with you.
-              </li>
-            )}
-          </ul>
+          <>
+            <ul className="divide-y divide-line">
+              {data.items.map((client) => (
+                <ClientRow key={client.id} client={client} onEdit={onEdit} />
+              ))}
+            </ul>
+            <CutNote items={data.items} most={mostClients} className="border-t border-line px-4 py-3 sm:px-5">
+              clients: yours, and the newest of those that are shared with you.
+            </CutNote>
+          </>
         )}
       </Card>
     </>

@@ -147,7 +147,7 @@ function Sandbox({ brokerageId }: { brokerageId: Id }) {
         {({ sandbox }) => (
           <div className="flex flex-wrap items-center justify-between gap-3">
             <p className="min-w-0 basis-80 grow text-soft">
-              Test keys work on demo data with fictional people, never on your contacts and deals. No one in it is sent
+              Test keys work on demo data with fictional people, never on your contacts and deals. Nobody in it gets
               e-mail.{' '}
               {sandbox === null ? (
                 'It is created with the first test key.'

@@ -11,9 +11,8 @@ import { Card } from '../../../components/card.tsx';
 import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
-import { Loaded, SkeletonRows } from '../../../components/states.tsx';
+import { CutNote, Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
-import { formatCount } from '../../../lib/format.ts';
 import { mailTroubles, memberRoles, optionsOf, participantStates, roleInWords } from '../../../lib/states.ts';
 import { InvitedMemberDialog, InviteMemberDialog, MakeStaffDialog, RemoveMemberDialog } from './dialogs.tsx';
 import { UndeliveredMails } from './undelivered-mails.tsx';
@@ -144,16 +143,16 @@ function Members({ brokerageId, isAdmin }: { brokerageId: Id; isAdmin: boolean }
       <Card flush>
         <Loaded query={query} skeleton={<SkeletonRows rows={5} height="h-16" />}>
           {({ items }) => (
-            <ul className="divide-y divide-line">
-              {items.map((member) => (
-                <MemberRow key={member.user_id} member={member} actions={actions} />
-              ))}
-              {items.length >= mostMembers && (
-                <li className="px-4 py-3 text-sm text-faint sm:px-5">
-                  These are the first {formatCount(mostMembers)} members by name.
-                </li>
-              )}
-            </ul>
+            <>
+              <ul className="divide-y divide-line">
+                {items.map((member) => (
+                  <MemberRow key={member.user_id} member={member} actions={actions} />
+                ))}
+              </ul>
+              <CutNote items={items} most={mostMembers} className="border-t border-line px-4 py-3 sm:px-5">
+                members, the first by name.
+              </CutNote>
+            </>
           )}
         </Loaded>
       </Card>

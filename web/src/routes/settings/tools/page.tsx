@@ -15,10 +15,9 @@ import { Switch } from '../../../components/checkbox.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
-import { EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
+import { CutNote, EmptyState, Loaded, SkeletonCard } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { UntilField } from '../../../components/until-field.tsx';
-import { formatCount } from '../../../lib/format.ts';
 import { SettingsPage } from '../settings-page.tsx';
 
 const route = getRouteApi('/app/settings/tools');
@@ -200,17 +199,20 @@ export default function ToolsSettings() {
                   None. Allow it on a deal’s overview, under “Assistants”, for as long as you like.
                 </p>
               ) : (
-                <ul className="divide-y divide-line border-t border-line">
-                  {settings.opt_ins.map((optIn) => (
-                    <OptInRow key={optIn.deal_id} optIn={optIn} />
-                  ))}
-                  {settings.opt_ins.length >= mostOptIns && (
-                    <li className="px-4 py-3 text-sm text-faint sm:px-5">
-                      These are the first {formatCount(mostOptIns)} by title. Each deal’s overview says whether
-                      assistants may write there.
-                    </li>
-                  )}
-                </ul>
+                <>
+                  <ul className="divide-y divide-line border-t border-line">
+                    {settings.opt_ins.map((optIn) => (
+                      <OptInRow key={optIn.deal_id} optIn={optIn} />
+                    ))}
+                  </ul>
+                  <CutNote
+                    items={settings.opt_ins}
+                    most={mostOptIns}
+                    className="border-t border-line px-4 py-3 sm:px-5"
+                  >
+                    deals, the first by title. Each deal’s overview says whether assistants may write there.
+                  </CutNote>
+                </>
               )}
             </Card>
           </>
