@@ -278,7 +278,7 @@ describe('clients', () => {
     expect(await scopesOf(service, grant.access)).toBeNull();
   });
 
-  test('116. what is done with a client that nobody shares is in the trail of the only brokerage of its person', async () => {
+  test('what is done with a client that nobody shares is in the trail of the only brokerage of its person', async () => {
     const clientId = await register('Of Bert', 'https://client.example/callback', bert);
     expect((await ask(`/clients/${clientId}`, { name: 'Bert’s' }, bert, 'PATCH')).status).toBe(200);
     for (const disabled of [true, false])
