@@ -14715,7 +14715,8 @@ begin
   then
     return null;
   end if;
-  return case when deal = any (app.deals_acting_as('broker'))
+  -- Of this deal alone: all of those of the caller would be read for each record.
+  return case when exists (select from vault.deals_of_people o where o.user_id = app.user_id() and o.deal_id = deal and o.role = 'broker')
       or (select d.organization_id from public.deals d where d.id = deal) = any (app.brokerages_as('admin'))
     then 'key' else 'brokerage' end;
 end
@@ -15673,7 +15674,7 @@ $function$;
 -- 4f622242998c1d1a56482f448de4fbf9e119bc9560149d438625eb6ccdfac9d7  489_bodies_of_a_sandbox_with_their_documents.sql
 -- d08ad0f4d8acca8fecc889f9e0551bca21dcb9b1978c0199cf18109feabed7b2  490_notifications_deal_by_deal.sql
 -- 07619be9b36db62f96878d3297f1222b7dfb5bfb1319a31caf451c870c7310ec  491_no_plan_for_each_record.sql
--- b22c71b980a20cae62f49622d91dc319b34967347deaafff7325c4bfa51070a3  492_activity_of_keys.sql
+-- 89d3016b1bdbe40e659a5e341ee999e04965c111c523bfb264c26a7dbf4c4478  492_activity_of_keys.sql
 -- 7e2c1c07ef28c793f3cb87b7638a5d5fa61b6d6dbb5579449095e62877d1bee4  493_keys_in_force_for_a_deal.sql
 -- 06b4b351780629919007068ffda467fe6daadcf3e651a977d9df07c42c98f50b  494_calls_on_deals_out_of_sight.sql
 -- 977d97db9e8e7a4462f5fe259e9b7f40f5cfcf6be1bebd4610620f99b56d9966  495_new_session_token_with_a_passkey.sql

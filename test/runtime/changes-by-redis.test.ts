@@ -43,7 +43,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
   /** What the database is called in Redis. */
   async function identity(): Promise<string> {
     const [found] = await service.sql<{ name: string }>(
-      `select (pg_control_system()).system_identifier || '/' || oid as name from pg_database where datname = current_database()`,
+      `select concat_ws('/', (pg_control_system()).system_identifier, oid, datname) as name from pg_database where datname = current_database()`,
     );
     return found?.name ?? '';
   }

@@ -55,7 +55,7 @@ export const actorColumns = (record: string): string =>
   `case when ${record}.is_own or known.name is not null then ${record}.user_id end as user_id,
      case when ${record}.is_own then coalesce(u.name, case when ${record}.action = 'invitation.decline' then ${record}.details ->> 'name' end)
        else coalesce(known.name, case when ${record}.user_id is not null then 'Someone' end) end as user_name,
-     case when ${record}.user_id is null then app.unnamed_actor(${record}.id, ${record}.at, ${record}.deal_id) end as actor,
+     case when ${record}.action is not null and ${record}.user_id is null then app.unnamed_actor(${record}.id, ${record}.at, ${record}.deal_id) end as actor,
      c.name as client_name`;
 
 // Looked up for each record alone: a join of whole tables would ask their policies of everybody.

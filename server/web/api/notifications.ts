@@ -36,7 +36,7 @@ const Settings = z.strictObject({ time_zone: z.string().min(1).max(64), digest_h
 
 /** Its routes, below /api/web. */
 export function notificationRoutes(services: Services) {
-  const cursors = deploymentCursors(services);
+  const cursors = deploymentCursors(services, { encrypted: true });
   return new Hono()
     .get('/notifications', query(Page), async (c) => {
       const { cursor } = c.req.valid('query');

@@ -180,11 +180,12 @@ export function DeliveriesDrawer({ webhook, onClose }: { webhook: Webhook; onClo
           webhook={webhook}
           onClose={() => setAgain(false)}
           onSent={({ deliveries, next_since }) => {
-            setAgain(false);
+            // The next part is asked for by the same dialog, which begins where this one ended.
+            if (next_since === null) setAgain(false);
             toast(
               deliveries === 0
                 ? 'There was nothing to send again'
-                : `${plural(deliveries, 'delivery', 'deliveries')} sent again${next_since ? `. There are more, from ${formatExactly(next_since)}` : ''}`,
+                : `${plural(deliveries, 'delivery', 'deliveries')} sent again${next_since ? `. There are more, from ${formatExactly(next_since)}: send again` : ''}`,
             );
           }}
         />

@@ -248,7 +248,10 @@ export function AgainDialog({
     draft: null,
     check: (values) => required(values, { since: 'Choose when it begins.', until: 'Choose when it ends.' }),
     submit: (values) => redeliverRange.mutateAsync({ id: webhook.id, ...values }),
-    onDone: onSent,
+    onDone(sent) {
+      if (sent.next_since !== null) form.set('since', sent.next_since);
+      onSent(sent);
+    },
   });
   return (
     <FormDialog
