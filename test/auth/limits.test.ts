@@ -276,8 +276,9 @@ it('asks for reset links are limited for an account, known or not, and for an ad
   }
   const office = fromElsewhere();
   nextMinute();
-  for (let round = 0; round < 60; round += 1)
-    expect((await office.json('/api/auth/reset', { email: `nobody-${round}@example.com` })).status).toBe(200);
+  const emails = Array.from({ length: 60 }, (_, round) => `nobody-${round}@example.com`);
+  const asked = await Promise.all(emails.map((email) => office.json('/api/auth/reset', { email })));
+  expect(new Set(asked.map(({ status }) => status))).toEqual(new Set([200]));
   expect((await office.json('/api/auth/reset', { email: 'nobody-60@example.com' })).status).toBe(429);
   expect((await office.signIn(account)).status).toBe(200);
   // No more than five links at a time go to one mailbox.

@@ -141,9 +141,8 @@ describe('API keys of the brokerage', () => {
         expect([caller, found]).toMatchObject([caller, { user_id: null, user_name: null, actor }]);
       }
     }
-    expect(JSON.stringify((await (await web.as('other buyer')).ask('/home')).body.activity)).not.toContain(
-      'by_key":true',
-    );
+    for (const shown of ['/home', `/deals/${deal}/activity`])
+      expect(JSON.stringify((await (await web.as('other buyer')).ask(shown)).body)).not.toContain('Lease assigned');
   });
 
   test('people on the deal do not find it changed', async () => {

@@ -42,8 +42,9 @@ export function useSecurityActions() {
       client.invalidateQueries({ queryKey: keys.settings('sessions') }),
     ]);
   // A brokerage may have waited for a second factor: everything can be different now.
-  const withFactor = ({ csrf_token }: { csrf_token: string }) => {
-    keepCsrf(csrf_token);
+  const withFactor = ({ csrf_token }: { csrf_token?: string }) => {
+    // A node of the release before gives none after a passkey.
+    if (csrf_token !== undefined) keepCsrf(csrf_token);
     return refreshAll(client);
   };
   const renewed = ({ csrf_token }: { csrf_token: string }) => {

@@ -86,10 +86,10 @@ export function Price({ payload: { purchase_price: price, currency }, highest, c
 /** The decision on an offer; nothing until there is one. */
 export function Decision({ offer }: { offer: DecidedOffer }) {
   const { accepted_at, declined_at, proposed, is_current, buyer_left } = offer;
-  if (buyer_left && is_current) return <Badge>Buyer left the deal</Badge>;
-  if (proposed) return <Badge tone="warn">Proposed change</Badge>;
+  const hasLeft = buyer_left && is_current;
+  if (proposed && !hasLeft) return <Badge tone="warn">Proposed change</Badge>;
   if (declined_at !== null) return <Badge tone="bad">Declined</Badge>;
-  if (accepted_at === null) return null;
+  if (accepted_at === null) return hasLeft ? <Badge>Buyer left the deal</Badge> : null;
   return (
     <Badge tone="rare" icon={<BadgeCheck className="size-3" aria-hidden />}>
       Accepted

@@ -12,6 +12,7 @@ import { Columns } from '../../../components/columns.tsx';
 import { Money } from '../../../components/money.tsx';
 import { useTitle } from '../../../lib/use-title.ts';
 import { QueueList } from '../../../components/queue-list.tsx';
+import { itemsOf } from '../../../components/paged-list.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { callerRoles, participantRoles } from '../../../lib/states.ts';
@@ -137,13 +138,11 @@ function RecentActivity() {
       }
     >
       <Loaded query={query} skeleton={<SkeletonText lines={6} />}>
-        {({ pages }) => {
-          const items = pages[0]?.items.slice(0, shown) ?? [];
-          return items.length > 0 ? (
-            <ActivityList items={items} />
-          ) : (
-            <p className="text-faint">Nothing has happened yet.</p>
-          );
+        {(data) => {
+          const items = itemsOf(data).slice(0, shown);
+          if (items.length > 0) return <ActivityList items={items} />;
+          // What one may see can be behind much that one may not.
+          return <p className="text-faint">{query.hasNextPage ? 'No recent activity.' : 'Nothing has happened yet.'}</p>;
         }}
       </Loaded>
     </Card>
