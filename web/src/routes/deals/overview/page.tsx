@@ -142,7 +142,9 @@ function RecentActivity() {
           const items = itemsOf(data).slice(0, shown);
           if (items.length > 0) return <ActivityList items={items} />;
           // What one may see can be behind much that one may not.
-          return <p className="text-faint">{query.hasNextPage ? 'No recent activity.' : 'Nothing has happened yet.'}</p>;
+          return (
+            <p className="text-faint">{query.hasNextPage ? 'No recent activity.' : 'Nothing has happened yet.'}</p>
+          );
         }}
       </Loaded>
     </Card>
