@@ -82,11 +82,14 @@ export function createClient({ name, redirectUris }: ClientDetails, from: Origin
   return mapped(create(name, redirectUris, from.address, from.requestId), (made) => made?.id ?? null);
 }
 
+/** SQL: the brokerage whose admins read of what is done with a client: the one that it is shared with, else the only one of its person (docs/authorization.md). */
+const filedUnder = 'coalesce(brokerage_id, app.only_brokerage())';
+
 const change = row<{ id: string }>(
   'change_connected_client',
   `with changed as (update connected_clients set name = coalesce($2, name), redirect_uris = coalesce($3, redirect_uris)
      where id = $1 returning id, brokerage_id)
-   select id, app.audit('client.change', id::text, 'done', coalesce(brokerage_id, app.only_brokerage()), null, $4, $5, '{}') from changed`,
+   select id, app.audit('client.change', id::text, 'done', ${filedUnder}, null, $4, $5, '{}') from changed`,
 );
 
 /** Changes what is given of a client that the caller manages; false when there is none. */
@@ -105,7 +108,7 @@ const add = row<{ id: string }>(
   'add_redirect_uri',
   `with changed as (update connected_clients set redirect_uris = redirect_uris || $2::text
      where id = $1 and metadata_url is null and not $2 = any (redirect_uris) returning id, brokerage_id)
-   select id, app.audit('client.change', id::text, 'done', coalesce(brokerage_id, app.only_brokerage()), null, $3, $4, '{}') from changed`,
+   select id, app.audit('client.change', id::text, 'done', ${filedUnder}, null, $3, $4, '{}') from changed`,
 );
 
 /** Adds a redirect URI to those of a client that the caller manages; false when there is no such client, or the URI is there already. */
@@ -117,7 +120,7 @@ const disable = row<{ id: string }>(
   'disable_connected_client',
   `with changed as (update connected_clients set disabled = $2 where id = $1 returning id, brokerage_id)
    select id, app.audit(case when $2 then 'client.disable' else 'client.enable' end, id::text, 'done',
-     coalesce(brokerage_id, app.only_brokerage()), null, $3, $4, '{}') from changed`,
+     ${filedUnder}, null, $3, $4, '{}') from changed`,
 );
 
 /** Keeps a client that the caller manages from working, or lets it work again; false when there is none. */

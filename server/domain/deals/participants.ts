@@ -91,11 +91,14 @@ const personTables = `participants p
     select ${ndaStatusNow} as status from ndas n where n.participant_id = p.id
     order by (n.status = 'active') desc, n.sent_at desc, n.id desc limit 1) nda on true`;
 
-/** The people on a deal whom the caller may know of, in the order in which they were added, those who were removed last: the first 4,000. */
+/** How many of the people of a deal are listed. */
+export const mostPeople = 4000;
+
+/** The people on a deal whom the caller may know of, in the order in which they were added, those who were removed last: the first {@link mostPeople}. */
 export const peopleOfDeal = rows<PersonOfDeal, [dealId: string]>(
   'people_of_deal',
   `select ${personFields} from ${personTables} where p.deal_id = $1
-   order by p.status = 'removed', p.created_at, p.id limit 4000`,
+   order by p.status = 'removed', p.created_at, p.id limit ${mostPeople}`,
 );
 
 /** One of the people on a deal, by e-mail address; null when the caller knows of no such person on it. */

@@ -2,6 +2,7 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { mostPeople } from '../deals/participants.ts';
 
 const editing = row<{ editor: boolean }, [dealId: string]>(
   'edits_qoe',
@@ -34,7 +35,7 @@ const memberSelect = `
 /** Who is in the workspace of a deal, of those whom the caller may know of, as many as people of a deal are listed; nobody to those who are not in themselves. */
 export const membersOnPage = rows<MemberOnPage, [dealId: string]>(
   'qoe_members_on_page',
-  `${memberSelect} and p.deal_id = $1 order by w.participant_id is not null, u.name, p.id limit 4000`,
+  `${memberSelect} and p.deal_id = $1 order by w.participant_id is not null, u.name, p.id limit ${mostPeople}`,
 );
 
 /** One of them, or null. */
