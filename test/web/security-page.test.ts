@@ -263,6 +263,47 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
   });
 });
 
+test('what was asked for while the password changes goes on with the new session', { timeout: 120_000 }, async () => {
+  const account = await openAccount(service);
+  const other = await signedInTestPage(account);
+  const testPage = await signedInTestPage(account, { alone: true });
+  const { page: at } = testPage;
+  const loadedFiles: string[] = [];
+  at.on('request', (request) => loadedFiles.push(request.url()));
+  const refused = Promise.withResolvers<void>();
+  const changed = Promise.withResolvers<void>();
+  // Asked with the session of before, answered after the password has changed, and before the page is told that it has.
+  await at.route('**/api/web/me', async (route) => {
+    const headers = await route.request().allHeaders();
+    await changed.promise;
+    await at.unroute('**/api/web/me');
+    const response = await route.fetch({ headers });
+    expect(response.status()).toBe(401);
+    await route.fulfill({ response });
+    refused.resolve();
+  });
+  await at.route('**/api/auth/password', async (route) => {
+    const response = await route.fetch();
+    changed.resolve();
+    await refused.promise;
+    await route.fulfill({ response });
+  });
+  const asked = at.waitForRequest('**/api/web/me', patiently);
+  await at.getByRole('button', { name: 'Sign out all others' }).click();
+  await asked;
+  await at.getByLabel('Current password').fill(account.password);
+  await at.getByLabel('New password').fill(`${account.password} and more`);
+  await at.getByRole('button', { name: 'Change password' }).click();
+  await toast(at, 'Your password is changed');
+  await at.getByRole('button', { name: 'Set up an authenticator' }).click();
+  await at.getByRole('dialog', { name: 'Set up an authenticator' }).waitFor();
+  expect(await at.getByRole('dialog', { name: 'Sign in again' }).count()).toBe(0);
+  // The dialog to sign in again comes in a file of its own, and may not be shown yet.
+  expect(loadedFiles.filter((url) => url.includes('/sign-in-again'))).toEqual([]);
+  await testPage.close();
+  await other.close();
+});
+
 test('on the page "Profile" people take their data along, and erase their account by typing their address', async () => {
   const account = await openAccount(service);
   const testPage = await signedInTestPage(account);

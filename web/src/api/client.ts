@@ -49,6 +49,8 @@ export type SignInAgain = () => Promise<boolean>;
 
 const sessionEnds: SignInAgain[] = [];
 let signingInAgain: Promise<boolean> | null = null;
+/** Changes of the account that are not answered yet: some give the browser another session in place of its own. */
+const accountChanges = new Set<Promise<Response>>();
 
 /** Keeps the session's CSRF token, as GET /api/web/me and signing in give it; null after signing out. */
 export function keepCsrf(token: string | null): void {
@@ -121,13 +123,17 @@ export function errorOf(status: number, text: string, retryAfter: string | null 
   return new ApiError(status, broken, seconds);
 }
 
-/** Whether, after an answer that says that the session has ended, the person has signed in again. All wait for one sign-in. */
+/**
+ * Whether, after an answer that says that the session has ended, there is one again: the person has signed in once more, or it was
+ * another session that had taken the place of the one that was asked with. All wait for one sign-in.
+ */
 export async function isSignedInAgain({ code }: ApiError, path: string): Promise<boolean> {
   if (code !== 'signed_out' && code !== 'not_signed_in') return false;
   // What is asked for in order to sign in does not wait for that itself.
   const [signInAgain] = sessionEnds;
   if (signInAgain === undefined || path === '/auth/session' || (signingInAgain && path.startsWith('/auth/')))
     return false;
+  await Promise.allSettled(accountChanges);
   signingInAgain ??= signInAgain().finally(() => (signingInAgain = null));
   return signingInAgain;
 }
@@ -175,17 +181,21 @@ async function requestText(method: string, path: string, options: Options, again
   if (json !== undefined) headers['Content-Type'] = 'application/json';
   let response: Response;
   const began = performance.now();
+  const asked = fetch(addressOf(path, options), {
+    method,
+    headers,
+    body: json === undefined ? null : JSON.stringify(json),
+    credentials: 'same-origin',
+    signal: signal ?? null,
+  });
+  if (method !== 'GET' && path.startsWith('/auth/')) accountChanges.add(asked);
   try {
-    response = await fetch(addressOf(path, options), {
-      method,
-      headers,
-      body: json === undefined ? null : JSON.stringify(json),
-      credentials: 'same-origin',
-      signal: signal ?? null,
-    });
+    response = await asked;
   } catch (fault) {
     if (signal?.aborted) throw fault;
     throw noAnswer(method);
+  } finally {
+    accountChanges.delete(asked);
   }
   const answered = Date.parse(response.headers.get('date') ?? '');
   if (!Number.isNaN(answered)) lastAsked = Math.floor(answered - (performance.now() - began));

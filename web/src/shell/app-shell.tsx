@@ -1,6 +1,6 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { ChevronsUpDown, Search } from 'lucide-react';
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { lazy, Suspense, useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { whenSessionEnds } from '../api/client.ts';
 import { followChanges } from '../api/live.ts';
@@ -9,6 +9,7 @@ import { Avatar } from '../components/avatar.tsx';
 import { IconButton } from '../components/button.tsx';
 import { cx } from '../lib/cx.ts';
 import { PortalContainerContext } from '../components/portal-container.tsx';
+import { useArrival } from '../components/recent-sign-in.tsx';
 import { AccountMenu } from './account-menu.tsx';
 import { Bell, useFirstZone } from './bell.tsx';
 import { Brand } from './brand.tsx';
@@ -48,27 +49,29 @@ function usePalette(veiled: boolean) {
   };
 }
 
-/** Has the person sign in over the page when a request finds that the session has ended. */
+/**
+ * Has the person sign in over the page when a request finds that the session has ended, unless they have another by then: a request that
+ * is under way while they change their password is answered as one of the session before.
+ */
 function useSignInAgain() {
   const [asking, setAsking] = useState(false);
   const waiting = useRef<PromiseWithResolvers<boolean> | null>(null);
+  const onDone = () => {
+    setAsking(false);
+    waiting.current?.resolve(true);
+    waiting.current = null;
+  };
+  const arrive = useEffectEvent(useArrival(onDone));
   useEffect(
     () =>
       whenSessionEnds(() => {
         waiting.current ??= Promise.withResolvers<boolean>();
-        setAsking(true);
+        arrive().catch(() => setAsking(true));
         return waiting.current.promise;
       }),
     [],
   );
-  return {
-    asking,
-    onDone: () => {
-      setAsking(false);
-      waiting.current?.resolve(true);
-      waiting.current = null;
-    },
-  };
+  return { asking, onDone };
 }
 
 /** Moves the focus to the main part when what had it in there goes away, such as a button that is no longer needed. */
