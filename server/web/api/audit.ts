@@ -11,7 +11,7 @@ import { listMemberships } from '../../domain/people/people.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { nothingThere } from '../../http/problem.ts';
 import { csvExport } from './csv.ts';
-import { deploymentCursors } from './cursor.ts';
+import { listPages } from './list-pages.ts';
 import { id, instant, optional, pageCursor, pageSize, query } from './input.ts';
 
 const Filter = z.object({
@@ -72,25 +72,16 @@ export function auditRoutes(services: Services, tools: readonly ToolFacts[]) {
       tool_title: (typeof tool === 'string' ? titles.get(tool) : undefined) ?? null,
     };
   };
-  const cursors = deploymentCursors(services);
+  const pages = listPages(services);
 
   return new Hono()
     .get('/audit', query(List), async (c) => {
       const { cursor, limit, ...given } = c.req.valid('query');
       const filter = filterOf(given);
-      const { seal, unseal } = await cursors();
-      const place = cursor === undefined ? null : unseal(cursor);
-      const [person, found] = await withPerson(
-        services,
-        c,
-        auditRecords({ ...filter, after: place?.place ?? null, limit }),
-      );
-      const list = `audit ${JSON.stringify(filter)}`;
-      place?.check(list, person.user_id);
-      return c.json({
-        items: found.items.map(titled),
-        next_cursor: found.next && seal(list, person.user_id, found.next),
-      });
+      const page = await pages(`audit ${JSON.stringify(filter)}`, cursor);
+      const records = auditRecords({ ...filter, after: page.after, limit });
+      const [person, { items, next }] = await withPerson(services, c, records);
+      return c.json(page.answer(person, { items: items.map(titled), next }));
     })
 
     .get('/audit/export', query(Filter), async (c) => {

@@ -21,7 +21,7 @@ import { asPerson, withPerson } from '../../http/person.ts';
 import { nothingThere, Problem } from '../../http/problem.ts';
 import { contactCells, contactHeading, contactInput, readContactCsv } from './contact-csv.ts';
 import { csvExport } from './csv.ts';
-import { deploymentCursors } from './cursor.ts';
+import { listPages } from './list-pages.ts';
 import { body, id, pageCursor, pageSize, pathId, query } from './input.ts';
 import { orNotFound } from './problems.ts';
 
@@ -46,7 +46,7 @@ function checkMember(memberships: readonly { readonly brokerage_id: string }[], 
 
 /** Its routes, below /api/web. */
 export function contactRoutes(services: Services) {
-  const cursors = deploymentCursors(services);
+  const pages = listPages(services);
 
   /** What the file in the body holds, with what the brokerage has already. Throws 404 to all but members, before the file is read. */
   const read = async (c: Context, brokerageId: string) => {
@@ -76,9 +76,8 @@ export function contactRoutes(services: Services) {
   return new Hono()
     .get('/contacts', query(List), async (c) => {
       const { brokerage_id, search, archived, sort, cursor, limit } = c.req.valid('query');
-      const { seal, unseal } = await cursors();
-      const place = cursor === undefined ? null : unseal(cursor);
       const order = contactSorts.find((one) => one === sort) ?? '-created_at';
+      const page = await pages(`contacts ${brokerage_id} ${order}`, cursor);
       const [person, found] = await withPerson(
         services,
         c,
@@ -86,13 +85,11 @@ export function contactRoutes(services: Services) {
           brokerageId: brokerage_id,
           words: searchWords(search),
           archived: archived === 'true',
-          after: place?.place ?? null,
+          after: page.after,
           limit,
         }),
       );
-      const list = `contacts ${brokerage_id} ${order}`;
-      place?.check(list, person.user_id);
-      return c.json({ items: found.items, next_cursor: found.next && seal(list, person.user_id, found.next) });
+      return c.json(page.answer(person, found));
     })
 
     .post('/contacts', body(New), async (c) => {

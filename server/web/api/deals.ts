@@ -23,7 +23,7 @@ import { Refusal } from '../../database/errors.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { notAllowed, Problem } from '../../http/problem.ts';
-import { deploymentCursors } from './cursor.ts';
+import { listPages } from './list-pages.ts';
 import {
   body,
   currency,
@@ -77,7 +77,7 @@ const Extension = z.strictObject({ expires_at: instant });
 
 /** Its routes, below /api/web. */
 export function dealRoutes(services: Services) {
-  const cursors = deploymentCursors(services);
+  const pages = listPages(services);
 
   const noneRuns = ({ capacities }: DealPage): Problem =>
     capacities.can_grant_exclusivity
@@ -87,19 +87,16 @@ export function dealRoutes(services: Services) {
   return new Hono()
     .get('/deals', query(List), async (c) => {
       const { search, state, role, sort, cursor, limit } = c.req.valid('query');
-      const { seal, unseal } = await cursors();
-      const list = `deals ${sort}`;
-      const after = cursor === undefined ? null : unseal(cursor);
+      const page = await pages(`deals ${sort}`, cursor);
       const filter = {
         words: searchWords(search),
         states: state ?? null,
         roles: role ?? null,
-        after: after?.place ?? null,
+        after: page.after,
         limit,
       };
-      const [person, { items, next }] = await withPerson(services, c, dealList(sort, filter));
-      after?.check(list, person.user_id);
-      return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
+      const [person, found] = await withPerson(services, c, dealList(sort, filter));
+      return c.json(page.answer(person, found));
     })
 
     .post('/deals', body(Opening), async (c) => {

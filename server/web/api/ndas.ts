@@ -7,7 +7,7 @@ import type { Services } from '../../services.ts';
 import { nda, ndas, ndaTerms, revokeNda, sendNda, signNda } from '../../domain/deals/ndas.ts';
 import { originOf } from '../../http/origin.ts';
 import { notAllowed, Problem } from '../../http/problem.ts';
-import { deploymentCursors } from './cursor.ts';
+import { listPages } from './list-pages.ts';
 import { body, id, instant, optional, pageCursor, pageSize, pathId, properName, query, text } from './input.ts';
 import { withDeal, withPersonAndDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
@@ -18,23 +18,15 @@ const Signature = z.strictObject({ signed_name: properName });
 
 /** Its routes, below /api/web. */
 export function ndaRoutes(services: Services) {
-  const cursors = deploymentCursors(services);
+  const pages = listPages(services);
 
   return new Hono()
     .get('/deals/:id/ndas', query(List), async (c) => {
       const dealId = pathId(c);
       const { cursor, limit } = c.req.valid('query');
-      const { seal, unseal } = await cursors();
-      const list = `ndas ${dealId}`;
-      const after = cursor === undefined ? null : unseal(cursor);
-      const [person, { items, next }] = await withPersonAndDeal(
-        services,
-        c,
-        dealId,
-        ndas(dealId, after?.place ?? null, limit),
-      );
-      after?.check(list, person.user_id);
-      return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
+      const page = await pages(`ndas ${dealId}`, cursor);
+      const [person, found] = await withPersonAndDeal(services, c, dealId, ndas(dealId, page.after, limit));
+      return c.json(page.answer(person, found));
     })
 
     .get('/deals/:id/ndas/template', async (c) => {

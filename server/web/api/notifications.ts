@@ -22,7 +22,7 @@ import { nothingThere } from '../../http/problem.ts';
 import { mintToken, tokenDigest } from '../../http/session.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
 import { calendarUrl } from '../calendar.ts';
-import { deploymentCursors } from './cursor.ts';
+import { listPages } from './list-pages.ts';
 import { body, pageCursor, pathId, query } from './input.ts';
 import { withPersonAndDeal } from './visible-record.ts';
 
@@ -36,16 +36,13 @@ const Settings = z.strictObject({ time_zone: z.string().min(1).max(64), digest_h
 
 /** Its routes, below /api/web. */
 export function notificationRoutes(services: Services) {
-  const cursors = deploymentCursors(services, { encrypted: true });
+  const pages = listPages(services, { encrypted: true });
   return new Hono()
     .get('/notifications', query(Page), async (c) => {
       const { cursor } = c.req.valid('query');
-      const { seal, unseal } = await cursors();
-      const after = cursor === undefined ? null : unseal(cursor);
-      const statement = ownNotifications(after?.place ?? null, pageSize);
-      const [person, { items, next }] = await withPerson(services, c, statement);
-      after?.check('notifications', person.user_id);
-      return c.json({ items, next_cursor: next && seal('notifications', person.user_id, next) });
+      const page = await pages('notifications', cursor);
+      const [person, found] = await withPerson(services, c, ownNotifications(page.after, pageSize));
+      return c.json(page.answer(person, found));
     })
     .get('/notifications/unread', async (c) => {
       const [count, settings] = await asPerson(services, c, unreadNotifications(), notificationSettings());

@@ -31,7 +31,7 @@ import { twoOffers } from '../../domain/offers/comparison.ts';
 import { asDealPage, dealPage } from '../../domain/deals/page.ts';
 import { originOf } from '../../http/origin.ts';
 import { notAllowed } from '../../http/problem.ts';
-import { deploymentCursors } from './cursor.ts';
+import { listPages } from './list-pages.ts';
 import { body, currency, day, decimal, instant, line, optional, pageCursor, pathId, query, text } from './input.ts';
 import { withDeal, withPersonAndDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
@@ -107,25 +107,22 @@ const Page = z.object({
 
 /** Its routes, below /api/web. */
 export function offerRoutes(services: Services) {
-  const cursors = deploymentCursors(services);
+  const pages = listPages(services);
 
   return new Hono()
     .get('/deals/:id/offers', query(Page), async (c) => {
       const dealId = pathId(c);
       const { cursor, limit } = c.req.valid('query');
-      const { seal, unseal } = await cursors();
-      const list = `offers ${dealId}`;
-      const after = cursor === undefined ? null : unseal(cursor);
-      const [person, { items, next }, agreed, selected] = await withPersonAndDeal(
+      const page = await pages(`offers ${dealId}`, cursor);
+      const [person, found, agreed, selected] = await withPersonAndDeal(
         services,
         c,
         dealId,
-        dealOffers(dealId, after?.place ?? null, limit),
+        dealOffers(dealId, page.after, limit),
         agreedOffer(dealId),
         selectedOffer(dealId),
       );
-      after?.check(list, person.user_id);
-      return c.json({ items, agreed, selected, next_cursor: next && seal(list, person.user_id, next) });
+      return c.json({ ...page.answer(person, found), agreed, selected });
     })
 
     .get('/deals/:id/offers/worth', query(Typed), async (c) => {
@@ -187,13 +184,10 @@ export function offerRoutes(services: Services) {
       const dealId = pathId(c);
       const buyer = pathId(c, 'buyer_user_id');
       const { cursor, limit } = c.req.valid('query');
-      const { seal, unseal } = await cursors();
-      const list = `offers ${dealId} ${buyer}`;
-      const after = cursor === undefined ? null : unseal(cursor);
-      const statement = offerRevisions(dealId, buyer, after?.place ?? null, limit);
-      const [person, { items, next }] = await withPersonAndDeal(services, c, dealId, statement);
-      after?.check(list, person.user_id);
-      return c.json({ items, next_cursor: next && seal(list, person.user_id, next) });
+      const page = await pages(`offers ${dealId} ${buyer}`, cursor);
+      const revisions = offerRevisions(dealId, buyer, page.after, limit);
+      const [person, found] = await withPersonAndDeal(services, c, dealId, revisions);
+      return c.json(page.answer(person, found));
     })
 
     .post('/deals/:id/offers', body(Submission, exactly), async (c) => {

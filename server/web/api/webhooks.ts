@@ -32,7 +32,7 @@ import { nothingThere } from '../../http/problem.ts';
 import { sessionDigest } from '../../http/session.ts';
 import type { Services } from '../../services.ts';
 import { mintWebhookSecret } from '../../webhooks/signature.ts';
-import { deploymentCursors } from './cursor.ts';
+import { listPages } from './list-pages.ts';
 import { body, instant, line, optional, pageCursor, pageSize, pathId, query } from './input.ts';
 import { orMissing, orNotFound } from './problems.ts';
 import { withRecord } from './visible-record.ts';
@@ -72,7 +72,7 @@ const shownDelivery = ({ event_id: _event, sent_digest: _digest, ...delivery }: 
 /** Its routes, below /api/web. */
 export function webhookRoutes(services: Services) {
   const { config, secrets } = services;
-  const cursors = deploymentCursors(services);
+  const pages = listPages(services);
   const url = line(lengths.webhook_endpoints.url).superRefine((value, context) => {
     const fault = faultOfUrl(value, { allowLoopback: config.webhooksAllowLoopback });
     if (fault !== null) context.addIssue({ code: 'custom', message: fault });
@@ -145,18 +145,13 @@ export function webhookRoutes(services: Services) {
     .get('/webhooks/:id/deliveries', query(Log), async (c) => {
       const webhookId = pathId(c);
       const { state, cursor, limit } = c.req.valid('query');
-      const { seal, unseal } = await cursors();
-      const from = cursor === undefined ? null : unseal(cursor);
-      const place = from && { createdAt: from.place.key, id: from.place.id };
+      const page = await pages(`deliveries ${webhookId} ${state ?? ''}`, cursor);
+      const place = page.after && { createdAt: page.after.key, id: page.after.id };
       const [person, deliveries] = await withPerson(services, c, deliveriesOf(webhookId, state, limit + 1, place));
-      const list = `deliveries ${webhookId} ${state ?? ''}`;
-      from?.check(list, person.user_id);
       const found = orNotFound(deliveries);
       const last = found.length > limit ? found[limit - 1] : undefined;
-      return c.json({
-        items: found.slice(0, limit).map(shownDelivery),
-        next_cursor: last ? seal(list, person.user_id, { key: last.created_at, id: last.id }) : null,
-      });
+      const items = found.slice(0, limit).map(shownDelivery);
+      return c.json(page.answer(person, { items, next: last ? { key: last.created_at, id: last.id } : null }));
     })
 
     .post('/webhooks/:id/deliveries/:delivery_id/redeliver', async (c) => {
