@@ -1843,7 +1843,8 @@ CREATE TABLE vault.answers_of_people (
     user_id uuid NOT NULL,
     deal_id uuid NOT NULL,
     at timestamp with time zone NOT NULL,
-    CONSTRAINT answers_of_people_pkey PRIMARY KEY (user_id, deal_id) INCLUDE (at)
+    first_at timestamp with time zone,
+    CONSTRAINT answers_of_people_pkey PRIMARY KEY (user_id, deal_id) INCLUDE (at, first_at)
 );
 ALTER TABLE vault.answers_of_people ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.answers_of_people FORCE ROW LEVEL SECURITY;
@@ -2737,7 +2738,8 @@ CREATE VIEW vault.active_ndas AS
 CREATE VIEW vault.answers_of_parts AS
  SELECT p.user_id,
     p.deal_id,
-    max(COALESCE(q.distributed_at, '-infinity'::timestamp with time zone)) AS at
+    max(COALESCE(q.distributed_at, '-infinity'::timestamp with time zone)) AS at,
+    min(COALESCE(q.distributed_at, '-infinity'::timestamp with time zone)) AS first_at
    FROM public.participants p
      JOIN public.questions q ON q.participant_id = COALESCE(p.advises, p.id) AND q.status = 'distributed'::text
   WHERE p.status = 'active'::text
@@ -3441,10 +3443,10 @@ begin
   if appointed is not null then
     return appointed;
   end if;
-  select p.id into appointed from public.participants p
-    where p.deal_id = to_deal and p.user_id = person and p.role in ('seller', 'buyer') and p.status <> 'removed';
+  select p.id into appointed from public.participants p left join public.participants a on a.id = p.advises
+    where p.deal_id = to_deal and p.user_id = person and coalesce(a.role, p.role) in ('seller', 'buyer') and p.status <> 'removed';
   if found then
-    perform app.refuse('successor_takes_part', 'The successor is a seller or buyer of one of these deals: choose somebody else.');
+    perform app.refuse('successor_takes_part', 'The successor is a seller or buyer of one of these deals, or advises one: choose somebody else.');
   end if;
   -- One part a person and deal: the one that is there becomes the broker's, as if they were invited and accepted.
   update public.participants p
@@ -5653,6 +5655,8 @@ begin
           offset 0) t
         where t.expires_at > now and t.expires_at <= until
           and t.id <> all (array(select x.offer_id from public.offer_decisions x where x.deal_id = any (deals)))
+          -- Asked for the few that end.
+          and (select p.role = 'buyer' and p.status = 'active' from public.participants p where p.id = t.participant_id)
       union all
       select 'exclusivities', x.id, x.deal_id, x.participant_id, x.expires_at, null, null, x.granted_at, coalesce(x.changed_at, x.granted_at), false
         from public.exclusivities x
@@ -5695,6 +5699,7 @@ declare
     when 'ndas' then case when record ->> 'status' = 'active' then (record ->> 'expires_at')::timestamptz end
     when 'offers' then
       case when (record ->> 'is_current')::boolean and not exists (select from public.offer_decisions x where x.offer_id = (record ->> 'id')::uuid)
+          and exists (select from public.participants p where p.id = (record ->> 'participant_id')::uuid and p.role = 'buyer' and p.status = 'active')
         then app.time_in(record #>> '{payload,expires_at}') end
     when 'exclusivities' then case when record ->> 'ended_at' is null then (record ->> 'expires_at')::timestamptz end
     when 'closing_conditions' then
@@ -7391,6 +7396,7 @@ declare
   erased public.users;
   hold record;
   alone record;
+  ended record;
   pseudonym text;
   placeholder constant text := 'erased-' || gen_random_uuid() || '@erased.invalid';
   digits int := 4;
@@ -7432,7 +7438,9 @@ begin
   end if;
   perform app.lock_parts(person);
   -- Whoever notes deliveries has webhooks, one after the other, before they name an account: their admin's, or that of one who is mailed.
-  perform from public.api_keys k where k.created_by = person order by k.id for no key update;
+  perform from public.api_keys k
+    where k.created_by = person or k.id in (select d.key_id from vault.api_key_digests d where d.issued_by = person)
+    order by k.id for no key update;
   perform from public.webhook_endpoints e join public.api_keys k on k.id = e.key_id
     where e.created_by = person or k.brokerage_id in (
       select m.brokerage_id from public.members m where m.user_id = person and m.role = 'admin' and m.status = 'active')
@@ -7472,7 +7480,16 @@ begin
   update public.users u set email = placeholder, name = pseudonym, erased_at = now, suspended_at = coalesce(u.suspended_at, now)
     where u.id = person;
   perform app.end_sessions_of(person);
-  update public.api_keys k set revoked_at = now where k.created_by = person and k.revoked_at is null;
+  -- What they were shown; a key that another admin has been shown since is that one's.
+  update vault.api_key_digests d set valid_until = now where d.issued_by = person and (d.valid_until is null or d.valid_until > now);
+  for ended in
+    update public.api_keys k set revoked_at = now
+      where k.created_by = person and k.revoked_at is null
+        and not exists (select from vault.api_key_digests d where d.key_id = k.id and (d.valid_until is null or d.valid_until > now))
+      returning k.id, k.brokerage_id
+  loop
+    perform app.audit('api_key.revoke', ended.id::text, 'done', ended.brokerage_id, null, null, erase_person.request_id, '{}');
+  end loop;
 
   -- Who they were, where a deal or a brokerage has it in a place of its own.
   update public.members m set invited_name = 'Former participant', invited_email = placeholder
@@ -8336,12 +8353,17 @@ begin
       select s.id from sold s where s.mine and (s.role in ('broker', 'seller') or s.holder = s.principal_id) and s.holder is not null) as deals),
     -- Answers to the caller that they have not read. They are looked for before the deals are: there are few.
     unread as materialized (
-      select m.id, m.principal_id, a.read_until
-      from (select a.deal_id, r.read_until from (select a.deal_id, a.at from vault.answers_of_people a where a.user_id = me) a
+      select m.id, m.principal_id, a.read_until, a.first_at
+      from (select a.deal_id, a.first_at, r.read_until from (select a.deal_id, a.at, a.first_at from vault.answers_of_people a where a.user_id = me) a
         left join (select r.deal_id, r.read_until from public.answer_readings r where r.user_id = me) r on r.deal_id = a.deal_id
         where r.read_until is null or r.read_until < a.at offset 0) a
       join mine m on m.id = a.deal_id
       where m.side = 'buyer' and m.goes_on),
+    -- Where they have read none, it is known since when they wait: of these no more are counted than the page shows.
+    unread_longest as materialized (
+      select u.id, u.principal_id, u.read_until from unread u where u.read_until is not null or u.first_at is null
+      union all
+      (select u.id, u.principal_id, null from unread u where u.read_until is null and u.first_at is not null order by u.first_at, u.id limit 200)),
     findings as materialized (
       select f.deal_id, f.participant_id, f.created_at from public.findings f where with_findings and f.status = 'open' and f.owner_user_id = me),
     waiting (kind, deal_id, count, due_at, since) as (
@@ -8356,9 +8378,9 @@ begin
         where t.deal_id = any ((select l.sells from lists l)::uuid[]) and t.status = 'with_seller' group by t.deal_id
       union all
       select 'answers_to_read', t.deal_id, count(*), null, min(t.distributed_at)
-        from unread u
+        from unread_longest u
         join (select q.deal_id, q.distributed_at from public.questions q
-          where q.status = 'distributed' and q.participant_id = any (array(select u.principal_id from unread u))) t on t.deal_id = u.id
+          where q.status = 'distributed' and q.participant_id = any (array(select u.principal_id from unread_longest u))) t on t.deal_id = u.id
         where u.read_until is null or u.read_until < coalesce(t.distributed_at, '-infinity')
         group by t.deal_id
       union all
@@ -8424,6 +8446,21 @@ begin
         where d.side in ('broker', 'seller') or t.participant_id = d.principal_id
         group by t.deal_id),
     first as materialized (select w.* from waiting w order by coalesce(w.due_at, w.since), w.deal_id, w.kind limit 200),
+    -- Of these, what is of somebody who was a buyer and has another role by now: nobody has to do anything about it. It is looked for last, being rare.
+    not_buyers as materialized (
+      select 'offers_to_consider' as kind, o.deal_id, count(*) as count
+        from (select o.deal_id, o.participant_id from public.offers o
+          where o.is_current and o.deal_id = any (array(select f.deal_id from first f where f.kind = 'offers_to_consider'))
+            and (o.payload ->> 'expires_at' is null or app.time_in(o.payload ->> 'expires_at') > now) offset 0) o
+        where (select p.role <> 'buyer' and p.status = 'active' from public.participants p where p.id = o.participant_id)
+        group by o.deal_id
+      union all
+      select 'ndas_unsigned', n.deal_id, count(*)
+        from (select n.deal_id, n.participant_id from public.ndas n
+          where n.status = 'sent' and (n.expires_at is null or n.expires_at > now)
+            and n.deal_id = any (array(select f.deal_id from first f where f.kind = 'ndas_unsigned')) offset 0) n
+        where (select p.role <> 'buyer' and p.status <> 'removed' from public.participants p where p.id = n.participant_id)
+        group by n.deal_id),
     -- Of a deal without a stage everybody sees the same state.
     staged as materialized (
       select s.id, s.state as state_for_all, s.expires_at,
@@ -8475,8 +8512,9 @@ begin
     named as materialized (
       select t.id, t.title from public.deals t
       where t.id = any (array(select first.deal_id from first union select running.id from running union select latest.deal_id from latest)))
-    (select 'queue', f.kind, f.deal_id, n.title, f.count::int, f.due_at, f.since, null::uuid, null::timestamptz, null::uuid, null::uuid, null, null, null, null::jsonb, null::boolean
-     from first f join named n on n.id = f.deal_id order by coalesce(f.due_at, f.since), f.deal_id, f.kind)
+    (select 'queue', f.kind, f.deal_id, n.title, (f.count - coalesce(b.count, 0))::int, f.due_at, f.since, null::uuid, null::timestamptz, null::uuid, null::uuid, null, null, null, null::jsonb, null::boolean
+     from first f join named n on n.id = f.deal_id left join not_buyers b on b.kind = f.kind and b.deal_id = f.deal_id
+     where f.count > coalesce(b.count, 0) order by coalesce(f.due_at, f.since), f.deal_id, f.kind)
     union all
     (select 'state', c.state, null, null, sum(c.count)::int, null, null, null, null, null, null, null, null, null, null, null
      from (select m.state, count(*) as count from mine m group by m.state
@@ -8995,10 +9033,10 @@ AS $function$
 begin
   perform from public.brokerages b where b.id = old.brokerage_id for no key update;
   if not exists (
-    select from public.members m
+    select from public.members m join public.users u on u.id = m.user_id and u.suspended_at is null
     where m.brokerage_id = old.brokerage_id and m.role = 'admin' and m.status = 'active')
   then
-    perform app.refuse('last_admin', 'A brokerage keeps at least one admin: make somebody else admin first.');
+    perform app.refuse('last_admin', 'A brokerage keeps at least one admin who is not suspended: make somebody else admin first.');
   end if;
   return null;
 end
@@ -9019,8 +9057,8 @@ begin
     delete from vault.answers_of_people o where o.user_id = old.user_id and o.deal_id = old.deal_id;
   end if;
   if tg_op <> 'DELETE' and new.status = 'active' then
-    insert into vault.answers_of_people
-      select p.* from vault.answers_of_parts p where p.user_id = new.user_id and p.deal_id = new.deal_id;
+    insert into vault.answers_of_people (user_id, deal_id, at, first_at)
+      select p.user_id, p.deal_id, p.at, p.first_at from vault.answers_of_parts p where p.user_id = new.user_id and p.deal_id = new.deal_id;
   end if;
   return null;
 end
@@ -10332,11 +10370,13 @@ CREATE OR REPLACE FUNCTION app.note_answer()
 AS $function$
 begin
   perform from public.deals d where d.id = new.deal_id for share;
-  insert into vault.answers_of_people as known (user_id, deal_id, at)
-    select p.user_id, p.deal_id, coalesce(new.distributed_at, '-infinity') from public.participants p
+  insert into vault.answers_of_people as known (user_id, deal_id, at, first_at)
+    select p.user_id, p.deal_id, coalesce(new.distributed_at, '-infinity'), coalesce(new.distributed_at, '-infinity') from public.participants p
     where p.deal_id = new.deal_id and p.status = 'active' and coalesce(p.advises, p.id) = new.participant_id
     order by p.user_id
-    on conflict (user_id, deal_id) do update set at = excluded.at where known.at < excluded.at;
+    on conflict (user_id, deal_id) do update
+      set at = greatest(known.at, excluded.at), first_at = case when known.first_at is not null then least(known.first_at, excluded.first_at) end
+      where known.at < excluded.at or known.first_at > excluded.first_at;
   return null;
 end
 $function$;
@@ -14003,7 +14043,7 @@ begin
     set status = 'active', signed_at = app.now(), signed_name = trim(sign_nda.signed_name),
       signed_address = sign_nda.signed_address
     from public.participants p
-    where n.id = nda_id and p.id = n.participant_id and p.user_id = app.user_id() and p.status = 'active'
+    where n.id = nda_id and p.id = n.participant_id and p.user_id = app.user_id() and p.status = 'active' and p.role = 'buyer'
       and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now())
     returning n.deal_id into deal;
   if not found then
@@ -14896,6 +14936,9 @@ begin
   if not found then
     perform app.refuse('invitation_withdrawn', 'This invitation was taken back. Ask for a new one.');
   end if;
+  if used.mailed then
+    update vault.passwords p set address_proven_at = app.now() where p.user_id = person and p.address_proven_at is null;
+  end if;
   if used.brokerage_id is not null then
     insert into public.audit_records (brokerage_id, user_id, action, outcome, address, request_id)
       values (used.brokerage_id, person, 'invitation.accept', 'done', address, request_id);
@@ -15697,3 +15740,7 @@ $function$;
 -- c685f453303fc7662258f7e1684d5d06ebf747f98d5c51d553c9289a2fc60488  522_send_a_period_again_in_parts.sql
 -- 4256cd654de3f492b592e8aeda6ec6d0a4a79de1ab4e13fa220c3750e83f5047  523_wait_anew_after_an_outage.sql
 -- d808260d525ed747cc4aa528f0ebc294e938d547fb6269ea7868ed207bac3e64  524_merging_an_archived_contact.sql
+-- c5ef9e98f72e94b390c4b4ee5eca6add00950be525ae2314161e443a5a09760f  527_parts_in_another_role.sql
+-- af8e2ed3fe44f316bee35282ac05f6b5237ec0405124f924f6be551a65a0e8fc  528_first_answers_of_people.sql
+-- 79f492416dcaae9c2ba5aeca0bba09b144859806b807d8c71929990c5c18331e  529_first_answers_of_those_before.sql
+-- 30c4a2c6f9c7f75eb0e6877c66b2d22ad6379049a810e6f3015218a2ed400061  531_first_page_by_what_waits_longest.sql

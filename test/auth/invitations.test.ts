@@ -190,6 +190,27 @@ describe('an invitation to a brokerage', () => {
     }
   });
 
+  it('shows that the mailbox of an account is theirs where it was mailed, and not where the link was handed on', async () => {
+    for (const deliver of ['link', 'mail']) {
+      const account = await openAccount(service);
+      await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
+      const guest = await signedInVisitor(service, account);
+      let token: string;
+      if (deliver === 'link') token = await invite(account.email);
+      else {
+        await asAdmin.ask(members(), { email: account.email, name: 'Guest', role: 'staff' });
+        await expect.poll(async () => (await service.deliver()).at(-1)?.to).toBe(account.email);
+        token = await mailedToken(service, 'invites you');
+      }
+      expect((await guest.change('/api/auth/invitation/join', { token })).body).toMatchObject({ accepted: true });
+      const [known] = await service.sql(
+        'select address_proven_at is not null as proven from vault.passwords where user_id = $1',
+        [account.id],
+      );
+      expect([deliver, known]).toEqual([deliver, { proven: deliver === 'mail' }]);
+    }
+  });
+
   it('does not invite a member again, nor rename a person who is known', async () => {
     const account = await openAccount(service);
     await invite(account.email);

@@ -232,7 +232,7 @@ listChecks.push({
         select user_id, deal_id, participant_id, role, principal_id, side from vault.deals_of_people
         except select user_id, deal_id, participant_id, role, principal_id, principal_role from vault.parts) p)
       union all select 'answers', t.user_id, t.deal_id from vault.answers_of_parts t left join vault.answers_of_people k using (user_id, deal_id)
-        where k.at is null or k.at < t.at
+        where (k.at >= t.at and k.first_at <= t.first_at) is not true
       union all (select 'nda kept', k.user_id, k.deal_id from (table vault.ndas_of_people except table vault.ndas_of_parts) k)
       union all (select 'nda there', t.user_id, t.deal_id from (table vault.ndas_of_parts except table vault.ndas_of_people) t)
       union all select 'of nobody', k.user_id, k.deal_id from vault.answers_of_people k
@@ -556,6 +556,7 @@ check(
        ${ofOwnSide} as own, t.submitted_at as begun_at, t.submitted_at as changed_at
      from offers t where t.is_current and ${coming(`(t.payload ->> 'expires_at')::timestamptz`)}
        and not exists (select from offer_decisions c where c.offer_id = t.id)
+       and exists (select from participants p where p.id = t.participant_id and p.role = 'buyer' and p.status = 'active')
      union all
      select 'exclusivities', t.id, t.deal_id, t.expires_at, null, ${ofOwnSide}, t.granted_at, coalesce(t.changed_at, t.granted_at)
      from exclusivities t where t.ended_at is null and ${coming('t.expires_at')}

@@ -661,6 +661,21 @@ describe('people', () => {
     ]);
     expect(await reason(demote)).toBe('last_admin');
   });
+
+  test('of whom one who is suspended is none', async () => {
+    const [{ id } = { id: '' }] = await service.sql<{ id: string }>(
+      `with person as (insert into users (email, name, suspended_at) values ('suspended.admin@example.test', 'Suspended', app.now()) returning id)
+       insert into members (brokerage_id, user_id, role) select $1, id, 'admin' from person returning user_id as id`,
+      [scene.brokerage],
+    );
+    const demote = () =>
+      as('admin', `update members set role = 'broker' where user_id = $1 returning role`, [scene.people['admin']]);
+    expect(await reason(demote())).toBe('last_admin');
+    await service.sql('update users set suspended_at = null where id = $1', [id]);
+    expect(await reason(demote())).toBe('passed');
+    await service.sql(`update members set role = 'admin' where user_id = $1`, [scene.people['admin']]);
+    await service.sql(`update members set status = 'removed' where user_id = $1`, [id]);
+  });
 });
 
 test('each change of a finding is kept with who, when and notes', async () => {

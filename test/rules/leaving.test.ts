@@ -299,6 +299,19 @@ describe('deals left without a broker', () => {
       role: 'broker',
     });
     expect((await remove(brokerId, full.people.seller.userId)).body.error.code).toBe('successor_takes_part');
+    const advisor = await addMember("The seller's advisor", 'broker');
+    const [{ id: selling } = { id: '' }] = await service.sql<{ id: string }>(
+      `select id from participants where deal_id = $1 and user_id = $2`,
+      [full.deal, full.people.seller.userId],
+    );
+    await insert(service, 'participants', {
+      deal_id: full.deal,
+      user_id: advisor,
+      role: 'advisor',
+      status: 'active',
+      advises: selling,
+    });
+    expect((await remove(brokerId, advisor)).body.error.code).toBe('successor_takes_part');
     expect(await part(brokerId)).toEqual({ role: 'broker', status: 'active' });
     expect((await broker.ask(`/deals/${full.deal}`)).body.caller_role).toBe('broker_assigned');
   });

@@ -389,6 +389,32 @@ test('who has not shown that the mailbox is theirs erases nothing, and what othe
   ).toEqual([{ action: 'person.erase' }]);
 });
 
+test('a key ends with whoever was shown it, and one that another admin has rotated since works on', async () => {
+  const brokerage = await addBrokerage(service, 'Goes on');
+  const ann = await openAccount(service, { email: 'ann@goes-on.example', name: 'Ann Admin' });
+  const bob = await addPerson(service, 'Bob Admin', { brokerage, role: 'admin' });
+  await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [brokerage, ann.id]);
+  const asAnn = await signInAs(service, ann.id);
+  const fields = { environment: 'live', scopes: ['contacts:read'], ceiling: 120, expires_at: null };
+  const make = async (name: string) => (await asAnn.ask(`/brokerages/${brokerage}/keys`, { name, ...fields })).body;
+  const [own, handed] = [await make('Own'), await make('Handed on')];
+  const rotated = (await (await signInAs(service, bob.id)).ask(`/keys/${handed.key.id}/rotate`, { overlap_seconds: 0 }))
+    .body;
+  const works = async (token: string) =>
+    (await fetch(`${service.restUrl}/contacts`, { headers: { Authorization: `Bearer ${token}` } })).status;
+  expect([await works(own.token), await works(rotated.token)]).toEqual([200, 200]);
+  await service.sql(`update members set status = 'removed' where user_id = $1`, [ann.id]);
+  const browser = await signedInVisitor(service, ann);
+  expect((await browser.change('/api/auth/erase', { confirmation: ann.email })).status).toBe(200);
+  expect([await works(own.token), await works(rotated.token)]).toEqual([401, 200]);
+  expect(
+    await service.sql(
+      `select subject_id, user_id from audit_records where brokerage_id = $1 and action = 'api_key.revoke'`,
+      [brokerage],
+    ),
+  ).toEqual([{ subject_id: own.key.id, user_id: null }]);
+});
+
 test('a name that stands in every answer takes none from others', async () => {
   const brokerage = await addBrokerage(service, 'Works by key');
   const admin = await addPerson(service, 'Ida Admin', { brokerage, role: 'admin' });

@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { insert } from '../tools/scene.ts';
+import { signInAs } from './person.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 
 let web: WebScene;
@@ -435,21 +436,33 @@ describe('an offer', () => {
        signing as (insert into ndas (deal_id, participant_id, terms) select $1, id, 'Say nothing.' from parts),
        bids as (
          insert into offers (deal_id, participant_id, buyer_user_id, revision_number, payload)
-         select $1, parts.id, user_id, 1, jsonb_build_object('currency', 'USD', 'purchase_price', length(name)::text)
+         select $1, parts.id, user_id, 1,
+           jsonb_build_object('currency', 'USD', 'purchase_price', length(name)::text, 'expires_at', app.now() + interval '30 days')
          from parts join bidders on bidders.id = user_id)
        select parts.id, user_id from parts join bidders on bidders.id = user_id where name = 'Leaves'`,
       [left],
     );
+    const { url: calendar } = (await broker.ask('/notifications/calendar', {})).body;
     const waiting = async () => {
       const { queue } = (await broker.ask('/home')).body;
       const of = (kind: string) =>
         queue.find((entry: { kind: string; deal_id: string }) => entry.kind === kind && entry.deal_id === left)?.count;
       const { ndas_waiting } = (await broker.ask(`/deals/${left}`)).body.counts;
-      return { offers: of('offers_to_consider'), unsigned: of('ndas_unsigned'), ndas_waiting };
+      const text = (await (await fetch(calendar)).text()).replaceAll('\r\n ', '');
+      const ending = [...text.matchAll(/^SUMMARY.*Left by a buyer/gm)].length;
+      return { offers: of('offers_to_consider'), unsigned: of('ndas_unsigned'), ndas_waiting, ending };
     };
-    expect(await waiting()).toEqual({ offers: 2, unsigned: 2, ndas_waiting: 2 });
+    expect(await waiting()).toEqual({ offers: 2, unsigned: 2, ndas_waiting: 2, ending: 2 });
     expect((await broker.ask(`/deals/${left}/participants/${one!.id}`, undefined, 'DELETE')).status).toBe(200);
-    expect(await waiting()).toEqual({ offers: 1, unsigned: 1, ndas_waiting: 1 });
+    expect(await waiting()).toEqual({ offers: 1, unsigned: 1, ndas_waiting: 1, ending: 1 });
+    // Nor is it a buyer's when they come back to look on: what was a buyer's to sign is not theirs.
+    for (const change of [`role = 'viewer', status = 'invited'`, `status = 'active'`])
+      await web.service.sql(`update participants set ${change} where id = $1`, [one!.id]);
+    const viewer = await signInAs(web.service, one!.user_id);
+    expect((await viewer.ask(`/deals/${left}`)).body.capacities).toMatchObject({ can_sign_nda: false });
+    const [sent] = await web.service.sql<{ id: string }>('select id from ndas where participant_id = $1', [one!.id]);
+    expect((await viewer.ask(`/ndas/${sent!.id}/sign`, { signed_name: 'Lea Leaves' })).status).toBeGreaterThan(399);
+    expect(await waiting()).toEqual({ offers: 1, unsigned: 1, ndas_waiting: 1, ending: 1 });
     const { items } = (await broker.ask(`/deals/${left}/offers`)).body;
     const gone = items.find((item: { buyer_left: boolean }) => item.buyer_left);
     expect([items.length, gone.buyer_user_id]).toEqual([2, one!.user_id]);

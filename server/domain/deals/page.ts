@@ -29,7 +29,7 @@ const capacities = {
   can_revoke_nda: 's.is_broker',
   can_sign_nda: `s.state not in ('closed', 'withdrawn') and exists (
     select from ndas n join participants p on p.id = n.participant_id
-    where n.deal_id = s.id and p.user_id = (select app.user_id()) and n.status = 'sent'
+    where n.deal_id = s.id and p.user_id = (select app.user_id()) and p.role = 'buyer' and n.status = 'sent'
     and (n.expires_at is null or n.expires_at > app.now()))`,
   can_upload_documents: '(s.is_broker or s.is_seller) and s.open',
   can_see_document_openings: 's.deal_side',
@@ -130,7 +130,7 @@ const counts = row<DealCounts, [dealId: string]>(
   'counts_of_deal',
   `select
      (select count(*) from ndas n join deals d on d.id = n.deal_id and d.state not in ('closed', 'withdrawn')
-       join participants p on p.id = n.participant_id and p.status <> 'removed'
+       join participants p on p.id = n.participant_id and p.status <> 'removed' and p.role = 'buyer'
        where n.deal_id = $1 and n.status = 'sent' and (n.expires_at is null or n.expires_at > app.now()))::int as ndas_waiting,${listedCounts('$1')},
      (select count(*) from closing_conditions c
        where c.deal_id = $1 and c.status in ('open', 'in_progress'))::int as conditions_open,

@@ -221,7 +221,7 @@ const fields = `o.id, o.deal_id, o.buyer_user_id, u.name as buyer_name, o.partic
   case when c.decision = 'declined' then c.decided_at end as declined_at,
   coalesce(o.id = agreed.id, false) as agreed,
   coalesce(o.is_current and c.offer_id is null and o.participant_id = agreed.participant_id, false) as proposed,
-  part.status is distinct from 'active' as buyer_left`;
+  (part.role = 'buyer' and part.status = 'active') is not true as buyer_left`;
 
 // Once for a statement, as the deal is the same for all its rows.
 const tables = (deal: string) => `join users u on u.id = o.buyer_user_id
