@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import {
   chromium as playwright,
   type Browser,
+  type BrowserContext,
   type BrowserContextOptions,
   type Frame,
   type Page,
@@ -147,6 +148,23 @@ async function drawLittle(page: Page): Promise<void> {
 }
 
 /**
+ * Lets what is waited for come to nothing where nobody asks any more: what is waited for before a step that brings it about is never
+ * awaited once that step has failed, and would fail the whole run when its time is over.
+ */
+function forgive(of: Page | BrowserContext): void {
+  const waits = of as unknown as Record<string, (...asked: unknown[]) => Promise<unknown>>;
+  for (const name of ['waitForEvent', 'waitForFunction', 'waitForRequest', 'waitForResponse', 'waitForURL']) {
+    const wait = waits[name]?.bind(of);
+    if (!wait) continue;
+    waits[name] = (...asked) => {
+      const waited = wait(...asked);
+      waited.catch(() => {});
+      return waited;
+    };
+  }
+}
+
+/**
  * Opens a browser of its own for one person. `close` it, or the browser as a whole. It may be one that was closed before, made as
  * new: a process that has shown the application once shows it with half the work.
  */
@@ -160,7 +178,11 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
   const used = place === -1 ? undefined : closed.splice(place, 1)[0]!.page;
   const page = used ?? (await (await browser.newContext({ viewport, colorScheme, reducedMotion, ...kept })).newPage());
   const context = page.context();
-  if (!used) await drawLittle(page);
+  if (!used) {
+    forgive(page);
+    forgive(context);
+    await drawLittle(page);
+  }
   if (used) {
     if (viewport) await page.setViewportSize(viewport);
     await page.emulateMedia({ media: null, colorScheme, reducedMotion });
