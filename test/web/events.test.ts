@@ -49,6 +49,17 @@ async function followSince(
   return { received, stop: () => stopped.abort() };
 }
 
+/** Changes the deal, also where it was changed before. */
+const changeDeal = () => service.sql('update deals set industry = $2 where id = $1', [scene.deal, crypto.randomUUID()]);
+
+/** Does what the broker gets an event of, and waits until this node has received it. */
+async function untilReceived(done: () => Promise<unknown>): Promise<void> {
+  const broker = await follow('broker');
+  await done();
+  await expect.poll(() => broker.received.length, { timeout: 30_000 }).toBeGreaterThan(0);
+  broker.stop();
+}
+
 /** An event that every person gets: an opt-in of their own. A stream that has received it has received all that came before. */
 const optIn = (caller: string) =>
   service.sql(
@@ -76,7 +87,7 @@ test('who asks for its head alone is not followed up', async () => {
   const { database } = service.nodes[0]!.services;
   const asked = countAsked(database);
   const stream = await follow('broker');
-  await service.sql(`update deals set industry = 'Bread' where id = $1`, [scene.deal]);
+  await changeDeal();
   await expect.poll(() => stream.received.length, { timeout: 15_000 }).toBeGreaterThan(0);
   expect(asked()).toBe(1);
   stream.stop();
@@ -92,11 +103,11 @@ test('a change costs one query of each node, however many streams are open', asy
   const broker = await follow('broker');
   const asked = service.nodes.map(({ services }) => countAsked(services.database));
   const sum = () => asked.map((count) => count());
-  await service.sql(`update deals set industry = 'Pies' where id = $1`, [scene.deal]);
+  await changeDeal();
   await expect.poll(() => broker.received.length, { timeout: 30_000 }).toBe(1);
   await expect.poll(sum, { timeout: 30_000 }).toEqual([1, 1]);
   // The second is received after everything that the first could have caused.
-  await service.sql(`update deals set industry = 'Cakes' where id = $1`, [scene.deal]);
+  await changeDeal();
   await expect.poll(() => broker.received.length, { timeout: 30_000 }).toBe(2);
   await expect.poll(sum, { timeout: 30_000 }).toEqual([2, 2]);
   for (const { stop } of [broker, ...streams]) stop();
@@ -107,7 +118,7 @@ test('a change is sent to those who see the record, and to nobody else', async (
   const streams = await Promise.all(callers.map(follow));
   await service.sql(
     `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, payload)
-     values ($1, $2, $3, 2, false, '{}')`,
+     select $1, $2, $3, max(revision_number) + 1, false, '{}' from offers where deal_id = $1 and buyer_user_id = $3`,
     [scene.deal, scene.participants['other buyer'], scene.people['other buyer']],
   );
   await expect.poll(() => streams[0]!.received.length, { timeout: 30_000 }).toBeGreaterThan(0);
@@ -136,11 +147,13 @@ test('a move that another buyer may not know of is sent to those who see it', as
     "other buyer's advisor",
     'new buyer',
   ];
+  const goBack = () => service.sql(`update deal_stages set state = 'diligence' where deal_id = $1`, [scene.deal]);
+  onTestFinished(() => untilReceived(goBack));
   const streams = await Promise.all(callers.map(follow));
   await service.sql(`update deals set state = 'closing' where id = $1`, [scene.deal]);
   // The next change is one that everybody gets: a stream that has received it has received all that came before.
   await expect.poll(() => streams.slice(0, 4).map(({ received }) => received.length)).toEqual([1, 1, 1, 1]);
-  await service.sql(`update deals set industry = 'Baking' where id = $1`, [scene.deal]);
+  await changeDeal();
   await expect.poll(() => streams.every(({ received }) => received.length > 0)).toBe(true);
   const deal = { topic: 'deal', deal_id: scene.deal };
   await expect
@@ -157,10 +170,9 @@ describe('a stream that says since when its page is loaded', () => {
     // Clocks of nodes may differ by a second: a node that has just begun does not know of that second.
     await setTimeout(Math.max(0, begunAt + 1_500 - Date.now()));
     const before = Date.now();
-    const broker = await follow('broker');
-    await service.sql('update closing_conditions set updated_at = app.now() where deal_id = $1', [scene.deal]);
-    await expect.poll(() => broker.received.length, { timeout: 30_000 }).toBeGreaterThan(0);
-    broker.stop();
+    await untilReceived(() =>
+      service.sql('update closing_conditions set updated_at = app.now() where deal_id = $1', [scene.deal]),
+    );
     return before;
   }
 
@@ -340,6 +352,13 @@ test('of each record, those get an event who see it when they ask', { timeout: 6
 
 test('those who saw a record get an event when it is removed, and nobody else', async () => {
   const callers = ['admin', 'broker', 'exclusive buyer', 'other buyer', 'outsider'];
+  const condition = crypto.randomUUID();
+  await untilReceived(() =>
+    service.sql(`insert into closing_conditions (id, deal_id, name) values ($1, $2, 'Consent of the landlord')`, [
+      condition,
+      scene.deal,
+    ]),
+  );
   const streams = await Promise.all(callers.map(follow));
   // A question is never taken out by the service: of such a kind there are no events.
   const [question] = await service.sql<{ id: string }>(
@@ -352,7 +371,7 @@ test('those who saw a record get an event when it is removed, and nobody else', 
     .poll(() => streams.map(({ received }) => received), { timeout: 30_000 })
     .toEqual([[], [asked], [], [asked], []]);
   await service.sql('delete from questions where id = $1', [question!.id]);
-  await service.sql('delete from closing_conditions where deal_id = $1', [scene.deal]);
+  await service.sql('delete from closing_conditions where id = $1', [condition]);
   await expect.poll(() => streams[2]!.received.length, { timeout: 30_000 }).toBeGreaterThan(0);
   for (const caller of callers) await optIn(caller);
   const own = { topic: 'tools', deal_id: scene.deal };
@@ -377,6 +396,8 @@ test('without a session there is no stream', async () => {
 /** Opens a stream and reads it to its end. */
 async function openStream(origin: string, headers: Record<string, string>) {
   const stopped = new AbortController();
+  // Of a person only so many may be open.
+  onTestFinished(() => stopped.abort());
   const response = await fetch(`${origin}/api/web/events`, { headers, signal: stopped.signal });
   let ended = false;
   void (async () => {
@@ -420,7 +441,7 @@ test('a stream that its client does not read is not written to, and is closed', 
     .poll(
       async () => {
         if (!response.destroyed) most = Math.max(most, response.writableLength);
-        await service.sql(`update deals set industry = 'Bread' where id = $1`, [scene.deal]);
+        await changeDeal();
         return response.destroyed;
       },
       { timeout: 60_000 },
@@ -442,6 +463,7 @@ describe('a stream and its session', () => {
         service.sql(`update vault.sessions set ended_at = app.now() where user_id = $1 and ended_at is null`, [user]),
       () => service.sql(`update users set suspended_at = app.now() where id = $1`, [user]),
     ];
+    onTestFinished(async () => void (await service.sql('update users set suspended_at = null where id = $1', [user])));
     const { headers: others } = await signInAs(service, scene.people['broker']!);
     const unconcerned = await openStream(service.origin, others);
     for (const way of ways) {
@@ -453,7 +475,6 @@ describe('a stream and its session', () => {
     }
     expect(unconcerned.hasEnded()).toBe(false);
     unconcerned.stop();
-    await service.sql(`update users set suspended_at = null where id = $1`, [user]);
   });
 
   test('are ten at most, and thirty of a person', async () => {
@@ -493,7 +514,9 @@ describe('a stream that is left open', () => {
   const hour = 3_600_000;
 
   test('keeps no session alive, and ends with it without any change', async () => {
-    const [user] = await quiet.sql(`insert into users (email, name) values ('left@open.example', 'Lee') returning id`);
+    const [user] = await quiet.sql(`insert into users (email, name) values ($1, 'Lee') returning id`, [
+      `${crypto.randomUUID()}@open.example`,
+    ]);
     const userId = String(user?.['id']);
     const person = await signInAs(quiet, userId);
     const began = await lastUse(userId);
