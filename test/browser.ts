@@ -10,7 +10,7 @@ import {
   type Frame,
   type Page,
 } from 'playwright-core';
-import { expect } from 'vitest';
+import { expect, TestRunner } from 'vitest';
 import { chromiumProgram } from './chromium.ts';
 
 // Not the package's own arguments: they switch web security and the isolation of sites off, and run it all as one
@@ -51,6 +51,9 @@ export function openBrowser(): Promise<Browser> {
   shared = (shared ?? startShared()).then((before) => (before.isConnected() ? before : startShared()), startShared);
   return shared;
 }
+
+/** Whether the test is tried again: what the try before left on a page, as a dialog that is open, is not for this one. */
+const isTriedAgain = (): boolean => (TestRunner.getCurrentTest()?.result?.retryCount ?? 0) > 0;
 
 /** A browser of its own for one person, at one page. */
 export interface TestPage {
@@ -188,7 +191,7 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
     await page.emulateMedia({ media: null, colorScheme, reducedMotion });
   }
   if (cookie) await context.addCookies([{ ...cookie, url: origin }]);
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(45_000);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
@@ -203,12 +206,13 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
     complaints,
     go,
     async visit(path) {
+      if (isTriedAgain()) return go(path);
       if (page.url() !== origin + path) {
         const isOpen = page.url().startsWith(`${origin}/`) && (await page.locator('h1').count()) > 0;
         if (!isOpen) return go(path);
         // The page that comes gives the document its title.
         await page.evaluate(`document.title = ''; history.pushState(null, '', ${JSON.stringify(path)})`);
-        await expect.poll(() => page.title(), { timeout: 15_000, message: path }).not.toBe('');
+        await expect.poll(() => page.title(), { message: path }).not.toBe('');
       }
       await loaded(page);
     },
@@ -231,7 +235,7 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
 /** Waits until the page has its heading and nothing in it is still on its way. */
 export async function loaded(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor();
-  await expect.poll(() => page.locator('[aria-busy=true]').count(), { timeout: 15_000 }).toBe(0);
+  await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
 }
 
 /**

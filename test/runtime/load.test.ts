@@ -239,7 +239,7 @@ describe('when as many requests are being answered as there is room for', () => 
     socket.write(['1', '2', '3', '4', '5', '6'].map(lines).join(''));
     await expect.poll(() => load.state()).toMatchObject({ answering: 1, waiting: 5 });
     for (let nth = 1; nth <= 6; nth += 1) {
-      await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(nth);
+      await expect.poll(() => begun.length).toBe(nth);
       letGo();
     }
     expect(begun).toEqual(['1', '6', '5', '4', '2', '3']);
@@ -259,7 +259,7 @@ describe('when as many requests are being answered as there is room for', () => 
     await come('4', 2);
     expect((await held[1]!).status).toBe(503);
     for (let nth = 1; nth <= 3; nth += 1) {
-      await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(nth);
+      await expect.poll(() => begun.length).toBe(nth);
       letGo();
     }
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 503, 200, 200]);
@@ -278,7 +278,7 @@ describe('when as many requests are being answered as there is room for', () => 
       await setTimeout(100);
     }
     for (let nth = 1; nth <= 5; nth += 1) {
-      await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(nth);
+      await expect.poll(() => begun.length).toBe(nth);
       letGo();
     }
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
@@ -295,7 +295,7 @@ describe('when as many requests are being answered as there is room for', () => 
     held.push(ask(origin, '/hold/5', session('5')));
     await expect.poll(() => load.state()).toMatchObject({ answering: 1, waiting: 2 });
     for (let nth = 1; nth <= 3; nth += 1) {
-      await expect.poll(() => begun.length, { timeout: 10_000 }).toBe(nth);
+      await expect.poll(() => begun.length).toBe(nth);
       letGo();
     }
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 503, 503, 200, 200]);
@@ -328,7 +328,7 @@ describe('when as many requests are being answered as there is room for', () => 
         for (let nth = 0; nth < 20; nth += 1, sent += 1)
           ask(origin, `/hold/${sent}`, session(`person ${sent}`)).catch(() => {});
         const arrived = ({ answering, waiting } = load.state()) => answering + waiting + refusals() + ended;
-        await expect.poll(() => arrived(), { timeout: 10_000 }).toBe(sent);
+        await expect.poll(() => arrived()).toBe(sent);
       };
       let found = 0;
       // It may have calmed down meanwhile, on a busy machine.
@@ -364,7 +364,7 @@ describe('when as many requests are being answered as there is room for', () => 
       for (let nth = 0; nth < people; nth += 1, sent += 1)
         ask(origin, `/hold/${sent}`, session(`person ${sent}`)).catch(() => {});
       const arrived = ({ answering, waiting } = load.state()) => answering + waiting + refusals() + ended;
-      await expect.poll(() => arrived(), { timeout: 10_000, interval: 2 }).toBe(sent);
+      await expect.poll(() => arrived(), { interval: 2 }).toBe(sent);
     };
     let before = 0;
     // On a busy machine the moment in which more may wait may be over before all have come: then more are answered.
@@ -530,7 +530,7 @@ test('a lock on one table does not hold up pages that do not touch it', async ()
   const person = await signInAs(service, tenant.admin);
   const unlock = await lockContacts(service);
   const held = keys.map((key) => ask(service.origin, '/api/v1/contacts', bearer(key)));
-  await expect.poll(() => waitingForLocks(service), { timeout: 10_000 }).toBeGreaterThanOrEqual(4);
+  await expect.poll(() => waitingForLocks(service)).toBeGreaterThanOrEqual(4);
   // None of the thirty is answered before these: they hold eight of ten connections at most.
   for (let round = 0; round < 5; round += 1) expect((await person.ask('/me')).status).toBe(200);
   expect(await waitingForLocks(service)).toBeLessThanOrEqual(8);

@@ -71,7 +71,7 @@ interface Listed {
 }
 
 describe('the calendar', () => {
-  test('holds for everybody what their pages show, and nothing else', { timeout: 120_000 }, async () => {
+  test('holds for everybody what their pages show, and nothing else', async () => {
     const { scene } = web;
     const now = web.service.clock.now().getTime();
     const seen = new Map<string, number>();

@@ -70,14 +70,14 @@ beforeAll(async () => {
   service = await openService();
   browser = await openBrowser();
   for (const who of Object.keys(names) as Who[]) testPages[who] = await openTestPage(browser, service.origin);
-}, 120_000);
+});
 
 afterAll(async () => {
   await browser?.close();
   await service?.close();
 });
 
-describe('a sale', { timeout: 60_000 }, () => {
+describe('a sale', () => {
   test('begins with the set-up of a brokerage and its first admin', async () => {
     const token = mintToken();
     await service.sql('select app.offer_set_up($1)', [tokenDigest(token)]);
