@@ -5,7 +5,7 @@ import { copyFile, mkdir, rename, symlink, unlink } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { family } from '../../drill/postgres.ts';
 import { newKey, startWriters, tally } from '../../drill/writers.ts';
 import { urlOf } from '../../bench/cluster.ts';
@@ -13,8 +13,6 @@ import { freePort } from '../../bench/free-port.ts';
 import { openService, type TestService } from '../harness.ts';
 import { cleanUp, dealkeep, dealkeepOn, newDataDir, run, type Addresses, type Program } from './program.ts';
 
-// The program is started several times, on a machine that may be busy.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 const patience = { timeout: 60_000, interval: 50 };
 
 interface Line {
@@ -78,11 +76,12 @@ test('both workers answer, and /metrics adds up what they count', async () => {
 });
 
 test('a worker that is killed is replaced, the other goes on, and nothing acknowledged is lost', async () => {
-  const { pid = 0 } = answering()[0] ?? {};
+  const before = answering().length;
+  const { pid = 0 } = answering().at(-1) ?? {};
   const writing = await writers(true);
   await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(20);
   process.kill(pid, 'SIGKILL');
-  await expect.poll(() => answering().length, patience).toBe(3);
+  await expect.poll(() => answering().length, patience).toBe(before + 1);
   const { length } = writing.attempts;
   await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(length + 20);
   await writing.stop();
