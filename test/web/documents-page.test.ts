@@ -98,7 +98,7 @@ test('a large file shows how far it is, goes on while the drawer is closed, and 
       downloadThroughput: -1,
       uploadThroughput: bytesPerSecond,
     });
-  await letThrough(400_000);
+  await letThrough(100_000);
   await page.getByRole('button', { name: 'Upload' }).click();
   const drawer = page.getByRole('dialog');
   const file = { mimeType: 'application/pdf', buffer: Buffer.concat([aPdf(), Buffer.alloc(3_000_000)]) };
