@@ -264,6 +264,7 @@ describe('a sale', () => {
     await button('broker', 'Send the answer').click();
     await button('broker', 'Send', dialog('broker')).click();
     await page('bea').getByText('The owner and one apprentice.').waitFor();
+    await tab('bob', '/questions');
     expect(await page('bob').getByText('Sundays').count()).toBe(0);
   });
 
