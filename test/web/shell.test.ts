@@ -250,7 +250,9 @@ describe('without a connection', () => {
 
 describe('who may not', () => {
   test('is led to sign in, and back', async () => {
-    const { page, person } = await visit('broker', '/deals');
+    const { person, testPage } = await signIn('broker');
+    const { page } = testPage;
+    await testPage.go('/deals');
     await service.sql(`delete from vault.sessions where user_id = $1`, [demo.people.broker.user_id]);
     expect((await person.ask('/me')).status).toBe(401);
     await page.getByRole('link', { name: 'Home', exact: true }).first().click();
