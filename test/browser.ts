@@ -10,7 +10,8 @@ import {
   type Frame,
   type Page,
 } from 'playwright-core';
-import { expect, TestRunner } from 'vitest';
+import { expect } from 'vitest';
+import { isTriedAgain } from './another-try.ts';
 import { chromiumProgram } from './chromium.ts';
 
 // Not the package's own arguments: they switch web security and the isolation of sites off, and run it all as one
@@ -51,9 +52,6 @@ export function openBrowser(): Promise<Browser> {
   shared = (shared ?? startShared()).then((before) => (before.isConnected() ? before : startShared()), startShared);
   return shared;
 }
-
-/** Whether the test is tried again: what the try before left on a page, as a dialog that is open, is not for this one. */
-const isTriedAgain = (): boolean => (TestRunner.getCurrentTest()?.result?.retryCount ?? 0) > 0;
 
 /** A browser of its own for one person, at one page. */
 export interface TestPage {
@@ -206,6 +204,7 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
     complaints,
     go,
     async visit(path) {
+      // What the try before left on the page, as a dialog that is open, is not for this one.
       if (isTriedAgain()) return go(path);
       if (page.url() !== origin + path) {
         const isOpen = page.url().startsWith(`${origin}/`) && (await page.locator('h1').count()) > 0;

@@ -36,17 +36,17 @@ const childrenOf = (pid: number): number[] => family(pid).slice(1);
 
 let service: TestService;
 let env: Record<string, string>;
-let program: Program;
 let log: () => Line[];
 let addresses: Addresses;
 let owner: pg.ClientConfig;
 let key: string;
+const start = () => dealkeep(['serve', '--json'], { ...env, DRAIN_SECONDS: '300', SHUTDOWN_SECONDS: '120' });
 beforeAll(async () => {
   service = await openService();
   ({ owner } = service.connections);
   const DATABASE_URL = urlOf(service.connections.server);
   env = { DATA_DIR: await newDataDir(), DATABASE_URL, WORKERS: '2' };
-  program = dealkeep(['serve', '--json'], { ...env, DRAIN_SECONDS: '300', SHUTDOWN_SECONDS: '120' });
+  const program = start();
   log = logOf(program);
   addresses = await program.ready;
   const client = new pg.Client(owner);
@@ -60,7 +60,8 @@ afterAll(async () => {
 
 const answering = () => log().filter(({ msg }) => msg === 'a worker answers');
 const metrics = async () => (await fetch(`${addresses.url}metrics`)).text();
-const writers = (insist: boolean) => startWriters([new URL(addresses.url).origin], { key, count: 4, insist });
+const writers = (insist: boolean, url = addresses.url) =>
+  startWriters([new URL(url).origin], { key, count: 4, insist });
 
 test('both workers answer, and /metrics adds up what they count', async () => {
   expect(answering().map(({ worker }) => worker)).toEqual(expect.arrayContaining([1, 2]));
@@ -122,17 +123,19 @@ test('a worker that hangs keeps one connection from the other, which gets it whe
 });
 
 test('SIGTERM: no worker is ready any more, no request fails, what is in flight is finished, and all end with 0', async () => {
-  const writing = await writers(false);
+  const own = start();
+  const { url, rest_url } = await own.ready;
+  const writing = await writers(false, url);
   await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(20);
-  program.child.kill('SIGTERM');
+  own.child.kill('SIGTERM');
   // Asked until each of the workers has been.
-  const ready = async () => (await fetch(`${addresses.url}readyz`)).status;
+  const ready = async () => (await fetch(`${url}readyz`)).status;
   await expect.poll(async () => [await ready(), await ready(), await ready()], patience).toEqual([503, 503, 503]);
   await writing.stop();
   expect(writing.attempts.filter(({ outcome }) => outcome !== 201)).toEqual([]);
 
   // Its body is still coming, and the worker has said that it may.
-  const inFlight = request(`${addresses.rest_url}/contacts`, {
+  const inFlight = request(`${rest_url}/contacts`, {
     method: 'POST',
     agent: false,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', expect: '100-continue' },
@@ -144,16 +147,16 @@ test('SIGTERM: no worker is ready any more, no request fails, what is in flight 
   const client = new pg.Client(owner);
   await client.connect();
   await client.query('update api_keys set last_used_at = null');
-  program.child.kill('SIGTERM');
+  own.child.kill('SIGTERM');
   const refused = () =>
-    fetch(`${addresses.url}healthz`).then(
+    fetch(`${url}healthz`).then(
       () => false,
       () => true,
     );
   await expect.poll(refused, patience).toBe(true);
   inFlight.end('"displayName": "In flight"}');
   expect((await answered)[0].statusCode).toBe(201);
-  const { code, stdout } = await program.ended;
+  const { code, stdout } = await own.ended;
   expect(code).toBe(0);
   expect(stdout).toContain('"msg":"stopped"');
   expect(stdout).not.toContain('"level":"fatal"');

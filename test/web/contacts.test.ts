@@ -1,6 +1,7 @@
 /** Contacts through the web application's routes: who works on them, paging, import and export. */
 
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { renewForAnotherTry } from '../another-try.ts';
 import { openService, type TestService } from '../harness.ts';
 import type { Scene } from '../policies/scene.ts';
 import { signInAs, type Answer, type SignedIn } from './person.ts';
@@ -13,7 +14,7 @@ let elsewhere: { brokerage: string; contact: string };
 const people: Record<string, SignedIn> = {};
 const as = (name: string): SignedIn => people[name]!;
 
-beforeAll(async () => {
+async function setUp(): Promise<void> {
   service = await openService({ scene: true });
   scene = service.scene;
   const members = ['admin', 'broker', 'colleague'];
@@ -25,6 +26,11 @@ beforeAll(async () => {
      select brokerage_id as brokerage, id as contact from added`,
   );
   elsewhere = foreign!;
+}
+beforeAll(setUp);
+renewForAnotherTry(async () => {
+  await service.close();
+  await setUp();
 });
 afterAll(() => service?.close());
 

@@ -2,6 +2,7 @@
 
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { renewForAnotherTry } from '../another-try.ts';
 import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openScene, type WebScene } from './scene.ts';
 
@@ -12,6 +13,12 @@ const testPages = new Map<string, TestPage>();
 beforeAll(async () => {
   web = await openScene();
   browser = await openBrowser();
+});
+renewForAnotherTry(async () => {
+  await Promise.all([...testPages.values()].map((testPage) => testPage.close()));
+  testPages.clear();
+  await web.close();
+  web = await openScene();
 });
 afterEach(() => {
   for (const { complaints } of testPages.values()) expect(complaints).toEqual([]);
@@ -380,11 +387,11 @@ describe('a broker', () => {
   });
 });
 
-test('offers stand below each other on a phone, and say when they are no longer good', async () => {
+/** Sees to it that three buyers have made an offer on the idle deal, one of whom has left since. */
+async function makeOffers(): Promise<void> {
   const { idle } = web.scene;
   await web.service.sql(
-    `with third as (
-       insert into users (email, name) values ('third@example.test', 'third buyer') on conflict do nothing returning id)
+    `with third as (insert into users (email, name) values ('third@example.test', 'third buyer') on conflict do nothing returning id)
      insert into participants (deal_id, user_id, role, status) select $1, id, 'buyer', 'active' from third`,
     [idle],
   );
@@ -404,6 +411,11 @@ test('offers stand below each other on a phone, and say when they are no longer 
     idle,
     web.scene.people['other buyer'],
   ]);
+}
+
+test('offers stand below each other on a phone, and say when they are no longer good', async () => {
+  const { idle } = web.scene;
+  await makeOffers();
   const page = await at('broker', `/deals/${idle}/offers`, 390);
   const offer = (buyer: string) => page.getByRole('article', { name: `Offer from ${buyer}` });
   await offer('new buyer').getByText('Highest').waitFor();
@@ -431,6 +443,7 @@ test('offers stand below each other on a phone, and say when they are no longer 
 });
 
 test('the seller is led from the offers to consider to what they can do about them', async () => {
+  await makeOffers();
   const page = await at('seller', '/');
   await page
     .getByRole('listitem')

@@ -2,6 +2,7 @@
 
 import type { Browser, Locator, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { renewForAnotherTry } from '../another-try.ts';
 import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
@@ -15,6 +16,12 @@ const shared = new Map<string, TestPage>();
 beforeAll(async () => {
   web = await openScene();
   browser = await openBrowser();
+});
+renewForAnotherTry(async () => {
+  await Promise.all([...shared.values()].map((testPage) => testPage.close()));
+  shared.clear();
+  await web.close();
+  web = await openScene();
 });
 afterEach(async () => {
   for (const { complaints } of [...testPages, ...shared.values()]) expect(complaints).toEqual([]);
