@@ -46,10 +46,10 @@ export default defineConfig(({ mode }) => ({
     isolate: false,
     sequence: { sequencer: SlowFirst },
     // Generous: on a busy machine a test that is slow is no finding.
-    testTimeout: 60_000,
-    hookTimeout: 120_000,
+    testTimeout: 180_000,
+    hookTimeout: 240_000,
     // On a busy machine a page hears of a change later than in the second that is usual.
-    expect: { poll: { timeout: 15_000 } },
+    expect: { poll: { timeout: 45_000 } },
     // A browser on a busy machine misses a deadline now and then; what is broken fails twice.
     retry: process.env['CI'] ? 1 : 0,
   },

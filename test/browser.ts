@@ -5,11 +5,13 @@ import { createRequire } from 'node:module';
 import {
   chromium as playwright,
   type Browser,
+  type BrowserContext,
   type BrowserContextOptions,
   type Frame,
   type Page,
 } from 'playwright-core';
 import { expect } from 'vitest';
+import { isTriedAgain } from './another-try.ts';
 import { chromiumProgram } from './chromium.ts';
 
 // Not the package's own arguments: they switch web security and the isolation of sites off, and run it all as one
@@ -147,6 +149,23 @@ async function drawLittle(page: Page): Promise<void> {
 }
 
 /**
+ * Lets what is waited for come to nothing where nobody asks any more: what is waited for before a step that brings it about is never
+ * awaited once that step has failed, and would fail the whole run when its time is over.
+ */
+function forgive(of: Page | BrowserContext): void {
+  const waits = of as unknown as Record<string, (...asked: unknown[]) => Promise<unknown>>;
+  for (const name of ['waitForEvent', 'waitForFunction', 'waitForRequest', 'waitForResponse', 'waitForURL']) {
+    const wait = waits[name]?.bind(of);
+    if (!wait) continue;
+    waits[name] = (...asked) => {
+      const waited = wait(...asked);
+      waited.catch(() => {});
+      return waited;
+    };
+  }
+}
+
+/**
  * Opens a browser of its own for one person. `close` it, or the browser as a whole. It may be one that was closed before, made as
  * new: a process that has shown the application once shows it with half the work.
  */
@@ -160,13 +179,17 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
   const used = place === -1 ? undefined : closed.splice(place, 1)[0]!.page;
   const page = used ?? (await (await browser.newContext({ viewport, colorScheme, reducedMotion, ...kept })).newPage());
   const context = page.context();
-  if (!used) await drawLittle(page);
+  if (!used) {
+    forgive(page);
+    forgive(context);
+    await drawLittle(page);
+  }
   if (used) {
     if (viewport) await page.setViewportSize(viewport);
     await page.emulateMedia({ media: null, colorScheme, reducedMotion });
   }
   if (cookie) await context.addCookies([{ ...cookie, url: origin }]);
-  context.setDefaultTimeout(15_000);
+  context.setDefaultTimeout(45_000);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
@@ -181,12 +204,14 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
     complaints,
     go,
     async visit(path) {
+      // What the try before left on the page, as a dialog that is open, is not for this one.
+      if (isTriedAgain()) return go(path);
       if (page.url() !== origin + path) {
         const isOpen = page.url().startsWith(`${origin}/`) && (await page.locator('h1').count()) > 0;
         if (!isOpen) return go(path);
         // The page that comes gives the document its title.
         await page.evaluate(`document.title = ''; history.pushState(null, '', ${JSON.stringify(path)})`);
-        await expect.poll(() => page.title(), { timeout: 15_000, message: path }).not.toBe('');
+        await expect.poll(() => page.title(), { message: path }).not.toBe('');
       }
       await loaded(page);
     },
@@ -209,7 +234,7 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
 /** Waits until the page has its heading and nothing in it is still on its way. */
 export async function loaded(page: Page): Promise<void> {
   await page.locator('h1').first().waitFor();
-  await expect.poll(() => page.locator('[aria-busy=true]').count(), { timeout: 15_000 }).toBe(0);
+  await expect.poll(() => page.locator('[aria-busy=true]').count()).toBe(0);
 }
 
 /**

@@ -26,6 +26,8 @@ export interface LoadLimits {
   readonly burstMillis?: number;
   /** Within how long all that are answered or queued are to be answered during an overload, in milliseconds. */
   readonly soonMillis?: number;
+  /** For how long a longer queue is tried after an overload, in milliseconds. */
+  readonly probeMillis?: number;
 }
 
 export interface LoadShedding {
@@ -62,7 +64,7 @@ const calmMillis = 8_000;
 /** How long an overload lasts, at first and at most, and for how long a longer queue is tried then, in milliseconds. */
 const overloadMillis = 2_000;
 const longestOverloadMillis = 4_000;
-const probeMillis = 200;
+const usualProbeMillis = 200;
 const usualSoonMillis = 15;
 /** Over how long the rate is measured, in milliseconds. */
 const rateMillis = 100;
@@ -101,7 +103,13 @@ interface Waiting {
 
 /** Opens the queue of one node in front of its app. */
 export function openLoadShedding(
-  { atOnce, waitMillis, burstMillis = usualBurstMillis, soonMillis = usualSoonMillis }: LoadLimits,
+  {
+    atOnce,
+    waitMillis,
+    burstMillis = usualBurstMillis,
+    soonMillis = usualSoonMillis,
+    probeMillis = usualProbeMillis,
+  }: LoadLimits,
   log: Logger,
 ): LoadShedding {
   const answering = new Map<ServerResponse, { credential: string; request: IncomingMessage }>();

@@ -10,8 +10,6 @@ import { addBrokerage } from '../oauth/scene.ts';
 import { addDevice, openLocalhostProxy, type LocalhostProxy } from '../passkeys.ts';
 import { openAccount, resetOf } from './scene.ts';
 
-const slow = { timeout: 120_000 };
-
 let service: TestService;
 let browser: Browser;
 let proxy: LocalhostProxy;
@@ -70,26 +68,22 @@ async function signInAndAddPasskey(page: Page, account: { email: string; passwor
   await page.getByText('The passkey is added').first().waitFor();
 }
 
-it(
-  'a passkey that is added while the first reset of the account takes its passkeys away does not outlive it',
-  slow,
-  async () => {
-    const account = await openAccount(service);
-    await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
-    await withDevice(async (page) => {
-      const goOn = await signInAndBeginPasskey(page, account);
-      const answered = page.waitForResponse((answer) => answer.url().endsWith('/api/auth/passkey/add'));
-      const add = async () => {
-        await goOn();
-        return (await answered).status();
-      };
-      expect(await whileChanging(service, resetOf(account.id), add)).not.toBe(200);
-      expect(await service.sql('select from vault.passkeys where user_id = $1', [account.id])).toEqual([]);
-    });
-  },
-);
+it('a passkey that is added while the first reset of the account takes its passkeys away does not outlive it', async () => {
+  const account = await openAccount(service);
+  await service.sql('update vault.passwords set address_proven_at = null where user_id = $1', [account.id]);
+  await withDevice(async (page) => {
+    const goOn = await signInAndBeginPasskey(page, account);
+    const answered = page.waitForResponse((answer) => answer.url().endsWith('/api/auth/passkey/add'));
+    const add = async () => {
+      await goOn();
+      return (await answered).status();
+    };
+    expect(await whileChanging(service, resetOf(account.id), add)).not.toBe(200);
+    expect(await service.sql('select from vault.passkeys where user_id = $1', [account.id])).toEqual([]);
+  });
+});
 
-it('a passkey signs in by itself, stands in for the code, and proves a recent sign-in', slow, async () => {
+it('a passkey signs in by itself, stands in for the code, and proves a recent sign-in', async () => {
   const account = await openAccount(service);
   await withDevice(async (page, { devtools, authenticatorId }) => {
     const context = page.context();
@@ -159,40 +153,36 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
   });
 });
 
-it(
-  'a passkey that is refused says so, and nobody is signed in: no verification of the user, a suspended person',
-  slow,
-  async () => {
-    const account = await openAccount(service);
-    await withDevice(async (page, { devtools, authenticatorId }) => {
-      const context = page.context();
-      await signInAndAddPasskey(page, account);
-      await context.clearCookies({ name: 'dealkeep' });
+it('a passkey that is refused says so, and nobody is signed in: no verification of the user, a suspended person', async () => {
+  const account = await openAccount(service);
+  await withDevice(async (page, { devtools, authenticatorId }) => {
+    const context = page.context();
+    await signInAndAddPasskey(page, account);
+    await context.clearCookies({ name: 'dealkeep' });
 
-      await page.goto(`${origin}/sign-in`);
-      await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
-      await usePasskey(page);
-      await page.getByText('No passkey was used').waitFor();
-      // A page that asks for less gets an answer of an unverified user, which the server does not take.
-      await page.route('**/api/auth/passkey/options', async (route) => {
-        const response = await route.fetch();
-        await route.fulfill({ response, json: { ...(await response.json()), userVerification: 'discouraged' } });
-      });
-      await usePasskey(page);
-      await page.getByText('This passkey is not registered here').waitFor();
-      await page.unroute('**/api/auth/passkey/options');
-      await page.reload();
-      await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
-
-      await service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
-      await usePasskey(page);
-      await page.getByText('This passkey is not registered here').waitFor();
-      expect((await context.cookies()).filter(({ name }) => name === 'dealkeep')).toEqual([]);
+    await page.goto(`${origin}/sign-in`);
+    await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
+    await usePasskey(page);
+    await page.getByText('No passkey was used').waitFor();
+    // A page that asks for less gets an answer of an unverified user, which the server does not take.
+    await page.route('**/api/auth/passkey/options', async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...(await response.json()), userVerification: 'discouraged' } });
     });
-  },
-);
+    await usePasskey(page);
+    await page.getByText('This passkey is not registered here').waitFor();
+    await page.unroute('**/api/auth/passkey/options');
+    await page.reload();
+    await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
 
-it('an answer of a passkey is taken once, and for its own challenge', slow, async () => {
+    await service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
+    await usePasskey(page);
+    await page.getByText('This passkey is not registered here').waitFor();
+    expect((await context.cookies()).filter(({ name }) => name === 'dealkeep')).toEqual([]);
+  });
+});
+
+it('an answer of a passkey is taken once, and for its own challenge', async () => {
   const account = await openAccount(service);
   await withDevice(async (page) => {
     await signInAndAddPasskey(page, account);
@@ -227,11 +217,11 @@ it('an answer of a passkey is taken once, and for its own challenge', slow, asyn
   });
 });
 
-it('the pages have no fault that axe finds, and nothing wider than a phone', slow, async () => {
+it('the pages have no fault that axe finds, and nothing wider than a phone', async () => {
   const account = await openAccount(service, { name: 'Anna Miller' });
   const [brokerage] = await service.sql<{ id: string }>(
     `insert into brokerages (slug, name) values ($1, 'Harbor Brokers') returning id`,
-    ['harbor'],
+    [`harbor-${crypto.randomUUID()}`],
   );
   await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [
     brokerage?.id,
@@ -240,7 +230,7 @@ it('the pages have no fault that axe finds, and nothing wider than a phone', slo
   await service.sql(
     `insert into vault.passkeys (user_id, credential_id, public_key, counter, transports, name)
      values ($1, $2, '\\x00', 0, '{internal}', 'Laptop')`,
-    [account.id, 'credential'],
+    [account.id, crypto.randomUUID()],
   );
   const reset = mintToken();
   await service.sql('insert into vault.password_resets (digest, user_id) values ($1, $2)', [
@@ -250,7 +240,7 @@ it('the pages have no fault that axe finds, and nothing wider than a phone', slo
   const invitation = mintToken();
   const [guest] = await service.sql<{ id: string }>(
     `insert into users (email, name) values ($1, 'Gina') returning id`,
-    ['gina@example.com'],
+    [`gina-${crypto.randomUUID()}@example.com`],
   );
   await service.sql(`insert into members (brokerage_id, user_id, role, status) values ($1, $2, 'broker', 'invited')`, [
     brokerage?.id,

@@ -112,22 +112,18 @@ describe('guessing passwords', () => {
     for (let round = 0; round < 15; round += 1) expect((await visitor.signIn(account)).status).toBe(200);
   });
 
-  it(
-    '114. stops after sixty failures a minute from one address, whatever the accounts',
-    { timeout: 90_000 },
-    async () => {
-      nextMinute();
-      const visitor = fromElsewhere();
-      for (let round = 0; round < 60; round += 1) {
-        expect((await guess(`stuffing${round}@example.com`, visitor)).status).toBe(401);
-      }
-      const account = await openAccount(service);
-      expect((await visitor.signIn(account)).status).toBe(429);
-      // The next address of the same IPv6 subscriber is the same; another IPv4 address is not.
-      expect((await fromElsewhere().signIn(account)).status).toBe(200);
-      expect((await visitor.json('/api/auth/reset', { email: account.email })).status).toBe(200);
-    },
-  );
+  it('114. stops after sixty failures a minute from one address, whatever the accounts', async () => {
+    nextMinute();
+    const visitor = fromElsewhere();
+    for (let round = 0; round < 60; round += 1) {
+      expect((await guess(`stuffing${round}@example.com`, visitor)).status).toBe(401);
+    }
+    const account = await openAccount(service);
+    expect((await visitor.signIn(account)).status).toBe(429);
+    // The next address of the same IPv6 subscriber is the same; another IPv4 address is not.
+    expect((await fromElsewhere().signIn(account)).status).toBe(200);
+    expect((await visitor.json('/api/auth/reset', { email: account.email })).status).toBe(200);
+  });
 
   it('114. counts right passwords too, for an account', async () => {
     const account = await openAccount(service);
@@ -285,7 +281,7 @@ it('asks for reset links are limited for an account, known or not, and for an ad
   await expect.poll(async () => (await service.deliver()).filter(({ to }) => to === account.email)).toHaveLength(5);
 });
 
-describe('the queue in which passwords are hashed', { timeout: 90_000 }, () => {
+describe('the queue in which passwords are hashed', () => {
   /** So many sign-ins at once, of which `room` find a place in the queue; others sign in after them. */
   async function floodAndOthers(flood: readonly (() => Promise<{ status: number }>)[], room: number) {
     const others = await Promise.all(Array.from({ length: 3 }, () => openAccount(service)));
@@ -340,7 +336,7 @@ describe('the queue in which passwords are hashed', { timeout: 90_000 }, () => {
   });
 });
 
-it('a flood of sign-ins is answered in bounded memory: some are told to wait', { timeout: 90_000 }, async () => {
+it('a flood of sign-ins is answered in bounded memory: some are told to wait', async () => {
   nextMinute();
   const answers = await whileNothingIsHashed((goOn) =>
     Promise.all(

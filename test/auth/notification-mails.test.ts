@@ -500,7 +500,7 @@ describe('a node', () => {
     await web.service.sql('revoke execute on function app.tell_events(integer) from dealkeep_server');
     const stop = startNotifier(web.service.services);
     try {
-      await expect.poll(queued, { timeout: 20_000 }).toBe(1);
+      await expect.poll(queued).toBe(1);
       expect(await waiting()).toBe(1);
     } finally {
       await stop();
@@ -524,8 +524,8 @@ describe('a node', () => {
     });
     const stop = startNotifier({ ...services, database: hurried });
     try {
-      await expect.poll(waiting, { timeout: 30_000 }).toBe(0);
-      await expect.poll(queued, { timeout: 20_000 }).toBe(1);
+      await expect.poll(waiting).toBe(0);
+      await expect.poll(queued).toBe(1);
     } finally {
       await stop();
       await hurried.close();

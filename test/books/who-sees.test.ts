@@ -88,7 +88,7 @@ beforeAll(async () => {
     if (kind === 'owner_pay') await ask(`${at}/release`, { answered_at: given.answered_at }, 'PUT');
   }
   shown = await computed();
-}, 60_000);
+});
 afterAll(() => web?.close());
 
 /** Everything that a person gets in each of these places, as text. */

@@ -79,7 +79,7 @@ async function begin(count: number, path: string, headers: Record<string, string
   for (let nth = 0; nth < count; nth += 1) {
     const before = await announced();
     void sendSlowly(path, headers).then((answer) => answers.push(answer));
-    await expect.poll(announced, { timeout: 20_000 }).toBe(before + 1);
+    await expect.poll(announced).toBe(before + 1);
   }
   return answers;
 }
@@ -105,156 +105,142 @@ async function elsewhere() {
   return { deal: id, key: () => other.key({ scopes: dealScopes }) };
 }
 
-test(
-  'slow uploads of one key, of one brokerage and of all have places, and who finds none is refused before the file is read',
-  { timeout: 60_000 },
-  async () => {
-    const path = restPath(web.scene.deal);
-    const flooding = bearer(await newKey());
-    const begun = [await begin(4, path, flooding)];
-    const ofKey = await sendSlowly(path, flooding);
-    expect(ofKey).toMatchObject({ status: 429, retryAfter: '10' });
-    expect(JSON.parse(ofKey.text)).toMatchObject({ error: { code: 'rate_limited', details: { retry_after: 10 } } });
+test('slow uploads of one key, of one brokerage and of all have places, and who finds none is refused before the file is read', async () => {
+  const path = restPath(web.scene.deal);
+  const flooding = bearer(await newKey());
+  const begun = [await begin(4, path, flooding)];
+  const ofKey = await sendSlowly(path, flooding);
+  expect(ofKey).toMatchObject({ status: 429, retryAfter: '10' });
+  expect(JSON.parse(ofKey.text)).toMatchObject({ error: { code: 'rate_limited', details: { retry_after: 10 } } });
 
-    begun.push(await begin(2, path, bearer(await newKey())));
-    const ofBrokerage = { status: 429, retryAfter: '10' };
-    expect(await sendSlowly(path, bearer(await newKey()))).toMatchObject(ofBrokerage);
-    const onPage = `/api/web/deals/${web.scene.deal}/documents${aboutRest}`;
-    expect(await sendSlowly(onPage, (await web.as('broker')).headers)).toMatchObject(ofBrokerage);
+  begun.push(await begin(2, path, bearer(await newKey())));
+  const ofBrokerage = { status: 429, retryAfter: '10' };
+  expect(await sendSlowly(path, bearer(await newKey()))).toMatchObject(ofBrokerage);
+  const onPage = `/api/web/deals/${web.scene.deal}/documents${aboutRest}`;
+  expect(await sendSlowly(onPage, (await web.as('broker')).headers)).toMatchObject(ofBrokerage);
 
-    const other = await elsewhere();
-    for (const key of [await other.key(), await other.key()])
-      begun.push(await begin(3, restPath(other.deal), bearer(key)));
-    const third = await elsewhere();
-    const ofAll = await sendSlowly(restPath(third.deal), bearer(await third.key()));
-    expect(ofAll).toMatchObject({ status: 503, retryAfter: '10' });
-    expect(begun.flat()).toEqual([]);
+  const other = await elsewhere();
+  for (const key of [await other.key(), await other.key()])
+    begun.push(await begin(3, restPath(other.deal), bearer(key)));
+  const third = await elsewhere();
+  const ofAll = await sendSlowly(restPath(third.deal), bearer(await third.key()));
+  expect(ofAll).toMatchObject({ status: 503, retryAfter: '10' });
+  expect(begun.flat()).toEqual([]);
 
-    await stopAll();
-    await expect
-      .poll(async () => (await upload(web.service, await web.as('broker'), web.scene.deal, aPdf())).status, {
-        timeout: 20_000,
-      })
-      .toBe(201);
-  },
-);
+  await stopAll();
+  await expect
+    .poll(async () => (await upload(web.service, await web.as('broker'), web.scene.deal, aPdf())).status)
+    .toBe(201);
+});
 
-test(
-  'slow downloads of one key, of one brokerage and of all have places, and another is sent when one has ended',
-  { timeout: 60_000 },
-  async () => {
-    /** Begins downloads, of which nothing but the beginning comes; the statuses, and what ends them. */
-    async function download(count: number, id: string, headers: Record<string, string>, page = false) {
-      const url = `${web.service.origin}/api/${page ? 'web/documents/simple' : 'v1/documents'}/${id}/content`;
-      const stop = new AbortController();
-      const answers = await Promise.all(
-        Array.from({ length: count }, () => fetch(url, { headers, signal: stop.signal })),
-      );
-      return {
-        // What nobody holds on to is ended when memory is collected.
-        held: answers,
-        answers: [...new Set(answers.map(({ status, headers: said }) => `${status} ${said.get('retry-after')}`))],
-        text: answers[0]!.status === 200 ? '' : await answers[0]!.text(),
-        stop: () => stop.abort(),
-      };
-    }
-    const broker = await web.as('broker');
-    const { id } = (await upload(web.service, broker, web.scene.deal, aPdf())).body;
-    const open = [];
-    s3.stallOn(/^GET /);
-
-    const flooding = bearer(await newKey());
-    open.push(await download(16, id, flooding));
-    const ofKey = await download(1, id, flooding);
-    expect(ofKey.answers).toEqual(['429 10']);
-    expect(JSON.parse(ofKey.text)).toMatchObject({ error: { code: 'rate_limited', details: { retry_after: 10 } } });
-
-    for (let nth = 1; nth < 10; nth += 1) open.push(await download(16, id, bearer(await newKey())));
-    expect((await download(1, id, bearer(await newKey()))).answers).toEqual(['429 10']);
-    expect((await download(1, id, broker.headers, true)).answers).toEqual(['429 10']);
-
-    const bodyIn = async (deal: string, key: Key) => {
-      const sent = await fetch(`${web.service.origin}${restPath(deal)}`, {
-        method: 'POST',
-        headers: { ...bearer(key), 'content-type': 'application/octet-stream' },
-        body: new Uint8Array(aPdf()),
-      });
-      expect(sent.status).toBe(201);
-      return ((await sent.json()) as { id: string }).id;
+test('slow downloads of one key, of one brokerage and of all have places, and another is sent when one has ended', async () => {
+  /** Begins downloads, of which nothing but the beginning comes; the statuses, and what ends them. */
+  async function download(count: number, id: string, headers: Record<string, string>, page = false) {
+    const url = `${web.service.origin}/api/${page ? 'web/documents/simple' : 'v1/documents'}/${id}/content`;
+    const stop = new AbortController();
+    const answers = await Promise.all(
+      Array.from({ length: count }, () => fetch(url, { headers, signal: stop.signal })),
+    );
+    return {
+      // What nobody holds on to is ended when memory is collected.
+      held: answers,
+      answers: [...new Set(answers.map(({ status, headers: said }) => `${status} ${said.get('retry-after')}`))],
+      text: answers[0]!.status === 200 ? '' : await answers[0]!.text(),
+      stop: () => stop.abort(),
     };
-    let left = 512 - 160;
-    while (left > 0) {
-      const other = await elsewhere();
-      const document = await bodyIn(other.deal, await other.key());
-      for (let nth = 0; nth < 10 && left > 0; nth += 1, left -= 16)
-        open.push(await download(16, document, bearer(await other.key())));
-    }
-    const last = await elsewhere();
-    const lastKey = await last.key();
-    const document = await bodyIn(last.deal, lastKey);
-    expect((await download(1, document, bearer(lastKey))).answers).toEqual(['503 10']);
-    expect(open.flatMap(({ answers }) => answers)).toEqual(open.map(() => '200 null'));
+  }
+  const broker = await web.as('broker');
+  const { id } = (await upload(web.service, broker, web.scene.deal, aPdf())).body;
+  const open = [];
+  s3.stallOn(/^GET /);
 
-    open[0]!.stop();
-    s3.stallOn(null);
-    await expect.poll(async () => (await download(1, document, bearer(lastKey))).answers).toEqual(['200 null']);
-    for (const { stop } of open) stop();
-  },
-);
+  const flooding = bearer(await newKey());
+  open.push(await download(16, id, flooding));
+  const ofKey = await download(1, id, flooding);
+  expect(ofKey.answers).toEqual(['429 10']);
+  expect(JSON.parse(ofKey.text)).toMatchObject({ error: { code: 'rate_limited', details: { retry_after: 10 } } });
 
-test(
-  'a store that fails is answered with 503 and when to come again, at uploads and downloads of pages and keys',
-  { timeout: 60_000 },
-  async () => {
-    const broker = await web.as('broker');
-    const { deal } = web.scene;
-    const { status, body: kept } = await upload(web.service, broker, deal, aPdf());
-    expect(status).toBe(201);
-    const key = bearer(await newKey());
-    const pdf = new Uint8Array(aPdf());
-    const at = `${web.service.origin}/api`;
-    const uploads: Record<string, () => Promise<Response>> = {
-      page: () =>
-        fetch(`${at}/web/deals/${deal}/documents${aboutRest}`, { method: 'POST', headers: broker.headers, body: pdf }),
-      key: () =>
-        fetch(`${at}/v1/deals/${deal}/documents${aboutRest}`, {
-          method: 'POST',
-          headers: { ...key, 'content-type': 'application/octet-stream' },
-          body: pdf,
-        }),
-    };
-    const downloads: Record<string, () => Promise<Response>> = {
-      content: () => fetchBody(web.service, broker, kept),
-      preview: () => fetchBody(web.service, broker, kept, 'preview'),
-      part: () => fetchBody(web.service, broker, kept, 'content', { range: 'bytes=1-3' }),
-      key: () => fetch(`${at}/v1/documents/${kept.id}/content`, { headers: key }),
-    };
-    const answersTo = async (asked: typeof downloads) =>
-      Object.fromEntries(
-        await Promise.all(
-          Object.entries(asked).map(async ([name, ask]) => {
-            const response = await ask();
-            await response.arrayBuffer();
-            return [name, [response.status, response.headers.get('retry-after')]];
-          }),
-        ),
-      );
-    const away = [503, '5'];
-    s3.failOn(/^(PUT|GET|DELETE) /);
-    const asked = s3.requests.length;
-    const [up, down] = [await answersTo(uploads), await answersTo(downloads)];
-    s3.failOn(null);
-    expect(up).toEqual({ page: away, key: away });
-    expect(down).toEqual({ content: away, preview: away, part: away, key: away });
-    // Nothing was kept: the answer does not wait for its removal.
-    expect(s3.requests.slice(asked).filter((request) => request.startsWith('DELETE'))).toEqual([]);
-    expect(web.service.log.filter((line) => line.includes('the document store is away'))).toHaveLength(6);
-    expect(await answersTo({ content: downloads['content']!, key: downloads['key']! })).toEqual({
-      content: [200, null],
-      key: [200, null],
+  for (let nth = 1; nth < 10; nth += 1) open.push(await download(16, id, bearer(await newKey())));
+  expect((await download(1, id, bearer(await newKey()))).answers).toEqual(['429 10']);
+  expect((await download(1, id, broker.headers, true)).answers).toEqual(['429 10']);
+
+  const bodyIn = async (deal: string, key: Key) => {
+    const sent = await fetch(`${web.service.origin}${restPath(deal)}`, {
+      method: 'POST',
+      headers: { ...bearer(key), 'content-type': 'application/octet-stream' },
+      body: new Uint8Array(aPdf()),
     });
-    // The errors of the sender stay errors of the sender.
-    const refused = await upload(web.service, broker, deal, Buffer.from('MZ'), { filename: 'a.exe' });
-    expect(refused.status).toBe(415);
-  },
-);
+    expect(sent.status).toBe(201);
+    return ((await sent.json()) as { id: string }).id;
+  };
+  let left = 512 - 160;
+  while (left > 0) {
+    const other = await elsewhere();
+    const document = await bodyIn(other.deal, await other.key());
+    for (let nth = 0; nth < 10 && left > 0; nth += 1, left -= 16)
+      open.push(await download(16, document, bearer(await other.key())));
+  }
+  const last = await elsewhere();
+  const lastKey = await last.key();
+  const document = await bodyIn(last.deal, lastKey);
+  expect((await download(1, document, bearer(lastKey))).answers).toEqual(['503 10']);
+  expect(open.flatMap(({ answers }) => answers)).toEqual(open.map(() => '200 null'));
+
+  open[0]!.stop();
+  s3.stallOn(null);
+  await expect.poll(async () => (await download(1, document, bearer(lastKey))).answers).toEqual(['200 null']);
+  for (const { stop } of open) stop();
+});
+
+test('a store that fails is answered with 503 and when to come again, at uploads and downloads of pages and keys', async () => {
+  const broker = await web.as('broker');
+  const { deal } = web.scene;
+  const { status, body: kept } = await upload(web.service, broker, deal, aPdf());
+  expect(status).toBe(201);
+  const key = bearer(await newKey());
+  const pdf = new Uint8Array(aPdf());
+  const at = `${web.service.origin}/api`;
+  const uploads: Record<string, () => Promise<Response>> = {
+    page: () =>
+      fetch(`${at}/web/deals/${deal}/documents${aboutRest}`, { method: 'POST', headers: broker.headers, body: pdf }),
+    key: () =>
+      fetch(`${at}/v1/deals/${deal}/documents${aboutRest}`, {
+        method: 'POST',
+        headers: { ...key, 'content-type': 'application/octet-stream' },
+        body: pdf,
+      }),
+  };
+  const downloads: Record<string, () => Promise<Response>> = {
+    content: () => fetchBody(web.service, broker, kept),
+    preview: () => fetchBody(web.service, broker, kept, 'preview'),
+    part: () => fetchBody(web.service, broker, kept, 'content', { range: 'bytes=1-3' }),
+    key: () => fetch(`${at}/v1/documents/${kept.id}/content`, { headers: key }),
+  };
+  const answersTo = async (asked: typeof downloads) =>
+    Object.fromEntries(
+      await Promise.all(
+        Object.entries(asked).map(async ([name, ask]) => {
+          const response = await ask();
+          await response.arrayBuffer();
+          return [name, [response.status, response.headers.get('retry-after')]];
+        }),
+      ),
+    );
+  const away = [503, '5'];
+  s3.failOn(/^(PUT|GET|DELETE) /);
+  const asked = s3.requests.length;
+  const [up, down] = [await answersTo(uploads), await answersTo(downloads)];
+  s3.failOn(null);
+  expect(up).toEqual({ page: away, key: away });
+  expect(down).toEqual({ content: away, preview: away, part: away, key: away });
+  // Nothing was kept: the answer does not wait for its removal.
+  expect(s3.requests.slice(asked).filter((request) => request.startsWith('DELETE'))).toEqual([]);
+  expect(web.service.log.filter((line) => line.includes('the document store is away'))).toHaveLength(6);
+  expect(await answersTo({ content: downloads['content']!, key: downloads['key']! })).toEqual({
+    content: [200, null],
+    key: [200, null],
+  });
+  // The errors of the sender stay errors of the sender.
+  const refused = await upload(web.service, broker, deal, Buffer.from('MZ'), { filename: 'a.exe' });
+  expect(refused.status).toBe(415);
+});

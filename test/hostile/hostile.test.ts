@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import { newStorageKey } from '../../server/storage/storage.ts';
 import { openWalk, type Walk } from '../http/routes.ts';
+import { aboutASecond } from '../processor-time.ts';
 import { addToken, allow, type Access } from '../tools/scene.ts';
 import { signInAs } from '../web/person.ts';
 import { aPdf } from '../web/uploads.ts';
@@ -203,8 +204,8 @@ test(`${count} hostile requests from seed ${seed} are each answered, none with a
   const report = await fetch(`${server.origin}/api/web/deals/${scene.deal}/report.xlsx`, { headers });
   await report.arrayBuffer();
   expect(report.status).not.toBe(503);
-  // How late the loop was depends on what else the machine does, so that the bound is far off; what its own thread worked
-  // without a turn hardly does: no more than with plain requests, twice at most.
-  expect(figures.longest).toBeLessThan(2_000);
-  expect(figures.busiest).toBeLessThan(other ? Math.max(100, 2 * other.busiest) : 1_000);
+  // How late the loop was depends on what else the machine does; what its own thread worked without a turn hardly does: no
+  // more than with plain requests, twice at most.
+  const most = other ? Math.max(100, 2 * other.busiest) : Math.max(1_000, (await aboutASecond()) / 1_000);
+  expect(figures.busiest).toBeLessThan(most);
 }, 3_600_000);

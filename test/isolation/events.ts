@@ -58,7 +58,7 @@ async function follow(service: TestService, session: string, since: number | nul
   void (async () => {
     for await (const part of response.body!.pipeThrough(new TextDecoderStream())) text += part;
   })().catch(() => {});
-  await expect.poll(() => text, { timeout: 15_000 }).toContain(': ');
+  await expect.poll(() => text).toContain(': ');
   return {
     received: () => [...new Set(text.split('\n').filter((line) => line.startsWith('data: ')))].toSorted(),
     stop: () => stopped.abort(),
@@ -82,9 +82,7 @@ async function optIn(pair: Pair, userId: string, name: string): Promise<string> 
 /** Waits until each has received something with one of these texts. */
 async function untilReceived(streams: readonly Stream[], ...texts: readonly string[]): Promise<void> {
   for (const { received } of streams)
-    await expect
-      .poll(() => received().some((line) => texts.some((text) => line.includes(text))), { timeout: 20_000 })
-      .toBe(true);
+    await expect.poll(() => received().some((line) => texts.some((text) => line.includes(text)))).toBe(true);
 }
 
 /** Compares what they have received, and stops them. */

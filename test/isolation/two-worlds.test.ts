@@ -325,7 +325,7 @@ describe.each(asked)('two worlds that differ in what they may not see: %s', (nam
   // Once more without the leak before each, so that it is the leak that makes the difference.
   const its = seed === null ? leaks.filter(([, caller]) => group.includes(caller)) : [];
   for (const [what, caller, only, plant] of its)
-    test(`and tell of ${what}`, { timeout: 120_000 }, async () => {
+    test(`and tell of ${what}`, async () => {
       const narrow = { pair: worlds.as(caller), first, second, seed, only };
       expect(shown(await compareFor(narrow))).toEqual([]);
       const mend = await plant(narrow.pair);

@@ -307,15 +307,10 @@ export async function beginRefreshes(
     };
   });
   await expect
-    .poll(
-      async () => {
-        const counts = await Promise.all(
-          service.nodes.map((each) => each.services.limits.peek('token_ip', '127.0.0.1')),
-        );
-        return counts.reduce((sum, { limit, remaining }) => sum + limit - remaining, 0);
-      },
-      { timeout: 20_000 },
-    )
+    .poll(async () => {
+      const counts = await Promise.all(service.nodes.map((each) => each.services.limits.peek('token_ip', '127.0.0.1')));
+      return counts.reduce((sum, { limit, remaining }) => sum + limit - remaining, 0);
+    })
     .toBe(origins.length);
   return begun;
 }

@@ -24,5 +24,5 @@ export function useStage(): () => Stage {
 export function testChecks(checks: readonly Check[]): void {
   const stage = useStage();
   // Some ask for everybody and every record.
-  test.each(checks)('$title', { timeout: 180_000 }, (check) => check.run(stage()));
+  test.each(checks)('$title', { timeout: 360_000 }, (check) => check.run(stage()));
 }

@@ -150,7 +150,7 @@ describe('the queue', () => {
     await next(4, 3);
     expect(given).toEqual(['buyer', 'seller', 'buyer']);
     expect((await noted()).slice(before)).toEqual(given);
-  }, 60_000);
+  });
 
   test('has no place for who has left: nothing is written for them, and nothing noted', async () => {
     const before = (await noted()).length;
@@ -161,7 +161,7 @@ describe('the queue', () => {
     first.leave();
     expect((await ask('buyer')).status).toBe(200);
     expect((await noted()).slice(before)).toEqual(['buyer']);
-  }, 60_000);
+  });
 
   test('is not filled by a few: who holds two places gives up one to who has none, and is told to come back', async () => {
     const first = await held('broker');
@@ -178,7 +178,7 @@ describe('the queue', () => {
     left.abort();
     first.leave();
     expect((await late).status).toBe(200);
-  }, 90_000);
+  });
 
   test('is not filled by the accounts of one brokerage: a ninth finds no place, and one gives up theirs to another brokerage', async () => {
     /** So many people with a deal of the brokerage that this one is of. */
@@ -216,7 +216,7 @@ describe('the queue', () => {
     left.abort();
     await Promise.all(all);
     expect([(await given).status, refused]).toEqual([200, 2]);
-  }, 60_000);
+  });
 
   test('tells who has waited for twenty-five seconds to come back', async () => {
     const first = await held('broker');
@@ -228,7 +228,7 @@ describe('the queue', () => {
       expect([status, Number(headers.get('retry-after')) > 0]).toEqual([503, true]);
     await first.letGo();
     expect((await first.file).status).toBe(200);
-  }, 60_000);
+  });
 });
 
 describe('what was written before', () => {
@@ -250,7 +250,7 @@ describe('what was written before', () => {
     expect(second.bytes.equals(first.bytes)).toBe(true);
     expect(second.headers.get('content-disposition')).toBe(first.headers.get('content-disposition'));
     expect((await noted()).slice(before)).toEqual(['broker', 'broker', 'broker']);
-  }, 60_000);
+  });
 
   test('is not given where one figure of it has changed, to those who see that figure', async () => {
     for (const name of ['broker', 'other_buyer']) expect((await ask(name, undefined, 'pdf')).status).toBe(200);
@@ -266,7 +266,7 @@ describe('what was written before', () => {
     await service.sql('delete from normalizations where id = $1', [id]);
     const last = await again('broker', 'pdf');
     expect([last.anew, last.bytes.equals(bytes)]).toEqual([false, true]);
-  }, 60_000);
+  });
 
   test('is not given once an offer has expired, nor on another day', async () => {
     const today = service.clock.now().toISOString();
@@ -291,7 +291,7 @@ describe('what was written before', () => {
     expect(nextDay).toMatchObject(writtenAnew);
     expect(nextDay.headers.get('content-disposition')).toContain('2031-03-05');
     await goTo(today);
-  }, 60_000);
+  });
 
   test('is given to nobody else, though they have the same name or see the same', async () => {
     const names = await service.sql<{ id: string; name: string }>('select id, name from users');
@@ -333,7 +333,7 @@ describe('what was written before', () => {
       outsider,
       names.find(({ id }) => id === outsider)?.name,
     ]);
-  }, 60_000);
+  });
 
   test('is given to nobody who may see less than before', async () => {
     const file = await ask('buyer');
@@ -356,7 +356,7 @@ describe('what was written before', () => {
       member!.role,
     ]);
     expect(await againEqual()).toEqual([false, true]);
-  }, 60_000);
+  });
 
   test('is kept of eight for a deal, the latest', async () => {
     // Prices that no other test comes to.
@@ -370,7 +370,7 @@ describe('what was written before', () => {
     expect(await again('broker')).toMatchObject(given);
     await price(1);
     expect(await again('broker')).toMatchObject(writtenAnew);
-  }, 60_000);
+  });
 });
 
 describe('the process that writes', () => {
@@ -387,7 +387,7 @@ describe('the process that writes', () => {
     vi.advanceTimersByTime(15_000);
     vi.useRealTimers();
     await noWriters();
-  }, 60_000);
+  });
 
   test('is another after twenty', async () => {
     // Of a deal of which there is little to tell.
@@ -401,7 +401,7 @@ describe('the process that writes', () => {
     const second = await writers();
     expect([first.length, second.length]).toEqual([1, 1]);
     expect(second).not.toEqual(first);
-  }, 60_000);
+  });
 
   test('is killed when it has not answered for thirty seconds: who waits for it is told to come back, and the next has another', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
@@ -414,7 +414,7 @@ describe('the process that writes', () => {
     expect([status, Number(headers.get('retry-after')) > 0]).toEqual([503, true]);
     await noWriters();
     expect((await ask('broker')).status).toBe(200);
-  }, 60_000);
+  });
 
   test('may be killed: who waits for it is told to come back, and the next has another', async () => {
     expect((await ask('broker')).status).toBe(200);
@@ -425,7 +425,7 @@ describe('the process that writes', () => {
     for (const pid of await writers()) process.kill(pid, 'SIGKILL');
     expect((await file).status).toBe(503);
     expect((await ask('broker')).status).toBe(200);
-  }, 60_000);
+  });
 
   test('mixes up nothing of those who ask at once', async () => {
     const names = ['broker', 'buyer', 'other_buyer', 'seller'];
@@ -438,7 +438,7 @@ describe('the process that writes', () => {
       expect(text).toContain(`Made for ${person!.name}`);
       if (name === 'other_buyer') expect(text).not.toMatch(/EBITDA [0-9]|Customers/);
     }
-  }, 60_000);
+  });
 });
 
 describe('what was written', () => {
@@ -455,7 +455,7 @@ describe('what was written', () => {
     await letGo();
     expect((await file).status).toBe(200);
     await service.sql('delete from normalizations where id = $1', [id]);
-  }, 60_000);
+  });
 
   /** What is printed in what was given. */
   const told = async (file: Promise<File>) => {
@@ -472,7 +472,7 @@ describe('what was written', () => {
     await letGo();
     expect(await told(file)).toContain('7,654,321');
     expect(await noted()).toEqual([...before, 'broker']);
-  }, 60_000);
+  });
 
   test('is written three times at most: who asks while something changes each time is told to come back', async () => {
     const before = await noted();
@@ -487,7 +487,7 @@ describe('what was written', () => {
     expect([status, Number(headers.get('retry-after')) > 0]).toEqual([503, true]);
     expect(await noted()).toEqual(before);
     await service.sql(`update deals set title = replace(title, ' again', '') where id = $1`, [deal]);
-  }, 90_000);
+  });
 
   test('is not given to who may read another’s answer to a contradiction no more', async () => {
     const id = await adjustment();
@@ -503,7 +503,7 @@ describe('what was written', () => {
     expect(await told(file)).not.toContain('A slip.');
     await asBroker(`${at}/answer`, undefined, 'DELETE');
     await service.sql('delete from normalizations where id = $1', [id]);
-  }, 60_000);
+  });
 
   test('is written again for who is in the QoE workspace no more, without anything of it', async () => {
     const { file, letGo } = await held('buyer', 'pdf');
@@ -513,7 +513,7 @@ describe('what was written', () => {
     const text = await told(file);
     expect(text).toContain('Your offer');
     expect(text).not.toMatch(/EBITDA [0-9]|SDE|Customers|What was uploaded, and by whom/);
-  }, 60_000);
+  });
 
   test('is not given to who sees the deal no more', async () => {
     const before = await noted();
@@ -527,5 +527,5 @@ describe('what was written', () => {
     // Though what was written for them is kept.
     expect((await ask('buyer')).status).toBe(404);
     expect(await noted()).toEqual(before);
-  }, 60_000);
+  });
 });

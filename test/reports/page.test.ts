@@ -55,5 +55,4 @@ test.each(['broker', 'other_buyer'] as const)(
       await testPage.close();
     }
   },
-  60_000,
 );

@@ -425,8 +425,7 @@ describe('events with their records', () => {
     objectId: string;
     data: { id: string } | null;
   }
-  const publish = () =>
-    expect.poll(async () => (await web.service.database.run(publishChanges())).waits, { timeout: 30_000 }).toBe(false);
+  const publish = () => expect.poll(async () => (await web.service.database.run(publishChanges())).waits).toBe(false);
   async function eventsFor(scopes: readonly KeyScope[]): Promise<EventsRead[]> {
     const reader = as(await key([...scopes, 'events:read']), web.service.restUrl);
     const found: EventsRead[] = [];

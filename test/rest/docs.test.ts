@@ -76,7 +76,7 @@ test('the reference shows the guide and every operation, tries one out, and asks
   expect(questions).toEqual(['This changes what your brokerage works with. Send it?']);
   expect([...hosts]).toEqual([new URL(service.origin).host]);
   expect(problems).toEqual([]);
-}, 120_000);
+});
 
 test('every error leads to its paragraph of the guide', async () => {
   const guide = await (await fetch(`${service.restUrl}/docs/guide.md`)).text();
@@ -94,7 +94,7 @@ test('every error leads to its paragraph of the guide', async () => {
   await expect
     .poll(async () => Math.abs((await heading.boundingBox())?.y ?? 10_000), { timeout: 60_000 })
     .toBeLessThan(700);
-}, 120_000);
+});
 
 test('the guide of the reference is docs/rest.md, without how the service is built', async () => {
   const guide = await (await fetch(`${service.restUrl}/docs/guide.md`)).text();

@@ -248,43 +248,39 @@ describe('a test key', () => {
       return found;
     }
 
-    test(
-      'it answers alike, and so does a live key beside another sandbox, or its own',
-      { timeout: 60_000 },
-      async () => {
-        const other = await brokerage(service);
-        const theirs = await other.key({ scopes: keyScopes, environment: 'test' });
-        const [elsewhere] = await service.sql<{ id: string }>('select id from brokerages where sandbox_of = $1', [
-          other.id,
-        ]);
-        const worlds: readonly (readonly [typeof ask, ...(readonly [brokerageId: string, keyId: string])[]])[] = [
-          [ask, [tenant.id, live.id], [elsewhere!.id, theirs.id]],
-          [onLive, [await sandboxId(), key.id], [elsewhere!.id, theirs.id]],
-        ];
-        await onLive('POST', '/contacts', { type: 'person', displayName: 'Ours' });
-        await onLive('POST', '/deals', { title: 'Ours' });
-        const settled = async () => {
-          for (let nth = 0; nth < 3; nth += 1) await service.database.run(publishChanges());
-        };
+    test('it answers alike, and so does a live key beside another sandbox, or its own', async () => {
+      const other = await brokerage(service);
+      const theirs = await other.key({ scopes: keyScopes, environment: 'test' });
+      const [elsewhere] = await service.sql<{ id: string }>('select id from brokerages where sandbox_of = $1', [
+        other.id,
+      ]);
+      const worlds: readonly (readonly [typeof ask, ...(readonly [brokerageId: string, keyId: string])[]])[] = [
+        [ask, [tenant.id, live.id], [elsewhere!.id, theirs.id]],
+        [onLive, [await sandboxId(), key.id], [elsewhere!.id, theirs.id]],
+      ];
+      await onLive('POST', '/contacts', { type: 'person', displayName: 'Ours' });
+      await onLive('POST', '/deals', { title: 'Ours' });
+      const settled = async () => {
+        for (let nth = 0; nth < 3; nth += 1) await service.database.run(publishChanges());
+      };
+      await settled();
+      for (const [turn, [by, ...others]] of worlds.entries()) {
+        const hidden = others.map((_one, nth) => added(turn * 10 + nth));
+        const since = (await by('GET', '/events?after=latest')).body!.pagination.nextCursor!;
+        const before = await answers(by, hidden, since);
+        expect(Object.keys(before).length).toBeGreaterThan(80);
+        for (const [nth, [brokerageId, keyId]] of others.entries()) await add(brokerageId, keyId, hidden[nth]!);
         await settled();
-        for (const [turn, [by, ...others]] of worlds.entries()) {
-          const hidden = others.map((_one, nth) => added(turn * 10 + nth));
-          const since = (await by('GET', '/events?after=latest')).body!.pagination.nextCursor!;
-          const before = await answers(by, hidden, since);
-          expect(Object.keys(before).length).toBeGreaterThan(80);
-          for (const [nth, [brokerageId, keyId]] of others.entries()) await add(brokerageId, keyId, hidden[nth]!);
-          await settled();
-          expect(await answers(by, hidden, since)).toEqual(before);
-          // What is broken is found: a policy that lets every key read contacts.
-          const [policy] = await service.sql<{ name: string; using: string }>(
-            `select policyname as name, qual as using from pg_policies where tablename = 'contacts' and cmd = 'SELECT' and policyname <> 'as_owner'`,
-          );
-          await service.sql(`alter policy ${policy!.name} on contacts using (true)`);
-          expect(await answers(by, hidden, since)).not.toEqual(before);
-          await service.sql(`alter policy ${policy!.name} on contacts using (${policy!.using})`);
-        }
-      },
-    );
+        expect(await answers(by, hidden, since)).toEqual(before);
+        // What is broken is found: a policy that lets every key read contacts.
+        const [policy] = await service.sql<{ name: string; using: string }>(
+          `select policyname as name, qual as using from pg_policies where tablename = 'contacts' and cmd = 'SELECT' and policyname <> 'as_owner'`,
+        );
+        await service.sql(`alter policy ${policy!.name} on contacts using (true)`);
+        expect(await answers(by, hidden, since)).not.toEqual(before);
+        await service.sql(`alter policy ${policy!.name} on contacts using (${policy!.using})`);
+      }
+    });
   });
 
   test('follows what changes in the sandbox, and cannot go on where a live key was', async () => {

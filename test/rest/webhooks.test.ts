@@ -335,11 +335,11 @@ describe('a batch', () => {
     await contacts(5);
     await settle();
     const delivering = node!.deliverDue();
-    await expect.poll(() => hanging.size, { timeout: 20_000 }).toBe(32);
+    await expect.poll(() => hanging.size).toBe(32);
     await contacts(60, other.id);
     await settle();
     const meanwhile = node!.deliverDue();
-    await expect.poll(() => received.filter(({ path }) => path === '/other').length, { timeout: 20_000 }).toBe(60);
+    await expect.poll(() => received.filter(({ path }) => path === '/other').length).toBe(60);
     // Eight webhooks of the brokerage, four at once to each.
     expect(most).toBe(32);
     scene.answering = (_request, response) => response.writeHead(204).end();
@@ -354,7 +354,7 @@ describe('a batch', () => {
     const held: http.ServerResponse[] = [];
     scene.answering = (_request, response) => void held.push(response);
     const delivering = scene.nodes[0]!.deliverDue();
-    await expect.poll(() => held.length, { timeout: 20_000 }).toBe(4);
+    await expect.poll(() => held.length).toBe(4);
     expect((await scene.rest('PATCH', `/webhooks/${id}`, { url: `${scene.origin}/new` })).status).toBe(200);
     const { body } = await scene.rest('POST', `/webhooks/${id}/rotate-secret`, { overlapSeconds: 0 });
     // Records, and with them the address, are looked at anew when they are a second old.
@@ -387,7 +387,7 @@ describe('a batch', () => {
     await blocking.connect();
     try {
       const delivering = scene.nodes[0]!.deliverDue();
-      await expect.poll(() => held.length, { timeout: 20_000 }).toBe(3);
+      await expect.poll(() => held.length).toBe(3);
       // What comes second cannot be noted the first two times: together with others, and alone.
       await scene.service.sql('create sequence tried');
       await scene.service.sql(`create function fails_twice() returns trigger language plpgsql as $$ begin
@@ -402,7 +402,7 @@ describe('a batch', () => {
       await blocking.query('begin');
       await blocking.query('select from webhook_endpoints where id = $1 for update', [id]);
       held[0]!.writeHead(204).end();
-      await expect.poll(() => locksWaited(scene.service), { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => locksWaited(scene.service)).toBeGreaterThan(0);
       held[1]!.writeHead(204).end();
       await wait(300);
       held[2]!.writeHead(204).end();
@@ -460,14 +460,14 @@ describe('a batch', () => {
     await blocking.connect();
     try {
       const delivering = scene.nodes[0]!.deliverDue();
-      await expect.poll(() => held.length, { timeout: 20_000 }).toBe(3);
+      await expect.poll(() => held.length).toBe(3);
       const claims = await scene.service.sql('select distinct claim from webhook_endpoints');
       expect(claims).toHaveLength(1);
       // While the first is being noted, the two others end.
       await blocking.query('begin');
       await blocking.query('select from webhook_endpoints for update');
       held[0]!.writeHead(204).end();
-      await expect.poll(() => locksWaited(scene.service), { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => locksWaited(scene.service)).toBeGreaterThan(0);
       for (const response of held.slice(1)) response.writeHead(204).end();
       await wait(300);
       await blocking.query('commit');
@@ -494,7 +494,7 @@ describe('a batch', () => {
     };
     await settle();
     const delivering = scene.nodes[0]!.deliverDue();
-    await expect.poll(() => received.length, { timeout: 20_000 }).toBe(61);
+    await expect.poll(() => received.length).toBe(61);
     expect(received.filter(({ event }) => event.objectId === slow)).toHaveLength(1);
     held[0]!.writeHead(204).end();
     await delivering;
@@ -515,7 +515,7 @@ describe('a batch', () => {
       await other.query('begin');
       await other.query('select from webhook_endpoints where id = $1 for update', [id]);
       const queued = scene.service.database.run(queueWebhooks());
-      await expect.poll(() => locksWaited(scene.service), { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => locksWaited(scene.service)).toBeGreaterThan(0);
       await other.query('commit');
       expect(await queued).toBe(true);
     } finally {
@@ -536,7 +536,7 @@ describe('a batch', () => {
       // It has been chosen, and then its key is looked at.
       await other.query('lock table api_keys in access exclusive mode');
       const claimed = scene.service.sql('select id from app.claim_deliveries(1)');
-      await expect.poll(() => locksWaited(scene.service), { timeout: 20_000 }).toBeGreaterThan(0);
+      await expect.poll(() => locksWaited(scene.service)).toBeGreaterThan(0);
       await other.query(`update webhook_endpoints set rests_until = now() + interval '1 year', failures = 5`);
       await other.query('commit');
       expect(await claimed).toEqual([]);

@@ -33,7 +33,7 @@ import { openS3Server } from '../documents/s3-server.ts';
 import { openService, type TestService } from '../harness.ts';
 import { cleanUp, dealkeep, newDataDir, run } from './program.ts';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 let service: TestService;
 let env: Record<string, string>;

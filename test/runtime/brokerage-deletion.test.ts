@@ -13,7 +13,7 @@ import { deliverToFiles, fileMailer, mailFiles, readers } from './mail-files.ts'
 import { tablesWith } from './tables-with.ts';
 
 // Every command is a process of its own, on a machine that may be busy.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 const day = 86_400_000;
 let service: TestService;

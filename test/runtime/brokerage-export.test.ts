@@ -23,7 +23,7 @@ import { signInAs, type SignedIn } from '../web/person.ts';
 import { cleanUp, run } from './program.ts';
 
 // Every command is a process of its own, on a machine that may be busy.
-vi.setConfig({ testTimeout: 240_000, hookTimeout: 120_000 });
+vi.setConfig({ testTimeout: 240_000 });
 
 let service: TestService;
 let env: Record<string, string>;

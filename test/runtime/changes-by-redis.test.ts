@@ -106,7 +106,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     await expect.poll(() => streams.map(({ ended }) => ended), patience).toEqual([true, true]);
   });
 
-  test('without Redis each node listens, and with it again one does', { timeout: 120_000 }, async () => {
+  test('without Redis each node listens, and with it again one does', async () => {
     const streams = await follow('broker');
     await isReceived(streams);
     await redis.stop();

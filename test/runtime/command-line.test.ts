@@ -1,12 +1,9 @@
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { runningOwner } from '../../server/database/embedded.ts';
 import { cleanUp, dealkeep, migratedDataDir, newDataDir, run, type Addresses } from './program.ts';
-
-// Every command is a process of its own, on a machine that may be busy.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let env: { DATA_DIR: string };
 let addresses: Addresses;

@@ -7,15 +7,13 @@ import net, { type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
 import { freePort } from '../../bench/free-port.ts';
 import { versionFinding } from '../../server/cli/doctor/database.ts';
 import { findingsOf, type Finding } from '../../server/cli/doctor/finding.ts';
 import { runningConnections } from '../../server/database/embedded.ts';
 import { cleanUp, dealkeep, migratedDataDir, run } from './program.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let DATA_DIR: string;
 let owner: pg.Client;

@@ -1,7 +1,7 @@
 /** `dealkeep people` and `dealkeep hold`: what a person takes along, what is left of them, and what stops it. */
 
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
@@ -14,9 +14,6 @@ import { signInAs } from '../web/person.ts';
 import { cleanUp, run } from './program.ts';
 import { deliverToFiles, fileMailer, mailFiles, readers } from './mail-files.ts';
 import { tablesWith } from './tables-with.ts';
-
-// Every command is a process of its own, on a machine that may be busy.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let service: TestService;
 let env: Record<string, string>;

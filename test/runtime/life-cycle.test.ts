@@ -3,7 +3,7 @@ import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createConnection } from 'node:net';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { newKey } from '../../drill/writers.ts';
 import { runningOwner } from '../../server/database/embedded.ts';
 import { isAlive } from '../../server/database/processes.ts';
@@ -18,8 +18,6 @@ import {
   type Program,
 } from './program.ts';
 
-// Each test starts the program several times, on a machine that may be busy.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 afterAll(cleanUp);
 
 /** A running service with one brokerage, an admin, and an API key of it. */
@@ -122,7 +120,7 @@ test('after kill -9 the next start recovers by itself, and every contact that wa
       if (answer.status === 201) kept.push(`Contact ${nth}`);
     }
   })();
-  await expect.poll(() => kept.length, { timeout: 10_000 }).toBeGreaterThan(20);
+  await expect.poll(() => kept.length).toBeGreaterThan(20);
   process.kill(server, 'SIGKILL');
   await writing;
   await program.ended;
@@ -233,7 +231,7 @@ test('SIGTERM with DRAIN_SECONDS: not ready at once, still answering, each answe
   const before = await ask('healthz');
   expect([before.status, before.headers.get('connection')]).toEqual([200, 'keep-alive']);
   program.child.kill('SIGTERM');
-  await expect.poll(async () => (await ask('readyz')).status, { timeout: 10_000 }).toBe(503);
+  await expect.poll(async () => (await ask('readyz')).status).toBe(503);
   const during = await ask('healthz');
   expect([during.status, during.headers.get('connection')]).toEqual([200, 'close']);
   // A second signal stops it without waiting.

@@ -177,7 +177,7 @@ test('a scheduled job does not begin again while its last run goes on', async ()
   letGo();
   // What did not begin does not wait either.
   await expect
-    .poll(async () => (await other.sql('select job from app.job_runs')).length, { timeout: 30_000 })
+    .poll(async () => (await other.sql('select job from app.job_runs')).length)
     .toBe(scheduledJobs.length + 2);
   expect(began.toSorted()).toEqual(all);
   vi.advanceTimersByTime(3_600_000);
@@ -224,7 +224,7 @@ test('a scheduled job that deletes so many rows at a time goes on until there ar
   );
   const stop = startScheduledJobs(other.services);
   onTestFinished(stop);
-  await expect.poll(() => other.sql('select from webhook_deliveries limit 1'), { timeout: 30_000 }).toEqual([]);
+  await expect.poll(() => other.sql('select from webhook_deliveries limit 1')).toEqual([]);
 });
 
 /** What only the database can tell, as a node gives it whose database answers when `letGo` is called, or never. */
@@ -298,7 +298,7 @@ test('changes that are held back and webhooks are told', async () => {
     `update vault.change_stream set origin = 'held', mark = published + 1, mark_xid = '9999999999'::xid8, mark_at = app.now() - interval '1 hour'`,
   );
   const told = async () => (await fetch(`${other.origin}/metrics`)).text();
-  await expect.poll(told, { timeout: 30_000 }).toContain('dealkeep_webhook_deliveries{state="waiting"} 2\n');
+  await expect.poll(told).toContain('dealkeep_webhook_deliveries{state="waiting"} 2\n');
   const found = await told();
   for (const line of [
     'dealkeep_webhook_deliveries{state="failing"} 1',

@@ -4,15 +4,13 @@ import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
 import { startEmbedded, type EmbeddedPostgres } from '../../server/database/embedded.ts';
 import { installedEngine, preparedHome } from '../../server/database/postgres-home.ts';
 import { newKey } from '../../drill/writers.ts';
 import { startPooler } from '../database/network.ts';
 import { cleanUp, dealkeep, newDataDir, run } from './program.ts';
-
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let postgres: EmbeddedPostgres;
 let admin: pg.Client;

@@ -43,7 +43,7 @@ test('the packed file holds what runs, its pages, deploy and docs, and nothing o
   const migrations = globSync('database/migrations/*.sql', { cwd: root }).toSorted();
   expect(files.filter((file) => file.startsWith('database/')).toSorted()).toEqual(migrations);
   // npm reads the whole tree for it.
-}, 120_000);
+});
 
 test('what is installed beside the packed file is Node.js and PostgreSQL alone, each for its platform', () => {
   const { dependencies = {}, optionalDependencies } = JSON.parse(

@@ -6,7 +6,6 @@ import pg from 'pg';
 import { afterAll, expect, test, vi } from 'vitest';
 import { startEmbedded } from '../../server/database/embedded.ts';
 
-vi.setConfig({ testTimeout: 120_000 });
 const isRoot = process.getuid?.() === 0;
 const fast = { fsync: 'off', full_page_writes: 'off' };
 

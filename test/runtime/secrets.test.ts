@@ -2,10 +2,9 @@
 
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { afterAll, expect, test, vi } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import { cleanUp, dealkeep, migratedDataDir, run } from './program.ts';
 
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 afterAll(cleanUp);
 
 const [older, newer] = ['o'.repeat(43), 'n'.repeat(43)];

@@ -1,6 +1,6 @@
 /** `dealkeep users suspend`, `restore` and `remove-factors`: what a person can still do the moment after, through every interface. */
 
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { urlOf } from '../../bench/cluster.ts';
 import { mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { openAccount, Visitor } from '../auth/scene.ts';
@@ -8,9 +8,6 @@ import { openService, type TestService } from '../harness.ts';
 import { addBrokerage, addClient, connect, refresh } from '../oauth/scene.ts';
 import { addProgramsPasskey } from '../passkeys.ts';
 import { cleanUp, run } from './program.ts';
-
-// Every command is a process of its own, on a machine that may be busy.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 let service: TestService;
 let env: Record<string, string>;

@@ -5,7 +5,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ConfigError, readConfig } from '../../server/config/config.ts';
 import { startScheduledJobs } from '../../server/scheduled-jobs.ts';
 import { openTracing, type Tracing } from '../../server/telemetry/tracing.ts';
@@ -14,9 +14,6 @@ import { addPerson, addToken } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { aPdf, upload } from '../web/uploads.ts';
 import { cleanUp, dealkeep, migratedDataDir } from './program.ts';
-
-// The program is started, which migrates first.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
 interface Span {
   readonly traceId: string;

@@ -5,7 +5,7 @@ import { copyFile, mkdir, rename, symlink, unlink } from 'node:fs/promises';
 import { request, type IncomingMessage } from 'node:http';
 import path from 'node:path';
 import pg from 'pg';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { family } from '../../drill/postgres.ts';
 import { newKey, startWriters, tally } from '../../drill/writers.ts';
 import { urlOf } from '../../bench/cluster.ts';
@@ -13,8 +13,6 @@ import { freePort } from '../../bench/free-port.ts';
 import { openService, type TestService } from '../harness.ts';
 import { cleanUp, dealkeep, dealkeepOn, newDataDir, run, type Addresses, type Program } from './program.ts';
 
-// The program is started several times, on a machine that may be busy.
-vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 const patience = { timeout: 60_000, interval: 50 };
 
 interface Line {
@@ -38,17 +36,17 @@ const childrenOf = (pid: number): number[] => family(pid).slice(1);
 
 let service: TestService;
 let env: Record<string, string>;
-let program: Program;
 let log: () => Line[];
 let addresses: Addresses;
 let owner: pg.ClientConfig;
 let key: string;
+const start = () => dealkeep(['serve', '--json'], { ...env, DRAIN_SECONDS: '300', SHUTDOWN_SECONDS: '120' });
 beforeAll(async () => {
   service = await openService();
   ({ owner } = service.connections);
   const DATABASE_URL = urlOf(service.connections.server);
   env = { DATA_DIR: await newDataDir(), DATABASE_URL, WORKERS: '2' };
-  program = dealkeep(['serve', '--json'], { ...env, DRAIN_SECONDS: '300', SHUTDOWN_SECONDS: '120' });
+  const program = start();
   log = logOf(program);
   addresses = await program.ready;
   const client = new pg.Client(owner);
@@ -62,7 +60,8 @@ afterAll(async () => {
 
 const answering = () => log().filter(({ msg }) => msg === 'a worker answers');
 const metrics = async () => (await fetch(`${addresses.url}metrics`)).text();
-const writers = (insist: boolean) => startWriters([new URL(addresses.url).origin], { key, count: 4, insist });
+const writers = (insist: boolean, url = addresses.url) =>
+  startWriters([new URL(url).origin], { key, count: 4, insist });
 
 test('both workers answer, and /metrics adds up what they count', async () => {
   expect(answering().map(({ worker }) => worker)).toEqual(expect.arrayContaining([1, 2]));
@@ -78,11 +77,12 @@ test('both workers answer, and /metrics adds up what they count', async () => {
 });
 
 test('a worker that is killed is replaced, the other goes on, and nothing acknowledged is lost', async () => {
-  const { pid = 0 } = answering()[0] ?? {};
+  const before = answering().length;
+  const { pid = 0 } = answering().at(-1) ?? {};
   const writing = await writers(true);
   await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(20);
   process.kill(pid, 'SIGKILL');
-  await expect.poll(() => answering().length, patience).toBe(3);
+  await expect.poll(() => answering().length, patience).toBe(before + 1);
   const { length } = writing.attempts;
   await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(length + 20);
   await writing.stop();
@@ -123,17 +123,19 @@ test('a worker that hangs keeps one connection from the other, which gets it whe
 });
 
 test('SIGTERM: no worker is ready any more, no request fails, what is in flight is finished, and all end with 0', async () => {
-  const writing = await writers(false);
+  const own = start();
+  const { url, rest_url } = await own.ready;
+  const writing = await writers(false, url);
   await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(20);
-  program.child.kill('SIGTERM');
+  own.child.kill('SIGTERM');
   // Asked until each of the workers has been.
-  const ready = async () => (await fetch(`${addresses.url}readyz`)).status;
+  const ready = async () => (await fetch(`${url}readyz`)).status;
   await expect.poll(async () => [await ready(), await ready(), await ready()], patience).toEqual([503, 503, 503]);
   await writing.stop();
   expect(writing.attempts.filter(({ outcome }) => outcome !== 201)).toEqual([]);
 
   // Its body is still coming, and the worker has said that it may.
-  const inFlight = request(`${addresses.rest_url}/contacts`, {
+  const inFlight = request(`${rest_url}/contacts`, {
     method: 'POST',
     agent: false,
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', expect: '100-continue' },
@@ -145,16 +147,16 @@ test('SIGTERM: no worker is ready any more, no request fails, what is in flight 
   const client = new pg.Client(owner);
   await client.connect();
   await client.query('update api_keys set last_used_at = null');
-  program.child.kill('SIGTERM');
+  own.child.kill('SIGTERM');
   const refused = () =>
-    fetch(`${addresses.url}healthz`).then(
+    fetch(`${url}healthz`).then(
       () => false,
       () => true,
     );
   await expect.poll(refused, patience).toBe(true);
   inFlight.end('"displayName": "In flight"}');
   expect((await answered)[0].statusCode).toBe(201);
-  const { code, stdout } = await program.ended;
+  const { code, stdout } = await own.ended;
   expect(code).toBe(0);
   expect(stdout).toContain('"msg":"stopped"');
   expect(stdout).not.toContain('"level":"fatal"');

@@ -85,9 +85,7 @@ async function hold(table: string): Promise<() => Promise<void>> {
 }
 const heldUp = (count: number) =>
   expect
-    .poll(async () => (await beside('server', `select pid from ${sessions()} and wait_event_type = 'Lock'`)).length, {
-      timeout: 10_000,
-    })
+    .poll(async () => (await beside('server', `select pid from ${sessions()} and wait_event_type = 'Lock'`)).length)
     .toBe(count);
 
 test('the database drops the connections of calls under way: each is told, and nothing was done', async () => {
@@ -131,7 +129,7 @@ test('the database goes away in the middle of calls and lets nobody in: 503 unti
     await letIn(true);
   }
   await letGo();
-  await expect.poll(async () => (await send(service, buyer.token, read())).status, { timeout: 15_000 }).toBe(200);
+  await expect.poll(async () => (await send(service, buyer.token, read())).status).toBe(200);
   expect((await send(service, buyer.token, write('B2'))).body?.result.isError ?? false).toBe(false);
   expect(await Promise.all(['B0', 'B1', 'B2'].map(written))).toEqual([once, never, once]);
 });

@@ -26,7 +26,7 @@ beforeAll(async () => {
   buyer = await testPageOf('buyer');
   broker = await testPageOf('broker');
   await service.sql('delete from deal_opt_ins where user_id = $1', [service.demo.people.buyer.user_id]);
-}, 120_000);
+});
 afterAll(async () => {
   await assistant?.close();
   await browser?.close();
@@ -61,7 +61,7 @@ async function allow(page: Page, url: URL): Promise<URLSearchParams> {
   return loopback.last();
 }
 
-describe("a buyer's assistant", { timeout: 60_000 }, () => {
+describe("a buyer's assistant", () => {
   test('is registered by its person, who copies its client_id', async () => {
     const { page } = buyer;
     await buyer.go('/settings/clients');

@@ -1,6 +1,7 @@
 /** Contacts through the web application's routes: who works on them, paging, import and export. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { renewForAnotherTry } from '../another-try.ts';
 import { openService, type TestService } from '../harness.ts';
 import type { Scene } from '../policies/scene.ts';
 import { signInAs, type Answer, type SignedIn } from './person.ts';
@@ -13,7 +14,7 @@ let elsewhere: { brokerage: string; contact: string };
 const people: Record<string, SignedIn> = {};
 const as = (name: string): SignedIn => people[name]!;
 
-beforeAll(async () => {
+async function setUp(): Promise<void> {
   service = await openService({ scene: true });
   scene = service.scene;
   const members = ['admin', 'broker', 'colleague'];
@@ -25,6 +26,11 @@ beforeAll(async () => {
      select brokerage_id as brokerage, id as contact from added`,
   );
   elsewhere = foreign!;
+}
+beforeAll(setUp);
+renewForAnotherTry(async () => {
+  await service.close();
+  await setUp();
 });
 afterAll(() => service?.close());
 
@@ -461,8 +467,19 @@ describe('exporting', () => {
       });
   });
 
+  /** Takes the contacts with such names out again once the test is over, however it ends. */
+  const forgetAfterwards = (names: string) =>
+    onTestFinished(
+      async () =>
+        void (await service.sql(`delete from contacts where brokerage_id = $1 and display_name like $2`, [
+          scene.brokerage,
+          names,
+        ])),
+    );
+
   test('gives all of them in the order of their names, also when they are read in several portions', async () => {
     const many = 3_000;
+    forgetAfterwards('Name %');
     await service.sql(
       `insert into contacts (brokerage_id, type, display_name) select '${scene.brokerage}', 'person', 'Name ' || lpad(n::text, 6, '0')
        from generate_series(1, ${many}) n`,
@@ -471,10 +488,10 @@ describe('exporting', () => {
     const names = csv.split('\r\n').flatMap((line) => /^person,(Name \d{6}),/.exec(line)?.slice(1) ?? []);
     expect(names.length).toBe(many);
     expect(names).toEqual(names.toSorted());
-    await service.sql(`delete from contacts where brokerage_id = '${scene.brokerage}' and display_name like 'Name %'`);
   });
 
   test('gives them also when they are so long that a portion of them would take too much memory', async () => {
+    forgetAfterwards('Long %');
     await service.sql(
       `insert into contacts (brokerage_id, type, display_name) select '${scene.brokerage}', 'person', 'Long ' || lpad(n::text, 3, '0') || repeat(' x', 30000)
        from generate_series(1, 700) n`,
@@ -483,6 +500,5 @@ describe('exporting', () => {
     const names = csv.split('\r\n').flatMap((line) => /^person,(Long \d{3})( x){30000},/.exec(line)?.[1] ?? []);
     expect(names.length).toBe(700);
     expect(names).toEqual(names.toSorted());
-    await service.sql(`delete from contacts where brokerage_id = '${scene.brokerage}' and display_name like 'Long %'`);
   });
 });

@@ -417,4 +417,4 @@ test('in the browser: a broker explains, releases and withdraws, and an open pag
   } finally {
     await browser.close();
   }
-}, 120_000);
+});

@@ -721,7 +721,7 @@ describe('the list of deals', () => {
     await service.sql('delete from vault.own_activity where deal_id = $1', [deal]);
   });
 
-  test('counts and dates each deal as its own page does, whoever looks', { timeout: 120_000 }, async () => {
+  test('counts and dates each deal as its own page does, whoever looks', async () => {
     const { service, demo } = await openDemoService();
     try {
       const seen = { questions_waiting: 0, offers: 0, later: 0 };

@@ -11,7 +11,7 @@ let browser: Browser;
 beforeAll(async () => {
   web = await openScene({ config: { features: { findings: true, financing: true } } });
   browser = await openBrowser();
-}, 120_000);
+});
 afterAll(async () => {
   await browser?.close();
   await web?.close();

@@ -36,7 +36,7 @@ beforeAll(async () => {
   await rename('normalizations', 'rationale', 500);
   await rename('customer_revenues', 'customer_name', 200);
   browser = await openBrowser();
-}, 120_000);
+});
 afterAll(async () => {
   await browser?.close();
   await web?.close();

@@ -9,7 +9,6 @@ import { addFullDeal, addPerson, insert, type FullDeal } from '../tools/scene.ts
 import { signInAs } from './person.ts';
 
 const sizes = { wide: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
-const slow = { timeout: 180_000 };
 
 let service: TestService;
 let browser: Browser;
@@ -33,7 +32,7 @@ async function fits({ page }: TestPage): Promise<void> {
   await expect.poll(over).toBe(0);
 }
 
-test('a brokerage requires a second factor; the pages lead a member to it', slow, async () => {
+test('a brokerage requires a second factor; the pages lead a member to it', async () => {
   const { admin, broker } = full.people;
   await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
     admin.userId,
@@ -68,7 +67,7 @@ test('a brokerage requires a second factor; the pages lead a member to it', slow
   await testPage.close();
 });
 
-test('an admin ends a member’s sessions, having shown who they are', slow, async () => {
+test('an admin ends a member’s sessions, having shown who they are', async () => {
   const { admin, broker } = full.people;
   const password = crypto.randomUUID();
   await service.sql('delete from vault.totp where user_id = $1', [admin.userId]);
@@ -96,7 +95,7 @@ test('an admin ends a member’s sessions, having shown who they are', slow, asy
   await testPage.close();
 });
 
-test('a removal names the deals left without a broker, and hands them to a successor', slow, async () => {
+test('a removal names the deals left without a broker, and hands them to a successor', async () => {
   const { admin, broker } = full.people;
   const successor = await addPerson(service, 'Suki Marsh');
   await insert(service, 'members', { brokerage_id: full.brokerage, user_id: successor, role: 'broker' });
@@ -146,7 +145,7 @@ test('a removal names the deals left without a broker, and hands them to a succe
   );
 });
 
-test('a link that was passed on offers to sign in and to open an account', slow, async () => {
+test('a link that was passed on offers to sign in and to open an account', async () => {
   const admin = await signInAs(service, full.people.admin.userId);
   const invited = await admin.ask(`/deals/${full.deal}/participants`, {
     email: 'somebody@example.test',

@@ -1,7 +1,7 @@
 /** The bell, what it leads to, and the settings of notifications, in a real browser. */
 
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { createNotifications } from '../../server/domain/notifications/events.ts';
 import { expectAccessible, openBrowser, openTestPage } from '../browser.ts';
 import { openScene, type WebScene } from './scene.ts';
@@ -9,13 +9,14 @@ import { openScene, type WebScene } from './scene.ts';
 let web: WebScene;
 let browser: Browser;
 beforeAll(async () => {
-  web = await openScene();
   browser = await openBrowser();
 });
-afterAll(async () => {
-  await browser?.close();
-  await web?.close();
+afterAll(() => browser?.close());
+// What one test has asked, sent or looked at is not there for the next, nor for another try of it.
+beforeEach(async () => {
+  web = await openScene();
 });
+afterEach(() => web?.close());
 
 async function ask(): Promise<void> {
   const buyer = await web.as('exclusive buyer');
@@ -26,48 +27,43 @@ async function ask(): Promise<void> {
 
 const pictures = process.env['DEALKEEP_PICTURES'];
 
-test(
-  'the bell says what is new as it comes, leads there, and forgets what was read',
-  { timeout: 120_000 },
-  async () => {
-    const { cookie } = await web.as('broker');
-    const testPage = await openTestPage(browser, web.service.origin, { cookie, viewport: { width: 320, height: 640 } });
-    const { page } = testPage;
-    const zones: (string | null)[] = [];
-    page.on('request', (request) => {
-      if (request.method() === 'PUT' && request.url().endsWith('/notifications/settings'))
-        zones.push(request.postData());
-    });
-    await testPage.go('/notifications');
-    await page.getByText('Nothing yet').waitFor();
-    await ask();
-    await page.getByRole('link', { name: 'Notifications, 1 new' }).first().waitFor();
-    await ask();
-    await page.getByRole('link', { name: 'Notifications, 2 new' }).first().waitFor();
-    await page.getByRole('heading', { name: 'Corner bakery' }).waitFor();
-    await expectAccessible(page);
-    // Nothing is wider than the smallest phone.
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
-    if (pictures) await page.screenshot({ path: `${pictures}/list-phone.png`, fullPage: true });
-    await page.setViewportSize({ width: 1280, height: 800 });
-    if (pictures) await page.screenshot({ path: `${pictures}/list-desktop.png` });
+test('the bell says what is new as it comes, leads there, and forgets what was read', async () => {
+  const { cookie } = await web.as('broker');
+  const testPage = await openTestPage(browser, web.service.origin, { cookie, viewport: { width: 320, height: 640 } });
+  const { page } = testPage;
+  const zones: (string | null)[] = [];
+  page.on('request', (request) => {
+    if (request.method() === 'PUT' && request.url().endsWith('/notifications/settings')) zones.push(request.postData());
+  });
+  await testPage.go('/notifications');
+  await page.getByText('Nothing yet').waitFor();
+  await ask();
+  await page.getByRole('link', { name: 'Notifications, 1 new' }).first().waitFor();
+  await ask();
+  await page.getByRole('link', { name: 'Notifications, 2 new' }).first().waitFor();
+  await page.getByRole('heading', { name: 'Corner bakery' }).waitFor();
+  await expectAccessible(page);
+  // Nothing is wider than the smallest phone.
+  expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+  if (pictures) await page.screenshot({ path: `${pictures}/list-phone.png`, fullPage: true });
+  await page.setViewportSize({ width: 1280, height: 800 });
+  if (pictures) await page.screenshot({ path: `${pictures}/list-desktop.png` });
 
-    const entry = page.getByRole('link', { name: /A question was asked/ }).first();
-    await entry.focus();
-    await page.keyboard.press('Enter');
-    await page.waitForURL(`**/deals/${web.scene.deal}/questions`);
-    await page.getByRole('link', { name: 'Notifications, 1 new' }).first().waitFor();
-    await page.getByRole('link', { name: 'Notifications, 1 new' }).first().click();
-    await page.getByRole('button', { name: 'Mark all as read' }).click();
-    await page.getByRole('link', { name: 'Notifications', exact: true }).first().waitFor();
-    // The time zone of the first visit was kept, once.
-    expect(zones).toHaveLength(1);
-    expect(testPage.complaints).toEqual([]);
-    await testPage.close();
-  },
-);
+  const entry = page.getByRole('link', { name: /A question was asked/ }).first();
+  await entry.focus();
+  await page.keyboard.press('Enter');
+  await page.waitForURL(`**/deals/${web.scene.deal}/questions`);
+  await page.getByRole('link', { name: 'Notifications, 1 new' }).first().waitFor();
+  await page.getByRole('link', { name: 'Notifications, 1 new' }).first().click();
+  await page.getByRole('button', { name: 'Mark all as read' }).click();
+  await page.getByRole('link', { name: 'Notifications', exact: true }).first().waitFor();
+  // The time zone of the first visit was kept, once.
+  expect(zones).toHaveLength(1);
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+});
 
-test('the list goes on behind more than a page of what can no longer be opened', { timeout: 120_000 }, async () => {
+test('the list goes on behind more than a page of what can no longer be opened', async () => {
   const { people, deal, idle, records } = web.scene;
   await web.service.sql(
     `insert into vault.notifications (event_id, user_id, kind, deal_id, at) values (app.uuid_v7(), $1, 'nda_sent', $2, app.now() - interval '1 hour')`,
@@ -86,7 +82,7 @@ test('the list goes on behind more than a page of what can no longer be opened',
   await testPage.close();
 });
 
-test('a broker reminds whoever something waits for, once a day', { timeout: 120_000 }, async () => {
+test('a broker reminds whoever something waits for, once a day', async () => {
   const { deal, participants, people } = web.scene;
   const broker = await web.as('broker');
   const add = async (path: string, json: object) => {
@@ -141,7 +137,7 @@ test('a broker reminds whoever something waits for, once a day', { timeout: 120_
   await testPage.close();
 });
 
-test('settings that are changed one right after the other are all kept', { timeout: 60_000 }, async () => {
+test('settings that are changed one right after the other are all kept', async () => {
   const { cookie, ask: asks } = await web.as('other buyer');
   const testPage = await openTestPage(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });
   const { page } = testPage;
@@ -170,12 +166,15 @@ test('settings that are changed one right after the other are all kept', { timeo
   await testPage.close();
 });
 
-test('the settings keep how loud each kind is, the hour, and what is quieter', { timeout: 120_000 }, async () => {
+test('the settings keep how loud each kind is, the hour, and what is quieter', async () => {
   const { cookie } = await web.as('seller');
   const testPage = await openTestPage(browser, web.service.origin, { cookie, timezoneId: 'America/New_York' });
   const { page } = testPage;
   await testPage.go(`/deals/${web.scene.deal}`);
-  const kept = page.waitForResponse((response) => response.request().method() === 'PUT');
+  const kept = page.waitForResponse(
+    (response) =>
+      response.request().method() === 'PUT' && response.url().endsWith(`/deals/${web.scene.deal}/notifications`),
+  );
   await page.getByLabel('What you are notified of on this deal').selectOption('off');
   await kept;
   await testPage.go('/settings/notifications');
@@ -188,7 +187,7 @@ test('the settings keep how loud each kind is, the hour, and what is quieter', {
   await expectAccessible(page);
   const seller = await web.as('seller');
   await expect
-    .poll(async () => (await seller.ask('/notifications/choices')).body, { timeout: 15_000 })
+    .poll(async () => (await seller.ask('/notifications/choices')).body)
     .toMatchObject({
       settings: { time_zone: 'America/New_York', digest_hour: 17 },
       deals: [{ deal_title: 'Corner bakery', delivery: 'off' }],

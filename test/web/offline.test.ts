@@ -18,7 +18,7 @@ beforeAll(async () => {
     [web.scene.idle, web.scene.idleBuyer],
   );
   browser = await openBrowser();
-}, 120_000);
+});
 afterEach(async () => {
   for (const { complaints } of testPages) expect(complaints).toEqual([]);
   await Promise.all(testPages.splice(0).map((testPage) => testPage.close()));

@@ -55,7 +55,7 @@ async function given(): Promise<Record<string, string>> {
 
 const pathOf = (link: string): string => new URL(link, service.origin).pathname;
 
-test('every link of the server leads to a page of the application', { timeout: 120_000 }, async () => {
+test('every link of the server leads to a page of the application', async () => {
   const all = await given();
   expect(Object.keys(all).toSorted()).toEqual(
     Object.keys(links)

@@ -537,7 +537,7 @@ describe('a file', () => {
     const rows = `month,revenue\n${'2025-01,1\n'.repeat(5001)}`;
     expect((await send('broker', '/preview', rows)).body.error.message).toMatch(/At most 5000 rows/);
     expect((await send('broker', '/preview', 'a,b\n1,2\n')).body.error.message).toMatch(/first line must name/);
-  }, 90_000);
+  });
 
   test('to fill in can be had, and is read again', async () => {
     for (const type of ['profit_and_loss', 'customer_revenue']) {
@@ -682,4 +682,4 @@ test('in the browser: a normalization, a file with faults, and the same file men
   } finally {
     await browser.close();
   }
-}, 240_000);
+}, 480_000);

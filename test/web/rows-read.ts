@@ -32,7 +32,7 @@ export async function complete(rows: Locator, counter: Locator, attribute: strin
     const [count] = await counter.evaluateAll((all, name) => all.map((one) => one.getAttribute(name)), attribute);
     return count === undefined ? 0 : Number(count) - (await rows.count());
   };
-  await expect.poll(missing, { timeout: 15_000 }).toBe(0);
+  await expect.poll(missing).toBe(0);
   return rows;
 }
 
@@ -57,7 +57,7 @@ export async function goWithin(page: Page, path: string, title: string): Promise
   else await page.evaluate(`history.pushState(null, '', ${JSON.stringify(path)})`);
   // From the list of deals a deal is not there yet, and its tabs neither.
   const expected = there ? `^${title} · ` : `^(${title}|Not found) · `;
-  await expect.poll(() => page.title(), { timeout: 15_000, message: path }).toMatch(new RegExp(expected));
+  await expect.poll(() => page.title(), { message: path }).toMatch(new RegExp(expected));
   await loaded(page);
   return (await tab.count()) > 0;
 }

@@ -46,7 +46,7 @@ beforeAll(async () => {
   web = await openRichScene();
   await addNormalizations(web);
   browser = await openBrowser();
-}, 120_000);
+});
 afterAll(async () => {
   await browser?.close();
   await web?.close();
@@ -98,7 +98,7 @@ function walkOf(caller: string): Promise<Map<List, Beside>> {
 
 const nameOf = ({ what, tool, differs }: List): string => `${what}: ${tool}${differs ? ` (${differs})` : ''}`;
 
-describe.each(callers)('%s', { timeout: 60_000 }, (caller) => {
+describe.each(callers)('%s', (caller) => {
   test('reads that there is nothing on every page to which they have no tab, and the tools find nothing of it', async () => {
     const found = await walkOf(caller);
     for (const { title, lists: here } of dealPages)
@@ -141,7 +141,7 @@ describe.each(['broker', 'other buyer'])('%s filters alike', (caller) => {
       // Until the answer is there the rows from before stay.
       const left = async () => unmatched(await list.shown(testPage.page), answered);
       // Each time all of a long list is read, which the page needs the processor for itself.
-      await expect.poll(left, { timeout: 15_000, interval: 200 }).toEqual(theSame);
+      await expect.poll(left, { interval: 200 }).toEqual(theSame);
       some += answered.length > 0 && answered.length < all ? 1 : 0;
     }
     expect(some).toBeGreaterThan(1);
@@ -175,7 +175,7 @@ test('what the operator has not switched on is refused by the tools, and shown o
   }
 });
 
-describe('the scene tells a wrong list from a right one', { timeout: 180_000 }, () => {
+describe('the scene tells a wrong list from a right one', () => {
   const { records } = readExpectations(new URL('../../docs/visibility.md', import.meta.url));
   const answeredTo = async (caller: string, list: List): Promise<string[]> =>
     (await walkOf(caller)).get(list)!.answered.map((facts) => JSON.stringify(facts));

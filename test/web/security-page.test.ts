@@ -11,7 +11,6 @@ import { addBrokerage } from '../oauth/scene.ts';
 import { addDevice, openLocalhostProxy, type LocalhostProxy } from '../passkeys.ts';
 
 const minute = 60_000;
-const patiently = { timeout: 15_000 };
 const page = '/settings/security';
 
 let service: TestService;
@@ -70,7 +69,7 @@ async function lastMethod({ id }: Account): Promise<unknown> {
   return record?.['method'];
 }
 
-test('a passkey is added, signs in by itself, is renamed and removed', { timeout: 120_000 }, async () => {
+test('a passkey is added, signs in by itself, is renamed and removed', async () => {
   const account = await openAccount(service);
   const testPage = await signedInTestPage(account);
   const { page: at } = testPage;
@@ -133,66 +132,62 @@ test('a passkey is added, signs in by itself, is renamed and removed', { timeout
   await testPage.close();
 });
 
-test(
-  '123. with an authenticator, a code or a recovery code is asked for once, until it is removed',
-  { timeout: 120_000 },
-  async () => {
-    const account = await openAccount(service);
-    const testPage = await signedInTestPage(account);
-    const { page: at } = testPage;
-    const now = () => Math.floor(service.clock.now().getTime() / 1000);
-    await at.getByRole('button', { name: 'Set up an authenticator' }).click();
-    const dialog = at.getByRole('dialog', { name: 'Set up an authenticator' });
-    const secret = await dialog.getByLabel('Or type this key into the app').inputValue();
-    await dialog.getByLabel('Code').fill(await generate({ secret, epoch: now() }));
-    await dialog.getByRole('button', { name: 'Turn it on' }).click();
-    const shown = at.getByRole('dialog', { name: 'Your recovery codes' });
-    await expect.poll(() => shown.getByRole('listitem').count(), patiently).toBe(10);
-    const codes = await shown.getByRole('listitem').allTextContents();
-    await shown.getByRole('button', { name: 'I have saved them' }).click();
-    await at.getByText('10 recovery codes left.').waitFor();
+test('123. with an authenticator, a code or a recovery code is asked for once, until it is removed', async () => {
+  const account = await openAccount(service);
+  const testPage = await signedInTestPage(account);
+  const { page: at } = testPage;
+  const now = () => Math.floor(service.clock.now().getTime() / 1000);
+  await at.getByRole('button', { name: 'Set up an authenticator' }).click();
+  const dialog = at.getByRole('dialog', { name: 'Set up an authenticator' });
+  const secret = await dialog.getByLabel('Or type this key into the app').inputValue();
+  await dialog.getByLabel('Code').fill(await generate({ secret, epoch: now() }));
+  await dialog.getByRole('button', { name: 'Turn it on' }).click();
+  const shown = at.getByRole('dialog', { name: 'Your recovery codes' });
+  await expect.poll(() => shown.getByRole('listitem').count()).toBe(10);
+  const codes = await shown.getByRole('listitem').allTextContents();
+  await shown.getByRole('button', { name: 'I have saved them' }).click();
+  await at.getByText('10 recovery codes left.').waitFor();
 
-    /** Signs out and in again, up to the code. */
-    const toSecondStep = async () => {
-      await signOut(testPage, account);
-      await testPage.go(`/sign-in?return_to=${page}`);
-      await typeCredentials(at, account);
-      await at.getByRole('heading', { name: 'Second step' }).waitFor();
-    };
-    const finish = async (code: string) => {
-      await at.getByLabel('Code').fill(code);
-      await at.getByRole('button', { name: 'Continue' }).click();
-    };
-
-    service.clock.advance(minute);
-    await toSecondStep();
-    await finish('000000');
-    await at.getByText(/The code is not correct/).waitFor();
-    await finish(await generate({ secret, epoch: now() }));
-    await at.getByText('10 recovery codes left.').waitFor();
-
-    await toSecondStep();
-    await finish(codes[0]!);
-    await at.getByText('9 recovery codes left.').waitFor();
-    await toSecondStep();
-    await finish(codes[0]!);
-    await at.getByText(/The code is not correct, or was used before/).waitFor();
-    await finish(codes[1]!);
-    await at.getByText('8 recovery codes left.').waitFor();
-
-    await at.getByRole('button', { name: 'Remove authenticator' }).click();
-    await at.getByRole('button', { name: 'Remove', exact: true }).click();
-    await toast(at, 'The authenticator is removed');
-    await at.getByRole('button', { name: 'Set up an authenticator' }).waitFor();
+  /** Signs out and in again, up to the code. */
+  const toSecondStep = async () => {
     await signOut(testPage, account);
-    await signIn(testPage, account);
-    expect(await lastMethod(account)).toBe('password');
-    expect(testPage.complaints).toEqual([]);
-    await testPage.close();
-  },
-);
+    await testPage.go(`/sign-in?return_to=${page}`);
+    await typeCredentials(at, account);
+    await at.getByRole('heading', { name: 'Second step' }).waitFor();
+  };
+  const finish = async (code: string) => {
+    await at.getByLabel('Code').fill(code);
+    await at.getByRole('button', { name: 'Continue' }).click();
+  };
 
-describe('where one is signed in', { timeout: 120_000 }, () => {
+  service.clock.advance(minute);
+  await toSecondStep();
+  await finish('000000');
+  await at.getByText(/The code is not correct/).waitFor();
+  await finish(await generate({ secret, epoch: now() }));
+  await at.getByText('10 recovery codes left.').waitFor();
+
+  await toSecondStep();
+  await finish(codes[0]!);
+  await at.getByText('9 recovery codes left.').waitFor();
+  await toSecondStep();
+  await finish(codes[0]!);
+  await at.getByText(/The code is not correct, or was used before/).waitFor();
+  await finish(codes[1]!);
+  await at.getByText('8 recovery codes left.').waitFor();
+
+  await at.getByRole('button', { name: 'Remove authenticator' }).click();
+  await at.getByRole('button', { name: 'Remove', exact: true }).click();
+  await toast(at, 'The authenticator is removed');
+  await at.getByRole('button', { name: 'Set up an authenticator' }).waitFor();
+  await signOut(testPage, account);
+  await signIn(testPage, account);
+  expect(await lastMethod(account)).toBe('password');
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+});
+
+describe('where one is signed in', () => {
   const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:148.0) Gecko/20100101 Firefox/148.0';
   const phone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 Version/19.0 Safari/604.1';
   const isOut = (at: Page) => at.waitForURL((url) => url.pathname === '/sign-in');
@@ -211,7 +206,7 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
     const pocket = await signedInTestPage(account, { userAgent: phone });
     const { page: at } = here;
     await here.go(page);
-    await expect.poll(() => devices(at).count(), patiently).toBe(3);
+    await expect.poll(() => devices(at).count()).toBe(3);
     expect(await devices(at).filter({ hasText: 'This device' }).allTextContents()).toEqual([
       expect.stringContaining('Chrome on Linux'),
     ]);
@@ -219,7 +214,7 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
 
     await at.getByRole('button', { name: 'Sign out Firefox on Windows' }).click();
     await toast(at, 'Firefox on Windows is signed out');
-    await expect.poll(() => devices(at).count(), patiently).toBe(2);
+    await expect.poll(() => devices(at).count()).toBe(2);
     await devices(at).filter({ hasText: 'Firefox' }).waitFor({ state: 'detached' });
     // The browser that is signed out learns it with its next request, and leads back after signing in.
     await office.page.getByRole('button', { name: 'Sign out all others' }).click();
@@ -231,10 +226,10 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
     await office.page.getByRole('heading', { name: 'Security', level: 2 }).waitFor();
 
     await here.go(page);
-    await expect.poll(() => devices(at).count(), patiently).toBe(3);
+    await expect.poll(() => devices(at).count()).toBe(3);
     await at.getByRole('button', { name: 'Sign out all others' }).click();
     await toast(at, 'All other sessions are signed out');
-    await expect.poll(() => devices(at).count(), patiently).toBe(1);
+    await expect.poll(() => devices(at).count()).toBe(1);
     await at.getByRole('button', { name: 'Sign out all others' }).waitFor({ state: 'detached' });
     for (const { page: other } of [office, pocket]) {
       await other.getByRole('link', { name: 'Deals' }).first().click();
@@ -263,7 +258,7 @@ describe('where one is signed in', { timeout: 120_000 }, () => {
   });
 });
 
-test('what was asked for while the password changes goes on with the new session', { timeout: 120_000 }, async () => {
+test('what was asked for while the password changes goes on with the new session', async () => {
   const account = await openAccount(service);
   const other = await signedInTestPage(account);
   const testPage = await signedInTestPage(account, { alone: true });
@@ -288,7 +283,7 @@ test('what was asked for while the password changes goes on with the new session
     await refused.promise;
     await route.fulfill({ response });
   });
-  const asked = at.waitForRequest('**/api/web/me', patiently);
+  const asked = at.waitForRequest('**/api/web/me');
   await at.getByRole('button', { name: 'Sign out all others' }).click();
   await asked;
   await at.getByLabel('Current password').fill(account.password);
@@ -313,7 +308,7 @@ test('on the page "Profile" people take their data along, and erase their accoun
     await route.fulfill({ response, body: (await response.text()).replace('{', `{"amount": ${amount}, `) });
   });
   await testPage.go('/settings/profile');
-  const download = testPage.page.waitForEvent('download', patiently);
+  const download = testPage.page.waitForEvent('download');
   await testPage.page.getByRole('button', { name: 'Download my data' }).click();
   const file = await download;
   expect(file.suggestedFilename()).toBe('my-dealkeep-data.json');

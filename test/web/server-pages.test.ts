@@ -41,20 +41,16 @@ async function consentPath(): Promise<string> {
 }
 
 describe.each(['light', 'dark'] as const)('%s', (colorScheme) => {
-  test(
-    'the consent page and what says that it cannot be are accessible and fit a phone',
-    { timeout: 120_000 },
-    async () => {
-      const paths = [await consentPath(), '/api/mcp/authorize?client_id=unknown', '/nowhere'];
-      await inBrowser({ colorScheme, viewport: { width: 390, height: 800 } }, async (page, to) => {
-        for (const path of paths) {
-          await to(path);
-          expect([path, await violationsOn(page)]).toEqual([path, []]);
-          expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, 390]);
-        }
-      });
-    },
-  );
+  test('the consent page and what says that it cannot be are accessible and fit a phone', async () => {
+    const paths = [await consentPath(), '/api/mcp/authorize?client_id=unknown', '/nowhere'];
+    await inBrowser({ colorScheme, viewport: { width: 390, height: 800 } }, async (page, to) => {
+      for (const path of paths) {
+        await to(path);
+        expect([path, await violationsOn(page)]).toEqual([path, []]);
+        expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, 390]);
+      }
+    });
+  });
 });
 
 test('colours and fonts are the application’s, without a script', async () => {

@@ -75,7 +75,7 @@ describe('every page of the frame', () => {
     { name: 'desktop', own: { width: 1280, height: 800 } },
     { name: 'phone', own: { width: 390, height: 844 } },
   ];
-  test.each(ways)('is accessible, keeps to its policy and fits ($name)', { timeout: 120_000 }, async ({ own }) => {
+  test.each(ways)('is accessible, keeps to its policy and fits ($name)', async ({ own }) => {
     const deal = `/deals/${demo.deals.with_everything}`;
     const { page, complaints, to } = await visit('broker', '/contacts', own);
     for (const path of ['/', '/deals', deal, `${deal}/people`, `${deal}/activity`, '/settings/profile', '/contacts']) {
@@ -148,35 +148,33 @@ describe('the palette', () => {
 describe('a long list', () => {
   const focused = `document.activeElement?.getAttribute('data-index')`;
 
-  test('holds only the rows in sight, and keys go through all of it', { timeout: 60_000 }, async () => {
+  test('holds only the rows in sight, and keys go through all of it', async () => {
+    const name = `Route ${crypto.randomUUID()}`;
     await service.sql(
       `with opened as (
          insert into deals (organization_id, title, industry, created_by)
-         select $1, 'Route business no. ' || n, 'Zymurgy', $2 from generate_series(1, 450) n returning id)
+         select $1, $3 || ' no. ' || n, 'Zymurgy', $2 from generate_series(1, 450) n returning id)
        insert into participants (deal_id, user_id, role, status) select id, $2, 'broker', 'active' from opened`,
-      [demo.brokerage_id, demo.people.broker.user_id],
+      [demo.brokerage_id, demo.people.broker.user_id, name],
     );
     // A page that is open while hundreds of deals come asks for its list again and again.
     const { testPage } = await signIn('broker');
     const { page } = testPage;
-    await testPage.go('/deals?search=Route+business');
+    await testPage.go(`/deals?search=${encodeURIComponent(name)}`);
     const rows = page.locator('[role=row][data-index]');
     await rows.first().focus();
     await expect
-      .poll(
-        async () => {
-          await page.keyboard.press('End');
-          return page.evaluate(focused);
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        await page.keyboard.press('End');
+        return page.evaluate(focused);
+      })
       .toBe('449');
     expect(await rows.count()).toBeLessThan(60);
     await page.keyboard.press('Home');
     await expect.poll(() => page.evaluate(focused)).toBe('0');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Enter');
-    await page.locator('h1', { hasText: 'Route business no.' }).waitFor();
+    await page.locator('h1', { hasText: `${name} no.` }).waitFor();
   });
 });
 
@@ -251,13 +249,10 @@ describe('without a connection', () => {
 });
 
 describe('who may not', () => {
-  test('sees of a deal only that there is nothing for them', async () => {
-    const { page } = await visit('outsider', `/deals/${demo.deals.with_everything}/people`);
-    expect(await page.locator('h1').textContent()).toBe('You cannot open this');
-  });
-
   test('is led to sign in, and back', async () => {
-    const { page, person } = await visit('broker', '/deals');
+    const { person, testPage } = await signIn('broker');
+    const { page } = testPage;
+    await testPage.go('/deals');
     await service.sql(`delete from vault.sessions where user_id = $1`, [demo.people.broker.user_id]);
     expect((await person.ask('/me')).status).toBe(401);
     await page.getByRole('link', { name: 'Home', exact: true }).first().click();

@@ -42,7 +42,7 @@ beforeAll(async () => {
     web.scene.records['documents/selected_buyer_only'],
   ]);
   browser = await openBrowser();
-}, 120_000);
+});
 afterEach(async () => {
   for (const { complaints } of [...testPages, ...shared.values()]) expect(complaints).toEqual([]);
   await Promise.all(testPages.splice(0).map((testPage) => testPage.close()));
@@ -159,7 +159,7 @@ async function write(dialog: Locator): Promise<{ before: string; now: () => Prom
 describe('a dialog with something typed into it', () => {
   const callers = [...new Set(dialogs.map(({ caller }) => caller))];
 
-  test.each(callers)('asks before it closes, whichever it is (%s)', { timeout: 120_000 }, async (caller) => {
+  test.each(callers)('asks before it closes, whichever it is (%s)', async (caller) => {
     const { page, visit } = await testPageOf(caller);
     for (const { kind, at, open } of dialogs.filter((one) => one.caller === caller)) {
       if (new URL(page.url()).pathname !== at(web.scene)) await visit(at(web.scene));
@@ -181,7 +181,7 @@ describe('a dialog with something typed into it', () => {
         if ((await asked(page).count()) === 0) await page.mouse.click(4, 4);
         return asked(page).count();
       };
-      await expect.poll(clickBeside, { timeout: 15_000, message: `${kind} does not ask beside it` }).toBe(1);
+      await expect.poll(clickBeside, { message: `${kind} does not ask beside it` }).toBe(1);
       await button(asked(page), 'Discard').click();
       await dialog.waitFor({ state: 'detached' });
       await open(page);
@@ -278,7 +278,7 @@ describe('a change of a record leaves what somebody else changes of it meanwhile
     });
   });
 
-  test('whichever it is', { timeout: 120_000 }, async () => {
+  test('whichever it is', async () => {
     const { page, visit } = await testPageOf('broker');
     for (const { table, name, at, open, typed, others } of [
       {
@@ -574,17 +574,13 @@ describe('a session that ends', () => {
     expect(await asks('Written before the sign-in page')).toBe(0);
   });
 
-  test(
-    'and is begun by somebody else in another tab shows the page as theirs, and sends nothing of what waited',
-    { timeout: 120_000 },
-    async () => {
-      const page = await writing('Waiting while the other buyer signs in');
-      await becomeOther(page);
-      await page.getByText('other-buyer@example.test').first().waitFor({ timeout: 60_000 });
-      expect(await page.getByRole('dialog').count()).toBe(0);
-      expect(await asks('Waiting while the other buyer signs in')).toBe(0);
-    },
-  );
+  test('and is begun by somebody else in another tab shows the page as theirs, and sends nothing of what waited', async () => {
+    const page = await writing('Waiting while the other buyer signs in');
+    await becomeOther(page);
+    await page.getByText('other-buyer@example.test').first().waitFor({ timeout: 60_000 });
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(await asks('Waiting while the other buyer signs in')).toBe(0);
+  });
 });
 
 /** Has somebody else be signed in with the browser of a page, as after signing in in another tab. */

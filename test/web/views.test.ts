@@ -61,7 +61,7 @@ beforeAll(async () => {
   }
   browser = await openBrowser();
   host = await openHost(browser);
-}, 120_000);
+});
 afterAll(async () => {
   await browser?.close();
   await service?.close();
@@ -125,7 +125,7 @@ describe('a host draws', () => {
       await expect.poll(() => frame.evaluate('document.documentElement.scrollWidth')).toBe(320);
       // The host makes the frame as tall as the view says it is.
       const left = 'document.documentElement.scrollHeight - innerHeight';
-      await expect.poll(() => frame.evaluate(left), { timeout: 15_000 }).toBe(0);
+      await expect.poll(() => frame.evaluate(left)).toBe(0);
       await host.page.setViewportSize({ width: 900, height: 800 });
       await expectQuiet();
     },

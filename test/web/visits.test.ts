@@ -1,7 +1,7 @@
 /** What is new on a tab of a deal since a person looked at it last. */
 
 import type { Browser } from 'playwright-core';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openScene, type WebScene } from './scene.ts';
 import { aPdf, upload } from './uploads.ts';
@@ -12,13 +12,14 @@ const pictures = process.env['DEALKEEP_PICTURES'];
 let web: WebScene;
 let browser: Browser;
 beforeAll(async () => {
-  web = await openScene();
   browser = await openBrowser();
 });
-afterAll(async () => {
-  await browser?.close();
-  await web?.close();
+afterAll(() => browser?.close());
+// What one test has asked, sent or looked at is not there for the next, nor for another try of it.
+beforeEach(async () => {
+  web = await openScene();
 });
+afterEach(() => web?.close());
 
 const visit = async (who: string, deal: string, tab: string) => {
   const { status, body } = await (await web.as(who)).ask(`/deals/${deal}/visits`, { tab });
@@ -55,59 +56,55 @@ async function come(testPage: TestPage, tab: string): Promise<void> {
   await testPage.page.getByRole('heading', { level: 2 }).first().waitFor();
 }
 
-test(
-  'documents, answers and offers that came since are marked for everybody but who made them',
-  { timeout: 180_000 },
-  async () => {
-    const { service, scene } = web;
-    const open = async (who: string, width = 1280) =>
-      openTestPage(browser, service.origin, { cookie: (await web.as(who)).cookie, viewport: { width, height: 844 } });
-    const [buyer, seller, broker] = [await open('exclusive buyer', 390), await open('seller'), await open('broker')];
-    for (const [testPage, tab] of [
-      [buyer, 'documents'],
-      [buyer, 'questions'],
-      [seller, 'documents'],
-      [broker, 'offers'],
-    ] as const) {
-      const noted = testPage.page.waitForResponse((answer) => answer.url().endsWith('/visits'));
-      await come(testPage, tab);
-      await noted;
-      expect(await testPage.page.getByText('New since your last visit').count()).toBe(0);
-    }
-    service.clock.advance(40 * minute);
-    const query = { filename: 'Lease 2025.pdf', confidentiality: 'public' };
-    expect((await upload(service, await web.as('seller'), scene.deal, aPdf(), query)).status).toBe(201);
-    const released = scene.records["questions/the exclusive buyer's, with the seller"]!;
-    const done = async (who: string, path: string, json: object) => {
-      const { status, body } = await (await web.as(who)).ask(path, json);
-      expect(status, JSON.stringify(body)).toBeLessThan(300);
-    };
-    await done('seller', `/questions/${released}/answer`, { answer_text: 'Yes.' });
-    await done('broker', `/questions/${released}/distribute`, { distributed_response: 'Yes, it is.' });
-    await done('other buyer', `/deals/${scene.deal}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
-
-    const marked = async (testPage: TestPage, tab: string, name: string) => {
-      await come(testPage, tab);
-      await testPage.page.getByText('New since your last visit').first().waitFor();
-      await expectAccessible(testPage.page);
-      if (pictures) await testPage.page.screenshot({ path: `${pictures}/new-${name}.png`, fullPage: true });
-    };
-    await marked(buyer, 'documents', 'documents-phone');
-    expect(await buyer.page.getByText('New since your last visit').count()).toBe(1);
-    expect(await buyer.page.evaluate('document.documentElement.scrollWidth')).toBe(390);
-    await marked(buyer, 'questions', 'questions-phone');
-    await marked(broker, 'offers', 'offers-desktop');
-    const noted = seller.page.waitForResponse((answer) => answer.url().endsWith('/visits'));
-    await come(seller, 'documents');
+test('documents, answers and offers that came since are marked for everybody but who made them', async () => {
+  const { service, scene } = web;
+  const open = async (who: string, width = 1280) =>
+    openTestPage(browser, service.origin, { cookie: (await web.as(who)).cookie, viewport: { width, height: 844 } });
+  const [buyer, seller, broker] = [await open('exclusive buyer', 390), await open('seller'), await open('broker')];
+  for (const [testPage, tab] of [
+    [buyer, 'documents'],
+    [buyer, 'questions'],
+    [seller, 'documents'],
+    [broker, 'offers'],
+  ] as const) {
+    const noted = testPage.page.waitForResponse((answer) => answer.url().endsWith('/visits'));
+    await come(testPage, tab);
     await noted;
-    await seller.page.getByText('Lease 2025.pdf').first().waitFor();
-    expect(await seller.page.getByText('New since your last visit').count()).toBe(0);
-    for (const testPage of [buyer, seller, broker]) {
-      expect(testPage.complaints).toEqual([]);
-      await testPage.close();
-    }
-  },
-);
+    expect(await testPage.page.getByText('New since your last visit').count()).toBe(0);
+  }
+  service.clock.advance(40 * minute);
+  const query = { filename: 'Lease 2025.pdf', confidentiality: 'public' };
+  expect((await upload(service, await web.as('seller'), scene.deal, aPdf(), query)).status).toBe(201);
+  const released = scene.records["questions/the exclusive buyer's, with the seller"]!;
+  const done = async (who: string, path: string, json: object) => {
+    const { status, body } = await (await web.as(who)).ask(path, json);
+    expect(status, JSON.stringify(body)).toBeLessThan(300);
+  };
+  await done('seller', `/questions/${released}/answer`, { answer_text: 'Yes.' });
+  await done('broker', `/questions/${released}/distribute`, { distributed_response: 'Yes, it is.' });
+  await done('other buyer', `/deals/${scene.deal}/offers`, { payload: { currency: 'USD', purchase_price: '100' } });
+
+  const marked = async (testPage: TestPage, tab: string, name: string) => {
+    await come(testPage, tab);
+    await testPage.page.getByText('New since your last visit').first().waitFor();
+    await expectAccessible(testPage.page);
+    if (pictures) await testPage.page.screenshot({ path: `${pictures}/new-${name}.png`, fullPage: true });
+  };
+  await marked(buyer, 'documents', 'documents-phone');
+  expect(await buyer.page.getByText('New since your last visit').count()).toBe(1);
+  expect(await buyer.page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+  await marked(buyer, 'questions', 'questions-phone');
+  await marked(broker, 'offers', 'offers-desktop');
+  const noted = seller.page.waitForResponse((answer) => answer.url().endsWith('/visits'));
+  await come(seller, 'documents');
+  await noted;
+  await seller.page.getByText('Lease 2025.pdf').first().waitFor();
+  expect(await seller.page.getByText('New since your last visit').count()).toBe(0);
+  for (const testPage of [buyer, seller, broker]) {
+    expect(testPage.complaints).toEqual([]);
+    await testPage.close();
+  }
+});
 
 test('a visit is not begun again by a connection that was lost, after which everything on the page is asked anew', async () => {
   const { service, scene } = web;

@@ -70,14 +70,14 @@ beforeAll(async () => {
   service = await openService();
   browser = await openBrowser();
   for (const who of Object.keys(names) as Who[]) testPages[who] = await openTestPage(browser, service.origin);
-}, 120_000);
+});
 
 afterAll(async () => {
   await browser?.close();
   await service?.close();
 });
 
-describe('a sale', { timeout: 60_000 }, () => {
+describe('a sale', () => {
   test('begins with the set-up of a brokerage and its first admin', async () => {
     const token = mintToken();
     await service.sql('select app.offer_set_up($1)', [tokenDigest(token)]);
@@ -264,6 +264,7 @@ describe('a sale', { timeout: 60_000 }, () => {
     await button('broker', 'Send the answer').click();
     await button('broker', 'Send', dialog('broker')).click();
     await page('bea').getByText('The owner and one apprentice.').waitFor();
+    await tab('bob', '/questions');
     expect(await page('bob').getByText('Sundays').count()).toBe(0);
   });
 
