@@ -279,7 +279,7 @@ export const ofRecords: Readonly<Record<string, Make>> = {
     const there = w.contradictionAnswers.find((one) => one.deal === deal && one.key === key);
     return {
       says: `answers contradiction ${step.a % 3} of ${dealName(w, deal)}, with figures ${step.b % 3}`,
-      sends: [answerContradiction(deal.id, { key, figures }, { status: 'explained', why: 'So.' }, origin)],
+      sends: [answerContradiction(deal.id, { key, figures }, { status: 'explained', why: 'So.' }, undefined, origin)],
       may: actsAs(w, me, deal, 'broker'),
       ...(there ? {} : { makes: ['contradiction_answers'] }),
       happens(id) {
