@@ -559,7 +559,7 @@ const answered = (database: Database, token: string, dealId: string): Job => ({
       // When it was answered is known to nobody yet: it is looked for, and nothing is released.
       releaseContradiction(dealId, { key, figures: key }, '2026-01-01T00:00:00Z', from),
       withdrawContradiction(dealId, key, from),
-      unanswerContradiction(dealId, key, from),
+      unanswerContradiction(dealId, key, null, from),
     );
     return 'done';
   },

@@ -302,7 +302,7 @@ export const ofRecords: Readonly<Record<string, Make>> = {
     if (step.b % 6 === 0)
       return {
         says: `takes the answer to ${about} back`,
-        sends: [unanswerContradiction(deal.id, key, origin)],
+        sends: [unanswerContradiction(deal.id, key, null, origin)],
         may: isBroker && there !== undefined,
         happens: () => void (w.contradictionAnswers = w.contradictionAnswers.filter((one) => one !== there)),
       };

@@ -187,7 +187,7 @@ describe('an answer', () => {
     await adjust('FY1999', '100.10');
   });
 
-  test('is not given in place of another that was not read', async () => {
+  test('is neither given in place of another that was not read, nor removed unread', async () => {
     const { key, figures } = await unmatched('broker', 'FY1998');
     const give = (why: string, answered_at: string | null) =>
       put('broker', key, 'answer', { status: 'explained', why, figures, answered_at });
@@ -204,7 +204,16 @@ describe('an answer', () => {
     expect(await give('Unread.', answered_at)).toMatchObject(refused);
     const second = (await given())!;
     expect(second.why).toBe('A typing error.');
-    expect((await remove('broker', key, 'answer')).status).toBe(204);
+    const removed = (readAt: string) =>
+      as('broker').ask(
+        path(`contradictions/${key}/answer?answered_at=${encodeURIComponent(readAt)}`),
+        undefined,
+        'DELETE',
+      );
+    expect(await removed(answered_at)).toMatchObject(refused);
+    expect((await given())!.why).toBe('A typing error.');
+    expect((await removed(second.answered_at)).status).toBe(204);
+    expect((await removed(second.answered_at)).status).toBe(404);
     expect(await give('Unread.', second.answered_at)).toMatchObject(refused);
     expect(await given()).toBeNull();
     // Pages loaded from an earlier release do not say what they have read.
@@ -470,6 +479,13 @@ test('in the browser: what a broker writes stays, and is sent once they have see
       why: 'It was booked late.',
       of_other_figures: false,
     });
+
+    await line.getByRole('button', { name: 'Remove' }).click();
+    await explain(await unmatched('broker', 'FY1998'), 'It is a typing error of May.');
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('alertdialog').getByText('The answer was changed meanwhile.').waitFor();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel' }).click();
+    await line.getByText('It is a typing error of May.').waitFor();
 
     // What the figures say no more needs no answer.
     await line.getByRole('button', { name: 'Change' }).click();

@@ -161,7 +161,8 @@ const withdraw = change(
 const takeBack = change(
   'unanswer_contradiction',
   'qoe.contradiction.unanswer',
-  `delete from contradiction_answers where deal_id = $3 and contradiction = $4`,
+  `delete from contradiction_answers
+   where deal_id = $3 and contradiction = $4 and ($5::timestamptz is null or date_trunc('milliseconds', answered_at) = $5::timestamptz)`,
 );
 
 /**
@@ -179,6 +180,9 @@ export const releaseContradiction = (
 export const withdrawContradiction = (dealId: string, key: string, origin: Origin) =>
   tookPlace(withdraw(...from(origin), dealId, key));
 
-/** Takes an answer back, and with it its release; false when there is none, or none of the caller's to take back. */
-export const unanswerContradiction = (dealId: string, key: string, origin: Origin) =>
-  tookPlace(takeBack(...from(origin), dealId, key));
+/**
+ * Takes an answer back, and with it its release; false when there is none, none of the caller's to take back, or another than the one that was `read`, told
+ * by when it was given; null does not compare it.
+ */
+export const unanswerContradiction = (dealId: string, key: string, read: string | null, origin: Origin) =>
+  tookPlace(takeBack(...from(origin), dealId, key, read));

@@ -64,6 +64,8 @@ const Answer = z.strictObject({
   answered_at: instant.nullable().optional(),
 });
 const Release = z.strictObject({ answered_at: instant });
+/** Null from pages loaded from an earlier release. */
+const Removal = z.strictObject({ answered_at: optional(instant) });
 const Place = z.strictObject({ role: z.enum(['reader', 'editor'], { error: 'Choose reader or editor.' }) });
 
 /** The key of a contradiction in the path. Throws 404: under what is none there is nothing. */
@@ -181,17 +183,20 @@ export function qoeRoutes(services: Services) {
       return c.body(null, 204);
     })
 
-    .delete('/deals/:id/qoe/contradictions/:key/answer', async (c) => {
+    .delete('/deals/:id/qoe/contradictions/:key/answer', query(Removal), async (c) => {
       const [id, key] = [pathId(c), pathKey(c)];
       const [sight, takenBack] = await withDeal(
         services,
         c,
         id,
         answersInSight(id),
-        unanswerContradiction(id, key, originOf(c)),
+        unanswerContradiction(id, key, c.req.valid('query').answered_at, originOf(c)),
       );
       if (!sight.may_answer) throw notAllowed();
-      if (!takenBack) throw nothingThere();
+      if (!takenBack)
+        throw sight.answers.some(({ contradiction }) => contradiction === key)
+          ? changedMeanwhile('The answer was changed')
+          : nothingThere();
       return c.body(null, 204);
     })
 

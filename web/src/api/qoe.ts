@@ -148,7 +148,8 @@ export function useContradictionActions(dealId: Id) {
       onSuccess,
     }),
     takeBack: useMutation({
-      mutationFn: (key: string) => api.delete('/web/deals/:id/qoe/contradictions/:key/answer', of(key)),
+      mutationFn: ({ key, ...query }: { key: string; answered_at: string }) =>
+        api.delete('/web/deals/:id/qoe/contradictions/:key/answer', { ...of(key), query }),
       onSuccess,
     }),
     release: useMutation({

@@ -203,7 +203,7 @@ function ContradictionLine({ dealId, one, all, mayAnswer, onExplain }: LineProps
                     danger: true,
                     done: 'Answer removed',
                   },
-                  () => takeBack.mutateAsync(key),
+                  () => takeBack.mutateAsync({ key, answered_at: answer.answered_at }),
                 )
               }
             >
