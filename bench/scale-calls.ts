@@ -555,11 +555,11 @@ const answered = (database: Database, token: string, dealId: string): Job => ({
     await database.together(
       enterWithSession(digestOf(token), true, withinDeal(dealId)),
       closedToAnswers(dealId),
-      answerContradiction(dealId, { key, figures: key }, answer, from),
+      answerContradiction(dealId, { key, figures: key }, answer, undefined, from),
       // When it was answered is known to nobody yet: it is looked for, and nothing is released.
       releaseContradiction(dealId, { key, figures: key }, '2026-01-01T00:00:00Z', from),
       withdrawContradiction(dealId, key, from),
-      unanswerContradiction(dealId, key, from),
+      unanswerContradiction(dealId, key, null, from),
     );
     return 'done';
   },

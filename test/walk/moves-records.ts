@@ -279,7 +279,7 @@ export const ofRecords: Readonly<Record<string, Make>> = {
     const there = w.contradictionAnswers.find((one) => one.deal === deal && one.key === key);
     return {
       says: `answers contradiction ${step.a % 3} of ${dealName(w, deal)}, with figures ${step.b % 3}`,
-      sends: [answerContradiction(deal.id, { key, figures }, { status: 'explained', why: 'So.' }, origin)],
+      sends: [answerContradiction(deal.id, { key, figures }, { status: 'explained', why: 'So.' }, undefined, origin)],
       may: actsAs(w, me, deal, 'broker'),
       ...(there ? {} : { makes: ['contradiction_answers'] }),
       happens(id) {
@@ -302,7 +302,7 @@ export const ofRecords: Readonly<Record<string, Make>> = {
     if (step.b % 6 === 0)
       return {
         says: `takes the answer to ${about} back`,
-        sends: [unanswerContradiction(deal.id, key, origin)],
+        sends: [unanswerContradiction(deal.id, key, null, origin)],
         may: isBroker && there !== undefined,
         happens: () => void (w.contradictionAnswers = w.contradictionAnswers.filter((one) => one !== there)),
       };

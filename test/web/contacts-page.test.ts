@@ -76,6 +76,51 @@ test('a contact is added, found, edited, archived, and brought back by undo', as
   expect(testPage.complaints).toEqual([]);
 });
 
+test('the dialog shows the contact that was chosen last, however it was chosen', async () => {
+  const { page } = testPage;
+  await service.sql(`delete from contacts where display_name in ('Orla', 'Otis')`);
+  await service.sql(
+    `insert into contacts (brokerage_id, type, display_name, email)
+     select $1, 'person', name, lower(name) || '@example.test' from unnest(array['Orla', 'Otis']) name`,
+    [service.demo.brokerage_id],
+  );
+  const choose = async (typed: string, name: string | RegExp) => {
+    await page.keyboard.press('Control+k');
+    await page.getByPlaceholder('Search deals, contacts, actions').fill(typed);
+    await page.getByRole('option', { name }).click();
+  };
+  const shows = async (title: string, email: string) => {
+    const dialog = page.getByRole('dialog', { name: title, exact: true });
+    await dialog.waitFor();
+    expect(await dialog.getByLabel('E-mail').inputValue()).toBe(email);
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    return dialog;
+  };
+  await testPage.go('/contacts?search=o');
+  await choose('orla', /Orla/);
+  await shows('Orla', 'orla@example.test');
+  await choose('otis', /Otis/);
+  await shows('Otis', 'otis@example.test');
+  await choose('new contact', 'New contact');
+  await shows('New contact', '');
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+
+  await testPage.go('/contacts?search=otis');
+  await row('otis@example.test').click();
+  await shows('Otis', 'otis@example.test');
+  await choose('orla', /Orla/);
+  const orla = await shows('Orla', 'orla@example.test');
+  await orla.getByLabel('Phone').fill('+1 555 0123');
+  await orla.getByRole('button', { name: 'Save' }).click();
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const [{ phones } = { phones: [] }] = await service.sql<{ phones: (string | null)[] }>(
+    `select array_agg(phone order by display_name) as phones from contacts where display_name in ('Orla', 'Otis')`,
+  );
+  expect(phones).toEqual(['+1 555 0123', null]);
+  expect(testPage.complaints).toEqual([]);
+});
+
 test('a file is looked at before it is imported', async () => {
   const { page } = testPage;
   const own = crypto.randomUUID().slice(0, 8);

@@ -187,6 +187,42 @@ describe('an answer', () => {
     await adjust('FY1999', '100.10');
   });
 
+  test('is neither given in place of another that was not read, nor removed unread', async () => {
+    const { key, figures } = await unmatched('broker', 'FY1998');
+    const give = (why: string, answered_at: string | null) =>
+      put('broker', key, 'answer', { status: 'explained', why, figures, answered_at });
+    const given = async () => (await unmatched('broker', 'FY1998')).answer;
+    const refused = {
+      status: 409,
+      body: { error: { code: 'conflict', message: expect.stringContaining('The answer was changed') } },
+    };
+    const first = await Promise.all(['Booked late.', 'Booked twice.'].map((why) => give(why, null)));
+    expect(first.map(({ status }) => status).toSorted()).toEqual([204, 409]);
+    expect(await give('Unread.', null)).toMatchObject(refused);
+    const { answered_at } = (await given())!;
+    expect((await give('A typing error.', answered_at)).status).toBe(204);
+    expect(await give('Unread.', answered_at)).toMatchObject(refused);
+    const second = (await given())!;
+    expect(second.why).toBe('A typing error.');
+    const removed = (readAt: string) =>
+      as('broker').ask(
+        path(`contradictions/${key}/answer?answered_at=${encodeURIComponent(readAt)}`),
+        undefined,
+        'DELETE',
+      );
+    expect(await removed(answered_at)).toMatchObject(refused);
+    expect((await given())!.why).toBe('A typing error.');
+    expect((await removed(second.answered_at)).status).toBe(204);
+    expect((await removed(second.answered_at)).status).toBe(404);
+    expect(await give('Unread.', second.answered_at)).toMatchObject(refused);
+    expect(await given()).toBeNull();
+    // Pages loaded from an earlier release do not say what they have read.
+    for (const why of ['Prepaid.', 'Prepaid in May.'])
+      expect((await put('broker', key, 'answer', { status: 'explained', why, figures })).status).toBe(204);
+    expect((await given())!.why).toBe('Prepaid in May.');
+    expect((await remove('broker', key, 'answer')).status).toBe(204);
+  });
+
   test('releases what was seen, and nothing that another upload makes of it', async () => {
     const { sql } = service;
     const uploaded = async (rows: string[], type = 'profit_and_loss') => {
@@ -406,14 +442,59 @@ test('in the browser: a broker explains, releases and withdraws, and an open pag
     await line.getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
     await page.getByRole('heading', { name: `Open contradictions (${count})` }).waitFor();
+    expect([...testPage.complaints, ...theirs.complaints]).toEqual([]);
+  } finally {
+    await browser.close();
+  }
+});
 
-    // What one broker writes stays when another has answered meanwhile.
+test('in the browser: what a broker writes stays, and is sent once they have seen what has changed meanwhile', async () => {
+  const browser = await openBrowser();
+  try {
+    const testPage = await openTestPage(browser, service.origin, { cookie: as('broker').cookie });
+    const { page } = testPage;
+    await testPage.go(`/deals/${deal}/qoe`);
+    const line = page.getByRole('listitem').filter({ hasText: '“FY1998”' });
     await line.getByRole('button', { name: 'Explain' }).click();
     await page.getByLabel('Why').fill('It was booked late.');
     await explain(await unmatched('broker', 'FY1998'), 'It is a typing error.');
     await page.getByText('Explained (1)').waitFor();
     expect(await page.getByLabel('Why').inputValue()).toBe('It was booked late.');
-    expect([...testPage.complaints, ...theirs.complaints]).toEqual([]);
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Explain', exact: true }).click();
+    await dialog.getByText('The answer was changed meanwhile.').waitFor();
+    await dialog.getByText(`Explained by ${broker}: It is a typing error.`).waitFor();
+    expect(await page.getByLabel('Why').inputValue()).toBe('It was booked late.');
+    const more = await adjust('FY1998', '1');
+    await page.getByRole('list', { includeHidden: true }).getByText('101.10').waitFor({ state: 'attached' });
+    expect(await dialog.getByText('101.10').count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Change', exact: true }).click();
+    await dialog.getByText('The figures have changed meanwhile.').waitFor();
+    await dialog.getByText('101.10').waitFor();
+    await expectAccessible(page);
+    expect((await unmatched('broker', 'FY1998')).answer).toMatchObject({ why: 'It is a typing error.' });
+    await dialog.getByRole('button', { name: 'Change', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await unmatched('broker', 'FY1998')).answer).toMatchObject({
+      why: 'It was booked late.',
+      of_other_figures: false,
+    });
+
+    await line.getByRole('button', { name: 'Remove' }).click();
+    await explain(await unmatched('broker', 'FY1998'), 'It is a typing error of May.');
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove' }).click();
+    await page.getByRole('alertdialog').getByText('The answer was changed meanwhile.').waitFor();
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Cancel' }).click();
+    await line.getByText('It is a typing error of May.').waitFor();
+
+    // What the figures say no more needs no answer.
+    await line.getByRole('button', { name: 'Change' }).click();
+    await page.getByLabel('Why').fill('It was booked very late.');
+    await service.sql('delete from normalizations where id = $1', [more]);
+    await service.sql(`delete from normalizations where deal_id = $1 and period_label = 'FY1998'`, [deal]);
+    await dialog.getByRole('button', { name: 'Change', exact: true }).click();
+    await dialog.getByText('There is nothing left to explain.').waitFor();
+    expect(testPage.complaints).toEqual([]);
   } finally {
     await browser.close();
   }

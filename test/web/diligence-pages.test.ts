@@ -123,6 +123,36 @@ test('what is written about a question stays when somebody else takes the questi
   expect(await reason.inputValue()).toBe('The teaser says so.');
 });
 
+test('notes on a finding do not set back a status that somebody else gives it meanwhile', async () => {
+  const buyer = await web.as('exclusive buyer');
+  const recorded = {
+    title: 'Roof leaks',
+    category: 'property',
+    severity: 'major',
+    description: null,
+    owner_user_id: null,
+  };
+  const { body: finding } = await buyer.ask(`/deals/${web.scene.deal}/findings`, recorded);
+  const page = await at('exclusive buyer', 'findings');
+  const card = page.getByRole('listitem').filter({ hasText: 'Roof leaks' });
+  await card.getByRole('button', { name: 'Change status' }).click();
+  const dialog = page.getByRole('dialog');
+  const status = dialog.getByLabel('Status');
+  await dialog.getByLabel('Notes').fill('The roofer was there on Monday.');
+  await buyer.ask(`/findings/${finding.id}/status`, { status: 'mitigated', status_notes: null });
+  await expect.poll(() => status.inputValue()).toBe('mitigated');
+  expect(await dialog.getByLabel('Notes').inputValue()).toBe('The roofer was there on Monday.');
+  // What was chosen stays.
+  await status.selectOption('accepted');
+  await buyer.ask(`/findings/${finding.id}/status`, { status: 'resolved', status_notes: null });
+  await page.locator('li').filter({ hasText: 'Roof leaks' }).getByText('Resolved').waitFor({ state: 'attached' });
+  expect(await status.inputValue()).toBe('accepted');
+  await dialog.getByRole('button', { name: 'Change', exact: true }).click();
+  await dialog.waitFor({ state: 'detached' });
+  const { body: after } = await buyer.ask(`/findings/${finding.id}`);
+  expect(after).toMatchObject({ status: 'accepted', status_notes: 'The roofer was there on Monday.' });
+});
+
 test('what need not be chosen can be taken back: the owner of a finding, the contingency of an offer', async () => {
   const page = await at('exclusive buyer', 'findings');
   const dialog = page.getByRole('dialog');

@@ -128,6 +128,19 @@ describe.each(forms)('$what written offline', ({ path, opens, sends, field, kept
   });
 });
 
+test('a condition that is met offline is not said to be, and goes back to what it was', async () => {
+  const page = await at('broker', `/deals/${web.scene.deal}/closing`);
+  const status = page.getByRole('button', { name: 'Status of Lease assigned' });
+  await status.click();
+  await page.context().setOffline(true);
+  await page.getByRole('menuitemradio', { name: 'Satisfied' }).click();
+  await page.getByText('You are offline, so nothing was sent.').first().waitFor();
+  await expect.poll(() => status.textContent()).toBe('Open');
+  expect(await page.getByText('is satisfied').count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'Undo' }).count()).toBe(0);
+  expect(await reconnect(page)).toEqual([]);
+});
+
 test('an answer that is not of ours is said to have gone wrong, and what was written stays', async () => {
   const page = await at('new buyer', `/deals/${web.scene.idle}/questions`);
   await page.getByRole('button', { name: 'Ask a question' }).first().click();

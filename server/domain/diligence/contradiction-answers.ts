@@ -117,23 +117,29 @@ const give = row<{ id: string }>(
   'answer_contradiction',
   // First those that are there: what limits how many a deal has looks at what is inserted.
   `with there as (
-     update contradiction_answers set figures = $5, status = $6, why = $7 where deal_id = $3 and contradiction = $4 returning id, deal_id
+     update contradiction_answers set figures = $5, status = $6, why = $7
+     where deal_id = $3 and contradiction = $4 and (not $8 or date_trunc('milliseconds', answered_at) = $9::timestamptz) returning id, deal_id
    ), added as (
      insert into contradiction_answers (deal_id, contradiction, figures, status, why)
-     select $3, $4, $5, $6, $7 where not exists (select from there)
-     on conflict (deal_id, contradiction) do update set figures = excluded.figures, status = excluded.status, why = excluded.why
+     select $3, $4, $5, $6, $7 where $9::timestamptz is null and not exists (select from there)
+     on conflict (deal_id, contradiction) do update set figures = excluded.figures, status = excluded.status, why = excluded.why where not $8
      returning id, deal_id
    ), changed as (select * from there union all select * from added)
    select changed.id from changed ${audited('qoe.contradiction.answer', { details: `jsonb_build_object('status', $6::text)` })}`,
 );
 
-/** Answers a contradiction, or answers it anew, which takes back its release. Denied to all but the deal's brokers; refused with `deal_full` or `deal_closed`. */
+/**
+ * Answers a contradiction, or answers it anew, which takes back its release; false when its answer is no longer the one that was `read`, told by when it was
+ * given, null where there was none; undefined does not compare it. Denied to all but the deal's brokers; refused with `deal_full` or `deal_closed`.
+ */
 export const answerContradiction = (
   dealId: string,
   { key, figures }: Pick<Contradiction, 'key' | 'figures'>,
   { status, why }: Pick<AnswerSummary, 'status' | 'why'>,
+  read: string | null | undefined,
   origin: Origin,
-): Statement<boolean> => tookPlace(give(...from(origin), dealId, key, figures, status, why));
+): Statement<boolean> =>
+  tookPlace(give(...from(origin), dealId, key, figures, status, why, read !== undefined, read ?? null));
 
 const change = (name: string, action: Parameters<typeof audited>[0], sql: string) =>
   row<{ id: string }>(
@@ -155,7 +161,8 @@ const withdraw = change(
 const takeBack = change(
   'unanswer_contradiction',
   'qoe.contradiction.unanswer',
-  `delete from contradiction_answers where deal_id = $3 and contradiction = $4`,
+  `delete from contradiction_answers
+   where deal_id = $3 and contradiction = $4 and ($5::timestamptz is null or date_trunc('milliseconds', answered_at) = $5::timestamptz)`,
 );
 
 /**
@@ -173,6 +180,9 @@ export const releaseContradiction = (
 export const withdrawContradiction = (dealId: string, key: string, origin: Origin) =>
   tookPlace(withdraw(...from(origin), dealId, key));
 
-/** Takes an answer back, and with it its release; false when there is none, or none of the caller's to take back. */
-export const unanswerContradiction = (dealId: string, key: string, origin: Origin) =>
-  tookPlace(takeBack(...from(origin), dealId, key));
+/**
+ * Takes an answer back, and with it its release; false when there is none, none of the caller's to take back, or another than the one that was `read`, told
+ * by when it was given; null does not compare it.
+ */
+export const unanswerContradiction = (dealId: string, key: string, read: string | null, origin: Origin) =>
+  tookPlace(takeBack(...from(origin), dealId, key, read));

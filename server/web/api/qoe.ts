@@ -60,8 +60,12 @@ const Answer = z.strictObject({
   status: z.enum(answerStatuses, { error: 'Choose an answer.' }),
   why: text(lengths.contradiction_answers.why),
   figures: digest,
+  /** When the answer was given that was read, null where there was none: another one is not overwritten. Left out it is, by pages loaded from an earlier release. */
+  answered_at: instant.nullable().optional(),
 });
 const Release = z.strictObject({ answered_at: instant });
+/** Null from pages loaded from an earlier release. */
+const Removal = z.strictObject({ answered_at: optional(instant) });
 const Place = z.strictObject({ role: z.enum(['reader', 'editor'], { error: 'Choose reader or editor.' }) });
 
 /** The key of a contradiction in the path. Throws 404: under what is none there is nothing. */
@@ -167,29 +171,32 @@ export function qoeRoutes(services: Services) {
 
     .put('/deals/:id/qoe/contradictions/:key/answer', body(Answer), async (c) => {
       const [id, key] = [pathId(c), pathKey(c)];
-      const { figures, ...answer } = c.req.valid('json');
+      const { figures, answered_at, ...answer } = c.req.valid('json');
       const [sight, books] = await withDeal(services, c, id, answersInSight(id), booksOf(id));
       const found = contradictionOf(books, key);
       // That the deal is closed is said by the database, as of everything else there.
       if (!sight.may_answer && !(await withDeal(services, c, id, closedToAnswers(id)))[0]) throw notAllowed();
       if (sight.may_answer && found?.figures !== figures) throw changedMeanwhile('The figures have changed');
-      const given = answerContradiction(id, { key, figures }, answer, originOf(c));
+      const given = answerContradiction(id, { key, figures }, answer, answered_at, originOf(c));
       const [answered] = await withDeal(services, c, id, given);
-      if (!answered) throw notAllowed();
+      if (!answered) throw answered_at === undefined ? notAllowed() : changedMeanwhile('The answer was changed');
       return c.body(null, 204);
     })
 
-    .delete('/deals/:id/qoe/contradictions/:key/answer', async (c) => {
+    .delete('/deals/:id/qoe/contradictions/:key/answer', query(Removal), async (c) => {
       const [id, key] = [pathId(c), pathKey(c)];
       const [sight, takenBack] = await withDeal(
         services,
         c,
         id,
         answersInSight(id),
-        unanswerContradiction(id, key, originOf(c)),
+        unanswerContradiction(id, key, c.req.valid('query').answered_at, originOf(c)),
       );
       if (!sight.may_answer) throw notAllowed();
-      if (!takenBack) throw nothingThere();
+      if (!takenBack)
+        throw sight.answers.some(({ contradiction }) => contradiction === key)
+          ? changedMeanwhile('The answer was changed')
+          : nothingThere();
       return c.body(null, 204);
     })
 

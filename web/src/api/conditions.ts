@@ -11,8 +11,8 @@ export const conditionsQuery = (dealId: Id) =>
     queryFn: ({ signal }) => api.get('/web/deals/:id/conditions', { param: { id: dealId }, signal }),
   });
 
-/** What is done with the closing conditions of a deal. */
-export function useConditionActions(dealId: Id) {
+/** What is done with the closing conditions of a deal. `onStatus` follows each change of a status that the server has taken. */
+export function useConditionActions(dealId: Id, onStatus: (condition: ClosingCondition) => void = () => {}) {
   const client = useQueryClient();
   const again = () => {
     void client.invalidateQueries({ queryKey: keys.home });
@@ -40,6 +40,7 @@ export function useConditionActions(dealId: Id) {
         items: items.map((one) => (one.id === id ? { ...one, status, overdue: false } : one)),
       }),
       send: ({ id, status }) => api.patch('/web/conditions/:id', { param: { id }, json: { status } }),
+      onDone: onStatus,
     }),
   };
 }

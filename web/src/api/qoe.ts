@@ -5,6 +5,7 @@ import { keys } from './query-keys.ts';
 import type {
   AccountChoice,
   ChecklistRow,
+  Contradiction,
   ContradictionStatus,
   CustomerDates,
   Id,
@@ -121,19 +122,34 @@ export function useQoeActions(dealId: Id) {
   };
 }
 
+interface AnswerInput {
+  key: string;
+  status: ContradictionStatus;
+  why: string;
+  /** The figures as they were read, and when the answer was given that was read: what is there now is not overwritten unread. */
+  figures: string;
+  answered_at: string | null;
+}
+
 /** What brokers say to contradictions of the uploaded figures, and what of it they release. */
 export function useContradictionActions(dealId: Id) {
   const client = useQueryClient();
   const onSuccess = () => client.invalidateQueries({ queryKey: keys.of(dealId, 'qoe', 'computed') });
   const of = (key: string) => ({ param: { id: dealId, key } });
   return {
+    /** A contradiction as it is now; undefined when the figures contradict themselves there no more. */
+    current: async (key: string): Promise<Contradiction | undefined> => {
+      const { contradictions } = await client.fetchQuery({ ...computedQuery(dealId), staleTime: 0 });
+      return [...contradictions.items, ...contradictions.explained.items].find((one) => one.key === key);
+    },
     answer: useMutation({
-      mutationFn: ({ key, ...json }: { key: string; status: ContradictionStatus; why: string; figures: string }) =>
+      mutationFn: ({ key, ...json }: AnswerInput) =>
         api.put('/web/deals/:id/qoe/contradictions/:key/answer', { ...of(key), json }),
       onSuccess,
     }),
     takeBack: useMutation({
-      mutationFn: (key: string) => api.delete('/web/deals/:id/qoe/contradictions/:key/answer', of(key)),
+      mutationFn: ({ key, ...query }: { key: string; answered_at: string }) =>
+        api.delete('/web/deals/:id/qoe/contradictions/:key/answer', { ...of(key), query }),
       onSuccess,
     }),
     release: useMutation({

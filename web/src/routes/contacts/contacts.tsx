@@ -52,10 +52,23 @@ function askedFor(wanted: string | undefined, rows: readonly Contact[]): Open {
   return contact ? { kind: 'contact', contact } : null;
 }
 
+interface Shown {
+  /** What the address asked for when it was opened. */
+  asked: string | undefined;
+  open: Open;
+}
+
+/** What is open follows the address where that changes; a contact stays open when it leaves the list meanwhile. */
+function shownNext(shown: Shown, wanted: string | undefined, rows: readonly Contact[]): Shown {
+  const before = shown.asked === wanted ? shown.open : null;
+  const open = before ?? askedFor(wanted, rows);
+  return shown.asked === wanted && shown.open === open ? shown : { asked: wanted, open };
+}
+
 function Contacts({ brokerageId }: { brokerageId: Id }) {
   const { open: wanted, ...filter } = route.useSearch();
   const navigate = route.useNavigate();
-  const [chosen, setChosen] = useState<Open>(null);
+  const [shown, setShown] = useState<Shown>({ asked: undefined, open: null });
   const query = useInfiniteQuery({ ...contactsQuery(brokerageId, filter), placeholderData: keepPreviousData });
   const { archive, restore } = useContactActions(brokerageId);
   const change = useCallback(
@@ -67,11 +80,12 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
   );
   const items = itemsOf(query.data);
   const bare = query.isSuccess && items.length === 0 && !filter.search && !filter.archived;
-  const open = chosen ?? askedFor(wanted, items);
-  const close = () => {
-    setChosen(null);
-    if (wanted !== undefined) change({ open: undefined });
-  };
+  const next = shownNext(shown, wanted, items);
+  if (next !== shown) setShown(next);
+  const { open } = next;
+  const setOpen = useCallback((chosen: Open) => setShown(({ asked }) => ({ asked, open: chosen })), [setShown]);
+  // What the address asks for goes with it, or it would be opened again.
+  const close = () => (wanted === undefined ? setOpen(null) : change({ open: undefined }));
   const { mutateAsync: putAway } = archive;
   const { mutateAsync: takeBack } = restore;
   const toggle = useCallback(
@@ -89,14 +103,14 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
     [putAway, takeBack],
   );
   const table = useMemo(() => [...contactColumns, archiveColumn((contact) => void toggle(contact))], [toggle]);
-  const onOpen = useCallback((contact: Contact) => setChosen({ kind: 'contact', contact }), [setChosen]);
+  const onOpen = useCallback((contact: Contact) => setOpen({ kind: 'contact', contact }), [setOpen]);
   const openNew = (
-    <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setChosen({ kind: 'new' })}>
+    <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => setOpen({ kind: 'new' })}>
       New contact
     </Button>
   );
   const openImport = (
-    <Button icon={<Upload className="size-4" />} onClick={() => setChosen({ kind: 'import' })}>
+    <Button icon={<Upload className="size-4" />} onClick={() => setOpen({ kind: 'import' })}>
       Import
     </Button>
   );
@@ -171,6 +185,8 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
       {open?.kind === 'import' && <ImportContactsDialog brokerageId={brokerageId} onClose={close} />}
       {(open?.kind === 'new' || open?.kind === 'contact') && (
         <ContactDialog
+          // Of its own for each contact: its fields begin with what it opens with.
+          key={open.kind === 'contact' ? open.contact.id : 'new'}
           brokerageId={brokerageId}
           contact={open.kind === 'contact' ? open.contact : null}
           onArchive={(contact) => {

@@ -25,21 +25,20 @@ function choices(condition: ClosingCondition, asBroker: boolean) {
 
 function StatusControl({ condition }: { condition: ClosingCondition }) {
   const { deal, capacities } = useDeal();
-  const { setStatus } = useConditionActions(deal.id);
+  const { setStatus: reopen } = useConditionActions(deal.id);
+  const { setStatus } = useConditionActions(deal.id, ({ id, name, status }) => {
+    // From met there is one way back: to open.
+    const undo = () => reopen.mutate({ id, status: 'open' });
+    if (status === 'satisfied' || status === 'waived') toast(`“${name}” is ${status}`, { undo });
+  });
   const options = choices(condition, capacities.can_edit_conditions);
   if (!condition.can_edit || options.length < 2) return <StatePill look={conditionStates[condition.status]} />;
-  const change = (status: ConditionStatus) => {
-    setStatus.mutate({ id: condition.id, status });
-    // From met there is one way back: to open.
-    const undo = () => setStatus.mutateAsync({ id: condition.id, status: 'open' });
-    if (status === 'satisfied' || status === 'waived') toast(`“${condition.name}” is ${status}`, { undo });
-  };
   return (
     <StatusSelect
       label={`Status of ${condition.name}`}
       look={conditionStates[condition.status]}
       value={condition.status}
-      onChange={change}
+      onChange={(status: ConditionStatus) => setStatus.mutate({ id: condition.id, status })}
       options={options}
     />
   );

@@ -1,3 +1,4 @@
+import { useEffect, useEffectEvent } from 'react';
 import { useFindingActions } from '../../../api/diligence.ts';
 import type { Finding, FindingSeverity, FindingStatus, Id } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
@@ -93,6 +94,9 @@ export function FindingStatusDialog({ finding, onClose }: { finding: Finding; on
       toast('Status changed');
     },
   });
+  const follow = useEffectEvent((status: FindingStatus) => form.begin('status', status));
+  // Notes alone would set back what somebody else has made of it meanwhile.
+  useEffect(() => follow(finding.status), [finding.status]);
   return (
     <FormDialog
       form={form}

@@ -1,6 +1,7 @@
 /** Where the uploaded books contradict themselves, what brokers say to it, and what of it buyers read. */
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
+import { ApiError } from '../../../api/client.ts';
 import { computedQuery, useContradictionActions } from '../../../api/qoe.ts';
 import type { Contradiction, ContradictionStatus, Id } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
@@ -16,33 +17,72 @@ import { toast } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { lengths } from '../../../lib/lengths.ts';
 import { contradictionAnswers, contradictionAnswered, optionsOf } from '../../../lib/states.ts';
-import { required, useForm } from '../../../lib/use-form.ts';
+import { required, useForm, type Form } from '../../../lib/use-form.ts';
 
 const quoted = 'border-l-2 border-line pl-4 break-words whitespace-pre-wrap text-soft';
 
+type Answer = NonNullable<Contradiction['answer']>;
+
+const saidBy = ({ status, answered_by_name }: Answer): string =>
+  `${contradictionAnswered[status]}${answered_by_name === null ? '' : ` by ${answered_by_name}`}`;
+
+interface AnswerValues {
+  status: ContradictionStatus;
+  why: string;
+}
+
+const valuesOf = ({ answer }: Contradiction): AnswerValues => ({
+  status: answer?.status ?? 'explained',
+  why: answer?.why ?? '',
+});
+
 /** The broker says what there is to say to a contradiction, or says it otherwise. */
 function ExplainDialog({ dealId, one, onClose }: { dealId: Id; one: Contradiction; onClose: () => void }) {
-  const { answer } = useContradictionActions(dealId);
-  const form = useForm<{ status: ContradictionStatus; why: string }>({
-    initial: { status: one.answer?.status ?? 'explained', why: one.answer?.why ?? '' },
+  const { answer, current } = useContradictionActions(dealId);
+  // As it was when the dialog opened: what is sent is said of the figures and beside the answer that were read.
+  const [read, setRead] = useState(one);
+  const [gone, setGone] = useState(false);
+  const form: Form<AnswerValues> = useForm<AnswerValues>({
+    initial: valuesOf(one),
     draft: `contradiction/${dealId}/${one.key}`,
     check: (values) => required(values, { why: 'Write an answer.' }),
-    submit: (values) => answer.mutateAsync({ key: one.key, figures: one.figures, ...values }),
+    submit: async (values) => {
+      const { key, figures } = read;
+      try {
+        await answer.mutateAsync({ key, figures, answered_at: read.answer?.answered_at ?? null, ...values });
+      } catch (error) {
+        if (error instanceof ApiError && error.code === 'conflict') {
+          const now = await current(key);
+          setGone(now === undefined);
+          if (now) {
+            setRead(now);
+            const { status, why } = valuesOf(now);
+            form.begin('status', status);
+            form.begin('why', why);
+          }
+        }
+        throw error;
+      }
+    },
     onDone: () => {
       onClose();
-      toast(one.answer ? 'Answer changed' : 'Answer saved');
+      toast(read.answer ? 'Answer changed' : 'Answer saved');
     },
   });
   return (
     <FormDialog
-      title={one.answer ? 'Change the answer' : 'Explain these figures'}
+      title={read.answer ? 'Change the answer' : 'Explain these figures'}
       description="Brokers and sellers of the deal read it. Buyers read it once you release it."
-      action={one.answer ? 'Change' : 'Explain'}
+      action={read.answer ? 'Change' : 'Explain'}
       form={form}
       onClose={onClose}
     >
-      <blockquote className={quoted}>{one.sentence}</blockquote>
-      {one.answer && one.answer.released_at !== null && !one.answer.of_other_figures && (
+      <blockquote className={quoted}>
+        {read.sentence}
+        {read.answer && `\n\n${saidBy(read.answer)}: ${read.answer.why}`}
+      </blockquote>
+      {gone && <Notice>The figures no longer contradict themselves here. There is nothing left to explain.</Notice>}
+      {read.answer && read.answer.released_at !== null && !read.answer.of_other_figures && (
         <Notice>
           Buyers can read this answer. If you change it, they see neither the contradiction nor an answer until you
           release the new one.
@@ -58,16 +98,13 @@ function ExplainDialog({ dealId, one, onClose }: { dealId: Id; one: Contradictio
   );
 }
 
-type Answer = NonNullable<Contradiction['answer']>;
-
 /** What was said, by whom and when, and who may read it. */
 function Said({ answer, all }: { answer: Answer; all: boolean }) {
   return (
     <div className="mt-2.5 max-w-prose border-l-2 border-accent pl-4">
       <p className="flex flex-wrap items-center gap-x-2.5 gap-y-1 text-sm text-faint">
         <span>
-          {contradictionAnswered[answer.status]}
-          {answer.answered_by_name !== null && ` by ${answer.answered_by_name}`}, <Time at={answer.answered_at} />
+          {saidBy(answer)}, <Time at={answer.answered_at} />
         </span>
         {answer.of_other_figures && <Badge tone="warn">Written before the figures changed</Badge>}
         {all && answer.released_at !== null && (
@@ -166,7 +203,7 @@ function ContradictionLine({ dealId, one, all, mayAnswer, onExplain }: LineProps
                     danger: true,
                     done: 'Answer removed',
                   },
-                  () => takeBack.mutateAsync(key),
+                  () => takeBack.mutateAsync({ key, answered_at: answer.answered_at }),
                 )
               }
             >
@@ -211,7 +248,6 @@ export function ContradictionsCards({ dealId }: { dealId: Id }) {
   if (!data) return null;
   const { all, may_answer, explained, ...open } = data.contradictions;
   const rest = { dealId, all, mayAnswer: may_answer, onExplain: setExplaining };
-  const asItIs = [...open.items, ...explained.items].find(({ key }) => key === explaining?.key) ?? explaining;
   return (
     <>
       <Listed
@@ -234,7 +270,7 @@ export function ContradictionsCards({ dealId }: { dealId: Id }) {
         found={explained}
         {...rest}
       />
-      {asItIs && <ExplainDialog dealId={dealId} one={asItIs} onClose={() => setExplaining(null)} />}
+      {explaining && <ExplainDialog dealId={dealId} one={explaining} onClose={() => setExplaining(null)} />}
     </>
   );
 }
