@@ -663,6 +663,25 @@ describe('two tabs', () => {
     expect(await asks('Asked by the former person')).toBe(0);
   });
 
+  test('send what one has written when another has given the browser a new session of the same person, and of nobody else', async () => {
+    const { second } = await openTabs('Asked with the session before');
+    const dialog = second.getByRole('dialog');
+    await dialog.getByLabel('About').selectOption('legal');
+    const { cookie } = await signInAs(web.service, web.scene.people['exclusive buyer']!);
+    await second.context().addCookies([{ ...cookie, url: web.service.origin }]);
+    await button(dialog, 'Ask').click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await asks('Asked with the session before')).toBe(1);
+
+    await button(second, 'Ask a question').click();
+    await dialog.getByLabel('About').selectOption('legal');
+    await dialog.getByLabel('Question').fill('Not asked by the other buyer');
+    await becomeOther(second);
+    await button(dialog, 'Ask').click();
+    await second.getByText('other-buyer@example.test').first().waitFor();
+    expect(await asks('Not asked by the other buyer')).toBe(0);
+  });
+
   test.each(['nobody', 'somebody else', 'the same person'])(
     'let a person sign out of one after the other has ended the session, now that of %s',
     async (who) => {

@@ -5,7 +5,7 @@
 import { queryOptions, type QueryClient } from '@tanstack/react-query';
 import type { Answer, RequestBody } from '../../../server/contract.ts';
 import { loadAsTheirs } from '../lib/unsaved.ts';
-import { api, ApiError, keepCsrf } from './client.ts';
+import { api, ApiError, isSessionOver, keepCsrf } from './client.ts';
 import { keys } from './query-keys.ts';
 import type { Id, Me } from './shapes.ts';
 
@@ -75,9 +75,8 @@ export async function signInWithPasskey(): Promise<SignInAnswer> {
 export const proveOneself = (password: string): Promise<SignInAnswer> =>
   api.post('/auth/re-authenticate', { json: { password } });
 
-/** Throws on whatever does not say that the session which the page knows of has ended, or that another has taken its place. */
-function sessionIsOver(error: unknown): null {
-  if (error instanceof ApiError && (error.status === 401 || error.code === 'csrf_token_mismatch')) return null;
+function nullWhereOver(error: unknown): null {
+  if (error instanceof ApiError && isSessionOver(error)) return null;
   throw error;
 }
 
@@ -86,9 +85,9 @@ function sessionIsOver(error: unknown): null {
  * theirs, and left alone if it is somebody else's.
  */
 export async function signOut(userId: Id): Promise<void> {
-  const answer = await api.post('/auth/sign-out').catch(sessionIsOver);
+  const answer = await api.post('/auth/sign-out').catch(nullWhereOver);
   if (answer === null) {
-    const session = await api.get('/auth/session').catch(sessionIsOver);
+    const session = await api.get('/auth/session').catch(nullWhereOver);
     if (session?.user.id === userId) {
       keepCsrf(session.csrf_token);
       await api.post('/auth/sign-out');

@@ -123,15 +123,19 @@ export function errorOf(status: number, text: string, retryAfter: string | null 
   return new ApiError(status, broken, seconds);
 }
 
+/** Whether an answer says that the session which the page knows of has ended, or that another has taken its place. */
+export const isSessionOver = ({ code }: ApiError): boolean =>
+  code === 'signed_out' || code === 'not_signed_in' || code === 'csrf_token_mismatch';
+
 /**
- * Whether, after an answer that says that the session has ended, there is one again: the person has signed in once more, or it was
- * another session that had taken the place of the one that was asked with. All wait for one sign-in.
+ * Whether, after an answer that says that the session is over, there is one again: the person has signed in once more, here or in another
+ * tab, or it was another session that had taken the place of the one that was asked with. All wait for one sign-in.
  */
-export async function isSignedInAgain({ code }: ApiError, path: string): Promise<boolean> {
-  if (code !== 'signed_out' && code !== 'not_signed_in') return false;
-  // What is asked for in order to sign in does not wait for that itself.
+export async function isSignedInAgain(error: ApiError, path: string): Promise<boolean> {
   const [signInAgain] = sessionEnds;
-  if (signInAgain === undefined || path === '/auth/session' || (signingInAgain && path.startsWith('/auth/')))
+  if (signInAgain === undefined || !isSessionOver(error)) return false;
+  // What is asked for in order to sign in or out does not wait for that itself.
+  if (path === '/auth/session' || path === '/auth/sign-out' || (signingInAgain && path.startsWith('/auth/')))
     return false;
   await Promise.allSettled(accountChanges);
   signingInAgain ??= signInAgain().finally(() => (signingInAgain = null));
