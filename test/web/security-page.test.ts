@@ -304,6 +304,26 @@ test('what was asked for while the password changes goes on with the new session
   await other.close();
 });
 
+test(
+  'after signing in again over the page both lists of what belongs to the account are there',
+  { timeout: 120_000 },
+  async () => {
+    const account = await openAccount(service);
+    const testPage = await signedInTestPage(account);
+    const { page: at } = testPage;
+    await testPage.go('/settings/profile');
+    await service.sql('delete from vault.sessions where user_id = $1', [account.id]);
+    await at.getByRole('link', { name: 'Security', exact: true }).click();
+    const again = at.getByRole('dialog', { name: 'Sign in again' });
+    await again.getByLabel('Password', { exact: true }).fill(account.password);
+    await again.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await again.waitFor({ state: 'detached' });
+    await card(at, 'Passkeys').getByText('None yet.').waitFor();
+    await card(at, 'Where you are signed in').getByText('This device').waitFor();
+    await testPage.close();
+  },
+);
+
 test('on the page "Profile" people take their data along, and erase their account by typing their address', async () => {
   const account = await openAccount(service);
   const testPage = await signedInTestPage(account);

@@ -127,16 +127,16 @@ export function errorOf(status: number, text: string, retryAfter: string | null 
 export const isSessionOver = ({ code }: ApiError): boolean =>
   code === 'signed_out' || code === 'not_signed_in' || code === 'csrf_token_mismatch';
 
+/** What tells by such an answer that there is nobody to go on as. All else that signs in needs no session. */
+const endsThere = new Set(['/auth/session', '/auth/sign-out']);
+
 /**
  * Whether, after an answer that says that the session is over, there is one again: the person has signed in once more, here or in another
  * tab, or it was another session that had taken the place of the one that was asked with. All wait for one sign-in.
  */
 export async function isSignedInAgain(error: ApiError, path: string): Promise<boolean> {
   const [signInAgain] = sessionEnds;
-  if (signInAgain === undefined || !isSessionOver(error)) return false;
-  // What is asked for in order to sign in or out does not wait for that itself.
-  if (path === '/auth/session' || path === '/auth/sign-out' || (signingInAgain && path.startsWith('/auth/')))
-    return false;
+  if (signInAgain === undefined || !isSessionOver(error) || endsThere.has(path)) return false;
   await Promise.allSettled(accountChanges);
   signingInAgain ??= signInAgain().finally(() => (signingInAgain = null));
   return signingInAgain;
