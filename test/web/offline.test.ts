@@ -128,6 +128,26 @@ describe.each(forms)('$what written offline', ({ path, opens, sends, field, kept
   });
 });
 
+test('what was sent before the connection broke is not said to have been held back', async () => {
+  const words = 'Arrived without an answer';
+  const page = await at('new buyer', `/deals/${web.scene.idle}/questions`);
+  await page.getByRole('button', { name: 'Ask a question' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('About').selectOption('tax');
+  await dialog.getByLabel('Question').fill(words);
+  await page.route('**/api/web/deals/*/questions', async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    await route.fetch();
+    await page.context().setOffline(true);
+    await route.abort('internetdisconnected');
+  });
+  await dialog.getByRole('button', { name: 'Ask', exact: true }).click();
+  await dialog.getByText('What you sent may have arrived, so look before you send it again.').waitFor();
+  expect(await dialog.getByLabel('Question').inputValue()).toBe(words);
+  expect(await questions(words)).toBe(1);
+  await page.context().setOffline(false);
+});
+
 test('an answer that is not of ours is said to have gone wrong, and what was written stays', async () => {
   const page = await at('new buyer', `/deals/${web.scene.idle}/questions`);
   await page.getByRole('button', { name: 'Ask a question' }).first().click();
