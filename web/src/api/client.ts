@@ -111,9 +111,12 @@ function isErrorBody(value: unknown): value is ErrorBody {
   return typeof error?.message === 'string' && typeof error.code === 'string';
 }
 
+/** The error of what could not be fetched. */
+export const cannotBeReached = (): ApiError => new ApiError(0, unreachable);
+
 /** The error of a request whose answer did not come, or not as a whole; `sent` says that there was a connection as it was sent. */
 function noAnswer(method: string, path: string, sent: boolean): ApiError {
-  if (method === 'GET') return new ApiError(0, unreachable);
+  if (method === 'GET') return cannotBeReached();
   if (!sent) return new ApiError(0, offline);
   // Of one's account nothing is there twice when it is sent again.
   return new ApiError(0, path.startsWith('/auth/') ? unreachable : unanswered);
