@@ -1,8 +1,16 @@
 /** The application's frame in a real browser: size, policy, accessibility, keyboard, long lists, live changes, sign-out. */
 
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectAccessible, loaded, openBrowser, openTestPage, violationsOn, type TestPage } from '../browser.ts';
+import {
+  expectAccessible,
+  loaded,
+  openBrowser,
+  openTestPage,
+  settled,
+  violationsOn,
+  type TestPage,
+} from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
@@ -195,6 +203,41 @@ describe('what changes elsewhere', () => {
     expect(body).toMatchObject({ title });
     await page.locator('h1', { hasText: title }).waitFor();
   });
+});
+
+test('an answer that arrives at a page at which nobody is counts as read once somebody touches the page', async () => {
+  const deal = demo.deals.with_everything;
+  const { testPage, person: buyer } = await signIn('buyer', { alone: true });
+  const { page } = testPage;
+  await page.clock.install();
+  const [seller, broker] = await Promise.all(
+    (['seller', 'broker'] as const).map((who) => signInAs(service, demo.people[who].user_id)),
+  );
+  const isRead = (request: Request) => new URL(request.url()).pathname.endsWith('/questions/read');
+  const hears = page.waitForResponse((answer) => new URL(answer.url()).pathname === '/api/web/events');
+  await testPage.go(`/deals/${deal}/questions`);
+  await hears;
+  const { body } = await buyer.ask(`/deals/${deal}/questions`, { category: 'legal', question_text: 'Seen by whom?' });
+  await broker!.ask(`/questions/${body.id}/release`, {});
+  await seller!.ask(`/questions/${body.id}/answer`, { answer_text: 'By whoever looks.' });
+  await page.clock.fastForward('01:10');
+  const reads: Request[] = [];
+  page.on('request', (request) => isRead(request) && reads.push(request));
+  const counted = page.waitForResponse(
+    async (answer) =>
+      new URL(answer.url()).pathname === `/api/web/deals/${deal}` &&
+      /"questions_waiting":[1-9]/.test(await answer.text()),
+  );
+  const distributed = { distributed_response: 'By whoever looks.' };
+  expect((await broker!.ask(`/questions/${body.id}/distribute`, distributed)).status).toBe(200);
+  await counted;
+  await page.getByText('By whoever looks.').waitFor();
+  await page.evaluate(settled);
+  expect(reads).toEqual([]);
+  const read = page.waitForRequest(isRead);
+  await page.keyboard.press('Shift');
+  await read;
+  await testPage.close();
 });
 
 describe('what changes while a page is being loaded', () => {
