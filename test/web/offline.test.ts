@@ -141,6 +141,72 @@ test('a condition that is met offline is not said to be, and goes back to what i
   expect(await reconnect(page)).toEqual([]);
 });
 
+test('what was sent before the connection broke is not said to have been held back', async () => {
+  const words = 'Arrived without an answer';
+  const page = await at('new buyer', `/deals/${web.scene.idle}/questions`);
+  await page.getByRole('button', { name: 'Ask a question' }).first().click();
+  const dialog = page.getByRole('dialog');
+  await dialog.getByLabel('About').selectOption('tax');
+  await dialog.getByLabel('Question').fill(words);
+  await page.route('**/api/web/deals/*/questions', async (route) => {
+    if (route.request().method() !== 'POST') return route.fallback();
+    await route.fetch();
+    await page.context().setOffline(true);
+    await route.abort('internetdisconnected');
+  });
+  await dialog.getByRole('button', { name: 'Ask', exact: true }).click();
+  await dialog.getByText('What you sent may have arrived, so look before you send it again.').waitFor();
+  expect(await dialog.getByLabel('Question').inputValue()).toBe(words);
+  expect(await questions(words)).toBe(1);
+  await page.context().setOffline(false);
+});
+
+describe('a part of the application that was not fetched before', () => {
+  const open = async (): Promise<Page> => {
+    const { cookie } = await signInAs(web.service, web.scene.people['broker']!);
+    const testPage = await openTestPage(browser, web.service.origin, { cookie, alone: true });
+    testPages.push(testPage);
+    await testPage.go('/deals');
+    await testPage.page.evaluate(`document.body.dataset.same = 'yes'`);
+    return testPage.page;
+  };
+  const isSame = (page: Page) => page.locator('body[data-same=yes]');
+
+  test('is said to be out of reach offline, by a page that stays, and is there when connected', async () => {
+    const page = await open();
+    await page.context().setOffline(true);
+    const contacts = page.getByRole('link', { name: 'Contacts', exact: true }).first();
+    await contacts.hover();
+    await contacts.click();
+    await page.getByRole('alert').getByText('Dealkeep cannot be reached.').waitFor();
+    await page.keyboard.press('Control+k');
+    await isSame(page).waitFor();
+    await page.context().setOffline(false);
+    await page.getByRole('option', { name: 'Reload everything' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await page.getByRole('heading', { name: 'Contacts', level: 1 }).waitFor();
+    expect(await isSame(page).count()).toBe(1);
+  });
+
+  test('and is gone, since a new version was put up, is had by loading the page anew', async () => {
+    const page = await open();
+    await page.route('**/assets/contacts-*', (route) => route.fulfill({ status: 404, body: '' }));
+    const contacts = page.getByRole('link', { name: 'Contacts', exact: true }).first();
+    await contacts.click();
+    await page.getByRole('alert').getByText('A part of this page did not arrive.').waitFor();
+    await isSame(page).waitFor();
+    await page.route(`${web.service.origin}/`, async (route) => {
+      const response = await route.fetch();
+      const body = (await response.text()).replaceAll('/assets/index-', '/assets/index-of-the-next-');
+      await route.fulfill({ response, body });
+    });
+    const loads = page.waitForEvent('load');
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await loads;
+  });
+});
+
 test('an answer that is not of ours is said to have gone wrong, and what was written stays', async () => {
   const page = await at('new buyer', `/deals/${web.scene.idle}/questions`);
   await page.getByRole('button', { name: 'Ask a question' }).first().click();

@@ -299,6 +299,41 @@ test('what was asked for while the password changes goes on with the new session
   await other.close();
 });
 
+test(
+  'after signing in again over the page both lists of what belongs to the account are there',
+  { timeout: 120_000 },
+  async () => {
+    const account = await openAccount(service);
+    const testPage = await signedInTestPage(account);
+    const { page: at } = testPage;
+    await testPage.go('/settings/profile');
+    await service.sql('delete from vault.sessions where user_id = $1', [account.id]);
+    const again = at.getByRole('dialog', { name: 'Sign in again' });
+    // The second that is refused, once the dialog is there because of the first.
+    await at.route(
+      '**/api/auth/passkeys',
+      async (route) => {
+        const response = await route.fetch();
+        expect(response.status()).toBe(401);
+        await again.waitFor();
+        await route.fulfill({ response });
+      },
+      { times: 1 },
+    );
+    await at.evaluate(`new MutationObserver(() => {
+      if (document.body.textContent.includes('This could not be loaded')) document.body.dataset.failed = 'yes';
+    }).observe(document.body, { childList: true, subtree: true })`);
+    await at.getByRole('link', { name: 'Security', exact: true }).click();
+    await again.getByLabel('Password', { exact: true }).fill(account.password);
+    await again.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await again.waitFor({ state: 'detached' });
+    await card(at, 'Passkeys').getByText('None yet.').waitFor();
+    await card(at, 'Where you are signed in').getByText('This device').waitFor();
+    expect(await at.locator('body[data-failed]').count()).toBe(0);
+    await testPage.close();
+  },
+);
+
 test('on the page "Profile" people take their data along, and erase their account by typing their address', async () => {
   const account = await openAccount(service);
   const testPage = await signedInTestPage(account);

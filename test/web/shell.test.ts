@@ -1,8 +1,16 @@
 /** The application's frame in a real browser: size, policy, accessibility, keyboard, long lists, live changes, sign-out. */
 
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Page, Request } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { expectAccessible, loaded, openBrowser, openTestPage, violationsOn, type TestPage } from '../browser.ts';
+import {
+  expectAccessible,
+  loaded,
+  openBrowser,
+  openTestPage,
+  settled,
+  violationsOn,
+  type TestPage,
+} from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs, type SignedIn } from './person.ts';
 
@@ -195,6 +203,41 @@ describe('what changes elsewhere', () => {
   });
 });
 
+test('an answer that arrives at a page at which nobody is counts as read once somebody touches the page', async () => {
+  const deal = demo.deals.with_everything;
+  const { testPage, person: buyer } = await signIn('buyer', { alone: true });
+  const { page } = testPage;
+  await page.clock.install();
+  const [seller, broker] = await Promise.all(
+    (['seller', 'broker'] as const).map((who) => signInAs(service, demo.people[who].user_id)),
+  );
+  const isRead = (request: Request) => new URL(request.url()).pathname.endsWith('/questions/read');
+  const hears = page.waitForResponse((answer) => new URL(answer.url()).pathname === '/api/web/events');
+  await testPage.go(`/deals/${deal}/questions`);
+  await hears;
+  const { body } = await buyer.ask(`/deals/${deal}/questions`, { category: 'legal', question_text: 'Seen by whom?' });
+  await broker!.ask(`/questions/${body.id}/release`, {});
+  await seller!.ask(`/questions/${body.id}/answer`, { answer_text: 'By whoever looks.' });
+  await page.clock.fastForward('01:10');
+  const reads: Request[] = [];
+  page.on('request', (request) => isRead(request) && reads.push(request));
+  const counted = page.waitForResponse(
+    async (answer) =>
+      new URL(answer.url()).pathname === `/api/web/deals/${deal}` &&
+      /"questions_waiting":[1-9]/.test(await answer.text()),
+  );
+  const distributed = { distributed_response: 'By whoever looks.' };
+  expect((await broker!.ask(`/questions/${body.id}/distribute`, distributed)).status).toBe(200);
+  await counted;
+  await page.getByText('By whoever looks.').waitFor();
+  await page.evaluate(settled);
+  expect(reads).toEqual([]);
+  const read = page.waitForRequest(isRead);
+  await page.keyboard.press('Shift');
+  await read;
+  await testPage.close();
+});
+
 describe('what changes while a page is being loaded', () => {
   const deal = () => demo.deals.with_everything;
   /** Gives the deal another title, and waits until those that listen already have received it. */
@@ -219,20 +262,23 @@ describe('what changes while a page is being loaded', () => {
     await page.locator('h1', { hasText: title }).waitFor();
   });
 
-  test('shows in the next tab once the tab is closed that heard of changes for both', async () => {
+  test('shows in the other tabs once the tab is closed that heard of changes for all', async () => {
     const { testPage } = await signIn('seller', { alone: true });
     const { page: first } = testPage;
     await testPage.go(`/deals/${deal()}`);
     const second = await first.context().newPage();
     const opens = Promise.withResolvers<() => Promise<void>>();
     await second.route('**/api/web/events*', (route) => opens.resolve(() => route.continue()));
-    await second.goto(`${service.origin}/deals/${deal()}`);
-    await second.locator('h1').waitFor();
+    const third = await first.context().newPage();
+    for (const page of [second, third]) {
+      await page.goto(`${service.origin}/deals/${deal()}`);
+      await page.locator('h1').waitFor();
+    }
     await first.close();
     const open = await opens.promise;
     const title = await rename();
     await open();
-    await second.locator('h1', { hasText: title }).waitFor();
+    for (const page of [second, third]) await page.locator('h1', { hasText: title }).waitFor();
   });
 });
 

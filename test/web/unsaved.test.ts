@@ -519,11 +519,6 @@ describe('a session that ends', () => {
     await page.getByRole('dialog', { name: 'Sign in again' }).waitFor();
     return page;
   }
-  const asks = async (words: string) => {
-    const found = await web.service.sql('select from questions where question_text = $1', [words]);
-    return found.length;
-  };
-
   test('is begun anew over the page, after which the same request goes on', async () => {
     const page = await writing('Sent after signing in again');
     const over = page.getByRole('dialog', { name: 'Sign in again' });
@@ -583,11 +578,22 @@ describe('a session that ends', () => {
   });
 });
 
+/** Has what a page shows be asked for again, over a dialog, too. */
+async function reloadEverything(page: Page): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.getByRole('option', { name: 'Reload everything' }).click();
+}
+
 /** Has somebody else be signed in with the browser of a page, as after signing in in another tab. */
 async function becomeOther(page: Page): Promise<void> {
   const { cookie } = await signInAs(web.service, web.scene.people['other buyer']!);
   await page.context().addCookies([{ ...cookie, url: web.service.origin }]);
 }
+
+const asks = async (words: string) => {
+  const found = await web.service.sql('select from questions where question_text = $1', [words]);
+  return found.length;
+};
 
 describe('two tabs', () => {
   /** Two tabs of a person; in the second a question is written. */
@@ -619,12 +625,57 @@ describe('two tabs', () => {
     const { second, field } = await openTabs('Still in the form of the other tab');
     await becomeOther(second);
     // Whatever has the page ask again: this, or the connection that is opened anew.
-    await second.keyboard.press('Control+k');
-    await second.getByRole('option', { name: 'Reload everything' }).click();
+    await reloadEverything(second);
     await second.getByText('other-buyer@example.test').first().waitFor();
     expect(await second.getByRole('dialog').count()).toBe(0);
     await button(second, 'Ask a question').click();
     expect(await field.inputValue()).toBe('');
+  });
+
+  test('send nothing that one has written as somebody else, neither as they sign in nor until the page is theirs', async () => {
+    const { second } = await openTabs('Asked by the former person');
+    await second.getByRole('dialog').getByLabel('About').selectOption('legal');
+    await web.service.sql('delete from vault.sessions where user_id = $1', [web.scene.people['exclusive buyer']]);
+    // Between the answer that nobody is signed in and the question who is, somebody else signs in in the other tab.
+    await second.route('**/api/auth/session', async (route) => {
+      await becomeOther(second);
+      await route.continue();
+    });
+    const leaves = Promise.withResolvers<() => Promise<void>>();
+    await second.route(
+      (url) => url.pathname.endsWith('/questions'),
+      (route) => (route.request().isNavigationRequest() ? leaves.resolve(() => route.continue()) : route.fallback()),
+    );
+    // The former person, before the page is gone; Playwright itself touches none that is about to be.
+    await second.evaluate(`addEventListener('beforeunload', () => setTimeout(() =>
+      [...document.querySelectorAll('button')].find(({ textContent }) => textContent === 'Ask').click()))`);
+    const answered = second.waitForResponse((response) => response.request().method() === 'POST');
+    // The palette asks for what it leads to.
+    await second.keyboard.press('Control+k');
+    const leave = await leaves.promise;
+    expect((await answered).status()).toBe(403);
+    await leave();
+    await second.getByText('other-buyer@example.test').first().waitFor();
+    expect(await asks('Asked by the former person')).toBe(0);
+  });
+
+  test('send what one has written when another has given the browser a new session of the same person, and of nobody else', async () => {
+    const { second } = await openTabs('Asked with the session before');
+    const dialog = second.getByRole('dialog');
+    await dialog.getByLabel('About').selectOption('legal');
+    const { cookie } = await signInAs(web.service, web.scene.people['exclusive buyer']!);
+    await second.context().addCookies([{ ...cookie, url: web.service.origin }]);
+    await button(dialog, 'Ask').click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await asks('Asked with the session before')).toBe(1);
+
+    await button(second, 'Ask a question').click();
+    await dialog.getByLabel('About').selectOption('legal');
+    await dialog.getByLabel('Question').fill('Not asked by the other buyer');
+    await becomeOther(second);
+    await button(dialog, 'Ask').click();
+    await second.getByText('other-buyer@example.test').first().waitFor();
+    expect(await asks('Not asked by the other buyer')).toBe(0);
   });
 
   test.each(['nobody', 'somebody else', 'the same person'])(

@@ -8,7 +8,6 @@ import { keys } from './api/query-keys.ts';
 import { queryClient } from './api/query-client.ts';
 import { router } from './router.tsx';
 import './styles/app.css';
-import { wholeNumber } from './lib/whole-number.ts';
 
 // Where a page has no way of its own to sign in again, the sign-in page leads back to it.
 whenSessionEnds(async () => {
@@ -18,15 +17,6 @@ whenSessionEnds(async () => {
     await router.navigate({ to: '/sign-in', search: { return_to: href } });
   }
   return false;
-});
-
-// A page that was open while a new version was put up asks for files that are gone: the page anew has the new ones.
-window.addEventListener('vite:preloadError', (event) => {
-  const last = wholeNumber(sessionStorage.getItem('dealkeep.reloaded') ?? 0);
-  if (Date.now() - last < 30_000) return;
-  sessionStorage.setItem('dealkeep.reloaded', String(Date.now()));
-  event.preventDefault();
-  window.location.reload();
 });
 
 const root = document.getElementById('root');

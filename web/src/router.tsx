@@ -20,6 +20,7 @@ import { queryClient } from './api/query-client.ts';
 import { readContactsSearch } from './routes/contacts/search.ts';
 import { readOffersSearch } from './routes/deals/offers/search.ts';
 import { readDealsSearch } from './routes/deals/search.ts';
+import { fetchPart } from './lib/parts.ts';
 import { safeReturnPath } from './lib/return-path.ts';
 import { paths, type PagePath } from './paths.ts';
 import { AppShell } from './shell/app-shell.tsx';
@@ -57,6 +58,9 @@ const plainBelow = <F extends PagePath, S extends PagePath>(frame: F, ...special
 const eachOf = <P extends string>(its: readonly P[], routeAt: (path: P) => object) =>
   Object.fromEntries(its.map((path) => [path, routeAt(path)]));
 
+/** A page in a file of its own. The router is not told the browser's own reason why it cannot be fetched: it would load the document anew. */
+const pageIn = (load: () => Promise<{ default: ComponentType }>) => lazyRouteComponent(() => fetchPart(load));
+
 const pages = import.meta.glob<{ default: ComponentType }>('./routes/*/*/page.tsx');
 
 /** The page in the folder with the name of its path. */
@@ -64,7 +68,7 @@ function pageAt(path: PathBelow<typeof paths.deal | typeof paths.settings>) {
   const file = `./routes${path.replace('/$dealId', '')}/page.tsx`;
   const load = pages[file];
   if (load === undefined) throw new Error(`${path} has no page: there is no ${file}.`);
-  return lazyRouteComponent(load);
+  return pageIn(load);
 }
 
 // For visitors who are not signed in ---------------------------------------------------------------------------------------
@@ -80,45 +84,45 @@ const signIn = createRoute({
   path: paths.signIn,
   validateSearch: readReturn,
   loader: ({ context }) => void context.queryClient.prefetchQuery(signInWaysQuery),
-  component: lazyRouteComponent(() => import('./routes/sign-in.tsx')),
+  component: pageIn(() => import('./routes/sign-in.tsx')),
 });
 
 const reauthenticate = createRoute({
   getParentRoute: () => entrance,
   path: paths.reauthenticate,
   validateSearch: readReturn,
-  component: lazyRouteComponent(() => import('./routes/re-authenticate.tsx')),
+  component: pageIn(() => import('./routes/re-authenticate.tsx')),
 });
 
 const signOut = createRoute({
   getParentRoute: () => entrance,
   path: paths.signOut,
   validateSearch: readReturn,
-  component: lazyRouteComponent(() => import('./routes/sign-out.tsx')),
+  component: pageIn(() => import('./routes/sign-out.tsx')),
 });
 
 const reset = createRoute({
   getParentRoute: () => entrance,
   path: paths.reset,
-  component: lazyRouteComponent(() => import('./routes/reset.tsx')),
+  component: pageIn(() => import('./routes/reset.tsx')),
 });
 
 const resetByLink = createRoute({
   getParentRoute: () => entrance,
   path: paths.newPassword,
-  component: lazyRouteComponent(() => import('./routes/reset.tsx')),
+  component: pageIn(() => import('./routes/reset.tsx')),
 });
 
 const setUp = createRoute({
   getParentRoute: () => entrance,
   path: paths.setUp,
-  component: lazyRouteComponent(() => import('./routes/set-up.tsx')),
+  component: pageIn(() => import('./routes/set-up.tsx')),
 });
 
 const acceptInvitation = createRoute({
   getParentRoute: () => entrance,
   path: paths.acceptInvitation,
-  component: lazyRouteComponent(() => import('./routes/accept-invitation.tsx')),
+  component: pageIn(() => import('./routes/accept-invitation.tsx')),
 });
 
 // For people who are signed in -----------------------------------------------------------------------------------------------------
@@ -143,7 +147,7 @@ const home = createRoute({
   getParentRoute: () => app,
   path: paths.home,
   loader: ({ context }) => void context.queryClient.prefetchQuery(homeQuery),
-  component: lazyRouteComponent(() => import('./routes/home.tsx')),
+  component: pageIn(() => import('./routes/home.tsx')),
 });
 
 const deals = createRoute({
@@ -152,14 +156,14 @@ const deals = createRoute({
   validateSearch: readDealsSearch,
   loaderDeps: ({ search: { new: _new, ...filter } }) => filter,
   loader: ({ context, deps }) => void context.queryClient.prefetchInfiniteQuery(dealsQuery(deps)),
-  component: lazyRouteComponent(() => import('./routes/deals/deals.tsx')),
+  component: pageIn(() => import('./routes/deals/deals.tsx')),
 });
 
 const deal = createRoute({
   getParentRoute: () => app,
   path: paths.deal,
   loader: ({ context, params }) => void context.queryClient.prefetchQuery(dealQuery(params.dealId)),
-  component: lazyRouteComponent(() => import('./routes/deals/frame.tsx')),
+  component: pageIn(() => import('./routes/deals/frame.tsx')),
 });
 
 const tab = <P extends PathBelow<typeof paths.deal>>(path: P) =>
@@ -180,7 +184,7 @@ const dealTabs = deal.addChildren({
     path: '/',
     // The list of what waits is at the top of the overview: loaded with the deal, it does not move the page later.
     loader: ({ context }) => void context.queryClient.prefetchQuery(homeQuery),
-    component: lazyRouteComponent(() => import('./routes/deals/overview/page.tsx')),
+    component: pageIn(() => import('./routes/deals/overview/page.tsx')),
   }),
   // Any other address: the frame says that there is nothing, as of a tab that is not open to the person.
   other: createRoute({ getParentRoute: () => deal, path: '/$' }),
@@ -189,26 +193,26 @@ const dealTabs = deal.addChildren({
 const confirmAddress = createRoute({
   getParentRoute: () => app,
   path: paths.confirmAddress,
-  component: lazyRouteComponent(() => import('./routes/confirm-address.tsx')),
+  component: pageIn(() => import('./routes/confirm-address.tsx')),
 });
 
 const contacts = createRoute({
   getParentRoute: () => app,
   path: paths.contacts,
   validateSearch: readContactsSearch,
-  component: lazyRouteComponent(() => import('./routes/contacts/contacts.tsx')),
+  component: pageIn(() => import('./routes/contacts/contacts.tsx')),
 });
 
 const notifications = createRoute({
   getParentRoute: () => app,
   path: paths.notifications,
-  component: lazyRouteComponent(() => import('./routes/notifications/notifications.tsx')),
+  component: pageIn(() => import('./routes/notifications/notifications.tsx')),
 });
 
 const settings = createRoute({
   getParentRoute: () => app,
   path: paths.settings,
-  component: lazyRouteComponent(() => import('./routes/settings/frame.tsx')),
+  component: pageIn(() => import('./routes/settings/frame.tsx')),
   notFoundComponent: () => <NotFound level={2} />,
 });
 

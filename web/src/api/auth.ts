@@ -1,8 +1,13 @@
-/** Signing in and out, and what comes before there is a session. */
-import { queryOptions } from '@tanstack/react-query';
+/**
+ * Signing in and out, and what comes before there is a session. Whoever has signed in is asked for next, which keeps the CSRF token of
+ * the new session: by {@link sessionQuery} over a page that stays, else by the first page of theirs.
+ */
+import { queryOptions, type QueryClient } from '@tanstack/react-query';
 import type { Answer, RequestBody } from '../../../server/contract.ts';
-import { api, ApiError, keepCsrf } from './client.ts';
-import type { Id } from './shapes.ts';
+import { loadAsTheirs } from '../lib/unsaved.ts';
+import { api, ApiError, isSessionOver, keepCsrf } from './client.ts';
+import { keys } from './query-keys.ts';
+import type { Id, Me } from './shapes.ts';
 
 /** Where a sign-in stands: done, or waiting for the second factor. */
 export type SignInAnswer = Answer<'post', '/auth/sign-in'>;
@@ -17,12 +22,23 @@ export const signInWaysQuery = queryOptions({
   staleTime: 60_000,
 });
 
+/**
+ * Goes on as who is signed in, with the CSRF token of their session. A page of another person is loaded as theirs: with their token it would
+ * send what the former person wrote as theirs.
+ */
+export function goOnAs(client: QueryClient, userId: Id, token: string): Promise<void> {
+  const shown = client.getQueryData<Me>(keys.me);
+  if (shown && shown.user.id !== userId) return loadAsTheirs();
+  keepCsrf(token);
+  return Promise.resolve();
+}
+
 /** Who is signed in, asked where that is not sure; fails with 401 for nobody. */
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
-  queryFn: async ({ signal }) => {
+  queryFn: async ({ client, signal }) => {
     const session = await api.get('/auth/session', { signal });
-    keepCsrf(session.csrf_token);
+    await goOnAs(client, session.user.id, session.csrf_token);
     return session;
   },
   retry: false,
@@ -39,38 +55,28 @@ export const invitationQuery = (token: string) =>
     refetchOnWindowFocus: false,
   });
 
-/** The session changes with each step of signing in, and its CSRF token with it. */
-async function step<A extends { outcome: 'signed_in'; csrf_token: string } | { outcome: 'second_factor' }>(
-  asked: Promise<A>,
-): Promise<A> {
-  const answer = await asked;
-  if (answer.outcome === 'signed_in') keepCsrf(answer.csrf_token);
-  return answer;
-}
-
 /** Signs in by password; the answer says whether a second step follows. */
 export const signIn = (email: string, password: string): Promise<SignInAnswer> =>
-  step(api.post('/auth/sign-in', { json: { email, password } }));
+  api.post('/auth/sign-in', { json: { email, password } });
 
 /** Finishes a sign-in with a code of the authenticator, or with a recovery code. */
 export const finishSignIn = (code: string): Promise<SignInAnswer> =>
-  step(api.post('/auth/second-factor', { json: { code } }));
+  api.post('/auth/second-factor', { json: { code } });
 
 /** Signs in with a passkey that the browser or the person's device holds. */
 export async function signInWithPasskey(): Promise<SignInAnswer> {
   const { startAuthentication } = await import('@simplewebauthn/browser');
   const optionsJSON = await api.post('/auth/passkey/options');
   const response = await startAuthentication({ optionsJSON });
-  return step(api.post('/auth/passkey/sign-in', { json: { response } }));
+  return api.post('/auth/passkey/sign-in', { json: { response } });
 }
 
 /** Has the person who is signed in prove once more that it is them; a second factor may then be owed. */
 export const proveOneself = (password: string): Promise<SignInAnswer> =>
-  step(api.post('/auth/re-authenticate', { json: { password } }));
+  api.post('/auth/re-authenticate', { json: { password } });
 
-/** Throws on whatever does not say that the session which the page knows of has ended, or that another has taken its place. */
-function sessionIsOver(error: unknown): null {
-  if (error instanceof ApiError && (error.status === 401 || error.code === 'csrf_token_mismatch')) return null;
+function nullWhereOver(error: unknown): null {
+  if (error instanceof ApiError && isSessionOver(error)) return null;
   throw error;
 }
 
@@ -79,9 +85,9 @@ function sessionIsOver(error: unknown): null {
  * theirs, and left alone if it is somebody else's.
  */
 export async function signOut(userId: Id): Promise<void> {
-  const answer = await api.post('/auth/sign-out').catch(sessionIsOver);
+  const answer = await api.post('/auth/sign-out').catch(nullWhereOver);
   if (answer === null) {
-    const session = await api.get('/auth/session').catch(sessionIsOver);
+    const session = await api.get('/auth/session').catch(nullWhereOver);
     if (session?.user.id === userId) {
       keepCsrf(session.csrf_token);
       await api.post('/auth/sign-out');
@@ -102,11 +108,11 @@ export const confirmAddress = (token: string) => api.post('/auth/address/confirm
 
 /** Creates the first brokerage and its admin, and signs them in. */
 export const setUp = (input: RequestBody<'post', '/auth/set-up'>): Promise<SignInAnswer> =>
-  step(api.post('/auth/set-up', { json: input }));
+  api.post('/auth/set-up', { json: input });
 
 /** Takes up an invitation by choosing a name and a password, and signs in; the deal that it was for, if any. */
 export const acceptInvitation = (input: RequestBody<'post', '/auth/invitation/accept'>) =>
-  step(api.post('/auth/invitation/accept', { json: input }));
+  api.post('/auth/invitation/accept', { json: input });
 
 /** Takes up an invitation as the person who is signed in; the deal that it was for, if any. */
 export const joinByInvitation = (token: string) => api.post('/auth/invitation/join', { json: { token } });

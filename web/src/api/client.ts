@@ -96,6 +96,11 @@ const offline = {
   code: 'unreachable',
   message: 'You are offline, so nothing was sent. What you wrote stays here: try again when you are connected.',
 };
+const unanswered = {
+  code: 'unreachable',
+  message:
+    'The connection broke before Dealkeep answered. What you sent may have arrived, so look before you send it again. What you wrote stays here.',
+};
 const broken = {
   code: 'internal_error',
   message: 'Something went wrong on our side. Try again. If it happens again, tell us when it happened.',
@@ -106,9 +111,15 @@ function isErrorBody(value: unknown): value is ErrorBody {
   return typeof error?.message === 'string' && typeof error.code === 'string';
 }
 
-/** The error of a request that nobody answered. */
-function noAnswer(method: string): ApiError {
-  return new ApiError(0, method !== 'GET' && !navigator.onLine ? offline : unreachable);
+/** The error of what could not be fetched. */
+export const cannotBeReached = (): ApiError => new ApiError(0, unreachable);
+
+/** The error of a request whose answer did not come, or not as a whole; `sent` says that there was a connection as it was sent. */
+function noAnswer(method: string, path: string, sent: boolean): ApiError {
+  if (method === 'GET') return cannotBeReached();
+  if (!sent) return new ApiError(0, offline);
+  // Of one's account nothing is there twice when it is sent again.
+  return new ApiError(0, path.startsWith('/auth/') ? unreachable : unanswered);
 }
 
 /** The error of an answer, from its text; an answer in another format is reported as a fault on our side. */
@@ -123,16 +134,20 @@ export function errorOf(status: number, text: string, retryAfter: string | null 
   return new ApiError(status, broken, seconds);
 }
 
+/** Whether an answer says that the session which the page knows of has ended, or that another has taken its place. */
+export const isSessionOver = ({ code }: ApiError): boolean =>
+  code === 'signed_out' || code === 'not_signed_in' || code === 'csrf_token_mismatch';
+
+/** What tells by such an answer that there is nobody to go on as. All else that signs in needs no session. */
+const endsThere = new Set(['/auth/session', '/auth/sign-out']);
+
 /**
- * Whether, after an answer that says that the session has ended, there is one again: the person has signed in once more, or it was
- * another session that had taken the place of the one that was asked with. All wait for one sign-in.
+ * Whether, after an answer that says that the session is over, there is one again: the person has signed in once more, here or in another
+ * tab, or it was another session that had taken the place of the one that was asked with. All wait for one sign-in.
  */
-export async function isSignedInAgain({ code }: ApiError, path: string): Promise<boolean> {
-  if (code !== 'signed_out' && code !== 'not_signed_in') return false;
-  // What is asked for in order to sign in does not wait for that itself.
+export async function isSignedInAgain(error: ApiError, path: string): Promise<boolean> {
   const [signInAgain] = sessionEnds;
-  if (signInAgain === undefined || path === '/auth/session' || (signingInAgain && path.startsWith('/auth/')))
-    return false;
+  if (signInAgain === undefined || !isSessionOver(error) || endsThere.has(path)) return false;
   await Promise.allSettled(accountChanges);
   signingInAgain ??= signInAgain().finally(() => (signingInAgain = null));
   return signingInAgain;
@@ -181,6 +196,7 @@ async function requestText(method: string, path: string, options: Options, again
   if (json !== undefined) headers['Content-Type'] = 'application/json';
   let response: Response;
   const began = performance.now();
+  const online = navigator.onLine;
   const asked = fetch(addressOf(path, options), {
     method,
     headers,
@@ -193,7 +209,7 @@ async function requestText(method: string, path: string, options: Options, again
     response = await asked;
   } catch (fault) {
     if (signal?.aborted) throw fault;
-    throw noAnswer(method);
+    throw noAnswer(method, path, online);
   } finally {
     accountChanges.delete(asked);
   }
@@ -201,8 +217,7 @@ async function requestText(method: string, path: string, options: Options, again
   if (!Number.isNaN(answered)) lastAsked = Math.floor(answered - (performance.now() - began));
   const text = await response.text().catch((fault: unknown) => {
     if (signal?.aborted) throw fault;
-    // The request had arrived: that nothing was sent is not said, also where the device is offline by now.
-    throw new ApiError(0, unreachable);
+    throw noAnswer(method, path, true);
   });
   if (!response.ok) {
     const error = errorOf(response.status, text, response.headers.get('retry-after'));

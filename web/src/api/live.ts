@@ -148,10 +148,14 @@ export function followChanges(client: QueryClient): () => void {
   for (const event of early.splice(0)) apply(client, event);
   send({ asking: true });
 
+  const tell = (yes: boolean) => {
+    note(yes);
+    send({ connected: yes });
+  };
   const hold = () => {
     holding = true;
     // The tab that held the connection is gone, and no tab has received what happened since.
-    wasLost ||= connected;
+    if (connected) tell(false);
     return listen(
       ended.signal,
       wasLost ? null : shownSince(),
@@ -159,10 +163,7 @@ export function followChanges(client: QueryClient): () => void {
         apply(client, event);
         send({ event });
       },
-      (yes) => {
-        note(yes);
-        send({ connected: yes });
-      },
+      tell,
     );
   };
   // Locks exist on secure origins only; elsewhere each tab listens for itself.

@@ -1,8 +1,8 @@
 import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 import { useSyncExternalStore } from 'react';
 import { openDrafts } from '../lib/drafts.ts';
-import { loadAsTheirs } from '../lib/unsaved.ts';
-import { api, keepCsrf } from './client.ts';
+import { goOnAs } from './auth.ts';
+import { api } from './client.ts';
 import { keys } from './query-keys.ts';
 import type { Id, Me } from './shapes.ts';
 
@@ -10,10 +10,7 @@ export const meQuery = queryOptions({
   queryKey: keys.me,
   queryFn: async ({ client, signal }) => {
     const me = await api.get('/web/me', { signal });
-    const before = client.getQueryData<Me>(keys.me);
-    // In another tab somebody else has signed in. With their token this page would send what the former person wrote as theirs.
-    if (before && before.user.id !== me.user.id) return loadAsTheirs();
-    keepCsrf(me.csrf);
+    await goOnAs(client, me.user.id, me.csrf);
     openDrafts(me.draft_key);
     return me;
   },

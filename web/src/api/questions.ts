@@ -1,6 +1,7 @@
 import { queryOptions, useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import type { RequestBody } from '../../../server/contract.ts';
+import { onceSeen } from '../lib/user-activity.ts';
 import { api } from './client.ts';
 import { keys } from './query-keys.ts';
 import type { Id, Question, QuestionCategory, SharedBounds } from './shapes.ts';
@@ -18,14 +19,14 @@ export const questionsQuery = (dealId: Id) =>
 export function useReadAnswers(dealId: Id, unread: boolean): void {
   const client = useQueryClient();
   useEffect(() => {
-    if (!unread) return;
+    if (!unread) return undefined;
     const note = async () => {
       await api.post('/web/deals/:id/questions/read', { param: { id: dealId } });
       void client.invalidateQueries({ queryKey: keys.deal(dealId), exact: true });
       void client.invalidateQueries({ queryKey: keys.home });
     };
     // No message for the person: they are counted as new once more.
-    note().catch(() => {});
+    return onceSeen(() => void note().catch(() => {}));
   }, [client, dealId, unread]);
 }
 

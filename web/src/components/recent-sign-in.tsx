@@ -4,7 +4,6 @@ import { sessionQuery } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
 import { meQuery, useMe } from '../api/me.ts';
 import { refreshAll } from '../api/query-client.ts';
-import { loadAsTheirs } from '../lib/unsaved.ts';
 import { CancelButton, Dialog } from './dialog.tsx';
 import { FormDialog } from './form-dialog.tsx';
 import { OrDivider } from './or-divider.tsx';
@@ -24,13 +23,12 @@ interface ProofProps {
   onCancel: () => void;
 }
 
-/** What follows a sign-in over the page, by a passkey, too, which says itself whose it is: another person has the page loaded as theirs. */
+/** What follows a sign-in over the page: it goes on with the new session, unless that is another person's, as a passkey's may be. */
 export function useArrival(onProven: () => void) {
-  const { user } = useMe();
   const client = useQueryClient();
   return async () => {
-    const session = await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
-    return session.user.id === user.id ? onProven() : loadAsTheirs();
+    await client.fetchQuery({ ...sessionQuery, staleTime: 0 });
+    onProven();
   };
 }
 
@@ -40,8 +38,8 @@ interface ProofDialogProps extends ProofProps {
 }
 
 function ProofDialog({ onProven, onCancel, title, description }: ProofDialogProps) {
-  const { form, field } = useIdentityCheck(onProven);
   const arrive = useArrival(onProven);
+  const { form, field } = useIdentityCheck(arrive);
   return (
     <FormDialog form={form} size="sm" onClose={onCancel} title={title} description={description} action="Continue">
       {field}

@@ -1,5 +1,6 @@
 /** Which forms hold something that is not saved: asked before a dialog closes and before the page is left. */
 import { useSyncExternalStore } from 'react';
+import { keepCsrf } from '../api/client.ts';
 
 /** A form, as long as it is on the page. */
 export interface OpenForm {
@@ -64,9 +65,10 @@ export function leaveFreely(): void {
 
 /**
  * Loads the page anew as that of another person who has signed in on the device. Nothing waits for an answer: until the page is
- * gone nothing of it is to go on.
+ * gone nothing of it is to go on, nor is anything that the former person wrote to be sent as theirs.
  */
 export function loadAsTheirs(): Promise<never> {
+  keepCsrf(null);
   leaveFreely();
   window.location.reload();
   return new Promise(() => {});

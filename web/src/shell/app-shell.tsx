@@ -1,12 +1,13 @@
 import { Link, Outlet, useRouterState } from '@tanstack/react-router';
 import { ChevronsUpDown, Search } from 'lucide-react';
-import { lazy, Suspense, useEffect, useEffectEvent, useRef, useState } from 'react';
+import { useEffect, useEffectEvent, useRef, useState } from 'react';
 import { useQueryClient } from '@tanstack/react-query';
 import { whenSessionEnds } from '../api/client.ts';
 import { followChanges } from '../api/live.ts';
 import { useBrokerage, useMe } from '../api/me.ts';
 import { Avatar } from '../components/avatar.tsx';
 import { IconButton } from '../components/button.tsx';
+import { lazyPart } from '../components/lazy-part.tsx';
 import { cx } from '../lib/cx.ts';
 import { PortalContainerContext } from '../components/portal-container.tsx';
 import { useArrival } from '../components/recent-sign-in.tsx';
@@ -17,9 +18,9 @@ import { ConnectionNotice } from './connection-notice.tsx';
 import { placesFor } from './navigation.ts';
 import { SecondFactorBanner } from './second-factor-banner.tsx';
 
-const CommandPalette = lazy(() => import('./command-palette.tsx'));
+const CommandPalette = lazyPart(() => import('./command-palette.tsx'));
 
-const SignInAgain = lazy(() => import('./sign-in-again.tsx'));
+const SignInAgain = lazyPart(() => import('./sign-in-again.tsx'));
 
 const isMac = navigator.platform.startsWith('Mac');
 
@@ -247,16 +248,8 @@ export function AppShell() {
         <ConnectionNotice />
       </main>
       <BottomBar />
-      {asking && (
-        <Suspense>
-          <SignInAgain onDone={onDone} />
-        </Suspense>
-      )}
-      {palette.wanted && (
-        <Suspense>
-          <CommandPalette open={palette.open} onOpenChange={palette.setOpen} />
-        </Suspense>
-      )}
+      {asking && <SignInAgain onDone={onDone} />}
+      {palette.wanted && <CommandPalette open={palette.open} onOpenChange={palette.setOpen} />}
     </PortalContainerContext>
   );
 }

@@ -1,4 +1,4 @@
-import type { ErrorComponentProps } from '@tanstack/react-router';
+import { useRouter, type ErrorComponentProps } from '@tanstack/react-router';
 import { Compass } from 'lucide-react';
 import { ButtonLink } from '../components/button.tsx';
 import { useTitle } from '../lib/use-title.ts';
@@ -19,7 +19,19 @@ export function PagePending() {
 
 /** A page that failed as a whole. */
 export function PageFault({ error, reset }: ErrorComponentProps) {
-  return <ErrorState level={1} error={error instanceof Error ? error : new Error(String(error))} onRetry={reset} />;
+  const router = useRouter();
+  const retry = async () => {
+    // A file that could not be fetched is asked for again by the router alone.
+    await router.invalidate();
+    reset();
+  };
+  return (
+    <ErrorState
+      level={1}
+      error={error instanceof Error ? error : new Error(String(error))}
+      onRetry={() => void retry()}
+    />
+  );
 }
 
 /** The same where nothing stands around the page yet. */

@@ -1,10 +1,11 @@
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { Button } from '../../../components/button.tsx';
+import { lazyPart } from '../../../components/lazy-part.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { Skeleton } from '../../../components/states.tsx';
 
 /** Fetched when the first PDF is looked at: what reads them is large. */
-const PdfView = lazy(() => import('./pdf-view.tsx'));
+const PdfView = lazyPart(() => import('./pdf-view.tsx'), <Skeleton className="h-[60dvh] w-full" />);
 
 interface DocumentPreviewProps {
   url: string;
@@ -15,11 +16,7 @@ interface DocumentPreviewProps {
 /** A PDF or an image, shown in place. */
 export function DocumentPreview({ url, mediaType, label }: DocumentPreviewProps) {
   if (mediaType.startsWith('image/')) return <Picture url={url} label={label} />;
-  return (
-    <Suspense fallback={<Skeleton className="h-[60dvh] w-full" />}>
-      <PdfView url={url} label={label} />
-    </Suspense>
-  );
+  return <PdfView url={url} label={label} />;
 }
 
 function Picture({ url, label }: { url: string; label: string }) {
