@@ -393,7 +393,8 @@ test('a key ends with whoever was shown it, and one that another admin has rotat
   await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'admin')`, [brokerage, ann.id]);
   const asAnn = await signInAs(service, ann.id);
   const fields = { environment: 'live', scopes: ['contacts:read'], ceiling: 120, expires_at: null };
-  const make = async (title: string) => (await asAnn.ask(`/brokerages/${brokerage}/keys`, { name: title, ...fields })).body;
+  const make = async (title: string) =>
+    (await asAnn.ask(`/brokerages/${brokerage}/keys`, { name: title, ...fields })).body;
   const [own, handed] = [await make('Own'), await make('Handed on')];
   const rotated = (await (await signInAs(service, bob.id)).ask(`/keys/${handed.key.id}/rotate`, { overlap_seconds: 0 }))
     .body;
