@@ -8351,6 +8351,9 @@ begin
     -- Of these the caller may know who holds the exclusivity, and what was offered and decided.
     held as materialized (select array(
       select s.id from sold s where s.mine and (s.role in ('broker', 'seller') or s.holder = s.principal_id) and s.holder is not null) as deals),
+    decided as materialized (
+      select c.offer_id, c.participant_id, c.decision, c.decided_at from public.offer_decisions c
+      where c.deal_id = any ((select held.deals from held)::uuid[])),
     -- Answers to the caller that they have not read. They are looked for before the deals are: there are few.
     unread as materialized (
       select m.id, m.principal_id, a.read_until, a.first_at
@@ -8416,11 +8419,8 @@ begin
         cross join lateral (select case when s.role = 'broker' then 'offer_changes_to_decide'
           when s.role = 'seller' or s.holder = s.principal_id then 'offer_changes_with_broker' end) change (kind)
         where s.mine and change.kind is not null and (s.runs or s.stage in ('diligence', 'closing'))
-          and not exists (select from public.offer_decisions c
-            where c.deal_id = any ((select held.deals from held)::uuid[]) and c.offer_id = t.id)
-          and exists (select from public.offer_decisions c
-            where c.deal_id = any ((select held.deals from held)::uuid[])
-              and c.participant_id = s.holder and c.decision = 'accepted' and c.decided_at >= s.granted_at)
+          and not exists (select from decided c where c.offer_id = t.id)
+          and exists (select from decided c where c.participant_id = s.holder and c.decision = 'accepted' and c.decided_at >= s.granted_at)
         group by change.kind, t.deal_id
       union all
       -- A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
@@ -15741,6 +15741,6 @@ $function$;
 -- 4256cd654de3f492b592e8aeda6ec6d0a4a79de1ab4e13fa220c3750e83f5047  523_wait_anew_after_an_outage.sql
 -- d808260d525ed747cc4aa528f0ebc294e938d547fb6269ea7868ed207bac3e64  524_merging_an_archived_contact.sql
 -- c5ef9e98f72e94b390c4b4ee5eca6add00950be525ae2314161e443a5a09760f  527_parts_in_another_role.sql
--- af8e2ed3fe44f316bee35282ac05f6b5237ec0405124f924f6be551a65a0e8fc  528_first_answers_of_people.sql
+-- 8a3af44bcfe055041fce06fa782ff84caafb889a21e93eba5b20e396a19143f6  528_first_answers_of_people.sql
 -- 79f492416dcaae9c2ba5aeca0bba09b144859806b807d8c71929990c5c18331e  529_first_answers_of_those_before.sql
--- 30c4a2c6f9c7f75eb0e6877c66b2d22ad6379049a810e6f3015218a2ed400061  531_first_page_by_what_waits_longest.sql
+-- 2e6f8ff8dbfe9ec9b0d1d367814cb3da6267eab2fe0f017acdc0de0c51f462c9  531_first_page_by_what_waits_longest.sql

@@ -64,9 +64,11 @@ begin
       select a.user_id from vault.answers_of_people a where a.user_id > last order by a.user_id limit 5000) k order by k.user_id);
     exit when people = '{}';
     last := people[cardinality(people)];
-    update vault.answers_of_people a set first_at = p.first_at
-      from vault.answers_of_parts p
-      where a.user_id = any (people) and a.first_at is null and p.user_id = any (people) and p.user_id = a.user_id and p.deal_id = a.deal_id;
+    update vault.answers_of_people a
+      set first_at = (select min(coalesce(q.distributed_at, '-infinity'))
+        from public.participants p join public.questions q on q.participant_id = coalesce(p.advises, p.id) and q.status = 'distributed'
+        where p.user_id = a.user_id and p.deal_id = a.deal_id and p.status = 'active')
+      where a.user_id = any (people) and a.first_at is null;
     commit;
   end loop;
 end

@@ -67,6 +67,9 @@ begin
     -- Of these the caller may know who holds the exclusivity, and what was offered and decided.
     held as materialized (select array(
       select s.id from sold s where s.mine and (s.role in ('broker', 'seller') or s.holder = s.principal_id) and s.holder is not null) as deals),
+    decided as materialized (
+      select c.offer_id, c.participant_id, c.decision, c.decided_at from public.offer_decisions c
+      where c.deal_id = any ((select held.deals from held)::uuid[])),
     -- Answers to the caller that they have not read. They are looked for before the deals are: there are few.
     unread as materialized (
       select m.id, m.principal_id, a.read_until, a.first_at
@@ -132,11 +135,8 @@ begin
         cross join lateral (select case when s.role = 'broker' then 'offer_changes_to_decide'
           when s.role = 'seller' or s.holder = s.principal_id then 'offer_changes_with_broker' end) change (kind)
         where s.mine and change.kind is not null and (s.runs or s.stage in ('diligence', 'closing'))
-          and not exists (select from public.offer_decisions c
-            where c.deal_id = any ((select held.deals from held)::uuid[]) and c.offer_id = t.id)
-          and exists (select from public.offer_decisions c
-            where c.deal_id = any ((select held.deals from held)::uuid[])
-              and c.participant_id = s.holder and c.decision = 'accepted' and c.decided_at >= s.granted_at)
+          and not exists (select from decided c where c.offer_id = t.id)
+          and exists (select from decided c where c.participant_id = s.holder and c.decision = 'accepted' and c.decided_at >= s.granted_at)
         group by change.kind, t.deal_id
       union all
       -- A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
