@@ -1,7 +1,7 @@
 /** Where the uploaded books contradict themselves, what brokers say to it, and what of it buyers read. */
 import { useQuery } from '@tanstack/react-query';
 import { useId, useState } from 'react';
-import { ApiError } from '../../../api/client.ts';
+import { sendAsRead } from '../../../api/as-read.ts';
 import { computedQuery, useContradictionActions } from '../../../api/qoe.ts';
 import type { Contradiction, ContradictionStatus, Id } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
@@ -46,23 +46,18 @@ function ExplainDialog({ dealId, one, onClose }: { dealId: Id; one: Contradictio
     initial: valuesOf(one),
     draft: `contradiction/${dealId}/${one.key}`,
     check: (values) => required(values, { why: 'Write an answer.' }),
-    submit: async (values) => {
+    submit: (values) => {
       const { key, figures } = read;
-      try {
-        await answer.mutateAsync({ key, figures, answered_at: read.answer?.answered_at ?? null, ...values });
-      } catch (error) {
-        if (error instanceof ApiError && error.code === 'conflict') {
-          const now = await current(key);
-          setGone(now === undefined);
-          if (now) {
-            setRead(now);
-            const { status, why } = valuesOf(now);
-            form.begin('status', status);
-            form.begin('why', why);
-          }
-        }
-        throw error;
-      }
+      const send = () => answer.mutateAsync({ key, figures, answered_at: read.answer?.answered_at ?? null, ...values });
+      return sendAsRead(send, async () => {
+        const now = await current(key);
+        setGone(now === undefined);
+        if (!now) return;
+        setRead(now);
+        const { status, why } = valuesOf(now);
+        form.begin('status', status);
+        form.begin('why', why);
+      });
     },
     onDone: () => {
       onClose();

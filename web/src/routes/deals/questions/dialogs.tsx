@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from 'react';
-import { ApiError } from '../../../api/client.ts';
+import { sendAsRead } from '../../../api/as-read.ts';
 import { useQuestionActions } from '../../../api/questions.ts';
 import type { Id, Question, QuestionCategory } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
@@ -128,18 +128,12 @@ function RejectDialog({ question, onClose }: QuestionDialogProps) {
 function useReadAnswer(question: Question) {
   const { currentAnswer } = useQuestionActions(question.deal_id);
   const [read, setRead] = useState(question.answer_text);
-  const sendAfterReading = async (send: () => Promise<unknown>, begin: (text: string) => void) => {
-    try {
-      await send();
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 'conflict') {
-        const answer = await currentAnswer(question.id);
-        setRead(answer);
-        begin(answer ?? '');
-      }
-      throw error;
-    }
-  };
+  const sendAfterReading = (send: () => Promise<unknown>, begin: (text: string) => void) =>
+    sendAsRead(send, async () => {
+      const answer = await currentAnswer(question.id);
+      setRead(answer);
+      begin(answer ?? '');
+    });
   const quote =
     read === null ? (
       question.question_text
