@@ -121,23 +121,33 @@ async function write(draft: string, text: string | null): Promise<void> {
   }
 }
 
-const resting = new Map<string, ReturnType<typeof setTimeout>>();
+/** What is to be written once its form has rested, by draft. */
+const resting = new Map<string, { values: object; timer: ReturnType<typeof setTimeout> }>();
+
+function unrest(draft: string): void {
+  clearTimeout(resting.get(draft)?.timer);
+  resting.delete(draft);
+}
 
 /** Keeps values under a name, a moment after the last change. */
 export function keepDraft(draft: string, values: object): void {
-  clearTimeout(resting.get(draft));
-  resting.set(
-    draft,
-    setTimeout(() => {
-      resting.delete(draft);
-      void write(draft, JSON.stringify(values));
-    }, restMillis),
-  );
+  unrest(draft);
+  const timer = setTimeout(() => {
+    resting.delete(draft);
+    void write(draft, JSON.stringify(values));
+  }, restMillis);
+  resting.set(draft, { values, timer });
+}
+
+/** Keeps at once what was typed last: for when the page is about to be left. */
+export async function keepDraftsNow(): Promise<void> {
+  const latest = [...resting];
+  for (const [draft] of latest) unrest(draft);
+  await Promise.all(latest.map(([draft, { values }]) => write(draft, JSON.stringify(values))));
 }
 
 /** Forgets what was kept under a name: it was sent, or given up. */
 export function dropDraft(draft: string): void {
-  clearTimeout(resting.get(draft));
-  resting.delete(draft);
+  unrest(draft);
   void write(draft, null);
 }

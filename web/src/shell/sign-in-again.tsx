@@ -7,12 +7,14 @@ import { FormDialog } from '../components/form-dialog.tsx';
 import { Input, PasswordInput } from '../components/input.tsx';
 import { PasskeyButton } from '../components/passkey-button.tsx';
 import { useArrival } from '../components/recent-sign-in.tsx';
+import { keepDraftsNow } from '../lib/drafts.ts';
 import { leaveFreely } from '../lib/unsaved.ts';
 import { required, useForm } from '../lib/use-form.ts';
 
 /** Goes to the sign-in page, which leads back here. What was typed is kept. */
-function leave(): void {
+async function leave(): Promise<void> {
   const { pathname, search, hash } = window.location;
+  await keepDraftsNow();
   leaveFreely();
   window.location.assign(`/sign-in?${new URLSearchParams({ return_to: pathname + search + hash })}`);
 }
@@ -50,7 +52,7 @@ export default function SignInAgain({ onDone }: { onDone: () => void }) {
       description="Your session has ended. What you wrote is still here, and you continue where you left off."
       action={step === 'password' ? 'Sign in' : 'Continue'}
       cancel="Go to the sign-in page"
-      onClose={leave}
+      onClose={() => void leave()}
     >
       {step === 'password' ? (
         <>
