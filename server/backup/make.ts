@@ -310,7 +310,8 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
     const series = await seriesIn(client);
     await checkSeries(destination, series);
     const store = await storeIn(client);
-    const latest = (await backupsIn(destination)).findLast(({ isWhole }) => isWhole)?.name;
+    const found = await backupsIn(destination);
+    const latest = found.findLast(({ isWhole }) => isWhole)?.name;
     if (latest !== undefined) {
       if (store !== null && !task.takesOver) await checkCopy(task, latest, store);
       if (unlessYounger !== undefined && now.getTime() - madeAt(latest).getTime() < unlessYounger) return null;
@@ -319,10 +320,11 @@ export async function makeBackup(task: BackupTask): Promise<Made | null> {
       throw new NoBackupMade(
         `The documents of this database are not kept in ${task.storeLocation}: set S3_BUCKET or DATA_DIR as for the service. If they were moved or restored to this place: dealkeep documents adopt.`,
       );
-    const name = backupName(now, series);
-    for await (const file of destination.list(name))
-      throw new NoBackupMade(`${file.name} in ${destination.label} already exists: try again in a second.`);
-    const database = await copyDatabase(task, name, now);
+    // Their names tell the second: the later of two in one has the name of the next.
+    const taken = new Set(found.map(({ name }) => name));
+    let at = now;
+    while (taken.has(backupName(at, series))) at = new Date(at.getTime() + 1_000);
+    const database = await copyDatabase(task, backupName(at, series), at);
     const { manifest, copied: copiedNow } = await copyBodies(task, { ...database, ...(store && { store }) });
     await writeManifest(destination, manifest, task.key);
     await task.onWhole();

@@ -571,6 +571,25 @@ test.skipIf(engine === null)(
   },
 );
 
+test('has the name of the next second that no other has', async () => {
+  const place = await newDataDir();
+  const { name } = await backUp(place);
+  const [, series = ''] = /Z(-.*)$/.exec(name) ?? [];
+  const stamp = (second: number) => new Date(second * 1_000).toISOString().replaceAll(/[-:]|\.\d+/g, '');
+  const begin = Math.floor(Date.now() / 1_000);
+  // As if each had been broken off.
+  const others = Array.from({ length: 300 }, (_, at) => `backup-${stamp(begin + at)}${series}`).filter(
+    (other) => other !== name,
+  );
+  for (const other of others) {
+    await mkdir(path.join(place, other));
+    await writeFile(path.join(place, other, 'documents'), '');
+  }
+  const next = await backUp(place);
+  expect(next.name).toBe(`backup-${stamp(begin + 300)}${series}`);
+  expect(next.deleted).toEqual(others);
+});
+
 test('is made by the service itself when the latest is old enough, and kept as often as one says', async () => {
   const place = await newDataDir();
   const store = path.join(service.config.dataDir, 'documents');
