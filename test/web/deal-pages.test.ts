@@ -212,6 +212,26 @@ describe('a broker', () => {
     await page.getByText('$980,000').waitFor();
   });
 
+  test('types an amount of more decimals than any format has, and can go on', async () => {
+    const page = await at('broker', `/deals/${web.scene.deal}`);
+    await choose(page, 'More actions', 'Edit deal');
+    const dialog = page.getByRole('dialog', { name: 'Edit deal' });
+    const price = dialog.getByLabel('Asking price');
+    const long = `0.${'1'.repeat(150)}`;
+    await price.fill(long);
+    expect(await price.inputValue()).toBe(long.slice(0, 100));
+    // As in a draft that was kept before the field had an end.
+    await price.evaluate((input) => input.removeAttribute('maxlength'));
+    await price.fill(long);
+    await dialog.getByLabel('Title').click();
+    expect(await price.inputValue()).toBe(long);
+    await button(dialog, 'Save').click();
+    await dialog.getByText('Write an amount with digits').waitFor();
+    await price.fill('980,000');
+    await button(dialog, 'Save').click();
+    await dialog.waitFor({ state: 'detached' });
+  });
+
   test('has the dialog of one deal closed by going back to another', async () => {
     const { page, visit } = await testPageAt('broker', `/deals/${web.scene.idle}`);
     await visit(`/deals/${web.scene.deal}`);

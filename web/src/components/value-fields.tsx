@@ -13,8 +13,12 @@ function symbolOf(currency: string): string {
   return parts.formatToParts(0).find((part) => part.type === 'currency')?.value ?? currency;
 }
 
-/** With all its places, or none where they are nothing but zeros. */
+/** The most characters that are taken of an amount, more than any that is accepted has with separators and a currency. */
+const longestTyped = 100;
+
+/** With all its places, or none where they are nothing but zeros. What no format can have, as a kept draft may, stays as it is. */
 function grouped(amount: Decimal): string {
+  if (amount.length > longestTyped) return amount;
   const fraction = amount.split('.')[1] ?? '';
   const places = /[1-9]/.test(fraction) ? fraction.length : 0;
   return new Intl.NumberFormat(undefined, { minimumFractionDigits: places, maximumFractionDigits: places }).format(
@@ -48,6 +52,7 @@ export function MoneyField({ value, onChange, currency, className, ...rest }: Mo
         {...rest}
         inputMode="decimal"
         autoComplete="off"
+        maxLength={longestTyped}
         value={shown}
         onChange={(event) => {
           setTyped(event.target.value);
