@@ -204,12 +204,46 @@ describe('a broker', () => {
     await dialog.getByText('Enter a title.').waitFor();
     await dialog.getByLabel('Title').fill('Corner bakery and café');
     await button(dialog, 'Save').click();
-    await dialog.getByText('Write an amount with digits').waitFor();
+    await dialog.getByText('Enter an amount such as 1,250,000.50.').waitFor();
     await expectAccessible(page);
     await dialog.getByLabel('Asking price').fill('980,000');
     await button(dialog, 'Save').click();
     await page.getByRole('heading', { level: 1, name: 'Corner bakery and café' }).waitFor();
     await page.getByText('$980,000').waitFor();
+  });
+
+  test('has no amount sent that their language does not write so, also from what was kept of the form', async () => {
+    const { cookie } = await web.as('broker');
+    const norwegian = await openTestPage(browser, web.service.origin, { cookie, locale: 'nb-NO' });
+    const { page, complaints } = norwegian;
+    page.on('dialog', (prompt) => void prompt.accept());
+    const asked: string[] = [];
+    page.on('request', (request) => void (request.method() === 'PATCH' && asked.push(request.postData() ?? '')));
+    await norwegian.go(`/deals/${web.scene.deal}`);
+    await choose(page, 'More actions', 'Edit deal');
+    const dialog = page.getByRole('dialog', { name: 'Edit deal' });
+    const price = dialog.getByLabel('Asking price');
+    await price.fill('250.000');
+    await dialog.getByLabel('Title').click();
+    expect(await price.inputValue()).toBe('250.000');
+    await button(dialog, 'Save').click();
+    const fault = dialog.getByText(/Enter an amount such as 1.250.000,50\./);
+    await fault.waitFor();
+    expect(await price.getAttribute('aria-invalid')).toBe('true');
+    // The draft is written a moment after the typing.
+    await expect.poll(() => page.evaluate('Object.keys(localStorage).join()')).toContain('dealkeep.draft.');
+    await norwegian.go(`/deals/${web.scene.deal}`);
+    await choose(page, 'More actions', 'Edit deal');
+    await expect.poll(() => price.inputValue()).toBe('250.000');
+    await button(dialog, 'Save').click();
+    await fault.waitFor();
+    expect(asked).toEqual([]);
+    await price.fill('250 000');
+    await button(dialog, 'Save').click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(asked.map((body) => JSON.parse(body))).toEqual([{ asking_price: '250000', currency: 'USD' }]);
+    expect(complaints).toEqual([]);
+    await norwegian.close();
   });
 
   test('types an amount of more decimals than any format has, and can go on', async () => {
