@@ -54,6 +54,28 @@ const choose = async (page: Page, menu: string | RegExp, item: string) => {
   await page.getByRole('menuitem', { name: item }).click();
 };
 
+/** A deal of its own, listed, with the broker and a buyer who has signed nothing. */
+async function withBuyer({ sql }: WebScene['service'], { brokerage, people }: WebScene['scene'], title: string) {
+  const [found] = await sql<{ id: string }>(
+    `insert into deals (organization_id, title, state) values ($1, $2, 'listed') returning id`,
+    [brokerage, title],
+  );
+  const deal = found!.id;
+  for (const [person, role] of [
+    ['broker', 'broker'],
+    ['new buyer', 'buyer'],
+  ])
+    await sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active')`, [
+      deal,
+      people[person!],
+      role,
+    ]);
+  const [buyer] = await sql<{ id: string }>(`select id from participants where deal_id = $1 and role = 'buyer'`, [
+    deal,
+  ]);
+  return { deal, buyer: buyer!.id };
+}
+
 const tabsOf = (page: Page) =>
   page
     .getByRole('navigation', { name: 'Sections of the deal' })
@@ -748,6 +770,20 @@ test('an exclusivity whose date has passed in diligence is said to have ended, a
   await grant.getByText('The deal stays in diligence.').waitFor();
   await button(grant, 'Grant exclusivity').click();
   await banner.getByText('exclusive buyer holds exclusivity').waitFor();
+});
+
+test('an NDA is proposed for two years, to the day also over a 29 February', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Tile works');
+  const { cookie } = await web.as('broker');
+  // The clock of the page is another: nobody has this browser afterwards.
+  const zone = { locale: 'en-US', timezoneId: 'America/New_York' };
+  const { page, go, close } = await openTestPage(browser, service.origin, { cookie, alone: true, ...zone });
+  await page.clock.setFixedTime('2026-11-29T12:00:00Z');
+  await go(`/deals/${deal}/nda`);
+  await button(page, 'Send NDA').click();
+  expect(await page.getByRole('dialog').getByLabel('Ends').inputValue()).toBe('2028-11-29T17:00');
+  await close();
 });
 
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {
