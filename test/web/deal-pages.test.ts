@@ -786,6 +786,28 @@ test('an NDA is proposed for two years, to the day also over a 29 February', asy
   await close();
 });
 
+test('an NDA says at which hour it ends, to who signs it and to who reads of it', async () => {
+  const { service, scene } = web;
+  const { deal, buyer } = await withBuyer(service, scene, 'Glass works');
+  const broker = await web.as('broker');
+  const nda = { participant_id: buyer, terms: 'Keep it to yourself.', expires_at: '2031-05-21T01:00:00Z' };
+  const sent = await broker.ask(`/deals/${deal}/ndas`, nda);
+  expect(sent.status).toBe(201);
+  const zone = { locale: 'en-US', timezoneId: 'America/New_York' };
+  const signer = await openTestPage(browser, service.origin, { cookie: (await web.as('new buyer')).cookie, ...zone });
+  await signer.go(`/deals/${deal}/nda`);
+  await signer.page.getByText(/Sent by broker .+, ends May 20, 2031, 9:00.PM/).waitFor();
+  await signer.page.getByLabel('I have read the terms and agree to them.').click();
+  await signer.page.getByLabel('Your full name').fill('New Buyer');
+  await button(signer.page, 'Sign NDA').click();
+  await signer.page.getByText('Signed as').waitFor();
+  await signer.close();
+  const reader = await openTestPage(browser, service.origin, { cookie: broker.cookie, ...zone });
+  await reader.go(`/deals/${deal}/nda`);
+  await reader.page.getByText(/as New Buyer, ends May 20, 2031, 9:00.PM/).waitFor();
+  await reader.close();
+});
+
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {
   const { service, scene } = web;
   const [{ id: deal }] = (await service.sql(
