@@ -808,6 +808,18 @@ test('an NDA says at which hour it ends, to who signs it and to who reads of it'
   await reader.close();
 });
 
+test('initials are whole characters', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Fox farm');
+  const rename = (name: string) =>
+    service.sql('update users set name = $2 where id = $1', [scene.people['new buyer'], name]);
+  await rename('🦊 𝒲est');
+  const page = await at('broker', `/deals/${deal}/nda`);
+  const initials = page.getByRole('listitem').filter({ hasText: '𝒲est' }).locator('[aria-hidden]').first();
+  expect(await initials.innerText()).toBe('🦊𝒲');
+  await rename('new buyer');
+});
+
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {
   const { service, scene } = web;
   const [{ id: deal }] = (await service.sql(
