@@ -13572,7 +13572,7 @@ CREATE OR REPLACE FUNCTION app.second_factor_owed()
 AS $function$
 begin
   return query select b.id, b.name, app.has_second_factor(app.user_id()) from public.brokerages b
-    where b.id = any (app.barred_in(app.identity())) order by b.name, b.id;
+    where b.id = any (app.barred_in(app.identity())) order by lower(b.name), b.id;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.second_factor_owed() TO dealkeep_server;
@@ -15744,3 +15744,4 @@ $function$;
 -- 8a3af44bcfe055041fce06fa782ff84caafb889a21e93eba5b20e396a19143f6  528_first_answers_of_people.sql
 -- 79f492416dcaae9c2ba5aeca0bba09b144859806b807d8c71929990c5c18331e  529_first_answers_of_those_before.sql
 -- 2e6f8ff8dbfe9ec9b0d1d367814cb3da6267eab2fe0f017acdc0de0c51f462c9  531_first_page_by_what_waits_longest.sql
+-- 499e1b77b2afd77afbc018d3501506122118792861baf84a8b44b624a25f422e  540_brokerages_by_name.sql

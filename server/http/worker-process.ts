@@ -9,12 +9,15 @@ export interface WorkLimits {
   readonly millis: number;
 }
 
-/** Of the environment it is given where compiled modules are kept, and so no secret. */
+/**
+ * Of the environment it is given where compiled modules are kept, and so no secret. Its zone is UTC, whatever that of the host: the time of a cell
+ * of a workbook names none, and would be one of the day before where the host is east of it.
+ */
 function started(program: string, heapMegabytes: number): ChildProcess {
   const { NODE_COMPILE_CACHE } = process.env;
   const worker = fork(program, {
     execArgv: [`--max-old-space-size=${heapMegabytes}`],
-    env: { ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }), [startedBy]: String(process.pid) },
+    env: { TZ: 'UTC', ...(NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE }), [startedBy]: String(process.pid) },
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
     serialization: 'advanced',
   });

@@ -1,7 +1,7 @@
 /** What each kind of mail says, made of the facts that were written down with the event when the mail is delivered. */
 
 import type { MailFacts, MailKind, SecurityChange } from '../domain/outbox/mails.ts';
-import { dayInWords } from '../http/days.ts';
+import { timeInWords } from '../http/days.ts';
 import { addressChangeUrl, brokeragePath, invitationUrl, resetUrl, securityPath, webhooksPath } from '../http/links.ts';
 import type { Letter } from './template.ts';
 
@@ -98,12 +98,12 @@ const contents: Contents = {
   }),
   brokerage_deletion: ({ name, brokerage, by, due_at, cancelled }, { baseUrl }) => ({
     brand: brokerage,
-    subject: cancelled ? `${brokerage} will not be deleted` : `${brokerage} will be deleted on ${dayInWords(due_at)}`,
+    subject: cancelled ? `${brokerage} will not be deleted` : `${brokerage} will be deleted on ${timeInWords(due_at)}`,
     name,
     paragraphs: cancelled
       ? [`${by ?? 'The operator of this service'} canceled the deletion: ${brokerage} stays on ${product} as it is.`]
       : [
-          `${by ?? 'The operator of this service'} requested the deletion of ${brokerage} from ${product}. On ${dayInWords(due_at)} its deals, documents, contacts and members are deleted for good.`,
+          `${by ?? 'The operator of this service'} requested the deletion of ${brokerage} from ${product}. On ${timeInWords(due_at)} its deals, documents, contacts and members are deleted for good.`,
           'Until then everything stays as it is, and any admin can cancel the deletion.',
         ],
     action: { label: cancelled ? 'Open the settings' : 'Cancel the deletion', url: `${baseUrl}${brokeragePath}` },

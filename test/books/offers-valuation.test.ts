@@ -642,7 +642,7 @@ test('revisions are held against each other: dates, conditions and words too, fo
     cash_at_close: '4000000.00',
     financing_contingency: true,
     target_close_date: '2036-05-01',
-    expires_at: '2036-03-01T12:00:00Z',
+    expires_at: '2036-03-01T03:00:00Z',
     terms: 'All assets.',
     inspection_period: 30,
   });
@@ -651,7 +651,7 @@ test('revisions are held against each other: dates, conditions and words too, fo
     cash_at_close: '4000000',
     financing_contingency: false,
     target_close_date: '2036-04-17',
-    expires_at: '2036-03-15T09:00:00-05:00',
+    expires_at: '2036-03-01T15:00:00-05:00',
     terms: 'All assets but the van.',
     __proto: 'x',
   });
@@ -671,7 +671,7 @@ test('revisions are held against each other: dates, conditions and words too, fo
       ['cash_at_close', '4000000', '4000000', true, null],
       ['financing_contingency', 'no', 'yes', false, null],
       ['target_close_date', '2036-04-17', '2036-05-01', false, '-14'],
-      ['expires_at', '2036-03-15T14:00:00.000Z', '2036-03-01T12:00:00.000Z', false, '14'],
+      ['expires_at', '2036-03-01T20:00:00.000Z', '2036-03-01T03:00:00.000Z', false, null],
       ['terms', 'All assets but the van.', 'All assets.', false, null],
       ['other __proto', 'x', null, false, null],
       ['other inspection_period', null, '30', false, null],
@@ -687,7 +687,8 @@ test('revisions are held against each other: dates, conditions and words too, fo
   const browser = await openBrowser();
   try {
     // Who made the offers alone sees no other, and is shown what they propose to change in the terms that are agreed.
-    const own = await openTestPage(browser, web.service.origin, { cookie: buyer.cookie, locale: 'en-US' });
+    const zone = { locale: 'en-US', timezoneId: 'America/New_York' };
+    const own = await openTestPage(browser, web.service.origin, { cookie: buyer.cookie, ...zone });
     await own.page.goto(`${web.service.origin}/deals/${deal}/offers`);
     const differs = own.page.getByRole('region', { name: 'What differs' });
     const price = differs.getByRole('row', { name: /^Price \$/ });
@@ -697,6 +698,9 @@ test('revisions are held against each other: dates, conditions and words too, fo
     await expect
       .poll(() => differs.getByRole('row', { name: /^Target closing/ }).innerText())
       .toMatch(/14 days earlier/);
+    // Days between two times are those of the reader's zone, in which the times are shown.
+    const until = differs.getByRole('row', { name: /^Valid until/ });
+    expect(await until.innerText()).toMatch(/Mar 1, 2036.+Feb 29, 2036.+1 day later/s);
     expect(
       (await own.page.getByLabel('Compared with').locator('option').allInnerTexts()).every((one) =>
         one.startsWith('Your offer'),

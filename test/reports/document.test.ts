@@ -77,6 +77,7 @@ describe('each reader', () => {
       for (const sentence of coverage.sentences) expect(text).toContain(sentence);
     }
     expect(basis.period).not.toBe('');
+    expect(pages[0]).toMatch(/, \d{1,2} \w+ 20\d\d\. Made for .+\. Days are in UTC\./);
     pages.forEach((one, at) => {
       expect(one).toMatch(foot(at, pages));
       expect(one).toContain('Computed from the uploaded financials. This is not an audit and not advice.');

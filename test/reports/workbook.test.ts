@@ -227,6 +227,7 @@ describe('each reader', () => {
     const uploads = (await workbookOf('broker')).get('Uploads')?.slice(4) ?? [];
     expect(uploads.length).toBeGreaterThan(0);
     for (const [, , , , by] of uploads) expect(by).toMatch(/\w/);
+    expect(rowOf(await workbookOf('broker'), 'Summary', 'Days are in')[1]).toBe('UTC');
   });
 
   test('takes it along on record, as a file that no cache keeps', async () => {

@@ -96,6 +96,10 @@ test('an admin who has just signed in and types its short name has it deleted; e
   const told = (await service.deliver()).filter(({ subject }) => subject.includes('will be deleted on'));
   expect(told.map(({ to }) => to).toSorted()).toEqual(admins.map(({ email }) => email));
   expect(told[0]?.text).toContain(brokerage.name);
+  // Nobody's zone is known in a mail: it says the hour, and which zone it is in.
+  const [, said = ''] = / will be deleted on (.* UTC)$/.exec(told[0]?.subject ?? '') ?? [];
+  expect(Date.parse(said.replace(' at ', ' '))).toBe(due - (due % 60_000));
+  expect(told[0]?.text).toContain(`On ${said} its deals`);
   expect(told[0]?.text).toContain('/settings/brokerage');
 
   service.clock.advance(29 * day);

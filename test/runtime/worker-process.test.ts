@@ -1,4 +1,4 @@
-/** Work that is done in a process of its own ends with the service, however that ends. */
+/** Work that is done in a process of its own ends with the service, however that ends, and is the same on every host. */
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,6 +8,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { isAlive } from '../../server/database/processes.ts';
+import { runInProcess } from '../../server/http/worker-process.ts';
+import { archive, workbook } from '../web/workbook.ts';
 
 const root = path.join(import.meta.dirname, '../..');
 
@@ -48,3 +50,24 @@ await runInProcess(${JSON.stringify(path.join(root, program))}, most, 'work', ()
     await expect.poll(() => isAlive(own)).toBe(false);
   },
 );
+
+test('a time of a workbook without a zone has the same day on a host east of UTC', async () => {
+  const directory = await mkdtemp(path.join(tmpdir(), 'dealkeep-worker-process-'));
+  const { execPath } = process;
+  onTestFinished(async () => {
+    process.execPath = execPath;
+    await rm(directory, { recursive: true, force: true });
+  });
+  // There a process that is given no zone has that of the host.
+  process.execPath = path.join(directory, 'node');
+  const host = `#!/bin/sh\nexport TZ="\${TZ:-Asia/Tokyo}"\nexec '${execPath}' "$@"\n`;
+  await writeFile(process.execPath, host, { mode: 0o755 });
+  const read = runInProcess(
+    path.join(root, 'server/web/api/books/workbook-reader.ts'),
+    { heapMegabytes: 256, millis: 120_000 },
+    archive(workbook({ Books: [['Month ends'], [{ time: '2025-12-31T00:00:00' }]] })),
+    () => new Error('late'),
+    new AbortController().signal,
+  );
+  expect(await read).toEqual({ sheets: [{ name: 'Books', rows: [['Month ends'], ['2025-12-31']] }] });
+});

@@ -54,6 +54,28 @@ const choose = async (page: Page, menu: string | RegExp, item: string) => {
   await page.getByRole('menuitem', { name: item }).click();
 };
 
+/** A deal of its own, listed, with the broker and a buyer who has signed nothing. */
+async function withBuyer({ sql }: WebScene['service'], { brokerage, people }: WebScene['scene'], title: string) {
+  const [found] = await sql<{ id: string }>(
+    `insert into deals (organization_id, title, state) values ($1, $2, 'listed') returning id`,
+    [brokerage, title],
+  );
+  const deal = found!.id;
+  for (const [person, role] of [
+    ['broker', 'broker'],
+    ['new buyer', 'buyer'],
+  ])
+    await sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, $3, 'active')`, [
+      deal,
+      people[person!],
+      role,
+    ]);
+  const [buyer] = await sql<{ id: string }>(`select id from participants where deal_id = $1 and role = 'buyer'`, [
+    deal,
+  ]);
+  return { deal, buyer: buyer!.id };
+}
+
 const tabsOf = (page: Page) =>
   page
     .getByRole('navigation', { name: 'Sections of the deal' })
@@ -204,12 +226,66 @@ describe('a broker', () => {
     await dialog.getByText('Enter a title.').waitFor();
     await dialog.getByLabel('Title').fill('Corner bakery and café');
     await button(dialog, 'Save').click();
-    await dialog.getByText('Write an amount with digits').waitFor();
+    await dialog.getByText('Enter an amount such as 1,250,000.50.').waitFor();
     await expectAccessible(page);
     await dialog.getByLabel('Asking price').fill('980,000');
     await button(dialog, 'Save').click();
     await page.getByRole('heading', { level: 1, name: 'Corner bakery and café' }).waitFor();
     await page.getByText('$980,000').waitFor();
+  });
+
+  test('has no amount sent that their language does not write so, also from what was kept of the form', async () => {
+    const { cookie } = await web.as('broker');
+    const norwegian = await openTestPage(browser, web.service.origin, { cookie, locale: 'nb-NO' });
+    const { page, complaints } = norwegian;
+    page.on('dialog', (prompt) => void prompt.accept());
+    const asked: string[] = [];
+    page.on('request', (request) => void (request.method() === 'PATCH' && asked.push(request.postData() ?? '')));
+    await norwegian.go(`/deals/${web.scene.deal}`);
+    await choose(page, 'More actions', 'Edit deal');
+    const dialog = page.getByRole('dialog', { name: 'Edit deal' });
+    const price = dialog.getByLabel('Asking price');
+    await price.fill('250.000');
+    await dialog.getByLabel('Title').click();
+    expect(await price.inputValue()).toBe('250.000');
+    await button(dialog, 'Save').click();
+    const fault = dialog.getByText(/Enter an amount such as 1.250.000,50\./);
+    await fault.waitFor();
+    expect(await price.getAttribute('aria-invalid')).toBe('true');
+    // The draft is written a moment after the typing.
+    await expect.poll(() => page.evaluate('Object.keys(localStorage).join()')).toContain('dealkeep.draft.');
+    await norwegian.go(`/deals/${web.scene.deal}`);
+    await choose(page, 'More actions', 'Edit deal');
+    await expect.poll(() => price.inputValue()).toBe('250.000');
+    await button(dialog, 'Save').click();
+    await fault.waitFor();
+    expect(asked).toEqual([]);
+    await price.fill('250 000');
+    await button(dialog, 'Save').click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(asked.map((body) => JSON.parse(body))).toEqual([{ asking_price: '250000', currency: 'USD' }]);
+    expect(complaints).toEqual([]);
+    await norwegian.close();
+  });
+
+  test('types an amount of more decimals than any format has, and can go on', async () => {
+    const page = await at('broker', `/deals/${web.scene.deal}`);
+    await choose(page, 'More actions', 'Edit deal');
+    const dialog = page.getByRole('dialog', { name: 'Edit deal' });
+    const price = dialog.getByLabel('Asking price');
+    const long = `0.${'1'.repeat(150)}`;
+    await price.fill(long);
+    expect(await price.inputValue()).toBe(long.slice(0, 100));
+    // As in a draft that was kept before the field had an end.
+    await price.evaluate((input) => input.removeAttribute('maxlength'));
+    await price.fill(long);
+    await dialog.getByLabel('Title').click();
+    expect(await price.inputValue()).toBe(long);
+    await button(dialog, 'Save').click();
+    await dialog.getByText('Write an amount with digits').waitFor();
+    await price.fill('980,000');
+    await button(dialog, 'Save').click();
+    await dialog.waitFor({ state: 'detached' });
   });
 
   test('has the dialog of one deal closed by going back to another', async () => {
@@ -694,6 +770,54 @@ test('an exclusivity whose date has passed in diligence is said to have ended, a
   await grant.getByText('The deal stays in diligence.').waitFor();
   await button(grant, 'Grant exclusivity').click();
   await banner.getByText('exclusive buyer holds exclusivity').waitFor();
+});
+
+test('an NDA is proposed for two years, to the day also over a 29 February', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Tile works');
+  const { cookie } = await web.as('broker');
+  // The clock of the page is another: nobody has this browser afterwards.
+  const zone = { locale: 'en-US', timezoneId: 'America/New_York' };
+  const { page, go, close } = await openTestPage(browser, service.origin, { cookie, alone: true, ...zone });
+  await page.clock.setFixedTime('2026-11-29T12:00:00Z');
+  await go(`/deals/${deal}/nda`);
+  await button(page, 'Send NDA').click();
+  expect(await page.getByRole('dialog').getByLabel('Ends').inputValue()).toBe('2028-11-29T17:00');
+  await close();
+});
+
+test('an NDA says at which hour it ends, to who signs it and to who reads of it', async () => {
+  const { service, scene } = web;
+  const { deal, buyer } = await withBuyer(service, scene, 'Glass works');
+  const broker = await web.as('broker');
+  const nda = { participant_id: buyer, terms: 'Keep it to yourself.', expires_at: '2031-05-21T01:00:00Z' };
+  const sent = await broker.ask(`/deals/${deal}/ndas`, nda);
+  expect(sent.status).toBe(201);
+  const zone = { locale: 'en-US', timezoneId: 'America/New_York' };
+  const signer = await openTestPage(browser, service.origin, { cookie: (await web.as('new buyer')).cookie, ...zone });
+  await signer.go(`/deals/${deal}/nda`);
+  await signer.page.getByText(/Sent by broker .+, ends May 20, 2031, 9:00.PM/).waitFor();
+  await signer.page.getByLabel('I have read the terms and agree to them.').click();
+  await signer.page.getByLabel('Your full name').fill('New Buyer');
+  await button(signer.page, 'Sign NDA').click();
+  await signer.page.getByText('Signed as').waitFor();
+  await signer.close();
+  const reader = await openTestPage(browser, service.origin, { cookie: broker.cookie, ...zone });
+  await reader.go(`/deals/${deal}/nda`);
+  await reader.page.getByText(/as New Buyer, ends May 20, 2031, 9:00.PM/).waitFor();
+  await reader.close();
+});
+
+test('initials are whole characters', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Fox farm');
+  const rename = (name: string) =>
+    service.sql('update users set name = $2 where id = $1', [scene.people['new buyer'], name]);
+  await rename('🦊 𝒲est');
+  const page = await at('broker', `/deals/${deal}/nda`);
+  const initials = page.getByRole('listitem').filter({ hasText: '𝒲est' }).locator('[aria-hidden]').first();
+  expect(await initials.innerText()).toBe('🦊𝒲');
+  await rename('new buyer');
 });
 
 test('closing says what is missing, and a closed deal offers nothing more to do', async () => {

@@ -1,7 +1,16 @@
 /** Amounts in the web application: exact sums, and what a person types in their own way of writing numbers. */
 
 import { describe, expect, test } from 'vitest';
-import { compare, isDecimal, negate, readDecimal, shareOf, sum } from '../../web/src/lib/decimal.ts';
+import {
+  asUnread,
+  compare,
+  isDecimal,
+  negate,
+  readDecimal,
+  shareOf,
+  sum,
+  unreadIn,
+} from '../../web/src/lib/decimal.ts';
 
 describe('arithmetic', () => {
   test.each([
@@ -57,7 +66,17 @@ describe('what a person types', () => {
     ['en', '12k'],
     ['en', ''],
     ['de', '1,250,000'],
+    ['nb', '250.000'],
+    ['pl', '250.000'],
+    ['de-AT', '250.000'],
   ])('in %s %j is no amount, rather than another one', (language, typed) =>
     expect(readDecimal(typed, language)).toBeNull(),
   );
+
+  test('is kept where it is no amount, as none', () => {
+    expect(isDecimal(asUnread('250.000').trim())).toBe(false);
+    expect(unreadIn(asUnread('250.000 '))).toBe('250.000 ');
+    expect(asUnread(' ')).toBe('');
+    expect(unreadIn('250.000')).toBeNull();
+  });
 });

@@ -242,6 +242,24 @@ describe('an admin', () => {
     await page.getByRole('button', { name: 'Export' }).click();
     expect((await download).suggestedFilename()).toBe('audit-trail.csv');
   });
+
+  test('reads the hour at which the brokerage is deleted, in their own zone', async () => {
+    const { user_id } = service.demo.people.admin;
+    const { cookie } = await signInAs(service, user_id);
+    const zone = { locale: 'en-US', timezoneId: 'America/New_York' };
+    const { page, go, close } = await openTestPage(browser, service.origin, { cookie, ...zone });
+    await service.sql(
+      'insert into vault.brokerage_deletions (brokerage_id, due_at) values ($1, $2) on conflict (brokerage_id) do update set due_at = excluded.due_at',
+      [service.demo.brokerage_id, '2040-12-30T01:00:00Z'],
+    );
+    try {
+      await go('/settings/brokerage');
+      await page.getByText('will be deleted on Dec 29, 2040, 8:00 PM').waitFor();
+    } finally {
+      await service.sql('delete from vault.brokerage_deletions');
+    }
+    await close();
+  });
 });
 
 describe('anybody', () => {

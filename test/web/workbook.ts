@@ -2,7 +2,7 @@
 
 import { crc32, deflateRawSync } from 'node:zlib';
 
-type Cell = string | { readonly number: string };
+type Cell = string | { readonly number: string } | { readonly time: string };
 
 const letter = (index: number): string => String.fromCharCode(65 + index);
 const head = '<?xml version="1.0" encoding="UTF-8"?>';
@@ -14,7 +14,9 @@ function sheet(rows: readonly (readonly Cell[])[]): string {
       .map((cell, index) =>
         typeof cell === 'string'
           ? `<c r="${letter(index)}${at}" t="inlineStr"><is><t>${cell}</t></is></c>`
-          : `<c r="${letter(index)}${at}"><v>${cell.number}</v></c>`,
+          : 'time' in cell
+            ? `<c r="${letter(index)}${at}" t="d"><v>${cell.time}</v></c>`
+            : `<c r="${letter(index)}${at}"><v>${cell.number}</v></c>`,
       )
       .join('');
   const data = rows.map((row, index) => `<row r="${index + 1}">${cells(row, index + 1)}</row>`).join('');

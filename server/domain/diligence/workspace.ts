@@ -35,7 +35,7 @@ const memberSelect = `
 /** Who is in the workspace of a deal, of those whom the caller may know of, as many as people of a deal are listed; nobody to those who are not in themselves. */
 export const membersOnPage = rows<MemberOnPage, [dealId: string]>(
   'qoe_members_on_page',
-  `${memberSelect} and p.deal_id = $1 order by w.participant_id is not null, u.name, p.id limit ${mostPeople}`,
+  `${memberSelect} and p.deal_id = $1 order by w.participant_id is not null, lower(u.name), p.id limit ${mostPeople}`,
 );
 
 /** One of them, or null. */

@@ -16,7 +16,10 @@ import { amountsOf, assessed, type Given, type ValuationSummary } from './assess
 import { leastCoverage } from './debt.ts';
 import { hasPassed, offerFields, timeIn, type OfferPayload, type OfferRevision } from './offers.ts';
 
-/** What the two sides of a line are, and so what the difference counts: amounts, shares of one, times, days; else there is none. */
+/**
+ * What the two sides of a line are, and so what the difference counts: amounts, shares of one, times, days; else there is none. How many days lie
+ * between two times depends on the reader's zone: the page counts them.
+ */
 export type LineKind = 'money' | 'share' | 'times' | 'day' | 'time' | 'yes_no' | 'text';
 
 const multiples = ['adjusted_ebitda', 'reported_ebitda', 'sde', 'revenue'] as const;
@@ -89,9 +92,8 @@ const textIn = (value: unknown): string | null =>
       ? value
       : JSON.stringify(value);
 
-/** How many days the first comes after the second, by their days in UTC. */
-const daysAfter = ([first, second]: Sides<string>): string =>
-  String(daysFrom(second.slice(0, 10), first.slice(0, 10)) - 1n);
+/** How many days the first comes after the second. */
+const daysAfter = ([first, second]: Sides<string>): string => String(daysFrom(second, first) - 1n);
 
 interface Line {
   readonly term: ComparedLineTerm;
@@ -109,8 +111,7 @@ function lineOf({ term, of = null, kind, values, counted }: Line): ComparedLine 
   const same = first === second;
   const line: ComparedLine = { term, of, kind, first, second, same, by: null, by_share: null };
   if (same) return line;
-  if ((kind === 'day' || kind === 'time') && first !== null && second !== null)
-    return { ...line, by: daysAfter([first, second]) };
+  if (kind === 'day' && first !== null && second !== null) return { ...line, by: daysAfter([first, second]) };
   if (!numbers.includes(kind)) return line;
   const [a, b] = counted ?? [first === null ? null : decimal(first), second === null ? null : decimal(second)];
   if (a === null || b === null) return line;

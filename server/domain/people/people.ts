@@ -14,7 +14,7 @@ export const listMemberships: () => Statement<Membership[]> = rows(
   'list_memberships',
   `select b.id as brokerage_id, b.name as brokerage_name, m.role
   from members m join brokerages b on b.id = m.brokerage_id
-  where m.user_id = (select app.user_id()) and m.status = 'active' order by b.name, b.id`,
+  where m.user_id = (select app.user_id()) and m.status = 'active' order by lower(b.name), b.id`,
 );
 
 /** Gives the caller another name; the name as it is now. */

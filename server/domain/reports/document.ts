@@ -438,7 +438,7 @@ export function reportDocument(contents: ReportContents, fonts: Fonts): Promise<
   const title = titleOf(contents);
   const pages = new Pages({ title, author: deal.brokerage, at: contents.at, size: paperOf(contents) }, fonts);
   const of = isOfOffers(contents) ? 'Offers' : 'Quality of earnings';
-  pages.title(deal.brokerage, deal.title, `${of}, ${dayOf(day)}. Made for ${reader}.`);
+  pages.title(deal.brokerage, deal.title, `${of}, ${dayOf(day)}. Made for ${reader}. Days are in UTC.`);
   const { basis } = offers;
   const hasFigures = computed.earnings.length > 0 || contents.customers !== null;
   pages.facts([

@@ -15,8 +15,9 @@ function initials(name: string): string {
     .trim()
     .replace(/^(\S+\s[^,]+),.*/, '$1')
     .split(/\s+/);
-  const first = words[0]?.[0] ?? '?';
-  const last = words.length > 1 ? (words.at(-1)?.[0] ?? '') : '';
+  // By characters: one beyond the first 65,536 is two units of a text, and half of it none.
+  const [first = '?'] = words[0] ?? '';
+  const [last = ''] = words.length > 1 ? (words.at(-1) ?? '') : '';
   return (first + last).toUpperCase();
 }
 

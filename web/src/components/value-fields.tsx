@@ -3,7 +3,7 @@ import { useState, type InputHTMLAttributes } from 'react';
 import type { Day, Decimal, Instant } from '../api/shapes.ts';
 import { cx } from '../lib/cx.ts';
 import { localTime } from '../lib/local-time.ts';
-import { isDecimal, readDecimal } from '../lib/decimal.ts';
+import { asUnread, isDecimal, readDecimal, unreadIn } from '../lib/decimal.ts';
 import { useControl } from './field.tsx';
 
 type Rest = Omit<InputHTMLAttributes<HTMLInputElement>, 'value' | 'onChange' | 'type' | 'min' | 'max'>;
@@ -13,8 +13,12 @@ function symbolOf(currency: string): string {
   return parts.formatToParts(0).find((part) => part.type === 'currency')?.value ?? currency;
 }
 
-/** With all its places, or none where they are nothing but zeros. */
+/** The most characters that are taken of an amount, more than any that is accepted has with separators and a currency. */
+const longestTyped = 100;
+
+/** With all its places, or none where they are nothing but zeros. What no format can have, as a kept draft may, stays as it is. */
 function grouped(amount: Decimal): string {
+  if (amount.length > longestTyped) return amount;
   const fraction = amount.split('.')[1] ?? '';
   const places = /[1-9]/.test(fraction) ? fraction.length : 0;
   return new Intl.NumberFormat(undefined, { minimumFractionDigits: places, maximumFractionDigits: places }).format(
@@ -23,7 +27,7 @@ function grouped(amount: Decimal): string {
 }
 
 interface MoneyFieldProps extends Rest {
-  /** A decimal string; '' while empty; what was typed as it is while it is no amount, which the server refuses by name. */
+  /** A decimal string; '' while empty; while what was typed is no amount, what stands for that, which a form does not send. */
   value: Decimal;
   onChange: (value: Decimal) => void;
   currency: string;
@@ -32,8 +36,9 @@ interface MoneyFieldProps extends Rest {
 /** An amount of money. Takes it as the person's language writes it, gives it as a decimal string with every digit. */
 export function MoneyField({ value, onChange, currency, className, ...rest }: MoneyFieldProps) {
   const [typed, setTyped] = useState<string | null>(null);
-  const read = (text: string) => readDecimal(text) ?? text.trim();
-  const shown = typed !== null && read(typed) === value ? typed : isDecimal(value) ? grouped(value) : value;
+  const read = (text: string) => readDecimal(text) ?? asUnread(text);
+  const shown =
+    typed !== null && read(typed) === value ? typed : isDecimal(value) ? grouped(value) : (unreadIn(value) ?? value);
   const symbol = symbolOf(currency);
   return (
     <div className="relative">
@@ -48,6 +53,7 @@ export function MoneyField({ value, onChange, currency, className, ...rest }: Mo
         {...rest}
         inputMode="decimal"
         autoComplete="off"
+        maxLength={longestTyped}
         value={shown}
         onChange={(event) => {
           setTyped(event.target.value);

@@ -63,6 +63,18 @@ export function shareOf(part: string, all: string): string | null {
   return print(over < 0n === under < 0n ? share : -share, 4);
 }
 
+// No text that people write begins with it, and no decimal.
+const unreadMark = '\u0000';
+
+/**
+ * What stands in a form for a typed text that is no amount in the person's language. It is no decimal, even where the text looks like one:
+ * "250.000" would be sent as 250 by whom a point groups nothing. '' of nothing.
+ */
+export const asUnread = (typed: string): string => (typed.trim() === '' ? '' : unreadMark + typed);
+
+/** The text that {@link asUnread} made a value of; null of any other value. */
+export const unreadIn = (value: string): string | null => (value.startsWith(unreadMark) ? value.slice(1) : null);
+
 /**
  * The decimal that a person typed, read as their language writes numbers ("1,250.5" or "1.250,5"), or null when it is
  * none: also when its separators stand where that language has none. Currency signs and spaces are passed over.

@@ -138,6 +138,11 @@ function dayNumber(at: number): number {
   return Date.UTC(date.getFullYear(), date.getMonth(), date.getDate()) / 86_400_000;
 }
 
+/** How many days the first of two instants comes after the second, in the viewer's calendar. */
+export function daysAfter(first: Instant, second: Instant): number {
+  return dayNumber(new Date(first).getTime()) - dayNumber(new Date(second).getTime());
+}
+
 /** "3 hours ago", "in 2 days", "yesterday", "just now"; `now` in milliseconds. From a day on, days of the calendar are counted. */
 export function formatRelative(at: Instant, now: number): string {
   const time = new Date(at).getTime();

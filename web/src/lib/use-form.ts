@@ -1,6 +1,8 @@
 import { useEffect, useLayoutEffect, useRef, useState, type ChangeEvent, type FormEvent } from 'react';
 import { ApiError } from '../api/client.ts';
+import { unreadIn } from './decimal.ts';
 import { dropDraft, keepDraft, readDraft } from './drafts.ts';
+import { formatMoney } from './format.ts';
 import { addForm, noteForm, type OpenForm } from './unsaved.ts';
 
 type Errors = Record<string, string>;
@@ -68,6 +70,13 @@ function isLike<V extends object>(initial: V, found: unknown): found is Partial<
       typeof value === typeof kinds[name] &&
       Array.isArray(value) === Array.isArray(kinds[name]),
   );
+}
+
+/** The faults of amounts that are none, with an example in the person's own way of writing them. */
+function unreadAmounts(values: object): Errors {
+  const unread = Object.entries(values).filter(([, value]) => typeof value === 'string' && unreadIn(value) !== null);
+  const message = () => `Enter an amount such as ${formatMoney('1250000.50', null)}.`;
+  return Object.fromEntries(unread.map(([name]) => [name, message()]));
 }
 
 /** The state of a form: its values, what is wrong with each, and sending it. */
@@ -157,7 +166,7 @@ export function useForm<V extends object, R = unknown>({
   };
 
   const send = async () => {
-    const found = check?.(values) ?? {};
+    const found = { ...check?.(values), ...unreadAmounts(values) };
     if (Object.keys(found).length > 0) {
       refuse(found, null);
       return;

@@ -40,6 +40,7 @@ export function summarySheet(contents: ReportContents): ReportSheet {
       [text('Brokerage'), text(deal.brokerage, { right: true, wrap: true })],
       [text('Made for'), text(reader, { right: true, wrap: true })],
       [text('On'), day(contents.day, { right: true })],
+      [text('Days are in'), text('UTC', { right: true })],
       [text('Amounts are in'), text(computed.currency, { right: true })],
       ...(asked === null ? [] : [[text(`Asking price, in ${deal.currency}`), amount(asked)]]),
       [],

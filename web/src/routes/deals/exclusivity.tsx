@@ -16,10 +16,10 @@ import { dealStates } from '../../lib/states.ts';
 import { required, useForm } from '../../lib/use-form.ts';
 import { useIsOver } from '../../lib/use-is-over.ts';
 
-/** In so many days, at 17:00 in the viewer's zone: the usual end of a period. */
-export function endOfBusinessIn(days: number): Instant {
+/** In so many years and days, at 17:00 in the viewer's zone: the usual end of a period. Two years have a day more where a 29 February is among them. */
+export function endOfBusinessIn({ years = 0, days = 0 }: { years?: number; days?: number }): Instant {
   const end = new Date();
-  end.setDate(end.getDate() + days);
+  end.setFullYear(end.getFullYear() + years, end.getMonth(), end.getDate() + days);
   end.setHours(17, 0, 0, 0);
   return end.toISOString();
 }
@@ -76,7 +76,7 @@ export function GrantExclusivityDialog({ page: { deal }, buyer, onClose }: Grant
       title={`Exclusivity for ${buyer.name}`}
       description={`The deal ${isUnderWay(deal.state) ? staysIn(deal.state) : 'moves to exclusivity'}. Other buyers see that it is under offer, and no more.`}
       action="Grant exclusivity"
-      initial={endOfBusinessIn(45)}
+      initial={endOfBusinessIn({ days: 45 })}
       submit={(expires_at) => grantExclusivity.mutateAsync({ participant_id: buyer.id, expires_at })}
       done={`${buyer.name} has exclusivity`}
       onClose={onClose}

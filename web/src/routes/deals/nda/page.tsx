@@ -54,7 +54,7 @@ function NdaRow({ nda, onOpen }: { nda: Nda; onOpen: () => void }) {
             {nda.expires_at && nda.status === 'active' && (
               <>
                 {', ends '}
-                <Time at={nda.expires_at} as="date" />
+                <Time at={nda.expires_at} as="time" />
               </>
             )}
           </span>

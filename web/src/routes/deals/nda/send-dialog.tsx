@@ -32,7 +32,7 @@ interface Values {
 export function SendNdaDialog({ buyers, buyer, onClose }: SendNdaDialogProps) {
   const { deal } = useDeal();
   // The usual term; the terms say that the agreement ends on this day.
-  const [inTwoYears] = useState(() => endOfBusinessIn(730));
+  const [inTwoYears] = useState(() => endOfBusinessIn({ years: 2 }));
   const template = useQuery(ndaTemplateQuery(deal.id));
   const { send } = useNdaActions(deal.id);
   const form = useForm<Values>({

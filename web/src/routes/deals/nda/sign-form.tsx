@@ -37,7 +37,7 @@ export function SignForm({ nda }: { nda: Nda }) {
           {nda.expires_at && (
             <>
               {', ends '}
-              <Time at={nda.expires_at} as="date" />
+              <Time at={nda.expires_at} as="time" />
             </>
           )}
         </>

@@ -34,7 +34,7 @@ function AcceptDialog({ offer, onClose }: { offer: Offer; onClose: () => void })
       title={`Accept ${what}?`}
       description={`${offer.buyer_name} is granted exclusivity, and the deal moves to that stage. Other buyers see that it is under offer, and no more.`}
       action="Accept offer"
-      initial={endOfBusinessIn(45)}
+      initial={endOfBusinessIn({ days: 45 })}
       submit={(expires_at) => accept.mutateAsync({ id: offer.id, expires_at })}
       done={`The offer from ${offer.buyer_name} is accepted`}
       onClose={onClose}

@@ -22,7 +22,7 @@ import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { isMissing, Loaded, SkeletonText } from '../../../components/states.tsx';
 import { DayText, Time } from '../../../components/time.tsx';
 import { cx } from '../../../lib/cx.ts';
-import { formatMultiple, formatPoints, formatShare, plural } from '../../../lib/format.ts';
+import { daysAfter, formatMultiple, formatPoints, formatShare, plural } from '../../../lib/format.ts';
 import { useBreakpoint } from '../../../lib/use-media.ts';
 import { paths } from '../../../paths.ts';
 import { useDeal } from '../context.ts';
@@ -97,21 +97,22 @@ function Said({
   return <span className="whitespace-pre-line">{value}</span>;
 }
 
+const daysInWords = (days: number): string =>
+  days === 0 ? 'Same day' : `${plural(Math.abs(days), 'day')} ${days > 0 ? 'later' : 'earlier'}`;
+
 /** By how much the first is more than the second, in the words of what is counted. */
 function Difference({
-  line: { kind, by, by_share: share },
+  line: { kind, first, second, by, by_share: share },
   currency,
 }: {
   line: ComparedLine;
   currency: string | null;
 }) {
+  if (kind === 'time' && first !== null && second !== null) return daysInWords(daysAfter(first, second));
   if (by === null) return <span className="text-faint">Differs</span>;
   if (kind === 'share') return formatPoints(by);
   if (kind === 'times') return formatMultiple(by, { signed: true });
-  if (kind !== 'money') {
-    const days = wholeNumber(by);
-    return days === 0 ? 'Same day' : `${plural(Math.abs(days), 'day')} ${days > 0 ? 'later' : 'earlier'}`;
-  }
+  if (kind !== 'money') return daysInWords(wholeNumber(by));
   return (
     <>
       <Money amount={by} currency={currency} signed />

@@ -16,7 +16,7 @@ import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { download } from '../../../lib/download.ts';
-import { formatDate } from '../../../lib/format.ts';
+import { formatTime } from '../../../lib/format.ts';
 import { lengths } from '../../../lib/lengths.ts';
 import { memberRoles } from '../../../lib/states.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
@@ -90,13 +90,13 @@ function FactorRule({ brokerage }: { brokerage: Brokerage }) {
 }
 
 /** When it is deleted, and for admins the way back. */
-function DeletionNotice({ brokerage, day }: { brokerage: Brokerage; day: string }) {
+function DeletionNotice({ brokerage, at }: { brokerage: Brokerage; at: string }) {
   const { cancelDeletion } = useMemberActions(brokerage.id);
   const isAdmin = brokerage.role === 'admin';
   return (
     <Notice
       tone="warn"
-      title={`${brokerage.name} will be deleted on ${formatDate(day)}`}
+      title={`${brokerage.name} will be deleted on ${formatTime(at)}`}
       action={
         isAdmin && (
           <Button
@@ -196,7 +196,7 @@ export default function BrokerageSettings() {
   const query = useQuery({ ...brokerageQuery(id ?? ''), enabled: id !== null });
   return (
     <SettingsPage title="Brokerage">
-      {query.data?.deleted_at != null && <DeletionNotice brokerage={query.data} day={query.data.deleted_at} />}
+      {query.data?.deleted_at != null && <DeletionNotice brokerage={query.data} at={query.data.deleted_at} />}
       {id === null ? (
         <NoBrokerage />
       ) : (
