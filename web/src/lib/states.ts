@@ -71,6 +71,11 @@ export const roleInWords: Record<T.MemberRole | T.ParticipantRole, string> = {
   viewer: 'a viewer',
 };
 
+export const workspaceRoles: Record<T.QoeMember['role'], Look> = {
+  reader: look('Reader'),
+  editor: look('Editor', 'accent'),
+};
+
 export const participantStates: Record<T.ParticipantStatus, Look> = {
   invited: look('Invited', 'warn'),
   active: look('Active', 'good'),
