@@ -17,9 +17,9 @@ export interface Sending {
 const product = 'Dealkeep';
 
 const changes: Readonly<Record<SecurityChange, string>> = {
-  password_changed: 'Your password was changed, and every other session was ended.',
+  password_changed: 'Your password was changed, and you were signed out everywhere else.',
   password_reset:
-    'Your password was reset. Every session and every connected client was ended, and writing through tools is turned off.',
+    'Your password was reset. You were signed out everywhere, your assistants were disconnected, and none can write in your name until you allow it again.',
   authenticator_added: 'An authenticator was set up for your account.',
   authenticator_removed: 'The authenticator was removed from your account.',
   passkey_added: 'A passkey was added to your account.',
