@@ -111,7 +111,7 @@ export const contradictionAnswers: Record<T.ContradictionStatus, string> = {
 };
 
 /** …and as it stands beside them. */
-export const contradictionAnswered: Record<T.ContradictionStatus, string> = {
+export const contradictionAnswered: T.SharedWords['answers'] = {
   explained: 'Explained',
   to_correct: 'To be corrected',
 };
