@@ -177,6 +177,16 @@ describe('by keyboard, a reader has', () => {
     await expect.poll(() => host.view.getByRole('cell').allInnerTexts()).toContain(money('90', 'USD'));
   });
 
+  test('years, where there are no months, by what they are', async () => {
+    const snapshots = [{ snapshot_id: 'a', currency: 'USD', completed_at: '2026-02-01T12:00:00.000Z' }];
+    const year = { period_label: 'FY2025', period_start_date: '2025-01-01', period_end_date: '2025-12-31' };
+    const structuredContent = { snapshots, columns: ['revenue'], periods: [{ ...year, amounts: ['900'] }] };
+    expect(await tableOf('monthly', { result: { content: [], structuredContent } })).toEqual([
+      ['FY2025', money('900', 'USD'), '–'],
+    ]);
+    await host.view.getByRole('table', { name: 'Revenue and EBITDA by period' }).waitFor();
+  });
+
   test('the way from reported to adjusted EBITDA', async () => {
     const bridge = of('bridge').result.structuredContent['ebitda_bridge'] as unknown as Row;
     const rows = await tableOf('bridge');
