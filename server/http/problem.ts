@@ -65,6 +65,9 @@ export const nothingThere = (): Problem => new Problem(404, 'not_found', 'There 
 export const notAllowed = (cause?: unknown): Problem =>
   new Problem(403, 'denied', 'You do not have permission to do this.', { cause });
 
+/** What is more than is taken; `message` says how much is. */
+export const tooLarge = (message: string): Problem => new Problem(413, 'validation_error', message);
+
 /** Refusals of what is allowed to the person once they have shown more of who they are. */
 const proofs: ReadonlySet<string> = new Set(['recent_sign_in_required', 'second_factor_required']);
 

@@ -9,13 +9,13 @@ import { keepLogo, logoFileName, logoOf, removeLogo } from '../../domain/people/
 import { boundedBytes } from '../../http/bounded-body.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
-import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
+import { notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
 import { pathId } from './input.ts';
 import { orNotFound } from './problems.ts';
 
 async function uploaded(c: Context): Promise<Picture> {
   const bytes = await boundedBytes(c, mostOfPicture.bytes);
-  if (bytes === null) throw new Problem(413, 'too_large', 'The file is too large: it may have 200 KB.');
+  if (bytes === null) throw tooLarge('The file is too large: it may have 200 KB.');
   try {
     return readPicture(Buffer.from(bytes));
   } catch (error) {
