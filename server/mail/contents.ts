@@ -30,6 +30,10 @@ const changes: Readonly<Record<SecurityChange, string>> = {
 const account =
   'You are receiving this e-mail because it concerns the security of your account. It cannot be turned off.';
 
+/** What somebody does about a change of their account that they have not made. */
+export const ifThatWasNotYou =
+  'If that was not you, set a new password at once (Forgot password?) and review what protects your account.';
+
 type Contents = { readonly [Kind in MailKind]: (facts: MailFacts[Kind], sending: Sending) => Letter };
 
 const contents: Contents = {
@@ -77,10 +81,7 @@ const contents: Contents = {
     brand: product,
     subject: 'The security of your account has changed',
     name,
-    paragraphs: [
-      changes[what] ?? 'Something that protects your account was changed.',
-      'If that was not you, set a new password at once (Forgot password?) and review what protects your account.',
-    ],
+    paragraphs: [changes[what] ?? 'Something that protects your account was changed.', ifThatWasNotYou],
     action: { label: 'Review account security', url: `${baseUrl}${securityPath}` },
     footer: [account],
   }),

@@ -7,6 +7,7 @@ import { mostOfPicture, readPicture, type Picture } from '../../documents/pictur
 import { brokerageOfCaller } from '../../domain/people/brokerages.ts';
 import { keepLogo, logoFileName, logoOf, removeLogo } from '../../domain/people/logos.ts';
 import { boundedBytes } from '../../http/bounded-body.ts';
+import { sandboxPolicy } from '../../http/document-body.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
@@ -37,10 +38,7 @@ export function logoRoutes(services: Services) {
       const [found] = await asPerson(services, c, logoOf(pathId(c)));
       const logo = orNotFound(found);
       // A picture, whatever a person makes of its address.
-      c.header(
-        'Content-Security-Policy',
-        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
-      );
+      c.header('Content-Security-Policy', sandboxPolicy);
       c.header('Content-Disposition', `inline; filename="${logoFileName(logo)}"`);
       return c.body(new Uint8Array(logo.picture), 200, { 'Content-Type': logo.media_type });
     })
