@@ -342,6 +342,14 @@ describe('a view', () => {
     await expectQuiet();
   });
 
+  test('says of a call that was canceled that it was', async () => {
+    await show('monthly', { result: undefined });
+    await host.view.getByText('One moment…').waitFor();
+    await host.page.evaluate('bridge.sendToolCancelled({ reason: "The person has stopped it." })');
+    await host.view.getByText('The call was canceled.').waitFor();
+    await expectQuiet();
+  });
+
   test('reads a result that came as text alone', async () => {
     const { structuredContent } = of('conditions').result;
     await show('conditions', { result: { content: [{ type: 'text', text: JSON.stringify(structuredContent) }] } });
