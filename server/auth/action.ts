@@ -6,23 +6,23 @@ import { lengths } from '../domain/lengths.ts';
 import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
 import { keepsDirection, oneLine } from '../domain/people/names.ts';
 import { passwordLength } from '../domain/accounts/password-rules.ts';
-import { bodyAtMost, bodyType } from '../http/bounded-body.ts';
+import { bodyAtMost, bodyType, sendJson } from '../http/bounded-body.ts';
 import { asToken } from '../domain/accounts/secret-tokens.ts';
 import { charactersIn } from '../domain/characters.ts';
-import { Problem, writeProblemJson } from '../http/problem.ts';
+import { Problem, tooLarge, writeProblemJson } from '../http/problem.ts';
 
 const largestBody = 65_536;
 
 /** The body of a change is small; more than 64 KiB is refused with 413. */
 export const smallBody = bodyAtMost(largestBody, (c) =>
-  writeProblemJson(c, new Problem(413, 'too_large', `This is too large: at most ${largestBody} bytes.`)),
+  writeProblemJson(c, tooLarge(`This is too large: at most ${largestBody} bytes.`)),
 );
 
 async function readBody(c: Context): Promise<unknown> {
   const { type } = bodyType(c);
   const text = await c.req.text();
   if (type !== 'application/json' && text !== '') {
-    throw new Problem(415, 'validation_error', 'Send JSON with the header Content-Type: application/json.');
+    throw new Problem(415, 'validation_error', sendJson);
   }
   try {
     const value: unknown = JSON.parse(text || '{}');

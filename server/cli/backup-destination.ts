@@ -7,7 +7,7 @@ import { openDestination, type BackupDestination } from '../backup/destination.t
 import { NotRestored } from '../backup/restore.ts';
 import { backupKey, type BackupKey } from '../backup/encryption.ts';
 import { readConfig, type Config } from '../config/config.ts';
-import { UnusableDatabase, withClient } from '../database/client.ts';
+import { needsOwner, UnusableDatabase, withClient } from '../database/client.ts';
 import { DirectoryInUse } from '../database/data-directory.ts';
 import { runningOwner, startEmbedded } from '../database/embedded.ts';
 import { homeDirectory } from '../database/postgres-home.ts';
@@ -77,8 +77,7 @@ export async function withExistingDatabase<T>(
 }
 
 function ownersOwn(url: string | undefined): pg.ClientConfig {
-  if (url === undefined)
-    throw new UnusableDatabase('This needs the connection of the owner: set MIGRATE_DATABASE_URL.');
+  if (url === undefined) throw needsOwner();
   return { connectionString: url };
 }
 

@@ -441,7 +441,7 @@ function addBrokerages(program: Command): void {
   brokerages
     .command('delete')
     .description(
-      'Delete a brokerage with its deals, documents, contacts, keys and members, after some days in which that can be cancelled. Its admins are notified by mail.',
+      'Delete a brokerage with its deals, documents, contacts, keys and members, after some days in which that can be canceled. Its admins are notified by mail.',
     )
     .argument('<id or slug>', 'the brokerage')
     .option('--days <days>', 'how many days it stays, 7 to 365; BROKERAGE_DELETION_DAYS by default', daysToWait)

@@ -9,6 +9,10 @@ export class UnusableDatabase extends Error {
   override readonly name = 'UnusableDatabase';
 }
 
+/** What a command that works as the owner says where the variable that names their connection is not set. */
+export const needsOwner = (): UnusableDatabase =>
+  new UnusableDatabase('This needs the connection of the owner: set MIGRATE_DATABASE_URL.');
+
 /**
  * Connects for `work`, and ends the connection after it. Rejects with {@link UnusableDatabase}, which names the `variable` that says
  * where it leads, when there is no connection within 10 s, and as `work` does.

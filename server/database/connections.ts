@@ -2,7 +2,7 @@
 
 import pg from 'pg';
 import type { Config } from '../config/config.ts';
-import { UnusableDatabase, withClient } from './client.ts';
+import { needsOwner, UnusableDatabase, withClient } from './client.ts';
 import { DirectoryInUse } from './data-directory.ts';
 import { longest } from './database.ts';
 import { runningOwner, startEmbedded } from './embedded.ts';
@@ -199,8 +199,7 @@ export async function migrateDatabase(config: Config): Promise<string[]> {
  */
 export async function asOwner<T>(config: Config, work: (client: pg.Client) => Promise<T>): Promise<T> {
   if (config.databaseUrl !== undefined) {
-    if (!config.migrateDatabaseUrl)
-      throw new UnusableDatabase('This needs the connection of the owner: set MIGRATE_DATABASE_URL.');
+    if (!config.migrateDatabaseUrl) throw needsOwner();
     return connected('MIGRATE_DATABASE_URL', { connectionString: config.migrateDatabaseUrl }, work);
   }
   const join = async () => {

@@ -11,6 +11,9 @@ export function bodyType(c: Context): { type: string; charset: string | undefine
   return { type: type.toLowerCase(), charset: charset?.toLowerCase() };
 }
 
+/** What is said of a body that should be JSON and is not named so. */
+export const sendJson = 'Send JSON with the header Content-Type: application/json.';
+
 /**
  * Lets nobody through whose body is larger than `limit` bytes; `refuse` answers them. One that announces its length is not
  * touched: a body that is begun and left keeps its connection from the next request.

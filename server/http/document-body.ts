@@ -41,13 +41,12 @@ export function spanOf(header: string | undefined, size: number): Span | 'none' 
 /** Whether a request goes on with what was begun: it asks for something else than the beginning. */
 export const readsOn = (c: Context): boolean => /^bytes=(?!0+-)/.test(c.req.header('range') ?? '');
 
+/** The policy of what people uploaded: whatever a browser makes of it, it runs nothing, loads nothing, and belongs to no site. */
+export const sandboxPolicy = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox";
+
 function bodyHeaders(c: Context, how: 'attachment' | 'inline', filename: string, etag: string | null): void {
   c.header('Content-Disposition', disposition(how, filename));
-  // Whatever a browser makes of it, it runs nothing, loads nothing, and belongs to no site.
-  c.header(
-    'Content-Security-Policy',
-    "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
-  );
+  c.header('Content-Security-Policy', sandboxPolicy);
   c.header('Cross-Origin-Resource-Policy', 'same-origin');
   c.header('Accept-Ranges', 'bytes');
   if (etag !== null) c.header('ETag', etag);

@@ -5,7 +5,7 @@ import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { Busy, Conflict, Denied, Invalid, Refusal, StorageFull, Unavailable } from '../database/errors.ts';
 import { NoRoom } from '../lib/fair-queue.ts';
 import type { Logger } from '../lib/log.ts';
-import { StoreUnavailable } from '../storage/failing.ts';
+import { isWithoutRoom, StoreUnavailable } from '../storage/failing.ts';
 import { requestIdOf } from './request-id.ts';
 
 /** One thing to change in a request. */
@@ -65,6 +65,9 @@ export const nothingThere = (): Problem => new Problem(404, 'not_found', 'There 
 export const notAllowed = (cause?: unknown): Problem =>
   new Problem(403, 'denied', 'You do not have permission to do this.', { cause });
 
+/** What is more than is taken; `message` says how much is. */
+export const tooLarge = (message: string): Problem => new Problem(413, 'validation_error', message);
+
 /** Refusals of what is allowed to the person once they have shown more of who they are. */
 const proofs: ReadonlySet<string> = new Set(['recent_sign_in_required', 'second_factor_required']);
 
@@ -77,9 +80,7 @@ function ofRefusal(error: Refusal): Problem {
 }
 
 /** Whether the database or the file system has no room left. */
-const isFull = (error: unknown): error is Error =>
-  error instanceof StorageFull ||
-  (error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT'));
+const isFull = (error: unknown): boolean => error instanceof StorageFull || isWithoutRoom(error);
 
 /** What an error means to the client: the one meaning of each error of the database; null for a failure of ours. */
 export function problemOf(error: unknown): Problem | null {

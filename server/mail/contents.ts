@@ -17,9 +17,9 @@ export interface Sending {
 const product = 'Dealkeep';
 
 const changes: Readonly<Record<SecurityChange, string>> = {
-  password_changed: 'Your password was changed, and every other session was ended.',
+  password_changed: 'Your password was changed, and you were signed out everywhere else.',
   password_reset:
-    'Your password was reset. Every session and every connected client was ended, and writing through tools is turned off.',
+    'Your password was reset. You were signed out everywhere, your assistants were disconnected, and none can write in your name until you allow it again.',
   authenticator_added: 'An authenticator was set up for your account.',
   authenticator_removed: 'The authenticator was removed from your account.',
   passkey_added: 'A passkey was added to your account.',
@@ -29,6 +29,10 @@ const changes: Readonly<Record<SecurityChange, string>> = {
 
 const account =
   'You are receiving this e-mail because it concerns the security of your account. It cannot be turned off.';
+
+/** What somebody does about a change of their account that they have not made. */
+export const ifThatWasNotYou =
+  'If that was not you, set a new password at once (Forgot password?) and review what protects your account.';
 
 type Contents = { readonly [Kind in MailKind]: (facts: MailFacts[Kind], sending: Sending) => Letter };
 
@@ -77,10 +81,7 @@ const contents: Contents = {
     brand: product,
     subject: 'The security of your account has changed',
     name,
-    paragraphs: [
-      changes[what] ?? 'Something that protects your account was changed.',
-      'If that was not you, set a new password at once (Forgot password?) and review what protects your account.',
-    ],
+    paragraphs: [changes[what] ?? 'Something that protects your account was changed.', ifThatWasNotYou],
     action: { label: 'Review account security', url: `${baseUrl}${securityPath}` },
     footer: [account],
   }),

@@ -3,7 +3,7 @@
 import { actionOf, notificationKinds, sentenceOf } from '../domain/notifications/kinds.ts';
 import type { MailedNotification } from '../domain/notifications/events.ts';
 import { notificationChoicesPath, notificationPath } from '../http/links.ts';
-import type { Sending } from './contents.ts';
+import { ifThatWasNotYou, type Sending } from './contents.ts';
 import type { Letter, LetterSection } from './template.ts';
 
 /** Where a kind is taken out of somebody's mails: by a program with a POST (RFC 8058), by a person on the page. */
@@ -32,8 +32,6 @@ const withoutStop = (text: string): string => text.replace(/\.$/, '');
 
 /** Whether it concerns the security of the account: of what belongs to no deal, all but that the reader was removed from one. */
 const isSecurity = ({ kind, deal_id }: MailedNotification): boolean => deal_id === null && kind !== 'removed';
-const beware =
-  'If that was not you, set a new password at once (Forgot password?) and review what protects your account.';
 
 /** Why its reader gets a mail about `deals` deals, and about their account. */
 function reasonOf(deals: number, account: boolean): string {
@@ -74,7 +72,7 @@ export function notificationLetter(
           : `${first.deal_title}: ${withoutStop(sentence(first))}`,
       paragraphs: [
         first.deal_title === null ? sentence(first) : `On ${first.deal_title}: ${sentence(first)}`,
-        ...(isSecurity(first) ? [beware] : []),
+        ...(isSecurity(first) ? [ifThatWasNotYou] : []),
       ],
       action: { label: actionOf(first.kind, first.deal_id !== null), url: urlOf(first) },
     };
@@ -82,7 +80,7 @@ export function notificationLetter(
     heading: title,
     items: [
       ...of.map((one) => ({ text: sentence(one), url: urlOf(one) })),
-      ...(of.some(isSecurity) ? [{ text: beware }] : []),
+      ...(of.some(isSecurity) ? [{ text: ifThatWasNotYou }] : []),
     ],
   }));
   const titles = ofDeals.length > 1 ? `${ofDeals.length} deals` : ofDeals[0]?.title;

@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import type { z } from 'zod';
-import { bodyType, boundedBytes } from '../http/bounded-body.ts';
+import { bodyType, boundedBytes, sendJson } from '../http/bounded-body.ts';
 import type { Detail, Problem } from '../http/problem.ts';
 import { invalid } from './envelope.ts';
 import { readJson, shown } from './json.ts';
@@ -17,8 +17,7 @@ const json = ['application/json'] as const;
 
 function checkType(c: Context, types: readonly string[]): void {
   const { type, charset } = bodyType(c);
-  if (!types.includes(type))
-    throw refused('Send JSON with the header Content-Type: application/json.', 415, 'header', 'Content-Type');
+  if (!types.includes(type)) throw refused(sendJson, 415, 'header', 'Content-Type');
   if (charset !== undefined && charset !== 'utf-8') throw refused('Send JSON in UTF-8.', 415, 'header', 'Content-Type');
   if (!/^(identity)?$/i.test(c.req.header('content-encoding') ?? ''))
     throw refused('Send the body uncompressed.', 415, 'header', 'Content-Encoding');

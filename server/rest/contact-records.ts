@@ -29,6 +29,7 @@ import {
   contactMerge,
   contactPatch,
   contactRecord,
+  externalIdMessage,
   externalIdSchema,
   isExternalId,
 } from './schemas.ts';
@@ -183,10 +184,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
   const putByExternalId = (c: Context) =>
     writes.run(c, { scopes, action: 'contact.update' }, async () => {
       const externalId = c.req.param('externalId') ?? '';
-      if (!isExternalId(externalId))
-        throw invalid([
-          { in: 'path', path: 'externalId', message: 'Send 1 to 255 visible ASCII characters, not "." or "..".' },
-        ]);
+      if (!isExternalId(externalId)) throw invalid([{ in: 'path', path: 'externalId', message: externalIdMessage }]);
       const tags = ifMatch.read(c) ?? undefined;
       const given = put(await readBody(c, contactCreate));
       return one(writeContact({ act: 'put', externalId, given, tags }, originOf(c)), given);

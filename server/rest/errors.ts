@@ -1,6 +1,7 @@
 /** The errors of the REST API as the OpenAPI document describes them: each response with its code, its headers and its details. */
 
 import { z } from 'zod';
+import { sendJson } from '../http/bounded-body.ts';
 import { largestBody } from './body.ts';
 import { errorCodes, operationErrors, type ErrorCode } from './envelope.ts';
 import type { Json } from './operation.ts';
@@ -100,7 +101,7 @@ const common: Failures = {
     description: 'The body is of another type, in another character set than UTF-8, or compressed: validation_error.',
     schema: validationError,
     headers: limitHeaders,
-    examples: { type: faulty('header', 'Content-Type', 'Send JSON with the header Content-Type: application/json.') },
+    examples: { type: faulty('header', 'Content-Type', sendJson) },
   },
   RateLimited: {
     status: 429,

@@ -73,7 +73,8 @@ export const contactCreate = z
     ],
   });
 
-const externalIdMessage = 'Send 1 to 255 visible ASCII characters, not "." or "..".';
+/** What is said of what cannot be one. */
+export const externalIdMessage = 'Send 1 to 255 visible ASCII characters, not "." or "..".';
 const externalIdPattern = /^(?!\.{1,2}$)[\x21-\x7e]{1,255}$/;
 
 /** Whether something may be a contact's id in another system. */

@@ -7,15 +7,15 @@ export class StoreUnavailable extends Error {
   override readonly name = 'StoreUnavailable';
 }
 
-/** A store without room is not away. */
-const isFull = (error: unknown): boolean =>
+/** Whether the file system has no room left; a store without room is not away. */
+export const isWithoutRoom = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOSPC' || error.code === 'EDQUOT');
 
 async function asStoreFailure<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (cause) {
-    throw isFull(cause) ? cause : new StoreUnavailable('The document store failed.', { cause });
+    throw isWithoutRoom(cause) ? cause : new StoreUnavailable('The document store failed.', { cause });
   }
 }
 

@@ -1,7 +1,7 @@
 /** Reads the message of a request: its headers and its body, within bounds. */
 
 import type { Context } from 'hono';
-import { bodyType, boundedText } from '../http/bounded-body.ts';
+import { bodyType, boundedText, sendJson } from '../http/bounded-body.ts';
 import { isTooDeep } from '../http/json-text.ts';
 import { Problem } from '../http/problem.ts';
 
@@ -34,8 +34,7 @@ export function valueOf(text: string): unknown {
 
 /** The body as a value of JSON. Throws problems of 400, 413 and 415. */
 export async function readMessage(c: Context): Promise<unknown> {
-  if (bodyType(c).type !== 'application/json')
-    throw new Problem(415, 'unsupported_media_type', 'Send JSON with the header Content-Type: application/json.');
+  if (bodyType(c).type !== 'application/json') throw new Problem(415, 'unsupported_media_type', sendJson);
   const body = await boundedText(c, largestBody);
   if (body === 'too_large')
     throw new Problem(413, 'too_large', `The body is too large: send at most ${largestBody} bytes (1 MiB).`);

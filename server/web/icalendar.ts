@@ -1,5 +1,7 @@
 /** Writes calendars as RFC 5545 has them: lines of at most 75 octets, each ended by CRLF. */
 
+import { dayAfter } from '../domain/diligence/calendar.ts';
+
 /** An entry of a calendar: a day, or a moment. */
 export interface CalendarEvent {
   /** Stays the same as long as it is the same record (section 3.8.4.7). */
@@ -43,8 +45,6 @@ export const textValue = (text: string): string =>
 const moment = (at: Date): string => at.toISOString().replaceAll(/[-:]|\.\d{3}/g, '');
 /** A day (section 3.3.4). */
 const date = (day: string): string => day.replaceAll('-', '');
-const dayAfter = (day: string): string =>
-  new Date(Date.parse(`${day}T00:00:00Z`) + 86_400_000).toISOString().slice(0, 10);
 
 /** When it is. A day ends where the next begins; without an end, a moment is no longer than that (section 3.6.1). */
 const times = (at: Date | string): string[] =>

@@ -243,6 +243,11 @@ describe('a reset link', () => {
       opt_ins: 0,
       key: 200,
     });
+    await expect
+      .poll(async () => (await service.deliver()).findLast(({ to }) => to === account.email)?.text)
+      .toContain(
+        'Your password was reset. You were signed out everywhere, your assistants were disconnected, and none can write in your name until you allow it again.',
+      );
   });
 
   it('121. says the same for an address that nobody has, and mails nothing', async () => {

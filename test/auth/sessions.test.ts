@@ -180,7 +180,7 @@ describe('changing the password', () => {
     expect((await new Visitor(service.origin).signIn(account)).status).toBe(401);
     expect((await new Visitor(service.origin).signIn({ ...account, password })).status).toBe(200);
     expect((await service.deliver()).findLast(({ to }) => to === account.email)?.text).toContain(
-      'Your password was changed',
+      'Your password was changed, and you were signed out everywhere else.',
     );
   });
 

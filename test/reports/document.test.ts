@@ -76,8 +76,10 @@ describe('each reader', () => {
       expect(text).toContain(`${Number(multiples.adjusted_ebitda).toFixed(2)}×`);
       for (const sentence of coverage.sentences) expect(text).toContain(sentence);
     }
-    expect(basis.period).not.toBe('');
     expect(pages[0]).toMatch(/, \d{1,2} \w+ 20\d\d\. Made for .+\. Days are in UTC\./);
+    expect(text).toContain(
+      `Against ${basis.period}, computed from what was uploaded: adjusted EBITDA ${basis.currency} ${money(basis.adjusted_ebitda)}`,
+    );
     pages.forEach((one, at) => {
       expect(one).toMatch(foot(at, pages));
       expect(one).toContain('Computed from the uploaded financials. This is not an audit and not advice.');

@@ -74,6 +74,9 @@ async function expectSame(sheets: Sheets, name: string, of = deal): Promise<void
   expect(customer('Reported EBITDA without the largest, at gross margin')).toBe(
     rounded(concentration.ebitda_without_largest),
   );
+  expect(sheets.get('Customers')?.flat()).toContain(
+    `In ${concentration.currency}, from the latest upload with customers.`,
+  );
   const { items } = await page(name, '/qoe/customers', of);
   for (const { customer_name, revenue_total, revenue_share } of items) {
     const [, revenue, share] = rowOf(sheets, 'Customers', customer_name);

@@ -10,25 +10,31 @@ interface Input {
   readonly enum?: readonly string[];
 }
 
-test.each([true, false])('of 60 questions 50 find their tool first, 58 among three; features on: %s', (on) => {
-  const tools = catalog.map((tool) => listedWith(tool, { findings: on, financing: on }));
-  const rank = openRanking(
-    tools.map(({ name, description = '', inputSchema }) => {
-      const inputs = Object.entries((inputSchema.properties ?? {}) as Record<string, Input>);
-      return [name, description, ...inputs.map(([input, { description: said = '' }]) => `${input} ${said}`)].join(' ');
-    }),
-  );
-  expect(new Set(questions.map(([question]) => question)).size).toBe(60);
-  expect(new Set(questions.map(([, tool]) => tool)).size).toBeGreaterThanOrEqual(19);
-  // A tool that none of them asks for is at least found by its title.
-  const unasked = tools.filter(({ name }) => !questions.some(([, tool]) => tool === name));
-  expect(unasked.filter(({ name, title = '' }) => tools[rank(title)[0] ?? -1]?.name !== name)).toEqual([]);
-  const placed = questions.map(([question, tool]) => {
-    const found = rank(question).map((at) => tools[at]?.name ?? '');
-    return { question, tool, place: found.indexOf(tool) + 1 || Infinity, found: found.slice(0, 3).join(' ') };
-  });
-  const beyond = (most: number) =>
-    placed.filter(({ place }) => place > most).map(({ question, found }) => `${question} → ${found}`);
-  expect(beyond(1).length, beyond(1).join('\n')).toBeLessThanOrEqual(10);
-  expect(beyond(3).length, beyond(3).join('\n')).toBeLessThanOrEqual(2);
-});
+test.each([true, false])(
+  'of at least 60 questions all but 10 find their tool first, all but two among three; features on: %s',
+  (on) => {
+    const tools = catalog.map((tool) => listedWith(tool, { findings: on, financing: on }));
+    const rank = openRanking(
+      tools.map(({ name, description = '', inputSchema }) => {
+        const inputs = Object.entries((inputSchema.properties ?? {}) as Record<string, Input>);
+        return [name, description, ...inputs.map(([input, { description: said = '' }]) => `${input} ${said}`)].join(
+          ' ',
+        );
+      }),
+    );
+    expect(questions.length).toBeGreaterThanOrEqual(60);
+    expect(new Set(questions.map(([question]) => question)).size).toBe(questions.length);
+    expect(new Set(questions.map(([, tool]) => tool)).size).toBeGreaterThanOrEqual(19);
+    // A tool that none of them asks for is at least found by its title.
+    const unasked = tools.filter(({ name }) => !questions.some(([, tool]) => tool === name));
+    expect(unasked.filter(({ name, title = '' }) => tools[rank(title)[0] ?? -1]?.name !== name)).toEqual([]);
+    const placed = questions.map(([question, tool]) => {
+      const found = rank(question).map((at) => tools[at]?.name ?? '');
+      return { question, tool, place: found.indexOf(tool) + 1 || Infinity, found: found.slice(0, 3).join(' ') };
+    });
+    const beyond = (most: number) =>
+      placed.filter(({ place }) => place > most).map(({ question, found }) => `${question} → ${found}`);
+    expect(beyond(1).length, beyond(1).join('\n')).toBeLessThanOrEqual(10);
+    expect(beyond(3).length, beyond(3).join('\n')).toBeLessThanOrEqual(2);
+  },
+);

@@ -2,6 +2,13 @@
 
 import { expect, test } from 'vitest';
 import { activitySentence, auditTitle, isKnownAction } from '../../server/domain/audit/actions.ts';
+import { conditionStatuses } from '../../server/domain/deals/conditions.ts';
+import { checklistStatuses } from '../../server/domain/diligence/checklist.ts';
+import { answerStatuses } from '../../server/domain/diligence/contradiction-answers.ts';
+import { findingStatuses } from '../../server/domain/diligence/findings.ts';
+import { snapshotTypes } from '../../server/domain/diligence/snapshots.ts';
+import { confidentialities, documentSources } from '../../server/domain/documents/documents.ts';
+import { commitmentStatuses } from '../../server/domain/offers/financing.ts';
 import { toolFacts } from '../../server/tools/catalog/index.ts';
 import { detailWords, outcomeWords } from '../../web/src/lib/audit-words.ts';
 
@@ -22,6 +29,42 @@ test('says what a record tells besides', () => {
   expect(detailWords('expires_at', null, null)).toBe('None');
   expect(detailWords('ceiling', null, null)).toBe('The default');
   expect(outcomeWords('rls_denied')).toBe('Not allowed');
+});
+
+test('says each detail of a record on a deal in words', () => {
+  const words = [
+    ...conditionStatuses,
+    ...checklistStatuses,
+    ...findingStatuses,
+    ...commitmentStatuses,
+    ...answerStatuses,
+    ...snapshotTypes,
+    ...confidentialities,
+    ...documentSources,
+    'reader',
+    'editor',
+    'pdf',
+    'xlsx',
+  ];
+  for (const word of words) expect(detailWords('status', word, null)).toMatch(/^[A-Z][^_]+$/);
+  expect(detailWords('status', 'to_correct', null)).toBe('To be corrected');
+  expect(detailWords('type', 'profit_and_loss', null)).toBe('Profit and loss');
+  expect(detailWords('confidentiality', 'nda_gated', null)).toBe('Under NDA');
+  expect(detailWords('source', 'simple', null)).toBe('Data room');
+  expect(detailWords('format', 'xlsx', null)).toBe('Excel workbook');
+  expect(detailWords('about', 'ndas', null)).toBe('NDA');
+  expect(detailWords('changed', ['displayName', 'phone'], null)).toBe('Name, Phone');
+  // One without words of its own, as the code of a refusal, is at least readable.
+  expect(detailWords('code', 'closing_unconfirmed', null)).toBe('Closing unconfirmed');
+  expect(detailWords('document', 'https://app.example.com/client.json', null)).toBe(
+    'https://app.example.com/client.json',
+  );
+  expect(title('qoe.contradiction.answer', { status: 'to_correct' })).toBe(
+    'Answer a contradiction of the financials: to be corrected',
+  );
+  expect(title('qoe.contradiction.answer', { status: 'explained' })).toBe('Explain a contradiction of the financials');
+  expect(title('report.download', { format: 'pdf' })).toBe('Download a report as PDF');
+  expect(activitySentence('report.download', { format: 'xlsx' })).toBe('downloaded a report as XLSX');
 });
 
 test('calls each tool by its title', () => {

@@ -66,13 +66,13 @@ test('the sources of rival buyers are shown by buyer, and never added up; to a b
       .filter({ has: page.getByRole('heading', { name: title, exact: true }) })
       .getByRole('paragraph')
       .filter({ hasText: ' of ' });
-  await names('Sources of funds: other buyer').first().waitFor();
+  await names('Sources of financing: other buyer').first().waitFor();
   for (const [side, theirs] of Object.entries({
     'other buyer': ['300000 of other buyer', '2000000 of other buyer'],
     'exclusive buyer': ['2100000 of exclusive buyer'],
     Brokers: ['50000 of broker'],
   }))
-    expect(await names(`Sources of funds: ${side}`).allTextContents()).toEqual(theirs);
+    expect(await names(`Sources of financing: ${side}`).allTextContents()).toEqual(theirs);
   const all = (name: string) => page.getByRole('region', { name: `Sources in USD: ${name}` });
   await all('other buyer').getByText('All sources: other buyer').waitFor();
   await all('other buyer').getByText('$2,300,000').first().waitFor();
@@ -83,7 +83,7 @@ test('the sources of rival buyers are shown by buyer, and never added up; to a b
 
   const own = await at('other buyer', 'financing');
   await own.getByText('All sources', { exact: true }).waitFor();
-  await own.getByRole('heading', { name: 'Sources of funds', exact: true }).waitFor();
+  await own.getByRole('heading', { name: 'Sources of financing', exact: true }).waitFor();
   await own.getByText('$2,300,000').first().waitFor();
 });
 

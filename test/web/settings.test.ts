@@ -241,6 +241,7 @@ describe('the logo of a brokerage', () => {
       expect([what, answer.status]).toEqual([what, status]);
       const { error } = (await answer.json()) as { error: { code: string; message: string } };
       expect([what, error.message.length > 20]).toEqual([what, true]);
+      expect([what, error.code]).toEqual([what, status === 413 ? 'validation_error' : 'unsupported_type']);
     }
     const hidden = Buffer.from('Taken at 47.3769 N, 8.5417 E');
     const comment = Buffer.concat([Buffer.from([0xff, 0xfe, 0, hidden.length + 2]), hidden]);

@@ -177,6 +177,16 @@ describe('by keyboard, a reader has', () => {
     await expect.poll(() => host.view.getByRole('cell').allInnerTexts()).toContain(money('90', 'USD'));
   });
 
+  test('years, where there are no months, by what they are', async () => {
+    const snapshots = [{ snapshot_id: 'a', currency: 'USD', completed_at: '2026-02-01T12:00:00.000Z' }];
+    const year = { period_label: 'FY2025', period_start_date: '2025-01-01', period_end_date: '2025-12-31' };
+    const structuredContent = { snapshots, columns: ['revenue'], periods: [{ ...year, amounts: ['900'] }] };
+    expect(await tableOf('monthly', { result: { content: [], structuredContent } })).toEqual([
+      ['FY2025', money('900', 'USD'), '–'],
+    ]);
+    await host.view.getByRole('table', { name: 'Revenue and EBITDA by period' }).waitFor();
+  });
+
   test('the way from reported to adjusted EBITDA', async () => {
     const bridge = of('bridge').result.structuredContent['ebitda_bridge'] as unknown as Row;
     const rows = await tableOf('bridge');
@@ -329,6 +339,14 @@ describe('a view', () => {
   ])('says so where its result %s', async (_what, result, words) => {
     await show('offers', { result });
     await expect.poll(() => host.view.getByRole('status').innerText()).toBe(words);
+    await expectQuiet();
+  });
+
+  test('says of a call that was canceled that it was', async () => {
+    await show('monthly', { result: undefined });
+    await host.view.getByText('One moment…').waitFor();
+    await host.page.evaluate('bridge.sendToolCancelled({ reason: "The person has stopped it." })');
+    await host.view.getByText('The call was canceled.').waitFor();
     await expectQuiet();
   });
 

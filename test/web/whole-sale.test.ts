@@ -82,6 +82,7 @@ describe('a sale', () => {
     const token = mintToken();
     await service.sql('select app.offer_set_up($1)', [tokenDigest(token)]);
     await testPages.admin.go(`/set-up#token=${token}`);
+    await page('admin').getByText('As buyers and sellers know it.').waitFor();
     await page('admin').getByLabel('Brokerage').fill('Harbor Lane Brokers');
     await page('admin').getByLabel('Your name').fill(names.admin);
     await page('admin').getByLabel('E-mail').fill(email('admin'));
@@ -189,6 +190,7 @@ describe('a sale', () => {
     await confirm('broker', 'Move to Listed');
     await said('broker', 'The deal has moved to Listed');
     await tab('broker', '/documents');
+    await page('broker').getByText('Upload the CIM, the financial statements, the lease').waitFor();
     await button('broker', 'Upload').click();
     for (const [filename, confidentiality] of [
       ['teaser.txt', 'public'],

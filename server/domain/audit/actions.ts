@@ -78,7 +78,12 @@ const onDeals = {
   'qoe.normalization.add': ['Add an add-back or adjustment', 'added an add-back or adjustment'],
   'qoe.normalization.remove': ['Remove an add-back or adjustment', 'removed an add-back or adjustment'],
   'qoe.contradiction.answer': [
-    withDetail('Answer a contradiction of the financials', ' as ', 'status'),
+    ({ status }) =>
+      status === 'to_correct'
+        ? 'Answer a contradiction of the financials: to be corrected'
+        : status === 'explained'
+          ? 'Explain a contradiction of the financials'
+          : 'Answer a contradiction of the financials',
     'answered a contradiction of the financials',
   ],
   'qoe.contradiction.unanswer': [
@@ -99,8 +104,9 @@ const onDeals = {
   ],
   'qoe.dismiss': ['Remove from the QoE workspace', 'removed someone from the QoE workspace'],
   'report.download': [
-    withDetail('Download a report', ' as ', 'format'),
-    withDetail('downloaded a report', ' as ', 'format'),
+    ({ format }) => (typeof format === 'string' ? `Download a report as ${format.toUpperCase()}` : 'Download a report'),
+    ({ format }) =>
+      typeof format === 'string' ? `downloaded a report as ${format.toUpperCase()}` : 'downloaded a report',
   ],
   'finding.add': ['Record a finding', 'recorded a finding'],
   'finding.status': [

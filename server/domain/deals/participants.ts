@@ -14,6 +14,12 @@ import type { Deal, Side } from './deals.ts';
 export const participantRoles = ['broker', 'seller', 'buyer', 'advisor', 'viewer'] as const;
 export type ParticipantRole = (typeof participantRoles)[number];
 
+/** Whether an invitation says whom an advisor advises, and of nobody else. */
+export const advisesAsInvited = ({ role, advises }: { role: ParticipantRole; advises: string | null }): boolean =>
+  (role === 'advisor') === (advises !== null);
+/** What is said of one that does not. */
+export const advisesMessage = 'An advisor advises somebody, and nobody else does.';
+
 /** Whether they have accepted, and still take part. */
 export const participantStatuses = ['invited', 'active', 'removed'] as const;
 

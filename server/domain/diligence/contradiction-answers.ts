@@ -92,7 +92,11 @@ export function contradictionsSummary(books: Books, { all, answers }: AnswersInS
 export const contradictionOf = (books: Books, key: string): Contradiction | null =>
   contradictions(books).find((one) => one.key === key) ?? null;
 
-const heads: Readonly<Record<AnswerStatus, string>> = { explained: 'Explained', to_correct: 'To be corrected' };
+/** What an answer says, at its head; the pages have these words, too. */
+export const answerWords = {
+  explained: 'Explained',
+  to_correct: 'To be corrected',
+} as const satisfies Record<AnswerStatus, string>;
 
 /** An answer as a report has it: "Explained by Dana Reyes on 2026-11-22: the rent was prepaid." */
 export function answerInWords({
@@ -103,14 +107,14 @@ export function answerInWords({
   of_other_figures,
 }: AnswerSummary): string {
   const who = by === null ? '' : ` by ${by}`;
-  return `${heads[status]}${who} on ${answered_at.slice(0, 10)}${of_other_figures ? ', before the figures changed' : ''}: ${why}`;
+  return `${answerWords[status]}${who} on ${answered_at.slice(0, 10)}${of_other_figures ? ', before the figures changed' : ''}: ${why}`;
 }
 
 /** The beginning of an answer, of so many characters, in one line: "Explained: “The rent was prepaid.”" */
 export function answerInShort({ status, why, of_other_figures }: AnswerSummary, most: number): string {
   const characters = [...why.replace(/\s+/g, ' ').trim()];
   const text = characters.length > most ? `${characters.slice(0, most).join('')}…` : characters.join('');
-  return `${heads[status]}${of_other_figures ? ', before the figures changed' : ''}: ${quoted(text)}`;
+  return `${answerWords[status]}${of_other_figures ? ', before the figures changed' : ''}: ${quoted(text)}`;
 }
 
 const give = row<{ id: string }>(

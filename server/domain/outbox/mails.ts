@@ -12,7 +12,7 @@ export interface MailFacts {
   security_change: { name: string; what: SecurityChange };
   /** To each admin: a webhook to this host was turned off, which has taken nothing for three days. */
   webhook_off: { name: string; brokerage: string; host: string; error: string | null };
-  /** To each admin of it. `by`: who asked for the deletion or cancelled the deletion; null: the operator. */
+  /** To each admin of it. `by`: who asked for the deletion or canceled it; null: the operator. */
   brokerage_deletion: { name: string; brokerage: string; by: string | null; due_at: string; cancelled: boolean };
 }
 

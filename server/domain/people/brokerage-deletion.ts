@@ -1,4 +1,4 @@
-/** Deleting a brokerage: requested by an admin or the operator, cancelled before its day, or carried out on it. */
+/** Deleting a brokerage: requested by an admin or the operator, canceled before its day, or carried out on it. */
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';

@@ -13,6 +13,7 @@ import {
   lineWords,
   moreOffers,
   offersTitle,
+  restatedSentence,
   sbaInWords,
   sbaSentence,
   smallerAddBacks,
@@ -20,6 +21,7 @@ import {
   termWords,
   titleOf,
   uploadWords,
+  worthWords,
 } from './words.ts';
 import { paperOf } from './workbook.ts';
 
@@ -329,8 +331,8 @@ function writeOffers(pages: Pages, contents: ReportContents): void {
   pages.section(
     offersTitle(contents),
     basis
-      ? `Held against ${basis.period}: adjusted EBITDA ${basis.currency} ${money(basis.adjusted_ebitda)}, SDE ${money(basis.sde)}.`
-      : 'The parts of each price as shares, the most certain first.',
+      ? `${worthWords.against} ${basis.period}, ${worthWords.computed} ${basis.currency} ${money(basis.adjusted_ebitda)}, SDE ${money(basis.sde)}.`
+      : worthWords.partsOnly,
   );
   for (const some of beside(items, most.offers))
     pages.table(
@@ -397,7 +399,7 @@ function writeRestated(pages: Pages, { computed: { restatements } }: ReportConte
   const { count, items } = restatements;
   if (count === 0) return;
   const shown = items.slice(0, most.restated);
-  pages.section(`Restated figures (${count})`, 'Line by line, where two uploads cover the same dates.');
+  pages.section(`Restated figures (${count})`, restatedSentence);
   pages.table(
     [left('Period', 1), left('Line', 1.6), right('Before'), right('Now'), right('Difference')],
     shown.map((one) => ({

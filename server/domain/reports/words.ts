@@ -1,5 +1,6 @@
 /** The words of a report, the same in the PDF and in the workbook. */
 
+import type { answerWords } from '../diligence/contradiction-answers.ts';
 import { decimal, spoken } from '../diligence/decimals.ts';
 import type { AdjustmentCategory } from '../diligence/normalizations.ts';
 import type { PlAmount, Snapshot } from '../diligence/snapshots.ts';
@@ -37,6 +38,9 @@ export interface SharedWords {
   readonly terms: typeof termWords;
   readonly multiples: typeof multipleWords;
   readonly computedFrom: typeof computedFrom;
+  readonly answers: typeof answerWords;
+  readonly worth: typeof worthWords;
+  readonly restated: typeof restatedSentence;
 }
 
 export const uploadWords = {
@@ -68,6 +72,19 @@ export const multipleWords = {
   sde: 'Price to SDE',
   revenue: 'Price to revenue',
 } as const;
+
+/** What is said of offers beside the books. */
+export const worthWords = {
+  /** "Against FY2025, computed from what was uploaded: adjusted EBITDA USD 960,000", where there are books. */
+  against: 'Against',
+  computed: 'computed from what was uploaded: adjusted EBITDA',
+  /** Where there are none. */
+  partsOnly: 'The parts of each price as shares, the most certain first.',
+  /** "Highest debt service at 1.25× coverage". */
+  highestDebtService: 'Highest debt service at',
+} as const;
+
+export const restatedSentence = 'Line by line, where two uploads cover the same dates.';
 
 /** What a rule of the SBA answers, in the order in which it is shown, and the sentence that it answers with. */
 export function sbaInWords(answer: SbaAnswer['answer']): readonly [result: string, sentence: string] {

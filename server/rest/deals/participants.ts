@@ -5,6 +5,8 @@ import { z } from 'zod';
 import { actForIssuer } from '../../domain/clients/api-keys.ts';
 import { sides } from '../../domain/deals/deals.ts';
 import {
+  advisesAsInvited,
+  advisesMessage,
   inviteToDeal,
   participantResource,
   participantRoles,
@@ -60,10 +62,7 @@ export const invitation = z
       .default(null)
       .meta({ description: 'The participant whom an advisor advises: of an advisor, and of nobody else.' }),
   })
-  .refine(({ role, advises }) => (role === 'advisor') === (advises !== null), {
-    path: ['advises'],
-    error: 'An advisor advises somebody, and nobody else does.',
-  })
+  .refine(advisesAsInvited, { path: ['advises'], error: advisesMessage })
   .meta({ id: 'Invitation' });
 
 /** Its operations; `callers` lets keys in. */

@@ -18,7 +18,7 @@ import { listMemberships } from '../../domain/people/people.ts';
 import { boundedText } from '../../http/bounded-body.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson, withPerson } from '../../http/person.ts';
-import { nothingThere, Problem } from '../../http/problem.ts';
+import { nothingThere, Problem, tooLarge } from '../../http/problem.ts';
 import { contactCells, contactHeading, contactInput, readContactCsv } from './contact-csv.ts';
 import { csvExport } from './csv.ts';
 import { listPages } from './list-pages.ts';
@@ -53,7 +53,7 @@ export function contactRoutes(services: Services) {
     const [before] = await asPerson(services, c, listMemberships());
     checkMember(before, brokerageId);
     const file = await boundedText(c, largestFile);
-    if (file === 'too_large') throw new Problem(413, 'validation_error', 'The file is larger than 2 MB: split it.');
+    if (file === 'too_large') throw tooLarge('The file is larger than 2 MB: split it.');
     if (file === 'not_text') throw new Problem(400, 'validation_error', 'Save the file as CSV in UTF-8 and try again.');
     const { rows, faults, count, leftOut } = await readContactCsv(file.text);
     const emails = rows.flatMap(({ contact }) => (contact.email === null ? [] : [contact.email.toLowerCase()]));

@@ -31,7 +31,7 @@ import { readsOn, sendBody } from '../../http/document-body.ts';
 import { originOf } from '../../http/origin.ts';
 import { withinDocument } from '../../domain/visibility/deal-scope.ts';
 import { asPersonWithin, withPersonWithin } from '../../http/person.ts';
-import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
+import { notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
 import { body, line, optional, pathId, query } from './input.ts';
 import { withDeal, withPersonAndDeal } from './visible-record.ts';
 import { invalid, orNotFound } from './problems.ts';
@@ -100,7 +100,7 @@ async function intake(
     return await storeUpload(storage, key, name, c.req.raw.body ?? new ReadableStream(), whose);
   } catch (error) {
     if (error instanceof NotTaken) throw new Problem(415, 'unsupported_type', error.message);
-    if (error instanceof TooLarge) throw new Problem(413, 'too_large', error.message);
+    if (error instanceof TooLarge) throw tooLarge(error.message);
     if (error instanceof UploadAborted) throw new Problem(400, 'broken_off', error.message);
     throw error;
   }

@@ -10,7 +10,7 @@ import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { amountPattern, currencyPattern, isAfterYearZero, isStorable } from '../../http/values.ts';
 import { isTooDeep } from '../../http/json-text.ts';
 import { isUuid } from '../../http/uuid.ts';
-import { nothingThere, Problem } from '../../http/problem.ts';
+import { nothingThere, Problem, tooLarge } from '../../http/problem.ts';
 import { invalid, type FieldError } from './problems.ts';
 
 const largestBody = 262_144;
@@ -27,7 +27,7 @@ async function readBody<T extends z.ZodType>(
 ): Promise<z.output<T>> {
   if (bodyType(c).type !== 'application/json') throw new Problem(415, 'validation_error', 'Send JSON.');
   const sent = await boundedText(c, largestBody);
-  if (sent === 'too_large') throw new Problem(413, 'validation_error', 'This is too large.');
+  if (sent === 'too_large') throw tooLarge('This is too large.');
   if (sent === 'not_text') throw new Problem(400, 'validation_error', 'Send JSON in UTF-8.');
   if (isTooDeep(sent.text)) throw new Problem(400, 'validation_error', 'The body is nested too deeply.');
   let value: unknown;

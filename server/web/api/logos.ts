@@ -7,15 +7,16 @@ import { mostOfPicture, readPicture, type Picture } from '../../documents/pictur
 import { brokerageOfCaller } from '../../domain/people/brokerages.ts';
 import { keepLogo, logoFileName, logoOf, removeLogo } from '../../domain/people/logos.ts';
 import { boundedBytes } from '../../http/bounded-body.ts';
+import { sandboxPolicy } from '../../http/document-body.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
-import { notAllowed, nothingThere, Problem } from '../../http/problem.ts';
+import { notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
 import { pathId } from './input.ts';
 import { orNotFound } from './problems.ts';
 
 async function uploaded(c: Context): Promise<Picture> {
   const bytes = await boundedBytes(c, mostOfPicture.bytes);
-  if (bytes === null) throw new Problem(413, 'too_large', 'The file is too large: it may have 200 KB.');
+  if (bytes === null) throw tooLarge('The file is too large: it may have 200 KB.');
   try {
     return readPicture(Buffer.from(bytes));
   } catch (error) {
@@ -37,10 +38,7 @@ export function logoRoutes(services: Services) {
       const [found] = await asPerson(services, c, logoOf(pathId(c)));
       const logo = orNotFound(found);
       // A picture, whatever a person makes of its address.
-      c.header(
-        'Content-Security-Policy',
-        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; sandbox",
-      );
+      c.header('Content-Security-Policy', sandboxPolicy);
       c.header('Content-Disposition', `inline; filename="${logoFileName(logo)}"`);
       return c.body(new Uint8Array(logo.picture), 200, { 'Content-Type': logo.media_type });
     })

@@ -5,6 +5,8 @@ import { z } from 'zod';
 import type { Services } from '../../services.ts';
 import type { Statement } from '../../database/statement.ts';
 import {
+  advisesAsInvited,
+  advisesMessage,
   answerInvitation,
   inviteToDeal,
   participantOfDeal,
@@ -32,10 +34,7 @@ const Invite = z
     advises: id.nullable().default(null),
     deliver: delivery,
   })
-  .refine(({ role, advises }) => (role === 'advisor') === (advises !== null), {
-    path: ['advises'],
-    message: 'An advisor advises somebody, and nobody else does.',
-  });
+  .refine(advisesAsInvited, { path: ['advises'], message: advisesMessage });
 const Renewal = z.strictObject({ deliver: delivery });
 
 /** Its routes, below /api/web. */

@@ -26,7 +26,7 @@ import { requestIdOf } from '../../http/request-id.ts';
 import { originOf } from '../../http/origin.ts';
 import { withinDeal } from '../../domain/visibility/deal-scope.ts';
 import { asPerson, asPersonWithin, personIdOf } from '../../http/person.ts';
-import { notAllowed, Problem, problemOf } from '../../http/problem.ts';
+import { notAllowed, problemOf, tooLarge } from '../../http/problem.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';
 import { csvHeaders, unreadable } from './csv.ts';
 import { partiesOf } from './file-queue.ts';
@@ -98,11 +98,11 @@ function isPlainForm(bytes: Uint8Array, contentType: string): boolean {
 
 /** The file in the body: alone, or as a form (RFC 7578) with what its accounts count to. */
 async function fileOf(c: Context): Promise<{ bytes: Uint8Array; chosen: AccountLines | null }> {
-  const tooLarge = () => new Problem(413, 'validation_error', 'The file is larger than 5 MB: split it.');
+  const largerThanTaken = () => tooLarge('The file is larger than 5 MB: split it.');
   const { type } = bodyType(c);
   const isForm = type === 'multipart/form-data';
   const bytes = await boundedBytes(c, isForm ? largestFile + largestChoice : largestFile);
-  if (bytes === null) throw tooLarge();
+  if (bytes === null) throw largerThanTaken();
   if (!isForm) return { bytes, chosen: null };
   const noForm = () => unreadable('Send a form of two parts: the file, and the line that each account counts toward.');
   const headers = { 'Content-Type': c.req.header('content-type') ?? '' };
@@ -112,7 +112,7 @@ async function fileOf(c: Context): Promise<{ bytes: Uint8Array; chosen: AccountL
   });
   const file = form.get('file');
   if (!(file instanceof File)) throw noForm();
-  if (file.size > largestFile) throw tooLarge();
+  if (file.size > largestFile) throw largerThanTaken();
   return { bytes: await file.bytes(), chosen: readChoice(form.get('account_lines')) };
 }
 

@@ -1,13 +1,7 @@
 import { cx } from '../lib/cx.ts';
+import { washes } from './badge.tsx';
 
-const washes = [
-  'bg-accent-wash text-accent-ink',
-  'bg-info-wash text-info',
-  'bg-warn-wash text-warn',
-  'bg-rare-wash text-rare',
-  'bg-good-wash text-good',
-  'bg-bad-wash text-bad',
-];
+const tones = ['accent', 'info', 'warn', 'rare', 'good', 'bad'] as const;
 
 function initials(name: string): string {
   // Without a title behind the name: "Tobias Renner, CPA" is TR.
@@ -30,7 +24,7 @@ export function Avatar({ name, size = 'md' }: { name: string; size?: 'sm' | 'md'
       className={cx(
         'inline-grid shrink-0 place-items-center rounded-full font-semibold select-none',
         size === 'sm' ? 'size-6 text-[0.625rem]' : size === 'md' ? 'size-8 text-xs' : 'size-11 text-md',
-        washes[hash % washes.length],
+        washes[tones[hash % tones.length] ?? 'plain'],
       )}
     >
       {initials(name)}

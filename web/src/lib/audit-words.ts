@@ -57,20 +57,48 @@ const values: Words = {
   ...states.dealStates,
   ...states.memberRoles,
   ...states.participantRoles,
+  ...states.workspaceRoles,
+  ...states.conditionStates,
+  ...states.checklistStates,
+  ...states.findingStates,
+  ...states.commitmentStates,
+  ...states.contradictionAnswered,
+  ...states.snapshotTypes,
+  ...states.confidentialities,
+  ...states.contactTypes,
   ...states.keyScopes,
   ...states.clientScopes,
+  // Of which kind a document is.
+  simple: 'Data room',
+  production: 'Produced for a diligence request',
+  pdf: 'PDF',
+  xlsx: 'Excel workbook',
+  // What a reminder is about.
+  ndas: 'NDA',
+  questions: 'Question',
+  closing_conditions: 'Closing condition',
+  // How somebody signed in, or why not.
   password: 'Password',
   passkey: 'Passkey',
+  code: 'Authenticator code',
   second_factor: 'Second factor',
   set_up: 'Set-up link',
-  suspended: 'Suspended',
+  oneself: 'The person themselves',
   live: 'Live',
   test: 'Test',
   refresh: 'Refresh token',
   access: 'Access token',
+  // What was changed of a contact.
+  displayName: 'Name',
+  email: 'E-mail',
+  externalId: 'External ID',
+  archivedAt: 'Archived',
 };
 
-/** A detail's value; a name that a person gave stays as it is, and a tool is called by its title. */
+/** A word of ours, as the service writes it down: nothing that a person wrote is among the details but names. */
+const isOurs = (value: string): boolean => /^[a-z]+([_ ][a-z]+)*$/.test(value);
+
+/** A detail's value in words; a name that a person gave stays as it is, and a tool is called by its title. */
 export function detailWords(name: string, value: unknown, toolTitle: string | null): string {
   if (value === null || value === undefined || value === '') return name === 'ceiling' ? 'The default' : 'None';
   if (Array.isArray(value))
@@ -79,5 +107,6 @@ export function detailWords(name: string, value: unknown, toolTitle: string | nu
   if (typeof value !== 'string') return typeof value === 'number' ? String(value) : JSON.stringify(value);
   if (/^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:?\d\d)$/.test(value)) return formatTime(value);
   if (name === 'name') return value;
-  return (name === 'tool' ? toolTitle : wordOf(values, value)) ?? value;
+  if (name === 'tool') return toolTitle ?? value;
+  return wordOf(values, value) ?? (isOurs(value) ? readable(value) : value);
 }

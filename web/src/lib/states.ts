@@ -71,6 +71,11 @@ export const roleInWords: Record<T.MemberRole | T.ParticipantRole, string> = {
   viewer: 'a viewer',
 };
 
+export const workspaceRoles: Record<T.QoeMember['role'], Look> = {
+  reader: look('Reader'),
+  editor: look('Editor', 'accent'),
+};
+
 export const participantStates: Record<T.ParticipantStatus, Look> = {
   invited: look('Invited', 'warn'),
   active: look('Active', 'good'),
@@ -106,7 +111,7 @@ export const contradictionAnswers: Record<T.ContradictionStatus, string> = {
 };
 
 /** …and as it stands beside them. */
-export const contradictionAnswered: Record<T.ContradictionStatus, string> = {
+export const contradictionAnswered: T.SharedWords['answers'] = {
   explained: 'Explained',
   to_correct: 'To be corrected',
 };

@@ -44,7 +44,7 @@ function SetUpForm({ token }: { token: string }) {
       </SignedOutTitle>
       <Card>
         <FormFields form={form}>
-          <Field label="Brokerage" error={form.errors.brokerage_name} hint="As your clients know it.">
+          <Field label="Brokerage" error={form.errors.brokerage_name} hint="As buyers and sellers know it.">
             <Input
               {...form.text('brokerage_name')}
               autoComplete="organization"

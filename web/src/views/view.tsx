@@ -71,7 +71,7 @@ export function ViewFrame({ view }: { view: View }) {
       <main>
         <h1 className="sr-only">{view.title}</h1>
         {cancelled ? (
-          <Quiet>The call was cancelled.</Quiet>
+          <Quiet>The call was canceled.</Quiet>
         ) : result === null ? (
           <Quiet>One moment…</Quiet>
         ) : (

@@ -13,7 +13,7 @@ import { ProgressBar } from '../components/progress-bar.tsx';
 import { Time } from '../components/time.tsx';
 import { sum } from '../lib/decimal.ts';
 import { formatCount, formatDay, formatTime } from '../lib/format.ts';
-import { charted, isMonth } from '../lib/periods.ts';
+import { charted } from '../lib/periods.ts';
 import { conditionStates } from '../lib/states.ts';
 import { useBreakpoint } from '../lib/use-media.ts';
 import { localDay } from '../lib/local-time.ts';
@@ -65,10 +65,7 @@ function Months({ periods }: { periods: readonly Period[] }) {
   const shown = charted(snapshots[chosen] ?? snapshots[0] ?? []);
   return (
     <>
-      <MonthlyChart
-        periods={shown}
-        title={shown.every(isMonth) ? 'Revenue and EBITDA by month' : 'Revenue and EBITDA by period'}
-      />
+      <MonthlyChart periods={shown} />
       {snapshots.length > 1 && (
         <label className="mt-3 flex flex-wrap items-center gap-2 text-sm text-soft">
           Books

@@ -38,7 +38,7 @@ export function customersSheet({ customers, periods, computed }: ReportContents)
   const without = customers.ebitda_without_largest;
   const summary: Row[] = [
     [text(`Customers, ${dashed(customers.first, customers.last)}`, { title: true })],
-    [text(`In ${customers.currency}, of the upload completed last that tells of them.`, { faint: true })],
+    [text(`In ${customers.currency}, from the latest upload with customers.`, { faint: true })],
     [],
     [text('Uploaded customers together'), formula(`SUM(${revenues})`, customers.total)],
     [

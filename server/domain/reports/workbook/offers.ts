@@ -4,7 +4,7 @@ import { moneyParts } from '../../diligence/valuation.ts';
 import { askedCoverages, type AskedCoverage } from '../../offers/debt.ts';
 import { amount, at, count, day, fixed, formula, head, text, type ReportSheet, type SheetCell } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
-import { moreOffers, multipleWords, offersTitle, standingOf, termWords } from '../words.ts';
+import { moreOffers, multipleWords, offersTitle, standingOf, termWords, worthWords } from '../words.ts';
 import { basisCells } from './earnings.ts';
 import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
 
@@ -64,8 +64,8 @@ const offerWords: Readonly<Record<OfferRow, string>> = {
   x_sde: multipleWords.sde,
   x_revenue: multipleWords.revenue,
   debt: 'Debt',
-  'cost_1.15': 'Highest debt service at 1.15× coverage',
-  'cost_1.25': 'Highest debt service at 1.25× coverage',
+  'cost_1.15': `${worthWords.highestDebtService} 1.15× coverage`,
+  'cost_1.25': `${worthWords.highestDebtService} 1.25× coverage`,
 };
 
 /**

@@ -2,7 +2,7 @@
 
 import { amount, at, formula, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
-import { lineWords } from '../words.ts';
+import { lineWords, restatedSentence } from '../words.ts';
 import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
 
 /** The sheet of restated figures; null where there are none. */
@@ -14,7 +14,7 @@ export function restatedSheet({ computed: { restatements } }: ReportContents): R
     name: 'Restated',
     widths: [16, 32, 10, ...[0, 1, 2].map(() => Math.max(16, widthFor(all)))],
     rows: [
-      ...titled('Restated figures', 'Where two uploads cover the same dates, line by line.', [
+      ...titled('Restated figures', restatedSentence, [
         head('Period', false),
         head('Line', false),
         head('Currency', false),

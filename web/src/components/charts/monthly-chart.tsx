@@ -62,7 +62,6 @@ const leftOutOf = ({ period_start_date: first, left_out: count = 0 }: Place): st
 interface MonthlyChartProps {
   /** In any order; all in one currency. */
   periods: readonly Period[];
-  title?: string;
 }
 
 const height = 340;
@@ -168,8 +167,9 @@ function drawn(periods: readonly Place[], labels: readonly string[], currency: s
   };
 }
 
-/** Revenue as bars and EBITDA as a line on an axis of its own, month by month. */
-export function MonthlyChart({ periods, title = 'Revenue and EBITDA by month' }: MonthlyChartProps) {
+/** Revenue as bars and EBITDA as a line on an axis of its own, month by month, or by what the periods are. */
+export function MonthlyChart({ periods }: MonthlyChartProps) {
+  const title = `Revenue and EBITDA by ${periods.every(isMonth) ? 'month' : 'period'}`;
   const inOrder = withMissing(periods.toSorted((a, b) => a.period_start_date.localeCompare(b.period_start_date)));
   const currency = inOrder[0]?.currency ?? 'USD';
   const leftOut = inOrder.filter((place) => place.left_out).map(leftOutOf);

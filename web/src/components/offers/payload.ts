@@ -14,6 +14,14 @@ export const termWords: SharedWords['terms'] = {
   unsaid: 'Not stated',
 };
 
+/** What is said of offers beside the books, in reports, too. */
+export const worthWords: SharedWords['worth'] = {
+  against: 'Against',
+  computed: 'computed from what was uploaded: adjusted EBITDA',
+  partsOnly: 'The parts of each price as shares, the most certain first.',
+  highestDebtService: 'Highest debt service at',
+};
+
 /** The parts that a price is paid in, in the order in which they are usually named. */
 export const parts: readonly { key: Part; label: string; hint: string }[] = [
   { key: 'cash_at_close', label: termWords.cash_at_close, hint: 'Paid on the day of closing.' },

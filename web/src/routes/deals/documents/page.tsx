@@ -161,7 +161,7 @@ export default function DocumentsTab() {
             ) : (
               <EmptyState icon={Files} title="No documents yet" action={upload}>
                 {mayUpload
-                  ? 'Upload the financial statements, the lease, the photos: drop several at once.'
+                  ? 'Upload the CIM, the financial statements, the lease: drop several at once.'
                   : 'What the brokers and sellers share with you shows here.'}
               </EmptyState>
             )

@@ -38,10 +38,10 @@ export default function FinancingTab() {
         {(stack) =>
           stack.items.length === 0 ? (
             <Card>
-              <EmptyState icon={Landmark} title="No sources of funds yet" action={add}>
+              <EmptyState icon={Landmark} title="No sources of financing yet" action={add}>
                 {capacities.can_edit_financing
                   ? 'Add the loan, the seller note, the buyer’s cash: whatever the price is paid from.'
-                  : 'Sources of funds will show here.'}
+                  : 'Sources of financing will show here.'}
               </EmptyState>
             </Card>
           ) : (
@@ -65,7 +65,7 @@ function Stack({ stack }: { stack: FinancingStack }) {
   return bySide(stack, useDeal()).map(({ key, name, items, totals }) => {
     const currencies = [...new Set(totals.map(({ currency }) => currency))];
     const groups = [
-      { title: 'Sources of funds', sources: items.filter((one) => !fellAway(one)) },
+      { title: 'Sources of financing', sources: items.filter((one) => !fellAway(one)) },
       { title: 'Expired or withdrawn', sources: items.filter(fellAway) },
     ];
     return (

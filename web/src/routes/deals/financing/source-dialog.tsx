@@ -37,7 +37,7 @@ export function SourceDialog({ onClose }: { onClose: () => void }) {
     },
   });
   return (
-    <FormDialog form={form} onClose={onClose} title="Add a source of funds" action="Add">
+    <FormDialog form={form} onClose={onClose} title="Add a source of financing" action="Add">
       <Field label="Type" error={form.errors.source_type}>
         <Select {...form.field('source_type')} placeholder="Choose" options={optionsOf(financingTypes)} />
       </Field>

@@ -15,7 +15,7 @@ import { Card } from '../../../components/card.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Money } from '../../../components/money.tsx';
-import { termWords } from '../../../components/offers/payload.ts';
+import { termWords, worthWords } from '../../../components/offers/payload.ts';
 import { none } from '../../../components/offers/terms.tsx';
 import { itemsOf } from '../../../components/paged-list.tsx';
 import { ScrollRegion } from '../../../components/scroll-region.tsx';
@@ -71,9 +71,9 @@ const names: Readonly<Record<NamedTerm, string>> = {
 /** What a line is called. */
 function nameOf({ term, of }: ComparedLine): string {
   if (term === 'other') return (of ?? '').replaceAll('_', ' ');
-  if (term === 'most_cost') return `Highest debt service for ${of}× coverage, share of debt`;
+  if (term === 'most_cost') return `${worthWords.highestDebtService} ${of}× coverage, share of debt`;
   if (term === 'most_cost_without_largest')
-    return `Highest debt service for ${of}× coverage, share of debt, without the largest customer`;
+    return `${worthWords.highestDebtService} ${of}× coverage, share of debt, without the largest customer`;
   return names[term];
 }
 
@@ -293,7 +293,7 @@ export function SideBySide({ offers, best, typed }: SideBySideProps): ReactNode 
       description={
         <>
           What differs, and by how much the first is higher. What an offer does not state counts as zero.
-          {query.data?.period && ` Against ${query.data.period}.`}
+          {query.data?.period && ` ${worthWords.against} ${query.data.period}.`}
         </>
       }
     >

@@ -4,7 +4,7 @@ import type { Offer, OfferAssessment, OfferValuation } from '../../../api/shapes
 import { Card } from '../../../components/card.tsx';
 import { Select } from '../../../components/input.tsx';
 import { Money } from '../../../components/money.tsx';
-import { parts, termWords } from '../../../components/offers/payload.ts';
+import { parts, termWords, worthWords } from '../../../components/offers/payload.ts';
 import { none } from '../../../components/offers/terms.tsx';
 import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { cx } from '../../../lib/cx.ts';
@@ -98,12 +98,12 @@ export function OfferValuations({
       description={
         basis ? (
           <>
-            Against {basis.period}, computed from what was uploaded: adjusted EBITDA{' '}
+            {worthWords.against} {basis.period}, {worthWords.computed}{' '}
             <Money amount={basis.adjusted_ebitda} currency={basis.currency} />, SDE{' '}
             <Money amount={basis.sde} currency={basis.currency} />.
           </>
         ) : (
-          'The parts of each price as shares, the most certain first.'
+          worthWords.partsOnly
         )
       }
       actions={

@@ -18,6 +18,7 @@ import { wholeNumber } from '../../../lib/whole-number.ts';
 const cell = 'px-2 py-1.5 text-right whitespace-nowrap first:pl-4 last:pr-4 sm:first:pl-5 sm:last:pr-5';
 const computedFrom: SharedWords['computedFrom'] =
   'Computed from the uploaded financials. This is not an audit and not advice.';
+const restated: SharedWords['restated'] = 'Line by line, where two uploads cover the same dates.';
 
 const Share = ({ of, signed = false }: { of: Decimal | null; signed?: boolean }) =>
   of === null ? (
@@ -330,7 +331,7 @@ export function RestatementsCard({ dealId }: { dealId: Id }) {
         count === 0 ? null : (
           <Card
             title={`Restated figures (${formatCount(count)})`}
-            description="Line by line, where two uploads cover the same dates."
+            description={restated}
             flush
             actions={
               items.length > shownFirst && (

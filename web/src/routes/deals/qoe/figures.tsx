@@ -13,7 +13,7 @@ import { Money } from '../../../components/money.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../../components/states.tsx';
 import { formatCount, formatDay, plural } from '../../../lib/format.ts';
-import { charted, isMonth } from '../../../lib/periods.ts';
+import { charted } from '../../../lib/periods.ts';
 
 /** Revenue and EBITDA by month. */
 export function PeriodsCard({ dealId }: { dealId: Id }) {
@@ -27,10 +27,7 @@ export function PeriodsCard({ dealId }: { dealId: Id }) {
               They show here once a profit and loss by month has been uploaded.
             </EmptyState>
           ) : (
-            <MonthlyChart
-              periods={charted(items)}
-              title={items.some(isMonth) ? 'Revenue and EBITDA by month' : 'Revenue and EBITDA by period'}
-            />
+            <MonthlyChart periods={charted(items)} />
           )
         }
       </Loaded>

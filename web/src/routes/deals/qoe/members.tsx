@@ -11,6 +11,7 @@ import { useConfirm } from '../../../components/confirm-dialog.tsx';
 import { Menu, MenuChoice, MenuItem, MenuSeparator } from '../../../components/menu.tsx';
 import { Loaded, SkeletonRows } from '../../../components/states.tsx';
 import { toastError } from '../../../components/toast.tsx';
+import { workspaceRoles } from '../../../lib/states.ts';
 import { AdmitDialog } from './dialogs.tsx';
 
 const roles = [
@@ -74,9 +75,7 @@ export function MembersCard({ dealId, broker }: { dealId: Id; broker: boolean })
               <li key={member.participant_id} className="flex items-center gap-3 px-4 py-2.5 sm:px-5">
                 <Avatar name={member.name} />
                 <span className="min-w-0 flex-1 truncate font-medium">{member.name}</span>
-                <Badge tone={member.role === 'editor' ? 'accent' : 'plain'}>
-                  {member.role === 'editor' ? 'Editor' : 'Reader'}
-                </Badge>
+                <Badge tone={workspaceRoles[member.role].tone}>{workspaceRoles[member.role].label}</Badge>
                 {member.can_remove && <MemberMenu dealId={dealId} member={member} />}
               </li>
             ))}

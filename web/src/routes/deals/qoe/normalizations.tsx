@@ -16,7 +16,7 @@ import { NormalizationDialog } from './dialogs.tsx';
 
 const line = 'flex items-start gap-3 px-4 sm:px-5';
 
-/** The normalizations, period by period, each period totalled. */
+/** The normalizations, period by period, each period totaled. */
 export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; currency: string; editor: boolean }) {
   const query = useQuery(normalizationsQuery(dealId));
   // The bridge knows of which periods there are figures.
@@ -111,7 +111,7 @@ export function NormalizationsCard({ dealId, currency, editor }: { dealId: Id; c
                 </section>
               ))}
               <CutNote items={items} most={mostNormalizations} className="px-4 py-3 sm:px-5">
-                adjustments, those added last, so that no period is totalled here.
+                adjustments, those added last, so that no period is totaled here.
               </CutNote>
             </>
           )

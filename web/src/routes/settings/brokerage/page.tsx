@@ -103,7 +103,7 @@ function DeletionNotice({ brokerage, at }: { brokerage: Brokerage; at: string })
             pending={cancelDeletion.isPending}
             onClick={() =>
               cancelDeletion.mutate(undefined, {
-                onSuccess: () => toast('The deletion is cancelled'),
+                onSuccess: () => toast('The deletion is canceled'),
                 onError: toastError,
               })
             }
