@@ -1839,6 +1839,18 @@ CREATE POLICY as_owner ON vault.address_changes TO CURRENT_USER
     WITH CHECK (true);
 CREATE TRIGGER count_address_change AFTER INSERT OR UPDATE ON vault.address_changes FOR EACH ROW EXECUTE FUNCTION app.count_address_change();
 
+CREATE TABLE vault.addresses_to_clear (
+    user_id uuid NOT NULL,
+    before timestamp with time zone NOT NULL,
+    CONSTRAINT addresses_to_clear_pkey PRIMARY KEY (user_id),
+    CONSTRAINT addresses_to_clear_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE
+);
+ALTER TABLE vault.addresses_to_clear ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.addresses_to_clear FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.addresses_to_clear TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.answers_of_people (
     user_id uuid NOT NULL,
     deal_id uuid NOT NULL,
@@ -2124,6 +2136,7 @@ CREATE TABLE vault.idempotency_keys (
     CONSTRAINT idempotency_keys_idempotency_key_check CHECK (length(idempotency_key) >= 1 AND length(idempotency_key) <= 255)
 );
 CREATE INDEX idempotency_keys_by_age ON vault.idempotency_keys USING btree (made_at);
+CREATE INDEX idempotency_keys_by_named ON vault.idempotency_keys USING gin (app.named_in(answer)) WITH (fastupdate=off) WHERE answer IS NOT NULL;
 CREATE INDEX idempotency_keys_with_secrets ON vault.idempotency_keys USING btree (made_at) WHERE answer ~~ '{"sealed":%'::text;
 ALTER TABLE vault.idempotency_keys ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.idempotency_keys FORCE ROW LEVEL SECURITY;
@@ -4942,6 +4955,35 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.claim_tool_call_key(text,text,bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.clear_addresses()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  erased vault.addresses_to_clear;
+  reach timestamptz;
+begin
+  select c.* into erased from vault.addresses_to_clear c order by c.user_id limit 1 for update skip locked;
+  if not found then
+    return 0;
+  end if;
+  reach := (
+    select a.at from public.audit_records a where a.user_id = erased.user_id and a.at <= erased.before order by a.at desc offset 9999 limit 1);
+  update public.audit_records a set address = null
+    where a.user_id = erased.user_id and a.at <= erased.before and a.at >= coalesce(reach, '-infinity') and a.address is not null;
+  if reach is null then
+    delete from vault.addresses_to_clear c where c.user_id = erased.user_id;
+  else
+    -- All of that moment are cleared, however many there were.
+    update vault.addresses_to_clear c set before = reach - interval '1 microsecond' where c.user_id = erased.user_id;
+  end if;
+  return 1;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.clear_addresses() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.clear_traces(people uuid[], since timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -4953,7 +4995,11 @@ begin
   delete from vault.deal_notification_choices s where s.user_id = any (people);
   delete from vault.own_activity a where a.user_id = any (people);
   delete from public.answer_readings a where a.user_id = any (people);
-  update public.audit_records a set address = null where a.user_id = any (people) and a.at >= since and a.address is not null;
+  update public.audit_records a set address = null
+    from (
+      select r.id, r.at from public.audit_records r where r.user_id = any (people) and r.at >= since and r.address is not null
+      order by r.at desc limit 10000) o
+    where a.id = o.id and a.at = o.at;
 end
 $function$;
 
@@ -7513,8 +7559,9 @@ begin
   -- First answers that name them are given to nobody any more; their keys stay taken for their 24 hours, so that nothing is done twice. Their name counts beside their id alone:
   -- anybody may choose one that stands in every answer.
   update vault.idempotency_keys k set answer = null
-    where k.answer is not null and (strpos(lower(k.answer), to_json(erased.email)::text) > 0
-      or strpos(k.answer, person::text) > 0 and strpos(k.answer, to_json(erased.name)::text) > 0);
+    where k.answer is not null
+      and (app.named_in(k.answer) @> app.named_in(to_json(erased.email)::text) and strpos(lower(k.answer), to_json(erased.email)::text) > 0
+        or app.named_in(k.answer) @> array[person::text] and strpos(k.answer, to_json(erased.name)::text) > 0);
 
   -- What they sign in with, and what lets others in as them.
   delete from vault.passwords p where p.user_id = person;
@@ -7545,6 +7592,9 @@ begin
   delete from vault.notifications n where n.user_id = person;
   delete from vault.events e where e.person_id = person;
   perform app.clear_traces(array[person], '-infinity');
+  -- Of very many records the older ones are cleared by app.clear_addresses.
+  insert into vault.addresses_to_clear (user_id, before)
+    select person, a.at from public.audit_records a where a.user_id = person order by a.at desc offset 9999 limit 1;
 
   -- A name that a declined invitation was for.
   update public.audit_records a set details = a.details || '{"name": "Former participant"}'
@@ -10277,6 +10327,19 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.name_in_sight(text,text,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.named_in(answer text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO ''
+AS $function$
+  select coalesce(array_agg(distinct n.found), '{}') from (
+    select m.found[1] as found from regexp_matches(lower(answer), '"[^"\\]*@[^"\\]*"', 'g') m (found)
+    union all
+    select m.found[1] from regexp_matches(lower(answer), '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'g') m (found)) n
+  where length(n.found) <= 256
+$function$;
 
 CREATE OR REPLACE FUNCTION app.narrow_again()
  RETURNS trigger
@@ -15744,3 +15807,5 @@ $function$;
 -- 8a3af44bcfe055041fce06fa782ff84caafb889a21e93eba5b20e396a19143f6  528_first_answers_of_people.sql
 -- 79f492416dcaae9c2ba5aeca0bba09b144859806b807d8c71929990c5c18331e  529_first_answers_of_those_before.sql
 -- 2e6f8ff8dbfe9ec9b0d1d367814cb3da6267eab2fe0f017acdc0de0c51f462c9  531_first_page_by_what_waits_longest.sql
+-- 651c2bfcf3f8f42b58768053021527d5ad4c5ddefbb7cd5e65a4730401160ed7  556_erasing_those_of_many_records.sql
+-- 755b30b6f7c8af76e5353fa261bc3454a8d5124ba4d4f84934ee02fd727e2840  557_answers_by_whom_they_name.sql
