@@ -1,6 +1,6 @@
 /** What people do themselves with their personal data: export it, and erase their identity. */
 
-import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { mapped, row, rows, takingLong, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 
 const exported = row<{ data: string | null }>('own_data', 'select app.own_data($1, $2, $3)::text as data');
@@ -19,4 +19,4 @@ const erase = row<{ pseudonym: string | null }>('erase_oneself', 'select app.era
 
 /** Erases who the session's owner is, at once; the pseudonym, or null: the session is over. Needs a recent sign-in. */
 export const eraseOneself = (session: Buffer | null, { requestId }: Origin): Statement<string | null> =>
-  mapped(erase(session, requestId), (answer) => answer?.pseudonym ?? null);
+  takingLong(mapped(erase(session, requestId), (answer) => answer?.pseudonym ?? null));
