@@ -1028,6 +1028,7 @@ CREATE POLICY those_in_diligence_add ON public.findings FOR INSERT TO dealkeep_s
 CREATE POLICY those_in_diligence_change ON public.findings FOR UPDATE TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[]));
 CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.findings FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'findings');
+CREATE TRIGGER a_has_room_today_update BEFORE UPDATE OF status, status_notes ON public.findings FOR EACH ROW WHEN (new.status IS DISTINCT FROM old.status OR new.status_notes IS DISTINCT FROM old.status_notes) EXECUTE FUNCTION app.limit_a_day('1000', 'changed_by', 'changed_at', 'changes of findings', 'vault.changes_of_findings');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.announce('findings', 'id');
 CREATE TRIGGER check_owner BEFORE INSERT OR UPDATE OF owner_user_id ON public.findings FOR EACH ROW EXECUTE FUNCTION app.check_owner_takes_part();
@@ -2769,6 +2770,13 @@ CREATE VIEW vault.caller AS
          LIMIT 1) sealed
   WHERE identity <> ''::text AND current_setting('dealkeep.seal'::text, true) = app.seal_of(identity, secret)
  LIMIT 1;
+
+CREATE VIEW vault.changes_of_findings AS
+ SELECT f.deal_id,
+    c.changed_by,
+    c.changed_at
+   FROM public.finding_changes c
+     JOIN public.findings f ON f.id = c.finding_id;
 
 CREATE VIEW vault.deals_of_parts AS
  SELECT p.user_id,
@@ -9627,7 +9635,8 @@ begin
   else
     perform from public.users u where u.id = person for no key update;
   end if;
-  execute format('select count(*) from public.%I where deal_id = $1 and %I is not distinct from $2 and %I > $3', tg_table_name, tg_argv[1], tg_argv[2])
+  execute format('select count(*) from %s where deal_id = $1 and %I is not distinct from $2 and %I > $3',
+      coalesce(tg_argv[4], format('public.%I', tg_table_name)), tg_argv[1], tg_argv[2])
     into added using new.deal_id, person, app.now() - interval '1 day';
   if added >= tg_argv[0]::int then
     perform app.refuse('too_many_today', format('At most %s %s a %s a day on a deal: go on tomorrow.', tg_argv[0], tg_argv[3],
@@ -15809,3 +15818,4 @@ $function$;
 -- 2e6f8ff8dbfe9ec9b0d1d367814cb3da6267eab2fe0f017acdc0de0c51f462c9  531_first_page_by_what_waits_longest.sql
 -- 651c2bfcf3f8f42b58768053021527d5ad4c5ddefbb7cd5e65a4730401160ed7  556_erasing_those_of_many_records.sql
 -- 755b30b6f7c8af76e5353fa261bc3454a8d5124ba4d4f84934ee02fd727e2840  557_answers_by_whom_they_name.sql
+-- cc70664170fad5d68453387b440d2c6c43e8fe2e67e4da0c2e28e69b4dd81f3c  558_changes_of_findings_a_day.sql
