@@ -11360,6 +11360,64 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.own_data(bytea,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.own_data_kept(person uuid)
+ RETURNS TABLE(list text, after timestamp with time zone, left_out bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  source record;
+  one record;
+  bytes bigint;
+begin
+  for source in
+    select * from (values
+      ('notifications', 'vault.notifications t where t.user_id = $1', 'at', false),
+      ('questions', 'public.questions t where t.asked_by = $1', 'asked_at', true),
+      ('answers', 'public.question_answers t where t.answered_by = $1', 'answered_at', true),
+      ('offers', 'public.offers t where t.buyer_user_id = $1', 'submitted_at', true),
+      ('ndas', 'public.ndas t join public.participants p on p.id = t.participant_id where p.user_id = $1', 'sent_at', true),
+      ('documents', '(select d.uploaded_by, d.uploaded_at from public.documents d
+          union all select d.uploaded_by, d.uploaded_at from public.production_documents d) t where t.uploaded_by = $1', 'uploaded_at', false),
+      ('document_openings', 'public.document_openings t where t.user_id = $1', 'opened_at', false),
+      ('findings', 'public.findings t where t.created_by = $1', 'created_at', true),
+      ('finding_comments', 'public.finding_comments t where t.created_by = $1', 'created_at', true),
+      ('finding_changes', 'public.finding_changes t where t.changed_by = $1', 'changed_at', true),
+      ('normalizations', 'public.normalizations t where t.created_by = $1', 'created_at', true),
+      ('accounting_snapshots', 'public.accounting_snapshots t where t.requested_by = $1', 'requested_at', true),
+      ('contradiction_answers', 'public.contradiction_answers t where t.answered_by = $1', 'answered_at', true),
+      ('financing_sources', 'public.financing_sources t where t.created_by = $1', 'created_at', true),
+      ('audit_records', 'public.audit_records t where t.user_id = $1', 'at', false)) s (list, rows, at, has_texts)
+  loop
+    list := source.list;
+    after := null;
+    left_out := 0;
+    if source.has_texts then
+      bytes := 0;
+      -- One after the other: no more texts are read than are given.
+      for one in execute format('select t.%1$I as at, octet_length(to_json(t)::text) as size from (select t.* from %2$s order by t.%1$I desc offset 0) t',
+          source.at, source.rows) using person
+      loop
+        bytes := bytes + one.size;
+        if bytes > 8000000 then
+          after := one.at;
+          exit;
+        end if;
+      end loop;
+    else
+      execute format('select t.%1$I from %2$s order by t.%1$I desc offset 100000 limit 1', source.at, source.rows) into after using person;
+    end if;
+    if after is null then
+      after := '-infinity';
+    else
+      execute format('select count(*) from %2$s and t.%1$I <= $2', source.at, source.rows) into left_out using person, after;
+    end if;
+    return next;
+  end loop;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.own_parts(me uuid, barred uuid[], narrowed uuid)
  RETURNS TABLE(deal_id uuid, participant_id uuid, role text, principal_id uuid, side text)
  LANGUAGE sql
@@ -11622,6 +11680,7 @@ CREATE OR REPLACE FUNCTION app.person_records(person uuid, whole boolean)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+  with kept as materialized (select k.* from app.own_data_kept(person) k)
   select jsonb_build_object(
     'account', (select jsonb_build_object('id', u.id, 'email', u.email, 'name', u.name, 'suspended_at', u.suspended_at,
         'erased_at', u.erased_at, 'created_at', u.created_at, 'updated_at', u.updated_at,
@@ -11673,7 +11732,7 @@ AS $function$
       from vault.deal_notification_choices s where s.user_id = person),
     'notifications', (select coalesce(jsonb_agg(jsonb_build_object('kind', n.kind, 'deal_id', n.deal_id, 'at', n.at, 'read_at', n.read_at,
         'mailed_at', n.mailed_at) order by n.at), '[]')
-      from (select * from vault.notifications l where l.user_id = person order by l.at desc limit 100000) n),
+      from vault.notifications n where n.user_id = person and n.at > (select k.after from kept k where k.list = 'notifications')),
     'mails', (select coalesce(jsonb_agg(jsonb_build_object('kind', o.kind, 'recipient', o.recipient, 'created_at', o.created_at,
         'sent_at', o.sent_at) order by o.id), '[]')
       from vault.outbox o where o.recipient_id = person and (whole or (o.brokerage_id is null and o.deal_id is null))),
@@ -11683,12 +11742,12 @@ AS $function$
               or (q.status in ('with_seller', 'answered', 'distributed') and q.deal_id in (select unnest(seen.run)))
             then jsonb_build_object('status', q.status) else '{}' end
         order by q.id), '[]')
-      from public.questions q where q.asked_by = person),
+      from public.questions q where q.asked_by = person and q.asked_at > (select k.after from kept k where k.list = 'questions')),
     'answers', (select coalesce(jsonb_agg(case when whole or a.deal_id = any (seen.run) then to_jsonb(a) - 'answered_by'
         else jsonb_build_object('question_id', a.question_id, 'deal_id', a.deal_id, 'answered_at', a.answered_at) end order by a.answered_at), '[]')
-      from public.question_answers a where a.answered_by = person),
+      from public.question_answers a where a.answered_by = person and a.answered_at > (select k.after from kept k where k.list = 'answers')),
     'offers', (select coalesce(jsonb_agg(to_jsonb(o) - 'buyer_user_id' order by o.id), '[]')
-      from public.offers o where o.buyer_user_id = person),
+      from public.offers o where o.buyer_user_id = person and o.submitted_at > (select k.after from kept k where k.list = 'offers')),
     'decisions_on_offers', (select coalesce(jsonb_agg(jsonb_build_object('offer_id', o.offer_id, 'deal_id', o.deal_id, 'decision', o.decision,
         'decided_at', o.decided_at) order by o.decided_at), '[]')
       from public.offer_decisions o where o.decided_by = person),
@@ -11698,7 +11757,7 @@ AS $function$
         order by n.id), '[]')
       from (select l.*, whole or l.participant_id in (select unnest(seen.principals)) or l.deal_id in (select unnest(seen.run)) as shown
         from public.ndas l join public.participants p on p.id = l.participant_id
-        where p.user_id = person) n
+        where p.user_id = person and l.sent_at > (select k.after from kept k where k.list = 'ndas')) n
       where n.shown or n.signed_at is not null),
     'documents', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'deal_id', d.deal_id, 'size_bytes', d.size_bytes, 'media_type', d.media_type,
         'uploaded_at', d.uploaded_at) || case when whole or d.deal_id = any (seen.run)
@@ -11706,41 +11765,42 @@ AS $function$
       from (select id, deal_id, filename, category, size_bytes, media_type, uploaded_at, removed_at, uploaded_by from public.documents
         union all select id, deal_id, filename, category, size_bytes, media_type, uploaded_at, removed_at, uploaded_by
           from public.production_documents) d
-      where d.uploaded_by = person),
+      where d.uploaded_by = person and d.uploaded_at > (select k.after from kept k where k.list = 'documents')),
     'document_openings', (select coalesce(jsonb_agg(jsonb_build_object('document_id', o.document_id, 'deal_id', o.deal_id,
         'opened_at', o.opened_at) order by o.opened_at), '[]')
-      from (select * from public.document_openings l where l.user_id = person order by l.opened_at desc limit 100000) o),
+      from public.document_openings o where o.user_id = person and o.opened_at > (select k.after from kept k where k.list = 'document_openings')),
     'findings', (select coalesce(jsonb_agg(jsonb_build_object('id', f.id, 'deal_id', f.deal_id, 'created_at', f.created_at)
           || case when whole or f.deal_id = any (seen.run) or f.participant_id = any (seen.principals)
             then jsonb_build_object('category', f.category, 'title', f.title, 'description', f.description, 'severity', f.severity) else '{}' end
         order by f.id), '[]')
-      from public.findings f where f.created_by = person),
+      from public.findings f where f.created_by = person and f.created_at > (select k.after from kept k where k.list = 'findings')),
     'finding_comments', (select coalesce(jsonb_agg(to_jsonb(c) - 'created_by' order by c.id), '[]')
-      from public.finding_comments c where c.created_by = person),
+      from public.finding_comments c where c.created_by = person and c.created_at > (select k.after from kept k where k.list = 'finding_comments')),
     'finding_changes', (select coalesce(jsonb_agg(to_jsonb(c) - 'changed_by' order by c.id), '[]')
-      from public.finding_changes c where c.changed_by = person),
+      from public.finding_changes c where c.changed_by = person and c.changed_at > (select k.after from kept k where k.list = 'finding_changes')),
     'normalizations', (select coalesce(jsonb_agg(to_jsonb(n) - 'created_by' order by n.id), '[]')
-      from public.normalizations n where n.created_by = person),
+      from public.normalizations n where n.created_by = person and n.created_at > (select k.after from kept k where k.list = 'normalizations')),
     'accounting_snapshots', (select coalesce(jsonb_agg(case when whole or s.deal_id in (select unnest(seen.worked)) then to_jsonb(s) - 'requested_by'
         else jsonb_build_object('id', s.id, 'deal_id', s.deal_id, 'snapshot_type', s.snapshot_type, 'source_name', s.source_name,
           'account_lines', s.account_lines, 'requested_at', s.requested_at) end order by s.id), '[]')
-      from public.accounting_snapshots s where s.requested_by = person),
+      from public.accounting_snapshots s where s.requested_by = person and s.requested_at > (select k.after from kept k where k.list = 'accounting_snapshots')),
     'contradiction_answers', (select coalesce(jsonb_agg(case when whole or a.deal_id = any (seen.run) then to_jsonb(a) - 'answered_by' - 'released_by'
         else jsonb_build_object('id', a.id, 'deal_id', a.deal_id, 'answered_at', a.answered_at) end order by a.id), '[]')
-      from public.contradiction_answers a where a.answered_by = person),
+      from public.contradiction_answers a where a.answered_by = person and a.answered_at > (select k.after from kept k where k.list = 'contradiction_answers')),
     'contradictions_released', (select coalesce(jsonb_agg(jsonb_build_object('deal_id', a.deal_id, 'contradiction', a.contradiction,
         'released_at', a.released_at) order by a.id), '[]')
       from public.contradiction_answers a where a.released_by = person),
     'financing_sources', (select coalesce(jsonb_agg(
           case when whole or s.deal_id = any (seen.run) or s.participant_id = any (seen.principals) then to_jsonb(s) - 'created_by'
             else jsonb_build_object('id', s.id, 'deal_id', s.deal_id, 'created_at', s.created_at) end order by s.id), '[]')
-      from public.financing_sources s where s.created_by = person),
+      from public.financing_sources s where s.created_by = person and s.created_at > (select k.after from kept k where k.list = 'financing_sources')),
     'deals_opened', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'created_at', d.created_at) order by d.id), '[]')
       from public.deals d where d.created_by = person),
     'audit_records', (select coalesce(jsonb_agg(jsonb_build_object('at', a.at, 'action', a.action, 'outcome', a.outcome, 'deal_id', a.deal_id,
         'subject_id', a.subject_id, 'client_id', a.client_id, 'address', host(a.address), 'request_id', a.request_id, 'details', a.details)
         order by a.at, a.id), '[]')
-      from (select * from public.audit_records l where l.user_id = person order by l.at desc, l.id desc limit 100000) a)
+      from public.audit_records a where a.user_id = person and a.at > (select k.after from kept k where k.list = 'audit_records')),
+    'left_out', (select coalesce(jsonb_object_agg(k.list, k.left_out) filter (where k.left_out > 0), '{}') from kept k)
   )
   -- What others may have changed since is told of what the person sees now.
   from (select app.deals_as('broker', 'seller') as run, app.deals_as('broker') as brokered, app.principals() as principals, app.brokerages_as('admin') as administered,
@@ -15819,3 +15879,4 @@ $function$;
 -- 651c2bfcf3f8f42b58768053021527d5ad4c5ddefbb7cd5e65a4730401160ed7  556_erasing_those_of_many_records.sql
 -- 755b30b6f7c8af76e5353fa261bc3454a8d5124ba4d4f84934ee02fd727e2840  557_answers_by_whom_they_name.sql
 -- cc70664170fad5d68453387b440d2c6c43e8fe2e67e4da0c2e28e69b4dd81f3c  558_changes_of_findings_a_day.sql
+-- 5fb175cccca08aa0b743aee0264a1510f834ff83589e1c7b2c76bfe8ab229e16  559_own_data_within_bounds.sql

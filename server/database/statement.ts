@@ -61,8 +61,8 @@ export function mapped<A, B>(statement: Statement<A>, f: (answer: A) => B): Stat
 }
 
 /**
- * The same query, whose transaction has 50 seconds for each statement instead of nine: one that is all or nothing, is rare, and grows with what a person is part of, such as
- * the deals that somebody leaves.
+ * The same query, whose transaction has 50 seconds for each statement instead of nine: one that is all or nothing, is rare, and grows with what a person is part of or has done, such
+ * as the deals that somebody leaves.
  */
 export const takingLong = <T>(statement: Statement<T>): Statement<T> => ({ ...statement, takesLong: true });
 

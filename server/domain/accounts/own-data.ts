@@ -5,9 +5,9 @@ import type { Origin } from '../audit/audited.ts';
 
 const exported = row<{ data: string | null }>('own_data', 'select app.own_data($1, $2, $3)::text as data');
 
-/** Everything that is about the session's owner, as JSON text; null: the session is over. Needs a recent sign-in. */
+/** What is about the session's owner, as JSON text, with the latest of lists that are very long; null: the session is over. Needs a recent sign-in. */
 export const ownData = (session: Buffer | null, { address, requestId }: Origin): Statement<string | null> =>
-  mapped(exported(session, address, requestId), (answer) => answer?.data ?? null);
+  takingLong(mapped(exported(session, address, requestId), (answer) => answer?.data ?? null));
 
 const mails = rows<{ id: string }>('mails_of_oneself', 'select m.id from app.mails_of_oneself($1) m (id)');
 
