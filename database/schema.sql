@@ -12431,7 +12431,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.reach_of_look(bigint,integer,bigint) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.read_notifications(ids uuid[])
+CREATE OR REPLACE FUNCTION app.read_notifications(ids uuid[], until timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -12441,12 +12441,15 @@ declare
   marked int;
 begin
   update vault.notifications n set read_at = app.now()
-    where n.user_id = app.user_id() and app.client_id() is null and n.read_at is null and (ids is null or n.id = any (ids));
+    where n.user_id = app.user_id() and app.client_id() is null and n.read_at is null and n.id = any (coalesce(ids, array(
+      select l.id from vault.notifications l
+        where l.user_id = app.user_id() and l.read_at is null and l.at <= coalesce(until, app.now())
+        order by l.at desc, l.id desc limit 10000)));
   get diagnostics marked = row_count;
   return marked;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.read_notifications(uuid[]) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.read_notifications(uuid[],timestamp with time zone) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.recent_session(session bytea)
  RETURNS SETOF vault.live_sessions
@@ -15880,3 +15883,4 @@ $function$;
 -- 755b30b6f7c8af76e5353fa261bc3454a8d5124ba4d4f84934ee02fd727e2840  557_answers_by_whom_they_name.sql
 -- cc70664170fad5d68453387b440d2c6c43e8fe2e67e4da0c2e28e69b4dd81f3c  558_changes_of_findings_a_day.sql
 -- 5fb175cccca08aa0b743aee0264a1510f834ff83589e1c7b2c76bfe8ab229e16  559_own_data_within_bounds.sql
+-- 61c49a6de9d2ccd9d40fcfe03aa2349a586fa24fd8242c2417ebad6e9436f8d3  560_notifications_read_in_portions.sql
