@@ -1028,6 +1028,7 @@ CREATE POLICY those_in_diligence_add ON public.findings FOR INSERT TO dealkeep_s
 CREATE POLICY those_in_diligence_change ON public.findings FOR UPDATE TO dealkeep_server
     USING (deal_id = ANY ((( SELECT app.diligence_deals() AS diligence_deals))::uuid[]));
 CREATE TRIGGER a_has_room_today BEFORE INSERT ON public.findings FOR EACH ROW EXECUTE FUNCTION app.limit_a_day('200', 'created_by', 'created_at', 'findings');
+CREATE TRIGGER a_has_room_today_update BEFORE UPDATE OF status, status_notes ON public.findings FOR EACH ROW WHEN (new.status IS DISTINCT FROM old.status OR new.status_notes IS DISTINCT FROM old.status_notes) EXECUTE FUNCTION app.limit_a_day('1000', 'changed_by', 'changed_at', 'changes of findings', 'vault.changes_of_findings');
 CREATE TRIGGER a_keep_closed BEFORE INSERT OR DELETE OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.keep_closed();
 CREATE TRIGGER announce AFTER INSERT OR DELETE OR UPDATE ON public.findings FOR EACH ROW EXECUTE FUNCTION app.announce('findings', 'id');
 CREATE TRIGGER check_owner BEFORE INSERT OR UPDATE OF owner_user_id ON public.findings FOR EACH ROW EXECUTE FUNCTION app.check_owner_takes_part();
@@ -1839,6 +1840,18 @@ CREATE POLICY as_owner ON vault.address_changes TO CURRENT_USER
     WITH CHECK (true);
 CREATE TRIGGER count_address_change AFTER INSERT OR UPDATE ON vault.address_changes FOR EACH ROW EXECUTE FUNCTION app.count_address_change();
 
+CREATE TABLE vault.addresses_to_clear (
+    user_id uuid NOT NULL,
+    before timestamp with time zone NOT NULL,
+    CONSTRAINT addresses_to_clear_pkey PRIMARY KEY (user_id),
+    CONSTRAINT addresses_to_clear_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE
+);
+ALTER TABLE vault.addresses_to_clear ENABLE ROW LEVEL SECURITY;
+ALTER TABLE vault.addresses_to_clear FORCE ROW LEVEL SECURITY;
+CREATE POLICY as_owner ON vault.addresses_to_clear TO CURRENT_USER
+    USING (true)
+    WITH CHECK (true);
+
 CREATE TABLE vault.answers_of_people (
     user_id uuid NOT NULL,
     deal_id uuid NOT NULL,
@@ -2124,6 +2137,7 @@ CREATE TABLE vault.idempotency_keys (
     CONSTRAINT idempotency_keys_idempotency_key_check CHECK (length(idempotency_key) >= 1 AND length(idempotency_key) <= 255)
 );
 CREATE INDEX idempotency_keys_by_age ON vault.idempotency_keys USING btree (made_at);
+CREATE INDEX idempotency_keys_by_named ON vault.idempotency_keys USING gin (app.named_in(answer)) WITH (fastupdate=off) WHERE answer IS NOT NULL;
 CREATE INDEX idempotency_keys_with_secrets ON vault.idempotency_keys USING btree (made_at) WHERE answer ~~ '{"sealed":%'::text;
 ALTER TABLE vault.idempotency_keys ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.idempotency_keys FORCE ROW LEVEL SECURITY;
@@ -2756,6 +2770,13 @@ CREATE VIEW vault.caller AS
          LIMIT 1) sealed
   WHERE identity <> ''::text AND current_setting('dealkeep.seal'::text, true) = app.seal_of(identity, secret)
  LIMIT 1;
+
+CREATE VIEW vault.changes_of_findings AS
+ SELECT f.deal_id,
+    c.changed_by,
+    c.changed_at
+   FROM public.finding_changes c
+     JOIN public.findings f ON f.id = c.finding_id;
 
 CREATE VIEW vault.deals_of_parts AS
  SELECT p.user_id,
@@ -4942,6 +4963,35 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.claim_tool_call_key(text,text,bytea) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.clear_addresses()
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  erased vault.addresses_to_clear;
+  reach timestamptz;
+begin
+  select c.* into erased from vault.addresses_to_clear c order by c.user_id limit 1 for update skip locked;
+  if not found then
+    return 0;
+  end if;
+  reach := (
+    select a.at from public.audit_records a where a.user_id = erased.user_id and a.at <= erased.before order by a.at desc offset 9999 limit 1);
+  update public.audit_records a set address = null
+    where a.user_id = erased.user_id and a.at <= erased.before and a.at >= coalesce(reach, '-infinity') and a.address is not null;
+  if reach is null then
+    delete from vault.addresses_to_clear c where c.user_id = erased.user_id;
+  else
+    -- All of that moment are cleared, however many there were.
+    update vault.addresses_to_clear c set before = reach - interval '1 microsecond' where c.user_id = erased.user_id;
+  end if;
+  return 1;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.clear_addresses() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.clear_traces(people uuid[], since timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -4953,7 +5003,11 @@ begin
   delete from vault.deal_notification_choices s where s.user_id = any (people);
   delete from vault.own_activity a where a.user_id = any (people);
   delete from public.answer_readings a where a.user_id = any (people);
-  update public.audit_records a set address = null where a.user_id = any (people) and a.at >= since and a.address is not null;
+  update public.audit_records a set address = null
+    from (
+      select r.id, r.at from public.audit_records r where r.user_id = any (people) and r.at >= since and r.address is not null
+      order by r.at desc limit 10000) o
+    where a.id = o.id and a.at = o.at;
 end
 $function$;
 
@@ -7513,8 +7567,9 @@ begin
   -- First answers that name them are given to nobody any more; their keys stay taken for their 24 hours, so that nothing is done twice. Their name counts beside their id alone:
   -- anybody may choose one that stands in every answer.
   update vault.idempotency_keys k set answer = null
-    where k.answer is not null and (strpos(lower(k.answer), to_json(erased.email)::text) > 0
-      or strpos(k.answer, person::text) > 0 and strpos(k.answer, to_json(erased.name)::text) > 0);
+    where k.answer is not null
+      and (app.named_in(k.answer) @> app.named_in(to_json(erased.email)::text) and strpos(lower(k.answer), to_json(erased.email)::text) > 0
+        or app.named_in(k.answer) @> array[person::text] and strpos(k.answer, to_json(erased.name)::text) > 0);
 
   -- What they sign in with, and what lets others in as them.
   delete from vault.passwords p where p.user_id = person;
@@ -7545,6 +7600,9 @@ begin
   delete from vault.notifications n where n.user_id = person;
   delete from vault.events e where e.person_id = person;
   perform app.clear_traces(array[person], '-infinity');
+  -- Of very many records the older ones are cleared by app.clear_addresses.
+  insert into vault.addresses_to_clear (user_id, before)
+    select person, a.at from public.audit_records a where a.user_id = person order by a.at desc offset 9999 limit 1;
 
   -- A name that a declined invitation was for.
   update public.audit_records a set details = a.details || '{"name": "Former participant"}'
@@ -9577,7 +9635,8 @@ begin
   else
     perform from public.users u where u.id = person for no key update;
   end if;
-  execute format('select count(*) from public.%I where deal_id = $1 and %I is not distinct from $2 and %I > $3', tg_table_name, tg_argv[1], tg_argv[2])
+  execute format('select count(*) from %s where deal_id = $1 and %I is not distinct from $2 and %I > $3',
+      coalesce(tg_argv[4], format('public.%I', tg_table_name)), tg_argv[1], tg_argv[2])
     into added using new.deal_id, person, app.now() - interval '1 day';
   if added >= tg_argv[0]::int then
     perform app.refuse('too_many_today', format('At most %s %s a %s a day on a deal: go on tomorrow.', tg_argv[0], tg_argv[3],
@@ -10277,6 +10336,19 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.name_in_sight(text,text,uuid) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.named_in(answer text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+ SET search_path TO ''
+AS $function$
+  select coalesce(array_agg(distinct n.found), '{}') from (
+    select m.found[1] as found from regexp_matches(lower(answer), '"[^"\\]*@[^"\\]*"', 'g') m (found)
+    union all
+    select m.found[1] from regexp_matches(lower(answer), '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', 'g') m (found)) n
+  where length(n.found) <= 256
+$function$;
 
 CREATE OR REPLACE FUNCTION app.narrow_again()
  RETURNS trigger
@@ -11288,6 +11360,64 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.own_data(bytea,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.own_data_kept(person uuid)
+ RETURNS TABLE(list text, after timestamp with time zone, left_out bigint)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO ''
+AS $function$
+declare
+  source record;
+  one record;
+  bytes bigint;
+begin
+  for source in
+    select * from (values
+      ('notifications', 'vault.notifications t where t.user_id = $1', 'at', false),
+      ('questions', 'public.questions t where t.asked_by = $1', 'asked_at', true),
+      ('answers', 'public.question_answers t where t.answered_by = $1', 'answered_at', true),
+      ('offers', 'public.offers t where t.buyer_user_id = $1', 'submitted_at', true),
+      ('ndas', 'public.ndas t join public.participants p on p.id = t.participant_id where p.user_id = $1', 'sent_at', true),
+      ('documents', '(select d.uploaded_by, d.uploaded_at from public.documents d
+          union all select d.uploaded_by, d.uploaded_at from public.production_documents d) t where t.uploaded_by = $1', 'uploaded_at', false),
+      ('document_openings', 'public.document_openings t where t.user_id = $1', 'opened_at', false),
+      ('findings', 'public.findings t where t.created_by = $1', 'created_at', true),
+      ('finding_comments', 'public.finding_comments t where t.created_by = $1', 'created_at', true),
+      ('finding_changes', 'public.finding_changes t where t.changed_by = $1', 'changed_at', true),
+      ('normalizations', 'public.normalizations t where t.created_by = $1', 'created_at', true),
+      ('accounting_snapshots', 'public.accounting_snapshots t where t.requested_by = $1', 'requested_at', true),
+      ('contradiction_answers', 'public.contradiction_answers t where t.answered_by = $1', 'answered_at', true),
+      ('financing_sources', 'public.financing_sources t where t.created_by = $1', 'created_at', true),
+      ('audit_records', 'public.audit_records t where t.user_id = $1', 'at', false)) s (list, rows, at, has_texts)
+  loop
+    list := source.list;
+    after := null;
+    left_out := 0;
+    if source.has_texts then
+      bytes := 0;
+      -- One after the other: no more texts are read than are given.
+      for one in execute format('select t.%1$I as at, octet_length(to_json(t)::text) as size from (select t.* from %2$s order by t.%1$I desc offset 0) t',
+          source.at, source.rows) using person
+      loop
+        bytes := bytes + one.size;
+        if bytes > 8000000 then
+          after := one.at;
+          exit;
+        end if;
+      end loop;
+    else
+      execute format('select t.%1$I from %2$s order by t.%1$I desc offset 100000 limit 1', source.at, source.rows) into after using person;
+    end if;
+    if after is null then
+      after := '-infinity';
+    else
+      execute format('select count(*) from %2$s and t.%1$I <= $2', source.at, source.rows) into left_out using person, after;
+    end if;
+    return next;
+  end loop;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.own_parts(me uuid, barred uuid[], narrowed uuid)
  RETURNS TABLE(deal_id uuid, participant_id uuid, role text, principal_id uuid, side text)
  LANGUAGE sql
@@ -11550,6 +11680,7 @@ CREATE OR REPLACE FUNCTION app.person_records(person uuid, whole boolean)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+  with kept as materialized (select k.* from app.own_data_kept(person) k)
   select jsonb_build_object(
     'account', (select jsonb_build_object('id', u.id, 'email', u.email, 'name', u.name, 'suspended_at', u.suspended_at,
         'erased_at', u.erased_at, 'created_at', u.created_at, 'updated_at', u.updated_at,
@@ -11601,7 +11732,7 @@ AS $function$
       from vault.deal_notification_choices s where s.user_id = person),
     'notifications', (select coalesce(jsonb_agg(jsonb_build_object('kind', n.kind, 'deal_id', n.deal_id, 'at', n.at, 'read_at', n.read_at,
         'mailed_at', n.mailed_at) order by n.at), '[]')
-      from (select * from vault.notifications l where l.user_id = person order by l.at desc limit 100000) n),
+      from vault.notifications n where n.user_id = person and n.at > (select k.after from kept k where k.list = 'notifications')),
     'mails', (select coalesce(jsonb_agg(jsonb_build_object('kind', o.kind, 'recipient', o.recipient, 'created_at', o.created_at,
         'sent_at', o.sent_at) order by o.id), '[]')
       from vault.outbox o where o.recipient_id = person and (whole or (o.brokerage_id is null and o.deal_id is null))),
@@ -11611,12 +11742,12 @@ AS $function$
               or (q.status in ('with_seller', 'answered', 'distributed') and q.deal_id in (select unnest(seen.run)))
             then jsonb_build_object('status', q.status) else '{}' end
         order by q.id), '[]')
-      from public.questions q where q.asked_by = person),
+      from public.questions q where q.asked_by = person and q.asked_at > (select k.after from kept k where k.list = 'questions')),
     'answers', (select coalesce(jsonb_agg(case when whole or a.deal_id = any (seen.run) then to_jsonb(a) - 'answered_by'
         else jsonb_build_object('question_id', a.question_id, 'deal_id', a.deal_id, 'answered_at', a.answered_at) end order by a.answered_at), '[]')
-      from public.question_answers a where a.answered_by = person),
+      from public.question_answers a where a.answered_by = person and a.answered_at > (select k.after from kept k where k.list = 'answers')),
     'offers', (select coalesce(jsonb_agg(to_jsonb(o) - 'buyer_user_id' order by o.id), '[]')
-      from public.offers o where o.buyer_user_id = person),
+      from public.offers o where o.buyer_user_id = person and o.submitted_at > (select k.after from kept k where k.list = 'offers')),
     'decisions_on_offers', (select coalesce(jsonb_agg(jsonb_build_object('offer_id', o.offer_id, 'deal_id', o.deal_id, 'decision', o.decision,
         'decided_at', o.decided_at) order by o.decided_at), '[]')
       from public.offer_decisions o where o.decided_by = person),
@@ -11626,7 +11757,7 @@ AS $function$
         order by n.id), '[]')
       from (select l.*, whole or l.participant_id in (select unnest(seen.principals)) or l.deal_id in (select unnest(seen.run)) as shown
         from public.ndas l join public.participants p on p.id = l.participant_id
-        where p.user_id = person) n
+        where p.user_id = person and l.sent_at > (select k.after from kept k where k.list = 'ndas')) n
       where n.shown or n.signed_at is not null),
     'documents', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'deal_id', d.deal_id, 'size_bytes', d.size_bytes, 'media_type', d.media_type,
         'uploaded_at', d.uploaded_at) || case when whole or d.deal_id = any (seen.run)
@@ -11634,41 +11765,42 @@ AS $function$
       from (select id, deal_id, filename, category, size_bytes, media_type, uploaded_at, removed_at, uploaded_by from public.documents
         union all select id, deal_id, filename, category, size_bytes, media_type, uploaded_at, removed_at, uploaded_by
           from public.production_documents) d
-      where d.uploaded_by = person),
+      where d.uploaded_by = person and d.uploaded_at > (select k.after from kept k where k.list = 'documents')),
     'document_openings', (select coalesce(jsonb_agg(jsonb_build_object('document_id', o.document_id, 'deal_id', o.deal_id,
         'opened_at', o.opened_at) order by o.opened_at), '[]')
-      from (select * from public.document_openings l where l.user_id = person order by l.opened_at desc limit 100000) o),
+      from public.document_openings o where o.user_id = person and o.opened_at > (select k.after from kept k where k.list = 'document_openings')),
     'findings', (select coalesce(jsonb_agg(jsonb_build_object('id', f.id, 'deal_id', f.deal_id, 'created_at', f.created_at)
           || case when whole or f.deal_id = any (seen.run) or f.participant_id = any (seen.principals)
             then jsonb_build_object('category', f.category, 'title', f.title, 'description', f.description, 'severity', f.severity) else '{}' end
         order by f.id), '[]')
-      from public.findings f where f.created_by = person),
+      from public.findings f where f.created_by = person and f.created_at > (select k.after from kept k where k.list = 'findings')),
     'finding_comments', (select coalesce(jsonb_agg(to_jsonb(c) - 'created_by' order by c.id), '[]')
-      from public.finding_comments c where c.created_by = person),
+      from public.finding_comments c where c.created_by = person and c.created_at > (select k.after from kept k where k.list = 'finding_comments')),
     'finding_changes', (select coalesce(jsonb_agg(to_jsonb(c) - 'changed_by' order by c.id), '[]')
-      from public.finding_changes c where c.changed_by = person),
+      from public.finding_changes c where c.changed_by = person and c.changed_at > (select k.after from kept k where k.list = 'finding_changes')),
     'normalizations', (select coalesce(jsonb_agg(to_jsonb(n) - 'created_by' order by n.id), '[]')
-      from public.normalizations n where n.created_by = person),
+      from public.normalizations n where n.created_by = person and n.created_at > (select k.after from kept k where k.list = 'normalizations')),
     'accounting_snapshots', (select coalesce(jsonb_agg(case when whole or s.deal_id in (select unnest(seen.worked)) then to_jsonb(s) - 'requested_by'
         else jsonb_build_object('id', s.id, 'deal_id', s.deal_id, 'snapshot_type', s.snapshot_type, 'source_name', s.source_name,
           'account_lines', s.account_lines, 'requested_at', s.requested_at) end order by s.id), '[]')
-      from public.accounting_snapshots s where s.requested_by = person),
+      from public.accounting_snapshots s where s.requested_by = person and s.requested_at > (select k.after from kept k where k.list = 'accounting_snapshots')),
     'contradiction_answers', (select coalesce(jsonb_agg(case when whole or a.deal_id = any (seen.run) then to_jsonb(a) - 'answered_by' - 'released_by'
         else jsonb_build_object('id', a.id, 'deal_id', a.deal_id, 'answered_at', a.answered_at) end order by a.id), '[]')
-      from public.contradiction_answers a where a.answered_by = person),
+      from public.contradiction_answers a where a.answered_by = person and a.answered_at > (select k.after from kept k where k.list = 'contradiction_answers')),
     'contradictions_released', (select coalesce(jsonb_agg(jsonb_build_object('deal_id', a.deal_id, 'contradiction', a.contradiction,
         'released_at', a.released_at) order by a.id), '[]')
       from public.contradiction_answers a where a.released_by = person),
     'financing_sources', (select coalesce(jsonb_agg(
           case when whole or s.deal_id = any (seen.run) or s.participant_id = any (seen.principals) then to_jsonb(s) - 'created_by'
             else jsonb_build_object('id', s.id, 'deal_id', s.deal_id, 'created_at', s.created_at) end order by s.id), '[]')
-      from public.financing_sources s where s.created_by = person),
+      from public.financing_sources s where s.created_by = person and s.created_at > (select k.after from kept k where k.list = 'financing_sources')),
     'deals_opened', (select coalesce(jsonb_agg(jsonb_build_object('id', d.id, 'created_at', d.created_at) order by d.id), '[]')
       from public.deals d where d.created_by = person),
     'audit_records', (select coalesce(jsonb_agg(jsonb_build_object('at', a.at, 'action', a.action, 'outcome', a.outcome, 'deal_id', a.deal_id,
         'subject_id', a.subject_id, 'client_id', a.client_id, 'address', host(a.address), 'request_id', a.request_id, 'details', a.details)
         order by a.at, a.id), '[]')
-      from (select * from public.audit_records l where l.user_id = person order by l.at desc, l.id desc limit 100000) a)
+      from public.audit_records a where a.user_id = person and a.at > (select k.after from kept k where k.list = 'audit_records')),
+    'left_out', (select coalesce(jsonb_object_agg(k.list, k.left_out) filter (where k.left_out > 0), '{}') from kept k)
   )
   -- What others may have changed since is told of what the person sees now.
   from (select app.deals_as('broker', 'seller') as run, app.deals_as('broker') as brokered, app.principals() as principals, app.brokerages_as('admin') as administered,
@@ -12299,7 +12431,7 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.reach_of_look(bigint,integer,bigint) TO dealkeep_server;
 
-CREATE OR REPLACE FUNCTION app.read_notifications(ids uuid[])
+CREATE OR REPLACE FUNCTION app.read_notifications(ids uuid[], until timestamp with time zone DEFAULT NULL::timestamp with time zone)
  RETURNS integer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -12309,12 +12441,15 @@ declare
   marked int;
 begin
   update vault.notifications n set read_at = app.now()
-    where n.user_id = app.user_id() and app.client_id() is null and n.read_at is null and (ids is null or n.id = any (ids));
+    where n.user_id = app.user_id() and app.client_id() is null and n.read_at is null and n.id = any (coalesce(ids, array(
+      select l.id from vault.notifications l
+        where l.user_id = app.user_id() and l.read_at is null and l.at <= coalesce(until, app.now())
+        order by l.at desc, l.id desc limit 10000)));
   get diagnostics marked = row_count;
   return marked;
 end
 $function$;
-GRANT EXECUTE ON FUNCTION app.read_notifications(uuid[]) TO dealkeep_server;
+GRANT EXECUTE ON FUNCTION app.read_notifications(uuid[],timestamp with time zone) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.recent_session(session bytea)
  RETURNS SETOF vault.live_sessions
@@ -15745,3 +15880,8 @@ $function$;
 -- 79f492416dcaae9c2ba5aeca0bba09b144859806b807d8c71929990c5c18331e  529_first_answers_of_those_before.sql
 -- 2e6f8ff8dbfe9ec9b0d1d367814cb3da6267eab2fe0f017acdc0de0c51f462c9  531_first_page_by_what_waits_longest.sql
 -- 499e1b77b2afd77afbc018d3501506122118792861baf84a8b44b624a25f422e  540_brokerages_by_name.sql
+-- 651c2bfcf3f8f42b58768053021527d5ad4c5ddefbb7cd5e65a4730401160ed7  556_erasing_those_of_many_records.sql
+-- 755b30b6f7c8af76e5353fa261bc3454a8d5124ba4d4f84934ee02fd727e2840  557_answers_by_whom_they_name.sql
+-- cc70664170fad5d68453387b440d2c6c43e8fe2e67e4da0c2e28e69b4dd81f3c  558_changes_of_findings_a_day.sql
+-- 5fb175cccca08aa0b743aee0264a1510f834ff83589e1c7b2c76bfe8ab229e16  559_own_data_within_bounds.sql
+-- 61c49a6de9d2ccd9d40fcfe03aa2349a586fa24fd8242c2417ebad6e9436f8d3  560_notifications_read_in_portions.sql

@@ -8,6 +8,7 @@ import { deleteUnusedBodies } from './documents/deletion.ts';
 import { failAbandonedSnapshots } from './domain/diligence/snapshots.ts';
 import { noteJobRun, type JobName } from './domain/service/status.ts';
 import { mailDirectory, mailsIn, removeMails } from './mail/files.ts';
+import { clearAddresses } from './domain/accounts/cleared-addresses.ts';
 import { purgeChanges } from './domain/events/changes.ts';
 import { purgeWebhooks } from './domain/webhooks/deliveries.ts';
 import { purgeNotifications, queueReminders } from './domain/notifications/events.ts';
@@ -21,7 +22,7 @@ interface ScheduledJob {
   readonly every: number;
   readonly name: JobName;
   readonly job: () => Statement<unknown>;
-  /** How many rows it deletes at a time, where it says how many it has deleted: it is run again at once while there may be more. */
+  /** How much it does at a time, where it says how much it has done: it is run again at once while there may be more. */
   readonly most?: number;
 }
 
@@ -33,6 +34,7 @@ export const scheduledJobs: readonly ScheduledJob[] = [
   { every: 10 * minute, name: 'purge_changes', job: purgeChanges, most: 100_000 },
   { every: 10 * minute, name: 'purge_webhooks', job: purgeWebhooks, most: 10_000 },
   byStatement(10 * minute, 'purge_sign_in', 'select app.purge_sign_in()'),
+  { every: 10 * minute, name: 'clear_addresses', job: clearAddresses, most: 1 },
   byStatement(10 * minute, 'purge_authorization', 'select app.purge_authorization()'),
   byStatement(60 * minute, 'purge_mails', 'select app.purge_mails()'),
   byStatement(10 * minute, 'purge_idempotency_keys', 'select app.purge_idempotency_keys()'),
@@ -84,8 +86,8 @@ export function startScheduledJobs(services: CoreServices): () => void {
   }
   let turn = Promise.resolve();
   async function runToTheEnd(scheduled: ScheduledJob): Promise<void> {
-    const deleted = await database.run(scheduled.job());
-    if (Number(deleted) >= (scheduled.most ?? Infinity) && !isStopped) await runToTheEnd(scheduled);
+    const done = await database.run(scheduled.job());
+    if (Number(done) >= (scheduled.most ?? Infinity) && !isStopped) await runToTheEnd(scheduled);
   }
   // One after the other: all at once would take every connection to the database, and keep requests from them.
   const runInTurn = (scheduled: ScheduledJob) => {

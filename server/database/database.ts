@@ -67,6 +67,8 @@ export interface DatabaseOptions {
   waitMillis?: number;
   /** How long one statement may take, in milliseconds; enforced by the database, so not behind a pooler. */
   statementMillis?: number;
+  /** The same for those that take long (statement.ts), and behind a pooler, too. */
+  longMillis?: number;
   /** How long the database may stay silent before the connection is given up, in milliseconds. */
   silenceMillis?: number;
   /** Called for connections that broke while they were idle. */
@@ -95,14 +97,20 @@ class PoolClient extends pg.Client {
 
 /** The most runs that wait for a connection. */
 const mostWaiting = 500;
-/** How long a statement may take, and wait for a lock, in milliseconds: meanwhile it holds a connection. */
-export const longest = { statementMillis: 9_000, lockMillis: 3_000 } as const;
+/**
+ * How long a statement may take, one that takes long, and how long it may wait for a lock, in milliseconds: meanwhile it holds a connection. Many proxies wait a minute for an
+ * answer.
+ */
+export const longest = { statementMillis: 9_000, longMillis: 50_000, lockMillis: 3_000 } as const;
 
 const setClock = row('set_clock', `select set_config('dealkeep.now', $1, true)`);
+/** PostgreSQL looks at it when the next statement of the transaction begins. */
+const setLimit = row<unknown, [millis: string]>('set_limit', `select set_config('statement_timeout', $1, true)`);
 
 /** Opens a pool; the first connection is made by the first run. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { prepare = true, statementMillis = longest.statementMillis, silenceMillis = 10_000, clock } = options;
+  const { longMillis = longest.longMillis } = options;
   const { poolSize = 10, waitMillis = 3_000 } = options;
   const queue = openConnectionQueue({ size: poolSize, waitMillis, most: mostWaiting });
   const pool = new pg.Pool({
@@ -159,9 +167,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     statements: readonly Bound[],
     answered: number[] | undefined,
     next: Next | undefined,
+    patience: number,
   ): Promise<Row[][]> {
     const client = await connected();
-    const silence = setTimeout(() => client.connection.stream.destroy(new Error('No answer in time.')), silenceMillis);
+    const silence = setTimeout(() => client.connection.stream.destroy(new Error('No answer in time.')), patience);
     let usable = false;
     try {
       const answers = await pipelined(client, statements, { prepare, answered, next }).catch((error: unknown) => {
@@ -192,9 +201,12 @@ export function openDatabase(options: DatabaseOptions): Database {
     statements: readonly Statement<unknown>[],
     followedBy?: (answers: Row[][]) => Statement<unknown>,
   ): Promise<Row[][]> {
-    const sent = statements.map(bound);
-    if (clock) sent.unshift(bound(setClock(clock().toISOString())));
-    const next: Next | undefined = followedBy && ((answers) => [bound(followedBy(clock ? answers.slice(1) : answers))]);
+    const settings = clock ? [bound(setClock(clock().toISOString()))] : [];
+    const takesLong = statements.some((statement) => statement.takesLong);
+    if (takesLong) settings.push(bound(setLimit(String(longMillis))));
+    const patience = takesLong ? silenceMillis + longMillis : silenceMillis;
+    const sent = [...settings, ...statements.map(bound)];
+    const next: Next | undefined = followedBy && ((answers) => [bound(followedBy(answers.slice(settings.length)))]);
     const asked = performance.now();
     const waitsBefore = queue.waits();
     const entered = queue.enter(kindOf(statements));
@@ -205,9 +217,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     let succeeded = false;
     let failure: unknown;
     try {
-      const answers = await transact(sent, answered, next);
+      const answers = (await transact(sent, answered, next, patience)).slice(settings.length);
       succeeded = true;
-      if (clock) answers.shift();
       for (const [index, { isUse, holder }] of statements.entries()) {
         if (isUse && holder !== undefined && answers[index]?.length) options.onUse?.(holder);
       }

@@ -19,6 +19,8 @@ export interface Statement<Result> {
   readonly isUse?: boolean;
   /** Goes before what waits for a connection: whether the database answers is asked so that others do not wait. */
   readonly first?: boolean;
+  /** May take as long as {@link takingLong} says. */
+  readonly takesLong?: boolean;
 }
 
 const texts = new Map<string, string>();
@@ -57,6 +59,12 @@ export function mapped<A, B>(statement: Statement<A>, f: (answer: A) => B): Stat
   const { read, ...rest } = statement;
   return { ...rest, read: (found) => f(read(found)) };
 }
+
+/**
+ * The same query, whose transaction has 50 seconds for each statement instead of nine: one that is all or nothing, is rare, and grows with what a person is part of or has done, such
+ * as the deals that somebody leaves.
+ */
+export const takingLong = <T>(statement: Statement<T>): Statement<T> => ({ ...statement, takesLong: true });
 
 /** The same query, which enters with the credential of this digest; `isUse` false: what it is entered for is no use of it. */
 export function entering<T>(digest: Buffer | null, statement: Statement<T>, isUse = true): Statement<T> {

@@ -5,7 +5,7 @@ import pg from 'pg';
 import { describe, expect, test } from 'vitest';
 import { Busy, Conflict, Denied, Invalid, Refusal, Unavailable } from '../../server/database/errors.ts';
 import { inSmallerPortions, TooMuchAtOnce } from '../../server/database/result-memory.ts';
-import { mapped, row, rows, type Statement } from '../../server/database/statement.ts';
+import { mapped, row, rows, takingLong, type Statement } from '../../server/database/statement.ts';
 import {
   backend,
   caller,
@@ -311,6 +311,18 @@ describe('errors', () => {
     const pid = await database.run(backend);
     await expect(database.together(write(1, 'a'), sleep(5))).rejects.toBeInstanceOf(Busy);
     expect([await database.run(backend), await countNotes()]).toEqual([pid, 0]);
+  });
+
+  test('one that takes long has a limit of its own, with a pooler, too, and the next one has the usual again', async () => {
+    for (const prepare of [true, false]) {
+      const limit = row<{ limit: string }>('t_limit', `select current_setting('statement_timeout') as limit`)();
+      const database = open({ statementMillis: 200, silenceMillis: 300, longMillis: 1_000, prepare });
+      const usual = await database.run(limit);
+      const [, , during] = await database.together(write(prepare ? 1 : 2, 'a'), takingLong(sleep(0.5)), limit);
+      expect([during, await database.run(limit)]).toEqual([{ limit: '1s' }, usual]);
+      await expect(database.run(takingLong(sleep(5)))).rejects.toBeInstanceOf(Busy);
+    }
+    expect(await countNotes()).toBe(2);
   });
 });
 

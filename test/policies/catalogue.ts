@@ -140,6 +140,7 @@ const withoutTenant: Readonly<Record<string, string>> = {
   'public.users': 'of a person',
   'public.tool_grants': 'of a person',
   'vault.access_tokens': 'of a person',
+  'vault.addresses_to_clear': 'of a person',
   'vault.address_changes': 'of a person',
   'vault.authorization_codes': 'of a person',
   'vault.calendar_links': 'of a person',

@@ -73,6 +73,7 @@ const seeds: Readonly<Record<string, string>> = {
     insert into vault.invitations (digest, user_id, brokerage_id, mailed)
       values (${digest('invitation')}, ${person}, (select id from brokerages order by id limit 1), true);
     alter table vault.invitations enable trigger count_invitation`,
+  'vault.addresses_to_clear': `insert into vault.addresses_to_clear (user_id, before) values (${person}, app.now())`,
   'vault.mail_counts': `select app.count_mail('from somebody', 'hour', 1)`,
   'vault.authorization_codes': `insert into vault.authorization_codes (digest, consent, user_id, client_id, redirect_uri, challenge, scopes, resource, expires_at, used_at)
     values (${digest('code')}, ${digest('consent')}, ${person}, ${client}, 'https://client.example/', repeat('c', 43), '{mcp:read}', 'x',

@@ -49,6 +49,29 @@ describe('findings', () => {
     expect(body.comments[0].created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
+  test('are given at most 1,000 statuses or notes a day by one person on a deal', async () => {
+    const { body: added } = await as('exclusive buyer').ask(`/deals/${scene.deal}/findings`, finding);
+    const give = (name: string, status_notes: string | null) =>
+      as(name).ask(`/findings/${added.id}/status`, { status: 'accepted', status_notes });
+    expect((await give('seller', 'So it is.')).status).toBe(200);
+    await service.sql(
+      `insert into finding_changes (finding_id, from_status, to_status, changed_by)
+       select $1, 'open', 'open', $2 from generate_series(1, 999) n`,
+      [added.id, scene.people['seller']],
+    );
+    expect(await give('seller', 'And so it stays.')).toMatchObject({
+      status: 409,
+      body: { error: { code: 'too_many_today', message: expect.stringContaining('At most 1000 changes of findings') } },
+    });
+    // Nothing is changed by it, and nobody else is kept from it.
+    expect((await give('seller', 'So it is.')).status).toBe(200);
+    expect((await give('broker', 'And so it stays.')).status).toBe(200);
+    const aDayAgo = `update finding_changes set changed_at = changed_at - interval '1 day' where finding_id = $1`;
+    await service.sql(aDayAgo, [added.id]);
+    expect((await give('seller', 'Until today.')).status).toBe(200);
+    await service.sql('delete from finding_changes where finding_id = $1', [added.id]);
+  });
+
   test('are listed without what was said to them, which the finding itself tells', async () => {
     const { body: added } = await as('exclusive buyer').ask(`/deals/${scene.deal}/findings`, finding);
     await service.sql(

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { queueReminders, createNotifications } from '../../server/domain/notifications/events.ts';
 import { notificationKinds } from '../../server/domain/notifications/kinds.ts';
 import { scheduledJobs } from '../../server/scheduled-jobs.ts';
+import { atMostAtOnce } from '../portions.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 import { signInAs, type SignedIn } from './person.ts';
 import { aPdf, upload } from './uploads.ts';
@@ -509,6 +510,23 @@ test('what was heard of is read one by one and all at once, by its reader alone'
   expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 1 });
   await read(broker);
   expect((await broker.ask('/notifications/unread')).body).toMatchObject({ count: 0 });
+});
+
+test('however much was heard of, all of it is read at once', async () => {
+  const { service, scene } = web;
+  const [reader, { ask }] = [scene.people['outsider'], await web.as('outsider')];
+  await service.sql(
+    `insert into vault.notifications (event_id, user_id, kind, at)
+     select app.uuid_v7(), $1, 'new_device', app.now() - n * interval '1 minute' from generate_series(1, 20001) n`,
+    [reader],
+  );
+  await atMostAtOnce(service, 'vault.notifications', 10_000);
+  expect((await ask('/notifications/unread')).body).toMatchObject({ count: 100 });
+  expect(await ask('/notifications/read', {})).toMatchObject({ status: 204 });
+  expect(
+    await service.sql('select 1 from vault.notifications where user_id = $1 and read_at is null', [reader]),
+  ).toEqual([]);
+  expect((await ask('/notifications/unread')).body).toMatchObject({ count: 0 });
 });
 
 test('what can no longer be opened hides nothing that happened before', async () => {

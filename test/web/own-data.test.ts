@@ -266,3 +266,34 @@ test('the text that PostgreSQL made of them, which is not read again: amounts ha
   expect(text).toMatch(new RegExp(`"adjustment_amount": *${amount}[,}]`));
   expect(JSON.parse(text)).toMatchObject({ account: { id: scene.people['broker'] } });
 });
+
+test('the latest, where there is more than the service could hold, and how much is left out', async () => {
+  const { service, scene } = web;
+  const [person, finding] = [scene.people['exclusive buyer'], scene.records["findings/the broker's"]];
+  await service.sql(
+    `insert into finding_changes (finding_id, to_status, notes, changed_by, changed_at)
+     select $1, 'open', case n when 1 then 'The latest.' else repeat('x', 8000) end, $2, app.now() - n * interval '1 second'
+     from generate_series(1500, 1, -1) n`,
+    [finding, person],
+  );
+  await service.sql(
+    `insert into vault.notifications (event_id, user_id, kind, at)
+     select app.uuid_v7(), $1, 'new_device', app.now() - n * interval '1 second' from generate_series(1, 100010) n`,
+    [person],
+  );
+  const [there] = await service.sql(
+    `select (select count(*)::int from finding_changes where changed_by = $1) as changes,
+       (select count(*)::int from vault.notifications where user_id = $1) as notifications`,
+    [person],
+  );
+  const { left_out: leftOut, finding_changes: changes = [], notifications = [] } = await ownData('exclusive buyer');
+  expect(changes.some(({ notes }) => notes === 'The latest.')).toBe(true);
+  expect(changes.length).toBeGreaterThan(900);
+  expect(JSON.stringify(changes).length).toBeLessThan(8_000_000);
+  expect(notifications.length).toBe(100_000);
+  expect(leftOut).toEqual({
+    finding_changes: there!['changes'] - changes.length,
+    notifications: there!['notifications'] - 100_000,
+  });
+  expect((await ownData('seller'))['left_out']).toEqual({});
+});

@@ -1,6 +1,6 @@
 /** Moving an account to another e-mail address, which a mailed link confirms. */
 
-import { mapped, row, type Statement } from '../../database/statement.ts';
+import { mapped, row, takingLong, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 import { queueMail } from '../outbox/mails.ts';
 import type { NewLink } from './secret-tokens.ts';
@@ -35,4 +35,4 @@ export const changeAddress = (
   session: Buffer | null,
   token: Buffer,
   { address, requestId }: Origin,
-): Statement<{ old_email: string; new_email: string } | null> => change(session, token, address, requestId);
+): Statement<{ old_email: string; new_email: string } | null> => takingLong(change(session, token, address, requestId));

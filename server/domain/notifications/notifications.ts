@@ -64,11 +64,27 @@ const unread = row<{ count: number }, []>('unread_notifications', 'select app.un
 /** How much of it they have not read, at most 100. */
 export const unreadNotifications = (): Statement<number> => mapped(unread(), (found) => found?.count ?? 0);
 
-const read = row<unknown, [ids: string[] | null]>('read_notifications', 'select app.read_notifications($1)');
+const read = row<unknown, [ids: string[]]>('read_notifications', 'select app.read_notifications($1)');
 
-/** Notes that the caller has read these notifications, or with null all, also what they may not open any more: how many that were is not said. */
-export const readNotifications = (ids: readonly string[] | null): Statement<unknown> =>
-  read(ids === null ? null : [...ids]);
+/** Notes that the caller has read these notifications. */
+export const readNotifications = (ids: readonly string[]): Statement<unknown> => read([...ids]);
+
+/** A part of all notifications that was noted as read. */
+export interface ReadPortion {
+  /** Until when those are noted that were there at the beginning, and not what came meanwhile. */
+  until: string;
+  /** Whether there may be more. */
+  more: boolean;
+}
+
+const readAll = row<ReadPortion, [until: string | null]>(
+  'read_all_notifications',
+  'select coalesce($1::timestamptz, app.now())::text as until, app.read_notifications(null, $1) >= 10000 as more',
+);
+
+/** Notes the same of those that there are, also of what they may not open any more: the latest 10,000, or the next ones behind a portion. How many these were is not for the caller. */
+export const readAllNotifications = (earlier: ReadPortion | null): Statement<ReadPortion | null> =>
+  readAll(earlier?.until ?? null);
 
 export interface NotificationChoice {
   kind: NotificationKind;

@@ -1,6 +1,6 @@
 /** The people of a brokerage. */
 
-import { mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { mapped, row, rows, takingLong, type Statement } from '../../database/statement.ts';
 import { tookPlace, type Origin } from '../audit/audited.ts';
 import type { MailTrouble } from '../outbox/undelivered.ts';
 import type { MemberRole } from './member-roles.ts';
@@ -58,7 +58,7 @@ export const removeMember = (
   userId: string,
   successorId: string | null,
   { address, requestId }: Origin,
-): Statement<Removal | null> => remove(brokerageId, userId, successorId, address, requestId);
+): Statement<Removal | null> => takingLong(remove(brokerageId, userId, successorId, address, requestId));
 
 /** A person of one brokerage. */
 export interface MemberOfBrokerage {
@@ -115,7 +115,7 @@ export const changeMemberRole = (
   userId: string,
   role: MemberRole,
   { address, requestId }: Origin,
-): Statement<boolean> => tookPlace(changeRole(brokerageId, userId, role, address, requestId));
+): Statement<boolean> => takingLong(tookPlace(changeRole(brokerageId, userId, role, address, requestId)));
 
 const endSessions = row<{ ended: number | null }>(
   'end_member_sessions',

@@ -10,6 +10,7 @@ export type JobName =
   | 'purge_changes'
   | 'purge_webhooks'
   | 'purge_sign_in'
+  | 'clear_addresses'
   | 'purge_authorization'
   | 'purge_mails'
   | 'purge_idempotency_keys'

@@ -1,7 +1,8 @@
 /** The person's notifications, and how they choose them: the bell, its list, and the settings. */
 
-import { Hono } from 'hono';
+import { Hono, type Context } from 'hono';
 import { z } from 'zod';
+import { Busy } from '../../database/errors.ts';
 import type { Services } from '../../services.ts';
 import { dealDeliveries, deliveries, isNotificationKind } from '../../domain/notifications/kinds.ts';
 import {
@@ -12,9 +13,11 @@ import {
   notificationChoices,
   notificationSettings,
   ownNotifications,
+  readAllNotifications,
   readNotifications,
   setNotificationSettings,
   unreadNotifications,
+  type ReadPortion,
 } from '../../domain/notifications/notifications.ts';
 import { calendarLink, endCalendarLink, makeCalendarLink } from '../../domain/notifications/calendar.ts';
 import { originOf } from '../../http/origin.ts';
@@ -27,6 +30,8 @@ import { body, pageCursor, pathId, query } from './input.ts';
 import { withPersonAndDeal } from './visible-record.ts';
 
 const pageSize = 50;
+/** How many portions are noted as read for one request: half a million notifications. */
+const mostPortions = 50;
 const Page = z.object({ cursor: pageCursor });
 /** Without ids: everything. */
 const Read = z.strictObject({ ids: z.array(z.uuid()).max(200).optional() });
@@ -37,6 +42,13 @@ const Settings = z.strictObject({ time_zone: z.string().min(1).max(64), digest_h
 /** Its routes, below /api/web. */
 export function notificationRoutes(services: Services) {
   const pages = listPages(services, { encrypted: true });
+  /** Each portion in a transaction of its own. Whoever has more than so many asks again. */
+  async function readAll(c: Context, earlier: ReadPortion | null = null, portions = mostPortions): Promise<void> {
+    const [portion] = await asPerson(services, c, readAllNotifications(earlier));
+    if (!portion?.more) return;
+    if (portions === 1) throw new Busy('Not everything is marked as read yet: do it again.');
+    await readAll(c, portion, portions - 1);
+  }
   return new Hono()
     .get('/notifications', query(Page), async (c) => {
       const { cursor } = c.req.valid('query');
@@ -50,7 +62,8 @@ export function notificationRoutes(services: Services) {
     })
     .post('/notifications/read', body(Read), async (c) => {
       const { ids } = c.req.valid('json');
-      await asPerson(services, c, readNotifications(ids ?? null));
+      if (ids) await asPerson(services, c, readNotifications(ids));
+      else await readAll(c);
       return c.body(null, 204);
     })
     .get('/notifications/choices', async (c) => {

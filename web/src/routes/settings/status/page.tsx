@@ -19,6 +19,7 @@ const jobLabels: Readonly<Record<JobName, string>> = {
   purge_changes: 'Clear old events of connected systems',
   purge_webhooks: 'Clear old deliveries of webhooks',
   purge_sign_in: 'Clear ended sessions and used links',
+  clear_addresses: 'Clear the addresses of erased people',
   purge_authorization: 'Clear expired client tokens',
   purge_mails: 'Clear old e-mails',
   fail_abandoned_snapshots: 'Mark interrupted imports as failed',
