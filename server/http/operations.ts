@@ -21,6 +21,7 @@ import {
   type ServiceState,
 } from '../domain/service/status.ts';
 import { beganBefore } from './direct-answers.ts';
+import { statusPath } from './links.ts';
 import { originOf, type RequestOrigin } from './origin.ts';
 
 const quiet = new Set(['/healthz', '/readyz', '/metrics']);
@@ -351,7 +352,7 @@ export function operations(
     }
   });
   // Where admins of a brokerage look; pages are the application's.
-  app.get('/status', (c) => c.redirect('/settings/status'));
+  app.get('/status', (c) => c.redirect(statusPath));
   app.get('/metrics', async (c) => {
     if (!mayReadMetrics(c, config.metricsToken)) return c.text('Not found.\n', 404);
     return c.body(await readMetrics(), 200, { 'Content-Type': registry.contentType });

@@ -13,6 +13,7 @@ import type { LiveEvent } from './shapes.ts';
 import { forgetUploads } from './document-uploads.ts';
 import { forgetDrafts } from '../lib/drafts.ts';
 import { leaveFreely } from '../lib/unsaved.ts';
+import { paths } from '../paths.ts';
 
 const pollEvery = 20_000;
 /** After how long a connection that was refused is tried again, in milliseconds: twice as long each time, up to the most. */
@@ -48,7 +49,7 @@ function leaveAsWell(): void {
   forgetDrafts();
   forgetUploads();
   leaveFreely();
-  window.location.assign('/sign-in');
+  window.location.assign(paths.signIn);
 }
 
 function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
