@@ -8,6 +8,9 @@ import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 /** What a snapshot holds. */
 export const snapshotTypes = ['profit_and_loss', 'customer_revenue', 'full'] as const;
 
+/** The most rows of periods that are uploaded or delivered at once, and the most of customers. The pages say so, too. */
+export const mostSnapshotRows = 5_000;
+
 export const snapshotStatuses = ['requested', 'processing', 'completed', 'failed'] as const;
 
 export interface Snapshot {

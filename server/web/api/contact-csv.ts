@@ -7,8 +7,8 @@ import { inPortions } from './portions.ts';
 import { readCell } from '../../lib/csv.ts';
 import { emailAddress, line, optional } from './input.ts';
 
-/** The most rows of one import. */
-const mostRows = 5000;
+/** The most rows of one import. The page says so, too. */
+export const mostContactRows = 5_000;
 /** The most characters of a name or phone number: what fits the body of a REST request fits here. */
 const longest = 65_536;
 
@@ -114,8 +114,8 @@ export async function readContactCsv(csv: string): Promise<ContactFile> {
     .map((cells, index) => ({ row: index + 2, cells }))
     .filter(({ cells }) => cells.some((value) => value.trim() !== ''));
   if (filled.length === 0) throw unreadable('There are no rows below the heading.');
-  if (filled.length > mostRows)
-    throw unreadable(`At most ${mostRows} rows at once; this file has ${filled.length}: split it.`);
+  if (filled.length > mostContactRows)
+    throw unreadable(`At most ${mostContactRows} rows at once; this file has ${filled.length}: split it.`);
 
   const rows: ReadRow[] = [];
   const faults: RowError[] = [];
