@@ -22,9 +22,8 @@ import {
 } from '../domain/service/status.ts';
 import { beganBefore } from './direct-answers.ts';
 import { statusPath } from './links.ts';
+import { isForOperators } from './load-shedding.ts';
 import { originOf, type RequestOrigin } from './origin.ts';
-
-const quiet = new Set(['/healthz', '/readyz', '/metrics']);
 
 interface Answered {
   readonly method: string;
@@ -273,7 +272,7 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
 
   /** Counts and times an answered request, and writes its line. */
   function note({ method, path, asked, from, status, millis }: Answered): void {
-    const name = quiet.has(path) ? 'operations' : nameAt(path);
+    const name = isForOperators(path) ? 'operations' : nameAt(path);
     answers.note({ name, asked, status: `${Math.floor(status / 100)}xx`, seconds: millis / 1000 });
     if (name === 'operations' || !log.isLevelEnabled('info')) return;
     const { requestId, address } = from;
