@@ -188,11 +188,11 @@ export async function removeFactors(client: pg.ClientBase, email: string): Promi
     const { passkeys = 0, authenticators = 0 } = removed ?? {};
     if (passkeys + authenticators === 0) throw new NotPossible(`${address} has no passkey and no authenticator.`);
     await client.query('select app.end_sessions_of($1)', [user.id]);
-    const told = [
+    const removals = [
       ...(passkeys > 0 ? [['passkey.remove', 'passkey_removed', { by: 'operator', passkeys }] as const] : []),
       ...(authenticators > 0 ? [['second_factor.off', 'authenticator_removed', { by: 'operator' }] as const] : []),
     ];
-    for (const [action, mail, details] of told)
+    for (const [action, mail, details] of removals)
       await client.query(`select app.record($1, $2, 'done', $3, null, null), app.queue_security_mail($1, $4)`, [
         user.id,
         action,

@@ -149,10 +149,11 @@ export interface TooMuch {
   readonly line: PlAmount;
 }
 
-/** What is left of an export's own total and what the lines come to, over all periods that have the total. */
+/** An export's own total and what the lines come to, over all periods that have the total. */
 export interface Comparison {
   readonly line: ReportedLine;
-  readonly told: string;
+  /** By the export. */
+  readonly reported: string;
   readonly counted: string;
   /** What is counted less the total of the export; "0" when they agree in every period. */
   readonly difference: string;
@@ -195,7 +196,7 @@ function comparisonOf({ periods, totals }: AccountsExport, all: readonly LineAmo
     return [
       {
         line,
-        told: written(sum(compared.map(({ amount }) => amount))),
+        reported: written(sum(compared.map(({ amount }) => amount))),
         counted: written(sum(compared.map(({ own }) => own))),
         difference: written(sum(differing.map(({ difference }) => difference))),
         periods: differing.map(({ heading, difference }) => ({ heading, difference: written(difference) })),

@@ -146,8 +146,8 @@ export async function readContactCsv(csv: string): Promise<ContactFile> {
       faults.push({ row, column: path.length > 0 ? path.join('.') : null, message });
     }
   }
-  const told = heading.map((name, place) => (meanings[place] === 'company' ? `${name} where there is a name` : name));
-  return { rows, faults, count: filled.length, leftOut: headingsAt(told, unread) };
+  const named = heading.map((name, place) => (meanings[place] === 'company' ? `${name} where there is a name` : name));
+  return { rows, faults, count: filled.length, leftOut: headingsAt(named, unread) };
 }
 
 /** The heading of a CSV file of contacts that {@link readContactCsv} reads again, and the cells of one. */

@@ -149,14 +149,14 @@ export function followChanges(client: QueryClient): () => void {
   for (const event of early.splice(0)) apply(client, event);
   send({ asking: true });
 
-  const tell = (yes: boolean) => {
+  const noteForAll = (yes: boolean) => {
     note(yes);
     send({ connected: yes });
   };
   const hold = () => {
     holding = true;
     // The tab that held the connection is gone, and no tab has received what happened since.
-    if (connected) tell(false);
+    if (connected) noteForAll(false);
     return listen(
       ended.signal,
       wasLost ? null : shownSince(),
@@ -164,7 +164,7 @@ export function followChanges(client: QueryClient): () => void {
         apply(client, event);
         send({ event });
       },
-      tell,
+      noteForAll,
     );
   };
   // Locks exist on secure origins only; elsewhere each tab listens for itself.

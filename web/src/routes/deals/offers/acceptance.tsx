@@ -202,7 +202,7 @@ export function SbaCard({
                     {rule?.citation}
                   </a>
                   , since {rule && <DayText day={rule.effective} />}
-                  {rule?.sureness === 'told' && '; not checked against the SBA’s own text'}
+                  {rule?.source_read === 'secondary' && '; not checked against the SBA’s own text'}
                 </p>
               </div>
             </li>
