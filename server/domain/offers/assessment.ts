@@ -29,8 +29,8 @@ import {
 import type { OfferPayload } from './offers.ts';
 
 /** The time of the database, and the day in UTC on which rules are looked up. */
-export const moment = row<{ now: string; day: string }>(
-  'moment',
+export const databaseTime = row<{ now: string; day: string }>(
+  'database_time',
   `select app.now() as now, to_char(app.now() at time zone 'UTC', 'YYYY-MM-DD') as day`,
 );
 
