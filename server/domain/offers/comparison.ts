@@ -11,7 +11,7 @@ import {
   writtenOrNull,
   type Decimal,
 } from '../diligence/decimals.ts';
-import { moneyParts, type MoneyPart } from '../diligence/valuation.ts';
+import { moneyParts, type MoneyPart } from './valuation.ts';
 import { amountsOf, assessed, type Given, type ValuationSummary } from './assessment.ts';
 import { leastCoverage } from './debt.ts';
 import { hasPassed, offerFields, timeIn, type OfferPayload, type OfferRevision } from './offers.ts';

@@ -30,7 +30,7 @@ import {
 import type { Earnings } from '../diligence/earnings.ts';
 import { rounded } from '../diligence/fractions.ts';
 import type { SbaFacts } from '../diligence/sba-rules.ts';
-import type { CertainMoney, OfferAmounts } from '../diligence/valuation.ts';
+import type { CertainMoney, OfferAmounts } from './valuation.ts';
 import type { SourceType } from './financing.ts';
 
 /** What a buyer's side has recorded of one kind of source in one currency. */

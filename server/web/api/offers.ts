@@ -126,6 +126,7 @@ export function offerRoutes(services: Services) {
     })
 
     .get('/deals/:id/offers/worth', query(Typed), async (c) => {
+      // The assessment, under the path that pages loaded from an earlier release ask.
       const dealId = pathId(c);
       const given = c.req.valid('query');
       const withFunding = services.config.features.financing;

@@ -1,7 +1,7 @@
 /** What an offer is worth by the books: multiples, what each add-back adds to the price, how certain the money is, and how two offers differ. */
 
-import { compare, divide, isPositive, isZero, one, subtract, sum, zero, type Decimal } from './decimals.ts';
-import { apportion } from './fractions.ts';
+import { compare, divide, isPositive, isZero, one, subtract, sum, zero, type Decimal } from '../diligence/decimals.ts';
+import { apportion } from '../diligence/fractions.ts';
 
 /** What a business earned in a period, as an offer is compared with it. Null is what the books do not say. */
 export interface EarningsBasis {
