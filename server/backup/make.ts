@@ -30,7 +30,7 @@ class NoBackupMade extends Error {
   override readonly name = 'NoBackupMade';
 }
 
-export interface BackupTask {
+interface BackupTask {
   /** The owner's connection, for this alone. */
   readonly client: pg.Client;
   readonly storage: Storage;

@@ -34,7 +34,7 @@ export interface RateLimits {
   close(): Promise<void>;
 }
 
-export interface LimitsOptions {
+interface LimitsOptions {
   readonly ceilings: Ceilings;
   readonly clock: () => Date;
   readonly log: Logger;

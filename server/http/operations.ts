@@ -35,7 +35,7 @@ interface Answered {
 }
 
 /** The counters of one running app. */
-export interface Metrics {
+interface Metrics {
   readonly registry: Registry;
   /** Counts and times every request, and writes one line for it. */
   readonly observe: MiddlewareHandler;

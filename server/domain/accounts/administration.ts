@@ -18,7 +18,7 @@ export interface Brokerage {
   name: string;
 }
 
-export interface InvitedUser {
+interface InvitedUser {
   id: string;
   email: string;
   name: string;
@@ -28,7 +28,7 @@ export interface InvitedUser {
   token: string;
 }
 
-export interface ListedKey {
+interface ListedKey {
   id: string;
   name: string;
   environment: string;
@@ -130,7 +130,7 @@ export async function createUser(
   });
 }
 
-export interface SuspendedUser {
+interface SuspendedUser {
   id: string;
   email: string;
   name: string;
@@ -155,7 +155,7 @@ export async function suspendUser(client: pg.ClientBase, email: string, suspende
   throw new NotPossible(`Nobody has the e-mail address "${address}".`);
 }
 
-export interface WithoutFactors {
+interface WithoutFactors {
   id: string;
   email: string;
   name: string;
@@ -203,7 +203,7 @@ export async function removeFactors(client: pg.ClientBase, email: string): Promi
   });
 }
 
-export interface NewKey {
+interface NewKey {
   readonly brokerage: string;
   readonly name: string;
   readonly environment: KeyEnvironment;

@@ -17,7 +17,7 @@ export interface PipelineTotal {
   asking: string | null;
 }
 
-export interface PipelineDeal {
+interface PipelineDeal {
   id: string;
   title: string;
   asking_price: string | null;

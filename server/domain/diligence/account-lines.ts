@@ -48,7 +48,7 @@ export interface Account {
   readonly amounts: readonly Decimal[];
 }
 
-export interface ExportedPeriod {
+interface ExportedPeriod {
   /** As the column is headed: "Mar 2025". */
   readonly heading: string;
   readonly label: string;
@@ -144,7 +144,7 @@ function amountsOf(chosen: Chosen, place: number): LineAmounts {
 const tooMuch = decimal('10000000000000000');
 
 /** An amount that adds up to more than can be stored. */
-export interface TooMuch {
+interface TooMuch {
   readonly heading: string;
   readonly line: PlAmount;
 }
@@ -162,7 +162,7 @@ export interface Comparison {
 }
 
 /** The lines of each period of an export, and how they compare with its own totals. */
-export interface MappedBooks {
+interface MappedBooks {
   readonly periods: PlRow[];
   readonly comparison: Comparison[];
   readonly tooMuch: TooMuch[];

@@ -44,7 +44,7 @@ export interface SbaFacts {
 }
 
 /** What a rule says of a purchase. `by` is how far it is from being met, `ask` what has to be asked to know. */
-export type SbaResult =
+type SbaResult =
   | { readonly result: 'met'; readonly why: string }
   | { readonly result: 'not_met'; readonly why: string; readonly by: string }
   | { readonly result: 'ask'; readonly ask: string };

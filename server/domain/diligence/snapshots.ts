@@ -28,7 +28,7 @@ export const recentSnapshots = rows<Snapshot, [dealId: string]>(
    where deal_id = ${seenDeal('$1')} order by requested_at desc, id desc limit 5`,
 );
 
-export interface SnapshotOnPage extends Snapshot {
+interface SnapshotOnPage extends Snapshot {
   source_name: string | null;
   failure: string | null;
 }

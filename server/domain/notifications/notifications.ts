@@ -70,7 +70,7 @@ const read = row<unknown, [ids: string[] | null]>('read_notifications', 'select 
 export const readNotifications = (ids: readonly string[] | null): Statement<unknown> =>
   read(ids === null ? null : [...ids]);
 
-export interface NotificationChoice {
+interface NotificationChoice {
   kind: NotificationKind;
   /** The kind, in words. */
   title: string;
@@ -100,7 +100,7 @@ export const chooseNotification = row<unknown, [kind: NotificationKind, delivery
   'select app.choose_notification($1, $2)',
 );
 
-export interface DealNotificationChoice {
+interface DealNotificationChoice {
   deal_id: string;
   deal_title: string;
   delivery: DealDelivery;

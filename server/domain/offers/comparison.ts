@@ -17,12 +17,12 @@ import { leastCoverage } from './debt.ts';
 import { hasPassed, offerFields, timeIn, type OfferPayload, type OfferRevision } from './offers.ts';
 
 /** What the two sides of a line are, and so what the difference counts: amounts, shares of one, times, days; else there is none. */
-export type LineKind = 'money' | 'share' | 'times' | 'day' | 'time' | 'yes_no' | 'text';
+type LineKind = 'money' | 'share' | 'times' | 'day' | 'time' | 'yes_no' | 'text';
 
 const multiples = ['adjusted_ebitda', 'reported_ebitda', 'sde', 'revenue'] as const;
 
 /** What is compared, in the order of a table: what an offer says itself under the names of its payload. */
-export type ComparedLineTerm =
+type ComparedLineTerm =
   | 'currency'
   | 'purchase_price'
   | MoneyPart

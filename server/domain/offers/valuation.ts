@@ -58,7 +58,7 @@ export function multiplesOf(offer: OfferAmounts, basis: EarningsBasis): Multiple
   };
 }
 
-export interface AddBackWorth {
+interface AddBackWorth {
   readonly id: string;
   readonly amount: Decimal;
   /** The part of the price that is paid for it at the multiple of adjusted EBITDA. */
@@ -67,7 +67,7 @@ export interface AddBackWorth {
   readonly price_without: Decimal;
 }
 
-export interface PriceByEarnings {
+interface PriceByEarnings {
   /** What is paid for reported EBITDA. */
   readonly reported: Decimal;
   /** What is paid for each add-back, by id. With what is paid for reported EBITDA they add up to the price, to the last digit. */
@@ -140,7 +140,7 @@ export function openParts(offer: OfferAmounts): MoneyPart[] {
 /** What two offers can differ in. */
 export type ComparedTerm = 'purchase_price' | MoneyPart;
 
-export interface OfferDifference {
+interface OfferDifference {
   readonly term: ComparedTerm;
   readonly first: Decimal;
   readonly second: Decimal;

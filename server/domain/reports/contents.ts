@@ -208,7 +208,7 @@ const countingRows = (books: Books) =>
   );
 
 /** The answers of {@link reportReads}. */
-export type ReportAnswers = Results<ReturnType<typeof reportReads>>;
+type ReportAnswers = Results<ReturnType<typeof reportReads>>;
 
 /** All that a report is made of. */
 export function reportInput(reader: string, answers: ReportAnswers, withFinancing: boolean) {

@@ -52,7 +52,7 @@ const names: Record<Column, string[]> = {
 
 const columnNamed = columnsNamed(names);
 
-export interface ReadRow {
+interface ReadRow {
   /** Its row in the file, the heading being 1. */
   readonly row: number;
   readonly contact: ContactInput;

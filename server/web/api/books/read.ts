@@ -49,7 +49,7 @@ export interface ReadBooks {
 }
 
 /** What an export holds, and what its accounts count to. */
-export interface ExportSeen extends Pick<ReadExport, 'program' | 'basis'> {
+interface ExportSeen extends Pick<ReadExport, 'program' | 'basis'> {
   readonly period_count: number;
   /** The headings of columns of which nothing is read. */
   readonly left_out: readonly string[];
@@ -163,7 +163,7 @@ function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Co
 }
 
 /** For which deal a file is read, and what its accounts count to: as was chosen, null before, and as is remembered of it. */
-export interface BooksFor {
+interface BooksFor {
   /** Whose share of the queue reading a workbook takes. */
   readonly parties: readonly Party[];
   readonly currency: string;
