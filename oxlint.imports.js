@@ -13,12 +13,11 @@ const beneathInterfaces = [...throughDomain, 'storage', 'documents', 'mail', 'we
  */
 const mayImport = {
   lib: [],
-  // How the key of backups is written, and where they go, is checked with the configuration.
-  config: ['lib', 'backup'],
+  config: ['lib'],
   database: foundation,
   domain: ['database', 'lib'],
   redis: [...foundation, 'database'],
-  telemetry: [...foundation, 'database', 'http'],
+  telemetry: [...foundation, 'database'],
   background: throughDomain,
   storage: [...foundation, 'telemetry'],
   documents: [...throughDomain, 'storage'],

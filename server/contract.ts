@@ -5,18 +5,25 @@
 
 import type { ExtractSchema } from 'hono/types';
 import type { AuthRoutes } from './auth/routes.ts';
+import type { mostOfPicture } from './documents/pictures.ts';
 import type { largestDocument } from './documents/upload.ts';
+import type { passwordLength } from './domain/accounts/password-rules.ts';
 import type { mostClients } from './domain/clients/connected-clients.ts';
 import type { mostOptIns } from './domain/clients/deal-opt-ins.ts';
 import type { mostFindings } from './domain/diligence/findings.ts';
 import type { mostNormalizations } from './domain/diligence/normalizations.ts';
 import type { mostQuestions } from './domain/diligence/questions.ts';
+import type { mostSnapshotRows } from './domain/diligence/snapshots.ts';
 import type { mostDocumentsOfSource } from './domain/documents/documents.ts';
 import type { lengths } from './domain/lengths.ts';
+import type { lifetimes } from './domain/lifetimes.ts';
 import type { mostSources } from './domain/offers/financing.ts';
 import type { longestTerms } from './domain/offers/offers.ts';
 import type { longestEmailAddress } from './domain/people/email-address.ts';
 import type { mostMembers } from './domain/people/members.ts';
+import type { mostContactRows } from './web/api/contact-csv.ts';
+import type { largestContactFile } from './web/api/contacts.ts';
+import type { largestBooksFile } from './web/api/qoe-import.ts';
 import type { ApiRoutes } from './web/api/routes.ts';
 
 export type { ViewName } from './tools/views.ts';
@@ -82,16 +89,23 @@ export type { AuditSubject } from './domain/audit/actions.ts';
 
 /** Bounds that the pages have, too: what differs from them there is an error of types. */
 export interface SharedBounds {
+  readonly largestBooksFile: typeof largestBooksFile;
+  readonly largestContactFile: typeof largestContactFile;
   readonly largestDocument: typeof largestDocument;
   readonly lengths: typeof lengths;
+  readonly lifetimes: typeof lifetimes;
   readonly longestEmailAddress: typeof longestEmailAddress;
   readonly longestTerms: typeof longestTerms;
   readonly mostClients: typeof mostClients;
+  readonly mostContactRows: typeof mostContactRows;
   readonly mostDocumentsOfSource: typeof mostDocumentsOfSource;
   readonly mostFindings: typeof mostFindings;
   readonly mostMembers: typeof mostMembers;
   readonly mostNormalizations: typeof mostNormalizations;
+  readonly mostOfPicture: typeof mostOfPicture;
   readonly mostOptIns: typeof mostOptIns;
   readonly mostQuestions: typeof mostQuestions;
+  readonly mostSnapshotRows: typeof mostSnapshotRows;
   readonly mostSources: typeof mostSources;
+  readonly passwordLength: typeof passwordLength;
 }

@@ -5,6 +5,7 @@ import { authRoutes } from './auth/routes.ts';
 import { refusalOf } from './http/malformed.ts';
 import { writeProblemPage } from './http/pages.ts';
 import { writeProblemJson, type WriteProblem } from './http/problem.ts';
+import { restPath } from './http/rest-path.ts';
 import { takenDocuments } from './oauth/client-documents.ts';
 import { endpoints } from './oauth/metadata.ts';
 import { writeOAuthError } from './oauth/oauth-error.ts';
@@ -33,7 +34,7 @@ const below = (prefix: string) => ({ mount: prefix, paths: [`${prefix}/*`] });
 
 /** Every interface. What belongs to none of them is for people, who get a page. */
 export const interfaces: readonly Interface[] = [
-  { name: 'rest', ...below('/api/v1'), routes: restRoutes, writeProblem: writeEnvelope },
+  { name: 'rest', ...below(restPath), routes: restRoutes, writeProblem: writeEnvelope },
   {
     name: 'oauth',
     mount: '/',

@@ -52,7 +52,7 @@ export interface Services extends CoreServices {
   readonly stopping: AbortSignal;
 }
 
-export interface ServicesOptions {
+interface ServicesOptions {
   readonly log: Logger;
   /** The clock of the tests: app.now() is its time instead of the real one. */
   readonly clock?: () => Date;

@@ -71,9 +71,15 @@ const forbidden: Readonly<Record<string, readonly string[]>> = {
     '@hono/node-server',
     '@modelcontextprotocol/server',
   ],
-  'server/config/config.ts': ['../domain/accounts/password-hashes.ts', '../services.ts', '../../test/harness.ts'],
+  'server/config/config.ts': [
+    '../domain/accounts/password-hashes.ts',
+    '../services.ts',
+    '../backup/encryption.ts',
+    '../../test/harness.ts',
+  ],
   'server/lib/probe.ts': ['../config/config.ts', '../database/database.ts', '../services.ts', 'hono'],
   'server/background/probe.ts': ['../mail/delivery.ts', '../webhooks/delivery.ts', '../http/origin.ts'],
+  'server/telemetry/probe.ts': ['../http/limits.ts'],
   'server/storage/probe.ts': [
     '../database/database.ts',
     '../domain/visibility/require-visible.ts',

@@ -7,6 +7,7 @@ import { hashPassword } from '../domain/accounts/password-hashes.ts';
 import { passwordFault } from '../domain/accounts/password-rules.ts';
 import { askPasswordReset, passwordResetOwner, resetPassword } from '../domain/accounts/passwords.ts';
 import { tokenDigest } from '../domain/accounts/secret-tokens.ts';
+import { lifetimes } from '../domain/lifetimes.ts';
 import { afterAnswer } from '../http/after-answer.ts';
 import { originGuard } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
@@ -16,8 +17,7 @@ import { action, fields, smallBody } from './action.ts';
 import { countReset, hashedFor } from './attempts.ts';
 import { mintLink } from '../mail/secrets.ts';
 
-const sent =
-  'If there is an account with this e-mail address, an e-mail with a link is on its way. The link expires in 30 minutes.';
+const sent = `If there is an account with this e-mail address, an e-mail with a link is on its way. The link expires in ${lifetimes.mailedLink}.`;
 const linkExpired = () =>
   new Problem(410, 'link_expired', 'This link has been used or has expired: ask for a new one.');
 

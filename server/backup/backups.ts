@@ -5,11 +5,12 @@ import { createZstdCompress, createZstdDecompress } from 'node:zlib';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { z } from 'zod';
+import type { BackupKey } from '../lib/backup-key.ts';
 import { isStorageKey } from '../storage/storage.ts';
 import type { BackupDestination } from './destination.ts';
 import { fileOf, seriesOf } from './names.ts';
 import { wholeLines } from './rows.ts';
-import { Damaged, keyIdEnd, keyIdIn, opened, sealed, type BackupKey } from './encryption.ts';
+import { Damaged, keyIdEnd, keyIdIn, opened, sealed } from './encryption.ts';
 
 /** There is no such backup; the message says where it was looked for. */
 class NoBackup extends Error {

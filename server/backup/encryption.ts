@@ -4,41 +4,19 @@
  * exchanged, added or cut off is found, and so is a file that was put in the place of another: its name is part of its key.
  */
 
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
+import { derived, keyIdBytes, type BackupKey } from '../lib/backup-key.ts';
 
 /** The file cannot be read with the key that there is, or is not what was written; the message says which. */
 export class Damaged extends Error {
   override readonly name = 'Damaged';
 }
 
-export interface BackupKey {
-  readonly secret: Buffer;
-  /** Which key it is, without telling anything of it: 8 hexadecimal digits. */
-  readonly id: string;
-}
-
 const magic = Buffer.from('DKBACK1\n');
 const saltBytes = 16;
-const idBytes = 4;
-const headBytes = magic.length + idBytes + saltBytes;
+const headBytes = magic.length + keyIdBytes + saltBytes;
 const tagBytes = 16;
 const chunkBytes = 65_536;
-
-const derived = (secret: Buffer, salt: Buffer, purpose: string, length: number): Buffer =>
-  Buffer.from(hkdfSync('sha256', secret, salt, `dealkeep backup ${purpose}`, length));
-
-/** The key of 32 bytes that `text` holds in hexadecimal or base64; null when it holds none. */
-export function backupKey(text: string): BackupKey | null {
-  const trimmed = text.trim();
-  const secret = /^[0-9a-f]{64}$/i.test(trimmed)
-    ? Buffer.from(trimmed, 'hex')
-    : /^[A-Za-z0-9+/_-]{43}=?$/.test(trimmed)
-      ? Buffer.from(trimmed, 'base64')
-      : null;
-  return secret?.length === 32
-    ? { secret, id: derived(secret, Buffer.alloc(0), 'key id', idBytes).toString('hex') }
-    : null;
-}
 
 /** How large a file of `bytes` bytes is when it is encrypted. */
 export const sealedSize = (bytes: number): number =>
@@ -123,7 +101,7 @@ export async function* opened(
     if (beginning.length < headBytes || !beginning.subarray(0, magic.length).equals(magic))
       throw new Damaged(`${name} is not an encrypted file of a backup.`);
     const salt = beginning.subarray(headBytes - saltBytes, headBytes);
-    const itsId = beginning.subarray(magic.length, magic.length + idBytes).toString('hex');
+    const itsId = beginning.subarray(magic.length, magic.length + keyIdBytes).toString('hex');
     if (itsId !== id)
       throw new Damaged(
         `${name} was encrypted with another key: it needs the one with the id ${itsId}, this is ${id}.`,
@@ -151,12 +129,12 @@ function openChunk(chunk: Buffer, key: Buffer, nonce: Buffer, name: string): Buf
 }
 
 /** How many of the first bytes of a file {@link keyIdIn} needs. */
-export const keyIdEnd = magic.length + idBytes;
+export const keyIdEnd = magic.length + keyIdBytes;
 
 /** The id of the key that the file was encrypted with, by its first bytes; null when it is not encrypted. */
 export function keyIdIn(beginning: Uint8Array): string | null {
   const bytes = Buffer.from(beginning);
   return bytes.subarray(0, magic.length).equals(magic)
-    ? bytes.subarray(magic.length, magic.length + idBytes).toString('hex')
+    ? bytes.subarray(magic.length, magic.length + keyIdBytes).toString('hex')
     : null;
 }

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { appliedMigrations } from '../database/migrate.ts';
 import { inTransaction, snapshot } from '../database/transaction.ts';
 import { isMark, isMarked } from '../documents/store-marker.ts';
+import type { BackupKey } from '../lib/backup-key.ts';
 import { reasonOf } from '../lib/reason.ts';
 import type { Storage } from '../storage/storage.ts';
 import {
@@ -22,14 +23,14 @@ import {
 import { byBytes, type BackupDestination, type StoredFile } from './destination.ts';
 import { backupName, bodiesFolder, bodyName, fileOf, keyIdOfFolder, keyOfBody, madeAt, seriesOf } from './names.ts';
 import { copied, partsOf, quoted, rowsOf, sequencesOf, tablesOf, textSettings, type Table } from './rows.ts';
-import { Damaged, sealedSize, type BackupKey } from './encryption.ts';
+import { Damaged, sealedSize } from './encryption.ts';
 
 /** It cannot be made as asked; the message says why. */
 class NoBackupMade extends Error {
   override readonly name = 'NoBackupMade';
 }
 
-export interface BackupTask {
+interface BackupTask {
   /** The owner's connection, for this alone. */
   readonly client: pg.Client;
   readonly storage: Storage;

@@ -10,7 +10,7 @@
  */
 
 import { checkedKey, isStorageKey } from '../storage/storage.ts';
-import type { BackupKey } from './encryption.ts';
+import type { BackupKey } from '../lib/backup-key.ts';
 
 const shape = /^backup-(\d{8}T\d{6}Z)-([0-9a-f]{8})$/;
 

@@ -4,6 +4,7 @@ import pg from 'pg';
 import { withClient } from '../database/client.ts';
 import { appliedMigrations, migrate, migrationFiles } from '../database/migrate.ts';
 import { inTransaction } from '../database/transaction.ts';
+import type { BackupKey } from '../lib/backup-key.ts';
 import type { Storage } from '../storage/storage.ts';
 import { bodiesOf, checked, decompressed, readFileFrom, readManifest, type Manifest } from './backups.ts';
 import type { BackupDestination } from './destination.ts';
@@ -20,7 +21,7 @@ import {
   type Part,
   type Table,
 } from './rows.ts';
-import { Damaged, type BackupKey } from './encryption.ts';
+import { Damaged } from './encryption.ts';
 
 /** It cannot be restored there, or by this release; the message says why. */
 export class NotRestored extends Error {

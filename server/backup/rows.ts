@@ -77,7 +77,7 @@ export async function partsOf(client: pg.ClientBase): Promise<Part[]> {
   return rows;
 }
 
-export interface Sequence {
+interface Sequence {
   readonly name: string;
   readonly last: string;
   readonly called: boolean;

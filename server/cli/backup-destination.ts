@@ -5,7 +5,7 @@ import path from 'node:path';
 import type pg from 'pg';
 import { openDestination, type BackupDestination } from '../backup/destination.ts';
 import { NotRestored } from '../backup/restore.ts';
-import { backupKey, type BackupKey } from '../backup/encryption.ts';
+import { backupKey, type BackupKey } from '../lib/backup-key.ts';
 import { readConfig, type Config } from '../config/config.ts';
 import { needsOwner, UnusableDatabase, withClient } from '../database/client.ts';
 import { DirectoryInUse } from '../database/data-directory.ts';

@@ -7,6 +7,7 @@ import type { HoldKind } from '../domain/accounts/erasure.ts';
 import { keyEnvironments, type KeyEnvironment } from '../domain/clients/api-keys.ts';
 import { keyScopes, type KeyScope } from '../domain/clients/key-scopes.ts';
 import { lengths } from '../domain/lengths.ts';
+import { lifetimes } from '../domain/lifetimes.ts';
 import { memberRoles } from '../domain/people/member-roles.ts';
 import { invitationUrl } from '../http/links.ts';
 import {
@@ -113,7 +114,8 @@ function addUsers(program: Command): void {
           const { token, ...user } = await createUser(client, options);
           return { ...user, invitation_url: invitationUrl(config.baseUrl, token) };
         },
-        ({ email, invitation_url }) => `${email} is invited. The link works once, for 14 days:\n${invitation_url}`,
+        ({ email, invitation_url }) =>
+          `${email} is invited. The link works once, for ${lifetimes.invitation}:\n${invitation_url}`,
       ),
     );
   const suspension = (name: string, description: string, suspended: boolean, words: string) =>

@@ -9,7 +9,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-export interface Watching {
+interface Watching {
   /** How long the first bytes of a connection may take, in milliseconds. */
   readonly patience: number;
   /** How long it is kept afterwards without a request. */

@@ -7,6 +7,7 @@ import type pg from 'pg';
 import { demoBodies, loadDemo } from '../../database/demo/load.ts';
 import type { Config } from '../config/config.ts';
 import { withClient } from '../database/client.ts';
+import { restPath } from '../http/rest-path.ts';
 import type { Storage } from '../storage/storage.ts';
 
 /** Kept only for the one who runs the service, and complete or not there. */
@@ -40,7 +41,7 @@ async function* oncePart(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 /** Makes sure of the demo data and returns the file that describes it. Throws {@link NotADemo}. */
 export async function prepareDemo(config: Config, owner: pg.ClientConfig, storage: Storage): Promise<string> {
   const file = path.join(config.dataDir, 'demo.json');
-  const addresses = { rest_url: `${config.baseUrl}/api/v1`, mcp_url: config.baseUrl };
+  const addresses = { rest_url: `${config.baseUrl}${restPath}`, mcp_url: config.baseUrl };
   if (await isEmpty(owner)) {
     await keepDemoBodies(storage);
     await keep(file, { ...addresses, ...(await loadDemo(owner)) });

@@ -3,7 +3,7 @@
 import type { Server, Socket } from 'node:net';
 import type { Port } from './port.ts';
 
-export interface HandedPort extends Port {
+interface HandedPort extends Port {
   /** Has the server answer the connection. When the port is shut it does not, and gives up its hold of the connection, of which it has read nothing. */
   take(socket: Socket): boolean;
 }

@@ -12,6 +12,7 @@ import { UnusableDatabase } from '../database/client.ts';
 import { migrateDatabase, type Connections } from '../database/connections.ts';
 import { row } from '../database/statement.ts';
 import { setUpUrl } from '../http/links.ts';
+import { restPath } from '../http/rest-path.ts';
 import { mintToken, tokenDigest } from '../domain/accounts/secret-tokens.ts';
 import type { Logger } from '../lib/log.ts';
 
@@ -23,7 +24,7 @@ const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 /** What the service is reached at. */
 function addresses({ config }: CoreServices) {
-  return { url: `${config.baseUrl}/`, rest_url: `${config.baseUrl}/api/v1`, mcp_url: config.baseUrl };
+  return { url: `${config.baseUrl}/`, rest_url: `${config.baseUrl}${restPath}`, mcp_url: config.baseUrl };
 }
 
 interface End {

@@ -17,7 +17,7 @@ export type ToWorker =
   | { readonly to: 'leave' }
   /** Finish the requests in flight and end. */
   | { readonly to: 'stop' }
-  | { readonly to: 'tell counters'; readonly id: number }
+  | { readonly to: 'send counters'; readonly id: number }
   /** The answer to `metrics wanted`. */
   | { readonly to: 'take metrics'; readonly id: number; readonly text: string };
 

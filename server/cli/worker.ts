@@ -97,7 +97,7 @@ export async function runWorker(id: number): Promise<never> {
       }
       case 'stop':
         return end(0);
-      case 'tell counters':
+      case 'send counters':
         return say({ is: 'counters', id: message.id, counters: await counters() });
       case 'take metrics':
         return wanted.get(message.id)?.(message.text);

@@ -95,7 +95,7 @@ async function openWorkers(
     if (worker.isConnected()) worker.send(message, () => {});
   };
 
-  /** The counters of all that answer, added up. One that does not tell its own in time is left out. */
+  /** The counters of all that answer, added up. One that does not send its own in time is left out. */
   async function metrics(): Promise<string> {
     const answering = places.filter(({ stage }) => stage === 'answering');
     const all = answering.map(
@@ -109,7 +109,7 @@ async function openWorkers(
           };
           const late = setTimeout(() => done([]), countersMillis);
           asked.set(id, done);
-          send(place, { to: 'tell counters', id });
+          send(place, { to: 'send counters', id });
         }),
     );
     const counters = [...(await Promise.all(all)), (await registry.getMetricsAsJSON()) as Counters];

@@ -2,7 +2,7 @@
 
 import { isIP } from 'node:net';
 import path from 'node:path';
-import { backupKey, type BackupKey } from '../backup/encryption.ts';
+import { backupKey, type BackupKey } from '../lib/backup-key.ts';
 import { secretNames, variableNames, variables, type Values } from './variables.ts';
 import { misspelt, withSecretFiles, type Environment } from './environment.ts';
 import { tracingOf, type TracingConfig } from './tracing.ts';
@@ -29,6 +29,9 @@ export interface Ceilings {
   readonly web_person: number;
   readonly web_ip: number;
 }
+
+/** What is counted. */
+export type LimitKind = keyof Ceilings;
 
 /** An S3-compatible store for the bodies of documents. */
 export interface S3Config {

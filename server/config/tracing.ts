@@ -1,7 +1,7 @@
 /** Which traces are taken and where they are sent, by the standard variables of OpenTelemetry (Environment Variable Specification 1.x). */
 
 /** The variables as they were read; undefined where one is not set. */
-export interface TracingVariables {
+interface TracingVariables {
   readonly OTEL_SDK_DISABLED: boolean;
   readonly OTEL_TRACES_EXPORTER: 'otlp' | 'none' | undefined;
   readonly OTEL_EXPORTER_OTLP_ENDPOINT: string | undefined;
@@ -32,7 +32,7 @@ export const samplerNames = [
   'parentbased_always_off',
   'parentbased_traceidratio',
 ] as const;
-export type SamplerName = (typeof samplerNames)[number];
+type SamplerName = (typeof samplerNames)[number];
 
 export interface TracingConfig {
   /** Where spans are posted. */

@@ -3,7 +3,7 @@
 import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { z } from 'zod';
-import { backupKey } from '../backup/encryption.ts';
+import { backupKey } from '../lib/backup-key.ts';
 import { protocols, samplerNames } from './tracing.ts';
 
 const whole = (low: number, high: number) =>

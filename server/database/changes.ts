@@ -33,7 +33,7 @@ export interface Changes {
 }
 
 /** Changes read on a connection of this process's own. */
-export interface DatabaseChanges extends Changes {
+interface DatabaseChanges extends Changes {
   /** Settles when it listens, or could not at first and tries again. Changes before that may be missed. */
   readonly begun: Promise<void>;
 }
@@ -64,7 +64,7 @@ export class Listeners implements Pick<Changes, 'follow' | 'onQueued'> {
 
 const destroy = (client: pg.Client) => client.connection.stream.destroy();
 
-export interface ChangesOptions {
+interface ChangesOptions {
   /** The first call, too, says that anything may have changed. */
   readonly saysMissed?: boolean;
   /** How long the database may take for a connection, and for an answer on it, in milliseconds. */

@@ -17,7 +17,7 @@ export interface RunKind {
   readonly first?: boolean;
 }
 
-export interface ConnectionQueue {
+interface ConnectionQueue {
   /** Resolves when a connection is free for this run, with a function that gives it back. Rejects with {@link Busy}. */
   enter(kind: RunKind): Promise<(succeeded: boolean) => void>;
   waiting(): number;

@@ -53,7 +53,7 @@ const describeLogin = `
 const howToMigrate = 'Set MIGRATE_DATABASE_URL to the connection of its owner and run: dealkeep migrate';
 
 /** Why a login, or a database, will not do. */
-export interface Objection {
+interface Objection {
   readonly what: string;
   readonly remedy: string;
   /** There is nothing in the database that could be looked at further. */

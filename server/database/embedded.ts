@@ -43,7 +43,7 @@ export interface EmbeddedPostgres {
   stop(): Promise<void>;
 }
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   readonly dataDir: string;
   /** Settings of PostgreSQL on top of ours. Only the tests switch durability off here. */
   readonly settings?: Readonly<Record<string, string>>;

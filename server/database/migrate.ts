@@ -318,7 +318,7 @@ async function taken(client: pg.Client): Promise<void> {
   }
 }
 
-export interface MigrateOptions {
+interface MigrateOptions {
   /** The login of the server, which is made a member of dealkeep_server. */
   readonly serverLogin?: string | undefined;
   readonly directory?: string;

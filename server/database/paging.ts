@@ -65,15 +65,15 @@ export function pageUpTo<Row extends { id: string }, Reached extends { id: strin
   limit: number,
   shown: (row: Omit<Placed<Row>, 'place'>) => Item,
 ): Page<Item> {
-  const told: Placed<Row>[] = [];
+  const rowsBefore: Placed<Row>[] = [];
   for (const one of found) {
     if (isReached(one)) {
-      const { items, next } = pageOf(told, limit, shown);
+      const { items, next } = pageOf(rowsBefore, limit, shown);
       return { items, next: next ?? { key: one.place, id: one.id } };
     }
-    told.push(one);
+    rowsBefore.push(one);
   }
-  return pageOf(told, limit, shown);
+  return pageOf(rowsBefore, limit, shown);
 }
 
 /** The first `limit` rows of a query that asks for one more than that. */

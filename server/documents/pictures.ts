@@ -17,8 +17,11 @@ export interface Picture {
   readonly bytes: Buffer;
 }
 
-/** How many bytes it may have, and how many pixels on a side. */
-export const mostOfPicture = { bytes: 200_000, side: 2_000 } as const;
+/** How many bytes it may have, how that is said, and how many pixels on a side. The page says so, too. */
+export const mostOfPicture = { bytes: 200_000, words: '200 KB', side: 2_000 } as const;
+
+/** What is said of a picture with more bytes. */
+export const pictureTooLarge = `The file is too large: it may have ${mostOfPicture.words}.`;
 
 type Size = Pick<Picture, 'width' | 'height'>;
 
@@ -163,7 +166,7 @@ function readerOf(bytes: Buffer): ((bytes: Buffer) => Picture) | null {
 
 /** The picture that these bytes are, by their content alone. Throws {@link NotTaken} for anything else, and for one that is too large. */
 export function readPicture(bytes: Buffer): Picture {
-  if (bytes.length > mostOfPicture.bytes) throw new NotTaken('The file is too large: it may have 200 KB.');
+  if (bytes.length > mostOfPicture.bytes) throw new NotTaken(pictureTooLarge);
   const read = readerOf(bytes);
   if (read === null) throw new NotTaken('Mail programs cannot show this file. Upload a PNG, JPEG or WebP picture.');
   const picture = read(bytes);

@@ -5,10 +5,13 @@ import type { Storage } from '../storage/storage.ts';
 import { headBytes, kindOf, NotTaken } from './kinds.ts';
 import { inUploadPlace, type TransferredFor } from './transfer-places.ts';
 
-/** What a document may be at most, and what is said of a larger one. The pages have both, too. */
+const largestInWords = '2 GB';
+
+/** The most bytes of a document, how that is said, and what is said of a larger one. The pages have all of it, too. */
 export const largestDocument = {
   bytes: 2_147_483_648,
-  exceeded: 'The file is larger than 2 GB. Split it, or compress it.',
+  words: largestInWords,
+  exceeded: `The file is larger than ${largestInWords}. Split it, or compress it.`,
 } as const;
 
 /** The file is larger than {@link largestDocument}. */

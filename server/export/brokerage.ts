@@ -46,7 +46,7 @@ export interface ExportManifest {
   readonly files: readonly ArchivedFile[];
 }
 
-export interface ExportTask {
+interface ExportTask {
   readonly brokerage: ExportManifest['brokerage'];
   readonly source: ExportSource;
   readonly release: string;

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-export interface BodyRate {
+interface BodyRate {
   /** How often is looked, in milliseconds. */
   readonly every: number;
   /** Bytes that must have come since the last look. */

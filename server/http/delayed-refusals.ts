@@ -8,7 +8,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { MiddlewareHandler } from 'hono';
 import type { LoadShedding } from './load-shedding.ts';
 
-export interface RefusalDelay {
+interface RefusalDelay {
   /** How many go out at once in a second. */
   readonly atOnce: number;
   /** How long the others wait, in milliseconds. */

@@ -11,7 +11,7 @@ import type { RequestOrigin } from './origin.ts';
 import { idFrom } from './request-id.ts';
 
 /** An answer of 200. */
-export interface DirectAnswer {
+interface DirectAnswer {
   readonly text: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -24,7 +24,7 @@ export interface DirectAnswers {
 }
 
 /** The headers of every answer, and what the app does for a request besides answering it. */
-export interface DirectOptions {
+interface DirectOptions {
   readonly headers: Readonly<Record<string, string>>;
   addressOf(request: IncomingMessage): string;
   /** Called with an answer once it is on its way. */
@@ -34,7 +34,7 @@ export interface DirectOptions {
 }
 
 /** Answers a request, or has the app do it. */
-export type DirectListener = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
+type DirectListener = (request: IncomingMessage, response: ServerResponse, next: () => void) => void;
 
 const listeners = new WeakMap<Hono, DirectListener>();
 /** When requests came that the app had to answer after all. */

@@ -24,7 +24,7 @@ export function disposition(how: 'attachment' | 'inline', filename: string): str
  * The part that a Range header asks for (RFC 9110, 14.2): null for the whole, which is also the answer to what we do not
  * understand and to several parts at once; 'none' when there is no such part.
  */
-export function spanOf(header: string | undefined, size: number): Span | 'none' | null {
+function spanOf(header: string | undefined, size: number): Span | 'none' | null {
   const match = /^bytes=(\d{0,16})-(\d{0,16})$/.exec(header ?? '');
   if (!match) return null;
   const [, from = '', to = ''] = match;

@@ -61,7 +61,7 @@ export class KeptConnections {
   }
 }
 
-export interface GuardedRequest {
+interface GuardedRequest {
   readonly method: 'GET' | 'POST';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;

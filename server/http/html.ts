@@ -12,7 +12,7 @@ export class Html {
 }
 
 /** What a template takes: `null`, `undefined` and `false` print nothing, lists are joined. */
-export type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
+type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
 
 const entities: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 

@@ -10,13 +10,10 @@
  */
 
 import { hash } from 'node:crypto';
-import type { Ceilings } from '../config/config.ts';
+import type { Ceilings, LimitKind } from '../config/config.ts';
 import type { Logger } from '../lib/log.ts';
 import { addressGroup } from './client-address.ts';
 import type { Addition, LimitStore } from './limit-stores.ts';
-
-/** What is counted; each kind has its ceiling in the configuration. */
-export type LimitKind = keyof Ceilings;
 
 export interface Count {
   /** Whether this request is within the limit. */
@@ -37,7 +34,7 @@ export interface RateLimits {
   close(): Promise<void>;
 }
 
-export interface LimitsOptions {
+interface LimitsOptions {
   readonly ceilings: Ceilings;
   readonly clock: () => Date;
   readonly log: Logger;

@@ -67,6 +67,12 @@ export const dealToolsPath = (id: string): string => paths.dealTools.replace('$d
 /** Where the person chooses notifications. */
 export const notificationChoicesPath: PagePath = paths.notificationChoices;
 
+/** All notifications of the person. */
+export const notificationsPath: PagePath = paths.notifications;
+
+/** What the service does by itself, for admins. */
+export const statusPath: PagePath = paths.status;
+
 /** The pipeline: every deal that the person sees. */
 export const dealsPath: PagePath = paths.deals;
 

@@ -15,6 +15,8 @@ import { Counts } from '../lib/counts.ts';
 import type { Logger } from '../lib/log.ts';
 import { bearerIn } from './bearer-token.ts';
 import { Problem, retryAfter } from './problem.ts';
+import { resourcePaths } from './resource-metadata.ts';
+import { restPath } from './rest-path.ts';
 import { sessionIn } from './session.ts';
 
 export interface LoadLimits {
@@ -78,7 +80,10 @@ const operators = new Set(['/healthz', '/readyz', '/metrics']);
 /** Whether this is asked by those who operate us, who do not wait. */
 export const isForOperators = (target: string): boolean => operators.has(target);
 
-const programs = /^\/(?:api\/v1|api\/mcp|mcp)(?:\/|\?|$)/;
+/** What programs ask with a token; at the origin, which is one of the paths of tools, people ask too, with a session. */
+const programs = new RegExp(
+  String.raw`^(?:${[restPath, ...resourcePaths].filter((path) => path !== '').join('|')})(?:/|\?|$)`,
+);
 
 /** The first lines of a request, as far as they say whose it is. */
 export interface Asked {

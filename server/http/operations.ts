@@ -21,9 +21,9 @@ import {
   type ServiceState,
 } from '../domain/service/status.ts';
 import { beganBefore } from './direct-answers.ts';
+import { statusPath } from './links.ts';
+import { isForOperators } from './load-shedding.ts';
 import { originOf, type RequestOrigin } from './origin.ts';
-
-const quiet = new Set(['/healthz', '/readyz', '/metrics']);
 
 interface Answered {
   readonly method: string;
@@ -35,7 +35,7 @@ interface Answered {
 }
 
 /** The counters of one running app. */
-export interface Metrics {
+interface Metrics {
   readonly registry: Registry;
   /** Counts and times every request, and writes one line for it. */
   readonly observe: MiddlewareHandler;
@@ -272,7 +272,7 @@ export function startMetrics(services: Services, nameAt: (path: string) => strin
 
   /** Counts and times an answered request, and writes its line. */
   function note({ method, path, asked, from, status, millis }: Answered): void {
-    const name = quiet.has(path) ? 'operations' : nameAt(path);
+    const name = isForOperators(path) ? 'operations' : nameAt(path);
     answers.note({ name, asked, status: `${Math.floor(status / 100)}xx`, seconds: millis / 1000 });
     if (name === 'operations' || !log.isLevelEnabled('info')) return;
     const { requestId, address } = from;
@@ -351,7 +351,7 @@ export function operations(
     }
   });
   // Where admins of a brokerage look; pages are the application's.
-  app.get('/status', (c) => c.redirect('/settings/status'));
+  app.get('/status', (c) => c.redirect(statusPath));
   app.get('/metrics', async (c) => {
     if (!mayReadMetrics(c, config.metricsToken)) return c.text('Not found.\n', 404);
     return c.body(await readMetrics(), 200, { 'Content-Type': registry.contentType });

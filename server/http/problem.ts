@@ -150,9 +150,9 @@ export const problemHandler =
     write(c, reported(error, c, log, knows));
 
 /** Writes a problem as JSON `{error: {code, message}}`. */
-export const writeProblemJson: WriteProblem = (c, told) => {
-  setHeaders(c, told);
-  return c.json({ error: { code: told.code, message: told.message } }, told.status);
+export const writeProblemJson: WriteProblem = (c, problem) => {
+  setHeaders(c, problem);
+  return c.json({ error: { code: problem.code, message: problem.message } }, problem.status);
 };
 
 /** Puts the headers of a problem on the answer. */

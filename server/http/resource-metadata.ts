@@ -30,7 +30,7 @@ function metadataUrl(baseUrl: string, path: ResourcePath): string {
   return `${baseUrl}/.well-known/oauth-protected-resource${path}`;
 }
 
-export interface Challenge {
+interface Challenge {
   readonly baseUrl: string;
   /** The path that was called: some clients fail when they are pointed at the metadata of another. */
   readonly path: ResourcePath;

@@ -3,7 +3,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from '../lib/log.ts';
 
-export interface UnreadLimits {
+interface UnreadLimits {
   /** For how long nothing of an answer may be taken, in milliseconds. */
   readonly patienceMillis: number;
   /** How many bytes of all answers of a node may wait to be sent. */

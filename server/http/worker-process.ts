@@ -4,7 +4,7 @@ import { fork, type ChildProcess } from 'node:child_process';
 import { startedBy } from './end-with-parent.ts';
 
 /** The most that a piece of work may take. */
-export interface WorkLimits {
+interface WorkLimits {
   readonly heapMegabytes: number;
   readonly millis: number;
 }
@@ -86,7 +86,7 @@ export async function runInProcess<Answer>(
 }
 
 /** For how long a process waits for its next task before it is ended, and after how many it is. */
-export interface ProcessLife {
+interface ProcessLife {
   readonly idleMillis: number;
   readonly tasks: number;
 }

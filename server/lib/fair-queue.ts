@@ -3,7 +3,7 @@
 import { Counts } from './counts.ts';
 
 /** How much is done at once, how much may be queued or under way, and how long one waits at most, in milliseconds. */
-export interface QueueLimits {
+interface QueueLimits {
   readonly atOnce: number;
   readonly all: number;
   readonly waitMillis?: number;

@@ -5,7 +5,7 @@ import { pino, type Logger, type LoggerOptions } from 'pino';
 export type { Logger };
 
 /** Where lines go; `write` gets one whole line, with its line break. */
-export interface LogDestination {
+interface LogDestination {
   write(line: string): void;
 }
 

@@ -1,5 +1,6 @@
 /** What each kind of mail says, made of the facts that were written down with the event when the mail is delivered. */
 
+import { lifetimes } from '../domain/lifetimes.ts';
 import type { MailFacts, MailKind, SecurityChange } from '../domain/outbox/mails.ts';
 import { timeInWords } from '../http/days.ts';
 import { addressChangeUrl, brokeragePath, invitationUrl, resetUrl, securityPath, webhooksPath } from '../http/links.ts';
@@ -43,7 +44,7 @@ const contents: Contents = {
     name,
     paragraphs: [`${by} invites you to ${deal === null ? brokerage : `the deal ${deal} of ${brokerage}`}.`],
     action: { label: 'Accept the invitation', url: invitationUrl(baseUrl, token) },
-    notes: ['The link works once and expires in 14 days.'],
+    notes: [`The link works once and expires in ${lifetimes.invitation}.`],
     footer: [`${by} entered your e-mail address in ${product}, which ${brokerage} uses to manage its deals.`],
   }),
   password_reset: ({ name }, { baseUrl, token }) => ({
@@ -53,7 +54,7 @@ const contents: Contents = {
     paragraphs: [`Someone, most likely you, requested a new ${product} password.`],
     action: { label: 'Choose a new password', url: resetUrl(baseUrl, token) },
     notes: [
-      'The link works once and expires in 30 minutes.',
+      `The link works once and expires in ${lifetimes.mailedLink}.`,
       'If this was not you, ignore this e-mail: your password stays the same.',
     ],
     footer: [account],
@@ -64,7 +65,7 @@ const contents: Contents = {
     name,
     paragraphs: [`Confirm that you want to sign in to ${product} with this e-mail address from now on.`],
     action: { label: 'Confirm the e-mail address', url: addressChangeUrl(baseUrl, token) },
-    notes: ['The link works once, in the browser in which you are signed in, and expires in 30 minutes.'],
+    notes: [`The link works once, in the browser in which you are signed in, and expires in ${lifetimes.mailedLink}.`],
     footer: ['You are receiving this e-mail because someone entered this address as their new e-mail address.'],
   }),
   address_changed: ({ name, new_email }) => ({
@@ -90,9 +91,9 @@ const contents: Contents = {
     subject: `A webhook to ${host} was turned off`,
     name,
     paragraphs: [
-      `For three days, ${host} has accepted nothing that ${product} sent it for ${brokerage}. Nothing more is sent until the webhook is turned on again.`,
+      `For ${lifetimes.failingWebhook}, ${host} has accepted nothing that ${product} sent it for ${brokerage}. Nothing more is sent until the webhook is turned on again.`,
       ...(error === null ? [] : [`The last error: ${error}`]),
-      'Changes in the meantime are kept for 30 days and sent then.',
+      `Changes in the meantime are kept for ${lifetimes.change} and sent then.`,
     ],
     action: { label: 'View the webhooks', url: `${baseUrl}${webhooksPath}` },
     footer: [`You are receiving this e-mail because you are an admin of ${brokerage}. It cannot be turned off.`],

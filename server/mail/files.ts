@@ -2,6 +2,7 @@
 
 import { readdir, readFile, rm } from 'node:fs/promises';
 import path from 'node:path';
+import { isUuid } from '../http/uuid.ts';
 
 /** Where they lie. */
 export const mailDirectory = (dataDir: string): string => path.join(dataDir, 'mail');
@@ -19,7 +20,7 @@ async function filesIn(directory: string): Promise<string[]> {
 /** The ids of the mails that lie there. */
 export async function mailsIn(directory: string): Promise<string[]> {
   const ids = new Set((await filesIn(directory)).map(mailOf));
-  return [...ids].filter((id) => /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/.test(id));
+  return [...ids].filter(isUuid);
 }
 
 /** Empty where it has gone or been given its name meanwhile: others remove mails, and write them. */

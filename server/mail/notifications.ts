@@ -2,7 +2,7 @@
 
 import { actionOf, notificationKinds, sentenceOf } from '../domain/notifications/kinds.ts';
 import type { MailedNotification } from '../domain/notifications/events.ts';
-import { notificationChoicesPath, notificationPath } from '../http/links.ts';
+import { notificationChoicesPath, notificationPath, notificationsPath } from '../http/links.ts';
 import { ifThatWasNotYou, type Sending } from './contents.ts';
 import type { Letter, LetterSection } from './template.ts';
 
@@ -90,6 +90,6 @@ export function notificationLetter(
     subject: daily ? `Daily summary: ${on}` : `Updates on ${on}`,
     paragraphs: [daily ? 'Since your last daily e-mail:' : 'What happened:'],
     sections,
-    action: { label: 'View all notifications', url: `${baseUrl}/notifications` },
+    action: { label: 'View all notifications', url: `${baseUrl}${notificationsPath}` },
   };
 }

@@ -41,7 +41,7 @@ export interface LetterSection {
 }
 
 /** A letter as it is sent. */
-export interface Rendered {
+interface Rendered {
   readonly subject: string;
   readonly text: string;
   readonly html: string;

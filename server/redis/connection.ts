@@ -8,7 +8,7 @@ export type Redis = Awaited<ReturnType<typeof openRedis>>;
 /** How long a start waits for the connection, in milliseconds. */
 const patience = 2_000;
 
-export interface RedisOptions {
+interface RedisOptions {
   /** After how long without data from Redis the connection is given up, in milliseconds; for one that is never idle so long. */
   readonly silenceMillis?: number;
 }

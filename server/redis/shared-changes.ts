@@ -21,7 +21,7 @@ const reading = { count: 50, block: 1_000 } as const;
 const renewal = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('pexpire', KEYS[1], ARGV[2]) end return 0`;
 const release = `if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`;
 
-export interface SharedChangesOptions {
+interface SharedChangesOptions {
   /** Two connections: one waits for what comes. */
   readonly reader: Redis;
   readonly writer: Redis;

@@ -51,7 +51,7 @@ export interface Entry {
 export type FailureRecorder = (digest: Buffer, fault: unknown) => Promise<void>;
 
 /** What only some requests need. */
-export interface EntryOptions {
+interface EntryOptions {
   readonly onFailure?: FailureRecorder | undefined;
   /**
    * The deal, or the record of one, that the request is about: of all that the key reaches nothing else is looked at. Not for a question

@@ -13,6 +13,7 @@ import {
 } from '../domain/contacts/records.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem, type Detail } from '../http/problem.ts';
+import { restPath } from '../http/rest-path.ts';
 import { isUuid } from '../http/uuid.ts';
 import { answerJson, tagsIn, type Answered } from './answer.ts';
 import { faultsIn, largestBody, readBody } from './body.ts';
@@ -59,7 +60,7 @@ const scopes = ['contacts:write', 'contacts:read'] as const;
 
 const needsBoth = 'Needs the scopes contacts:write and contacts:read.';
 
-const pathOf = (id: string): string => `/api/v1/contacts/${id}`;
+const pathOf = (id: string): string => `${restPath}/contacts/${id}`;
 
 /** The answer to a change. Throws the problem that it is where nothing was changed. */
 function answerTo(changed: ChangedContact | null): Answered {

@@ -7,6 +7,7 @@ import { mappedQuestion } from '../domain/clients/api-keys.ts';
 import { createContact, type Contact } from '../domain/contacts/contacts.ts';
 import { contactRecord } from '../domain/contacts/records.ts';
 import { originOf } from '../http/origin.ts';
+import { restPath } from '../http/rest-path.ts';
 import { isUuid } from '../http/uuid.ts';
 import { answerJson } from './answer.ts';
 import { readBody } from './body.ts';
@@ -46,7 +47,7 @@ export function contactOperations(services: Services, callers: Callers): readonl
     const { id, createdAt, repeated } = made;
     const { type, displayName, email, phone } = given;
     const created: Contact = { id, type, displayName, email, phone, createdAt, updatedAt: createdAt };
-    c.header('Location', `/api/v1/contacts/${id}`);
+    c.header('Location', `${restPath}/contacts/${id}`);
     if (repeated) c.header('Idempotent-Replayed', 'true');
     return c.json(created, 201);
   }

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { Context, Handler, Hono } from 'hono';
 import { html } from '../http/html.ts';
+import { restPath } from '../http/rest-path.ts';
 import { loadedOnce } from '../lib/loaded-once.ts';
 import { only } from './methods.ts';
 import { openApiDocument } from './openapi.ts';
@@ -40,14 +41,14 @@ const page = html`<!doctype html>
     </head>
     <body>
       <div id="reference"></div>
-      <script src="/api/v1/docs/reader.js"></script>
-      <script type="module" src="/api/v1/docs/start.js"></script>
+      <script src="${restPath}/docs/reader.js"></script>
+      <script type="module" src="${restPath}/docs/start.js"></script>
     </body>
   </html>`.text;
 
 /** Runs in the page: the guide is the description of the document, from whose headings the reader makes its index. */
 const start = `const asked = async (path) => (await fetch(path)).text();
-const [text, guide] = await Promise.all([asked('/api/v1/openapi.json'), asked('/api/v1/docs/guide.md')]);
+const [text, guide] = await Promise.all([asked('${restPath}/openapi.json'), asked('${restPath}/docs/guide.md')]);
 const content = JSON.parse(text);
 content.info.description = guide;
 Scalar.createApiReference('#reference', {

@@ -3,6 +3,7 @@
 import type { Context } from 'hono';
 import { Problem, retryAfter, setHeaders, type Detail, type WriteProblem } from '../http/problem.ts';
 import { requestIdOf } from '../http/request-id.ts';
+import { restPath } from '../http/rest-path.ts';
 
 /** The codes of the specification, then those that it has none for. */
 export const errorCodes = [
@@ -113,7 +114,7 @@ function ours(c: Context, problem: Problem): Problem {
 }
 
 /** Where the reference describes a code of ours (RFC 8288, section 3; `help` of HTML). Its anchors have hyphens. */
-const helpWith = (code: string): string => `</api/v1/docs#description/${code.replaceAll('_', '-')}>; rel="help"`;
+const helpWith = (code: string): string => `<${restPath}/docs#description/${code.replaceAll('_', '-')}>; rel="help"`;
 
 /** Answers with the envelope of a problem, and leads to the paragraph of the guide about it. */
 export const writeEnvelope: WriteProblem = (c, problem) => {

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { sendJson } from '../http/bounded-body.ts';
+import { restPath } from '../http/rest-path.ts';
 import { largestBody } from './body.ts';
 import { errorCodes, operationErrors, type ErrorCode } from './envelope.ts';
 import type { Json } from './operation.ts';
@@ -194,7 +195,7 @@ export const headers: Readonly<Record<string, Json>> = {
   Link: header(
     'Links to what the guide says of the error.',
     'string',
-    '</api/v1/docs#description/validation-error>; rel="help"',
+    `<${restPath}/docs#description/validation-error>; rel="help"`,
   ),
   'WWW-Authenticate': header('The challenge (RFC 6750).', 'string', 'Bearer realm="dealkeep"'),
 };

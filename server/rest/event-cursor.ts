@@ -15,7 +15,7 @@ export interface EventPlace extends PlaceInStream {
   readonly at: string;
 }
 
-export interface EventCursors {
+interface EventCursors {
   write(place: EventPlace): string;
   /** The place, or null when it was not given out by this deployment. */
   read(cursor: string): EventPlace | null;

@@ -1,6 +1,7 @@
 /** The OpenAPI 3.1 document of the REST API, made of the schemas that validate. */
 
 import { z } from 'zod';
+import { restPath } from '../http/rest-path.ts';
 import { always, failuresWith, headers, type Failures } from './errors.ts';
 import { operationErrors } from './envelope.ts';
 import { exampleOf } from './examples.ts';
@@ -226,10 +227,10 @@ export function openApiDocument(
       version: '1.0.0',
       description:
         'The records of a brokerage, for its other programs. The API key alone decides which brokerage that is and what the key may do. ' +
-        `The guide is at ${baseUrl}/api/v1/docs.`,
+        `The guide is at ${baseUrl}${restPath}/docs.`,
       contact: { name: 'Dealkeep', url: baseUrl },
     },
-    servers: [{ url: `${baseUrl}/api/v1` }],
+    servers: [{ url: `${baseUrl}${restPath}` }],
     security: [{ apiKey: [] }],
     tags: [...used].map((name) => ({ name, description: tags[name] ?? '' })),
     paths,

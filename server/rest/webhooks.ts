@@ -22,6 +22,7 @@ import {
 import { faultOfUrl } from '../http/guarded-fetch.ts';
 import { originOf } from '../http/origin.ts';
 import { Problem } from '../http/problem.ts';
+import { restPath } from '../http/rest-path.ts';
 import { isUuid } from '../http/uuid.ts';
 import { mintWebhookSecret } from '../webhooks/signature.ts';
 import type { Services } from '../services.ts';
@@ -242,7 +243,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
             answer: ([, found]: readonly [unknown, Webhook | null], _caller: KeyCaller) => ({
               status: 201,
               body: withSecret(found, secret),
-              headers: { Location: `/api/v1/webhooks/${webhookId}` },
+              headers: { Location: `${restPath}/webhooks/${webhookId}` },
             }),
           };
         }),

@@ -6,8 +6,8 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import about from '../../package.json' with { type: 'json' };
+import type { LimitKind } from '../config/config.ts';
 import type { RunTimes } from '../database/database.ts';
-import type { LimitKind } from '../http/limits.ts';
 
 /** The release of this product. */
 export const version: string = about.version;

@@ -8,7 +8,7 @@ import type { Config } from '../config/config.ts';
 import type { TracedRun } from '../database/database.ts';
 import type { Logger } from '../lib/log.ts';
 
-export type Attributes = Readonly<Record<string, string | number>>;
+type Attributes = Readonly<Record<string, string | number>>;
 
 /** A span that has begun. */
 export interface OpenSpan {

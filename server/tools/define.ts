@@ -18,7 +18,7 @@ import type { ViewName } from './views.ts';
 import { inputSchema, outputSchema } from './schemas.ts';
 
 /** What a tool does to the world, for hosts that decide whether to let it run without asking. All four are always said. */
-export interface Annotations {
+interface Annotations {
   readonly readOnlyHint: boolean;
   readonly destructiveHint: boolean;
   readonly idempotentHint: boolean;
@@ -58,7 +58,7 @@ type Found<Work extends AnyWork> =
       ? Results<Work>
       : never;
 
-export interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodObject, Work extends AnyWork> {
+interface ToolDefinition<Input extends z.ZodObject, Output extends z.ZodObject, Work extends AnyWork> {
   readonly name: `svc_${string}`;
   readonly title: string;
   /** For the model that chooses among tools: what it answers, when to use it, what comes back, what an empty result means. */

@@ -15,7 +15,7 @@ import { largestBody, takesJson, valueOf } from './message.ts';
 import type { PlainCalls } from './plain-call.ts';
 
 /** A call that was begun here, for the routes to go on with: what is there of it is not done again. */
-export interface BegunCall {
+interface BegunCall {
   readonly context: RequestContext;
   readonly message: unknown;
   readonly limits: Promise<Readonly<Record<string, string>>>;

@@ -111,7 +111,7 @@ export const decimal = (description: string) =>
     });
 
 /** One thing that is wrong with an input. */
-export interface InputFault {
+interface InputFault {
   /** The name of the input, or '' for all of it. */
   path: string;
   message: string;

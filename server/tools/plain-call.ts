@@ -17,7 +17,7 @@ import { initializedVersions, metaNames, newestVersion } from './versions.ts';
 type Json = Readonly<Record<string, unknown>>;
 
 /** A call that is answered here. */
-export interface PlainCall extends ToolCall {
+interface PlainCall extends ToolCall {
   readonly id: string | number;
   /** Whether it came in the revision of the protocol that has no sessions. */
   readonly isNewer: boolean;

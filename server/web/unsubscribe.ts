@@ -4,6 +4,7 @@ import { Hono, type Context } from 'hono';
 import { unsubscribe, unsubscribeKinds } from '../domain/notifications/events.ts';
 import { isNotificationKind, notificationKinds } from '../domain/notifications/kinds.ts';
 import { html } from '../http/html.ts';
+import { notificationChoicesPath } from '../http/links.ts';
 import { page, problem } from '../http/pages.ts';
 import { limitRequests } from '../http/request-limits.ts';
 import { unsubscribePath } from '../mail/notifications.ts';
@@ -53,7 +54,7 @@ export function unsubscribeRoutes(services: Services) {
         body: html`<div class="card alone">
           <h1>These e-mails are off</h1>
           <p>From now on you are notified of this in Dealkeep only. You can change it in the settings at any time.</p>
-          <a class="button" href="/settings/notifications">Choose your notifications</a>
+          <a class="button" href="${notificationChoicesPath}">Choose your notifications</a>
         </div>`,
       });
     });

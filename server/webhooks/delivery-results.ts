@@ -9,7 +9,7 @@ import { oneAtATime } from './one-at-a-time.ts';
 export const takenAtOnce = 50;
 
 /** Who is given what is taken of a webhook for a batch. */
-export type Taker = (taken: readonly ClaimedDelivery[]) => void;
+type Taker = (taken: readonly ClaimedDelivery[]) => void;
 
 /** What has ended of a batch, and who is given what is taken for it then. */
 interface Ended {

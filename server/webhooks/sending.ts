@@ -48,7 +48,7 @@ interface Read {
 }
 
 /** What a node has for all batches that it sends. */
-export interface Sender {
+interface Sender {
   readonly services: Services;
   readonly notes: DeliveryResults;
   readonly receivers: Receivers;

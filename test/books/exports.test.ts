@@ -107,11 +107,11 @@ describe('an export of QuickBooks', () => {
       is_income: false,
       by: 'name',
     });
-    const told = { revenue: '31350.5', cost_of_goods_sold: '9000', gross_profit: '22350.5', net_income: '6564.5' };
+    const reported = { revenue: '31350.5', cost_of_goods_sold: '9000', gross_profit: '22350.5', net_income: '6564.5' };
     expect(body.export.comparison).toEqual(
-      Object.entries(told).map(([line, amount]) => ({
+      Object.entries(reported).map(([line, amount]) => ({
         line,
-        told: amount,
+        reported: amount,
         counted: amount,
         difference: '0',
         periods: [],
@@ -300,7 +300,7 @@ test('what an account counts to can be changed, is stored so, and is proposed ag
   const changed = await send('/preview', csv, lines);
   expect(changed.body.export.comparison.at(-1)).toEqual({
     line: 'net_income',
-    told: '6564.5',
+    reported: '6564.5',
     counted: '8964.5',
     difference: '2400',
     periods: ['Jan 2025', 'Feb 2025', 'Mar 2025'].map((heading) => ({ heading, difference: '800' })),

@@ -42,7 +42,7 @@ describe('each rule', () => {
       expect(rule.rule).toMatch(/^[A-Z].*\.$/);
       expect(rule.citation).toMatch(/^(13 CFR 120\.\d+|SOP 50 10 8|SBA Procedural Notice 5000-\d{6})/);
       expect(rule.source).toMatch(/^https:\/\//);
-      expect(['text', 'told']).toContain(rule.sureness);
+      expect(['original', 'secondary']).toContain(rule.source_read);
       expect(rule.effective).toMatch(/^20\d\d-\d\d-\d\d$/);
       expect(rule.superseded === null || rule.superseded > rule.effective).toBe(true);
       expect(rule.needs.length).toBeGreaterThan(0);

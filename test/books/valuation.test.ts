@@ -19,7 +19,7 @@ import {
   priceByEarnings,
   type EarningsBasis,
   type OfferAmounts,
-} from '../../server/domain/diligence/valuation.ts';
+} from '../../server/domain/offers/valuation.ts';
 import { apportion } from '../../server/domain/diligence/fractions.ts';
 import { assessed } from '../../server/domain/offers/assessment.ts';
 import { nothingTyped } from '../../server/domain/offers/debt.ts';

@@ -5,7 +5,7 @@ import type { Model } from './model.ts';
 import { beginning, idOf, momentOf, pick, randomFrom } from './names.ts';
 import { sightFor, type World, type WorldRow } from './world.ts';
 
-// Text that can be anything, numbers, moments: what is altered of a row that the caller does not see.
+// Text that can be anything, numbers, times: what is altered of a row that the caller does not see.
 const texts = new Set([
   'title',
   'name',
@@ -36,7 +36,7 @@ const numbers = new Set([
   'revenue_total',
   'commitment_amount',
 ]);
-const moments = new Set([
+const times = new Set([
   'created_at',
   'updated_at',
   'joined_at',
@@ -167,7 +167,7 @@ export function otherwise({ rows, model, callers: blind }: World, seed: string):
     // What is open to a key it sees.
     if (column === 'keys_admitted') return blind.includes('API key') ? value : random() < 0.5;
     if (numbers.has(column)) return `${Math.floor(random() * 1e6)}`;
-    if (moments.has(column)) return new Date(beginning.getTime() - Math.floor(random() * 7e9) - 1000).toISOString();
+    if (times.has(column)) return new Date(beginning.getTime() - Math.floor(random() * 7e9) - 1000).toISOString();
     if (column === 'payload')
       return { currency: 'USD', purchase_price: `${Math.floor(random() * 1e6)}`, terms: 'Otherwise' };
     return value;

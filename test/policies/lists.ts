@@ -16,14 +16,14 @@ import { enter, enterAsKey } from './stage.ts';
 /** Each rejects when a list has a row or a value more, or less, than the caller could select. */
 export const listChecks: Check[] = [];
 
-/** Moments of a sale, and the changes that make them. */
-type Moments = Readonly<Record<string, readonly string[]>>;
+/** Changes of the scene, by what it is like after them. */
+type Changes = Readonly<Record<string, readonly string[]>>;
 
-/** A moment at which a deal's participants are also administrators of a brokerage that has nothing to do with it. */
+/** Where a deal's participants are also administrators of a brokerage that has nothing to do with it. */
 const withAdministrators = 'when everything has an end, and participants administer another brokerage';
 
-/** The scene as it is, and moments of the sale that it does not show: changes made as the owner, in the same transaction. */
-const moments: Moments = {
+/** None, and those that make of the scene what it does not show; made as the owner, in the same transaction. */
+const changesOfScene: Changes = {
   'as it is': [],
   'with exclusivities and offers that have lapsed': [
     `update deal_stages set state = 'exclusivity'`,
@@ -57,8 +57,8 @@ const moments: Moments = {
   ],
 };
 
-/** One more moment, for what is shown of it. */
-const acted: Moments = {
+/** One more, for what is shown of it. */
+const acted: Changes = {
   'when others have just asked, uploaded and found': [
     ['question.ask', 'questions'],
     ['document.upload', 'documents'],
@@ -69,46 +69,46 @@ const acted: Moments = {
   ),
 };
 
-/** A function, what the caller selects of the same, and moments of their own. */
+/** A function, what the caller selects of the same, and changes of their own. */
 interface Asked {
   readonly title: string;
   readonly listed: string;
   readonly selected: string;
-  readonly more: Moments;
+  readonly more: Changes;
 }
 
 /** How a caller enters, whichever caller was there before, and the parameters of the statements. */
 interface Place {
   readonly enters: (caller: string) => Promise<unknown>;
   readonly values: readonly unknown[];
-  /** The one moment for which it is; otherwise for all. */
+  /** The changes for which alone it is; otherwise for all. */
   readonly at?: string;
 }
 
 const rowsOf = (statement: string): string => `array(select to_jsonb(t)::text from (${statement}) t)`;
 
-/** Compares, for every caller and moment, what functions list with what the caller selects, each time once for each of the places. */
+/** Compares, for every caller and after all changes, what functions list with what the caller selects, each time once for each of the places. */
 function compare(title: string, asked: readonly Asked[], places: (stage: Stage) => Promise<readonly Place[]>): void {
   const nth = listChecks.length;
-  const every: Moments = Object.assign({}, moments, ...asked.map(({ more }) => more));
+  const every: Changes = Object.assign({}, changesOfScene, ...asked.map(({ more }) => more));
   const run = async (stage: Stage): Promise<void> => {
     const { server } = stage;
     const found = new Map(asked.map((one) => [one.title, 0]));
     const everywhere = await places(stage);
-    for (const [moment, changes] of Object.entries(every)) {
-      const its = asked.filter(({ more }) => moment in moments || moment in more);
-      // In one statement, planned once for the moments that ask the same: most of the time would go into many, and into that.
+    for (const [after, statements] of Object.entries(every)) {
+      const its = asked.filter(({ more }) => after in changesOfScene || after in more);
+      // In one statement, planned once for the changes that ask the same: most of the time would go into many, and into that.
       const text = `select ${its.flatMap(({ listed, selected }) => [rowsOf(listed), rowsOf(selected)]).join(', ')}`;
       const name = `list ${nth} ${asked.map((one) => Number(its.includes(one))).join('')}`;
       await server.query('begin');
       try {
-        // One that a rule of the deal forbids fails here: the moment would not be the one that its name says.
-        for (const change of changes) await server.query('select app.as_owner($1, null)', [change]);
+        // One that a rule of the deal forbids fails here: the scene would not be what their name says.
+        for (const statement of statements) await server.query('select app.as_owner($1, null)', [statement]);
         for (const caller of callers) {
-          // Each finds what the moment made, and nothing that was left by the callers before.
+          // Each finds what the changes made, and nothing that was left by the callers before.
           await server.query('savepoint caller');
-          for (const { enters, values, at: only = moment } of everywhere) {
-            if (only !== moment) continue;
+          for (const { enters, values, at: only = after } of everywhere) {
+            if (only !== after) continue;
             await enters(caller);
             const { rows } = await server.query<string[][]>({ name, text, values: [...values], rowMode: 'array' });
             for (const [at, { title: what }] of its.entries()) {
@@ -120,7 +120,7 @@ function compare(title: string, asked: readonly Asked[], places: (stage: Stage) 
           await server.query('rollback to caller');
         }
       } catch (error) {
-        throw new Error(`${moment}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+        throw new Error(`${after}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
       } finally {
         await server.query('rollback');
       }
@@ -139,7 +139,7 @@ function check(
   listed: string,
   selected: string,
   values: (stage: Stage) => unknown[] = () => [],
-  more: Moments = {},
+  more: Changes = {},
 ): void {
   compare(title, [{ title, listed, selected, more }], async (stage) => {
     const { server, scene } = stage;
@@ -166,7 +166,7 @@ function check(
 const narrowed: Asked[] = [];
 
 /** Compares what a function tells people of the deal that it is given, narrowed to each deal in turn. */
-function checkNarrowed(title: string, listed: string, selected: string, more: Moments): void {
+function checkNarrowed(title: string, listed: string, selected: string, more: Changes): void {
   narrowed.push({ title, listed, selected, more });
 }
 
@@ -321,7 +321,7 @@ check(
 /** What row-level security shows of the records of a brokerage, and of deals that are not hidden. */
 const shownOfBrokerage = `r.brokerage_id = $1 and (r.deal_id is null or r.brokerage_id = any ((select app.brokerages_as('admin'))::uuid[])
   or exists (select from deals seen where seen.id = r.deal_id))`;
-const manyDealsOfOthers: Moments = {
+const manyDealsOfOthers: Changes = {
   'in a brokerage with many deals of others': [
     `insert into deals (organization_id, title) select d.organization_id, 'Of others ' || n
        from (select distinct organization_id from deals) d, generate_series(1, 40) n`,
@@ -591,7 +591,7 @@ check(
   ({ scene }) => [scene.deal, Object.values(scene.people)],
 );
 
-const narrowedMoments: Moments = {
+const narrowedChanges: Changes = {
   'when what needed an NDA needs none': ['update deals set needs_nda = not needs_nda'],
   'when deals are closed after their exclusivity has lapsed': [
     `update deal_stages set state = 'closing'`,
@@ -630,15 +630,15 @@ checkNarrowed(
   `select k.named from (select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role)) as named
       from participants p join users u on u.id = p.user_id where p.deal_id = $1 and p.joined_at is not null) k
    where k.named is not null`,
-  narrowedMoments,
+  narrowedChanges,
 );
 
 const nameInSight = (person: string): string => `(select u.name from participants p join users u on u.id = p.user_id
    where p.deal_id = d.id and p.user_id = ${person} and p.joined_at is not null)`;
 const instant = (column: string): string => `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
-const offerMoments: Moments = {
-  ...narrowedMoments,
+const offerChanges: Changes = {
+  ...narrowedChanges,
   'when a buyer has revised more often than are listed': [
     `insert into offers (deal_id, participant_id, buyer_user_id, revision_number, is_current, submitted_at, payload)
        select o.deal_id, o.participant_id, o.buyer_user_id, o.revision_number + r, false, o.submitted_at + r * interval '1 minute', o.payload
@@ -663,7 +663,7 @@ checkNarrowed(
    from (select * from offers where deal_id = $1
      order by is_current desc, (id = (select app.accepted_offer($1))) is true desc, submitted_at desc, id desc limit 50) o
    order by o.submitted_at desc, o.id desc`,
-  offerMoments,
+  offerChanges,
 );
 
 checkNarrowed(
@@ -679,7 +679,7 @@ checkNarrowed(
        where p.deal_id = d.id and s.status <> 'completed') as partial
    from deals d where d.id = $1`,
   {
-    ...narrowedMoments,
+    ...narrowedChanges,
     'when uploads with periods have not completed': [
       `update accounting_snapshots set status = 'failed', completed_at = null where id in (select snapshot_id from pl_periods)`,
     ],
@@ -697,7 +697,7 @@ checkNarrowed(
       from (select * from contradiction_answers where deal_id = d.id limit 500) a)::text as answers
    from deals d where d.id = $1`,
   {
-    ...narrowedMoments,
+    ...narrowedChanges,
     'when answers are released': [
       `update contradiction_answers set released_at = app.now(), released_by = answered_by`,
     ],
@@ -719,7 +719,7 @@ checkNarrowed(
           order by p.created_at, p.id)
         from participants p left join users u on u.id = p.user_id where p.deal_id = d.id) as people
      from ${dealTables} where d.id = $1) s`,
-  narrowedMoments,
+  narrowedChanges,
 );
 
 checkNarrowed(
@@ -729,7 +729,7 @@ checkNarrowed(
        case when s.is_current then s.buyer end, (select jsonb_build_array(c.decision, c.decided_at::text) from offer_decisions c where c.offer_id = s.id),
        (s.id = (select app.accepted_offer($1))) is true) order by s.submitted_at desc, s.id desc) from app.offers_in_sight($1) s), 'null') as offers, b.digest
    from app.books_in_sight($1, 3, 2) b`,
-  offerMoments,
+  offerChanges,
 );
 
 checkNarrowed(
@@ -739,7 +739,7 @@ checkNarrowed(
      and exists (select from participants p where p.deal_id = d.id and p.user_id = (select app.user_id()) and p.status = 'active'
        and (p.advises is null or exists (select from participants a where a.id = p.advises and a.status = 'active')))`,
   {
-    ...narrowedMoments,
+    ...narrowedChanges,
     'when those who are advised have left': [
       `update participants set status = 'removed' where status = 'active' and id in (select advises from participants)`,
     ],

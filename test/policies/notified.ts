@@ -34,8 +34,8 @@ const dealOfRecord = `case t.of_table
       .join('\n    ')}
   end`;
 
-/** The scene, and moments of it in which other people see other things. */
-const moments: Readonly<Record<string, string>> = {
+/** By name: nothing, and changes of the scene after which other people see other things. */
+const changes: Readonly<Record<string, string>> = {
   'as it is': '',
   'with an exclusivity that has lapsed': `update exclusivities set granted_at = app.now() - interval '9 days',
     expires_at = app.now() - interval '1 hour' where ended_at is null`,
@@ -113,7 +113,7 @@ export const notifiedChecks: Check[] = [
         person: string,
       ) => `select jsonb_object_agg(t.name, app.person_could_open('${person}', t.of_table, t.id, ${dealOfRecord}))
         from jsonb_to_recordset('${asJson}') t (name text, of_table text, id uuid)`;
-      for (const [moment, change] of Object.entries(moments))
+      for (const [name, change] of Object.entries(changes))
         for (const caller of callers) {
           const person = scene.people[caller];
           if (person === undefined) continue;
@@ -126,7 +126,7 @@ export const notifiedChecks: Check[] = [
             );
             await enter(stage, caller);
             const seen = await server.query({ name: 'selected', text: selected, values: [asJson] });
-            assert.deepEqual(told.rows[0].told, seen.rows[0].seen, `${caller}, ${moment}`);
+            assert.deepEqual(told.rows[0].told, seen.rows[0].seen, `${caller}, ${name}`);
           } finally {
             await server.query('rollback');
           }
@@ -138,13 +138,11 @@ export const notifiedChecks: Check[] = [
     async run({ server, scene }) {
       let shown = 0;
       const staged = acts.flatMap((act) =>
-        Object.entries(moments)
-          .filter(
-            ([moment]) => moment === 'as it is' || (act[1] === 'document.upload' && moment.includes('exclusivity')),
-          )
-          .map(([moment, change]) => [...act, moment, change] as const),
+        Object.entries(changes)
+          .filter(([name]) => name === 'as it is' || (act[1] === 'document.upload' && name.includes('exclusivity')))
+          .map(([name, change]) => [...act, name, change] as const),
       );
-      for (const [table, action, source, moment, change] of staged) {
+      for (const [table, action, source, changed, change] of staged) {
         const ids = Object.entries(scene.records).flatMap(([name, id]) => (name.startsWith(`${table}/`) ? [id] : []));
         const key = table === 'question_answers' ? 'question_id' : 'id';
         // An act that counts, and two that do not: it is long ago, or was refused.
@@ -188,7 +186,7 @@ export const notifiedChecks: Check[] = [
               values: [ids],
             });
             const sorted = (found: pg.QueryResult) => found.rows.map(({ id }) => String(id)).toSorted();
-            assert.deepEqual(sorted(listed), sorted(seen), `${caller}, ${moment}: ${table}`);
+            assert.deepEqual(sorted(listed), sorted(seen), `${caller}, ${changed}: ${table}`);
             shown += listed.rows.length;
             await server.query('rollback to caller');
             for (const deal of [scene.deal, scene.idle]) {

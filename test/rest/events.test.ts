@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { KeyScope } from '../../server/domain/clients/key-scopes.ts';
 import { changesOf, eventTypes, publishChanges } from '../../server/domain/events/changes.ts';
+import { lifetimes } from '../../server/domain/lifetimes.ts';
 import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, type Brokerage, type Key } from './scene.ts';
 
@@ -153,7 +154,7 @@ describe('a cursor', () => {
     const begin = await latest();
     await contact('Old');
     await published();
-    service.clock.advance(30 * 86_400_000 - 60_000);
+    service.clock.advance(Number.parseInt(lifetimes.change, 10) * 86_400_000 - 60_000);
     expect((await events({ after: begin })).data).toHaveLength(1);
     service.clock.advance(120_000);
     const { status, error } = await events({ after: begin });

@@ -145,7 +145,7 @@ describe('a receiver that fails', () => {
     expect((await log(id)).data[0]).toMatchObject({ state: 'failed' });
     await scene.service.deliver();
     const mail = scene.service.mails.slice(mails).find(({ subject }) => subject.includes('was turned off'));
-    expect(mail?.text).toContain('127.0.0.1');
+    expect(mail?.text).toContain('For three days, 127.0.0.1');
 
     received.length = 0;
     scene.answering = (_request, response) => response.writeHead(200).end();

@@ -195,30 +195,30 @@ test('one that cannot be deleted does not hold up the others, and is tried again
 test('one that is named as a word that stands in every mail takes none of the mails of others along', async () => {
   const made = await service.sql<{ id: string; admin: string; deal: string }>(
     `with people as (insert into users (email, name) select 'admin@' || s || '.example', 'Ada Admin' from unnest('{word,neighbour}'::text[]) s returning id, email),
-       houses as (insert into brokerages (slug, name) select s, 'A house' from unnest('{word,neighbour}'::text[]) s returning id, slug),
+       made as (insert into brokerages (slug, name) select s, 'A brokerage' from unnest('{word,neighbour}'::text[]) s returning id, slug),
        admins as (insert into members (brokerage_id, user_id, role)
-         select h.id, p.id, 'admin' from houses h join people p on p.email = 'admin@' || h.slug || '.example' returning brokerage_id, user_id),
-       sales as (insert into deals (organization_id, title, state) select id, 'The mill', 'closed' from houses returning organization_id, id)
-     select h.id, a.user_id as admin, s.id as deal
-       from houses h join admins a on a.brokerage_id = h.id join sales s on s.organization_id = h.id order by h.slug desc`,
+         select b.id, p.id, 'admin' from made b join people p on p.email = 'admin@' || b.slug || '.example' returning brokerage_id, user_id),
+       sales as (insert into deals (organization_id, title, state) select id, 'The mill', 'closed' from made returning organization_id, id)
+     select b.id, a.user_id as admin, s.id as deal
+       from made b join admins a on a.brokerage_id = b.id join sales s on s.organization_id = b.id order by b.slug desc`,
   );
   const [word, neighbour] = await Promise.all(
-    made.map(async (house) => ({ ...house, ...(await signInAs(service, house.admin)) })),
+    made.map(async (one) => ({ ...one, ...(await signInAs(service, one.admin)) })),
   );
   if (!word || !neighbour) throw new Error('there are no two brokerages');
   expect(await word.ask(`/brokerages/${word.id}`, { name: 'the' }, 'PATCH')).toMatchObject({ status: 200 });
-  for (const [house, email] of [
+  for (const [one, email] of [
     [word, 'guest@word.example'],
     [neighbour, 'guest@neighbour.example'],
   ] as const)
-    expect(
-      await house.ask(`/brokerages/${house.id}/members`, { email, name: 'Gus Guest', role: 'staff' }),
-    ).toMatchObject({ status: 201 });
+    expect(await one.ask(`/brokerages/${one.id}/members`, { email, name: 'Gus Guest', role: 'staff' })).toMatchObject({
+      status: 201,
+    });
   // A mail about a deal, as notifications are.
   for (const { deal, id } of [word, neighbour])
     await service.sql(
       `insert into vault.outbox (kind, recipient, deal_id, urgent, facts)
-       select 'invitation', 'buyer@' || slug || '.example', $1, false, '{"name":"Buyer","by":"Ada Admin","brokerage":"A house","deal":null}' from brokerages where id = $2`,
+       select 'invitation', 'buyer@' || slug || '.example', $1, false, '{"name":"Buyer","by":"Ada Admin","brokerage":"A brokerage","deal":null}' from brokerages where id = $2`,
       [deal, id],
     );
   expect(await word.ask(`/brokerages/${word.id}/deletion`, { confirmation: 'word' })).toMatchObject({ status: 200 });
@@ -275,7 +275,7 @@ async function bodies(): Promise<string[]> {
 
 test('when its time has come nothing of it is found in any table, line of the log or mail in its name, and nothing else has changed', async () => {
   // What a brokerage in use leaves beside its deals: mails, notifications, keys, a shared client, an invitation, a person with an account of their own.
-  const both = await member('broker', 'Bianca Bothhouses');
+  const both = await member('broker', 'Bianca Both');
   await service.sql(
     `insert into members (brokerage_id, user_id, role) select id, $2, 'staff' from brokerages where id <> $1 and sandbox_of is null limit 1`,
     [brokerage.id, both.userId],
@@ -415,7 +415,7 @@ test('when its time has come nothing of it is found in any table, line of the lo
 
   // A member of another brokerage signs in as before; of a member of this one alone no name is left.
   expect(await service.sql('select name, erased_at from users where id = $1', [both.userId])).toEqual([
-    { name: 'Bianca Bothhouses', erased_at: null },
+    { name: 'Bianca Both', erased_at: null },
   ]);
   expect((await (await signInAs(service, both.userId)).ask('/me')).status).toBe(200);
   expect((await only.ask('/me')).status).toBe(401);

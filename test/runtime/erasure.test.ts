@@ -287,11 +287,11 @@ test('people take their data along and erase themselves after a recent sign-in, 
     account.id,
   ]);
   await service.sql(`insert into members (brokerage_id, user_id, role, status) values ($1, $2, 'staff', 'invited')`, [
-    await addBrokerage(service, 'A house that invited them'),
+    await addBrokerage(service, 'A brokerage that invited them'),
     account.id,
   ]);
   // A brokerage of which they are no admin any more, with a key that they made there.
-  const left = await addBrokerage(service, 'A house that they left');
+  const left = await addBrokerage(service, 'A brokerage that they left');
   await addPerson(service, 'Lea Admin', { brokerage: left, role: 'admin' });
   await service.sql(`insert into members (brokerage_id, user_id, role) values ($1, $2, 'broker')`, [left, account.id]);
   for (const of of [brokerage, left])
@@ -315,7 +315,7 @@ test('people take their data along and erase themselves after a recent sign-in, 
   expect(data).toMatchObject({ status: 200, body: { account: { email: account.email, name: account.name } } });
   expect(data.body['memberships']).toEqual([
     expect.objectContaining({ brokerage: 'Elm & Ash', role: 'admin' }),
-    expect.objectContaining({ brokerage: 'A house that they left', role: 'broker' }),
+    expect.objectContaining({ brokerage: 'A brokerage that they left', role: 'broker' }),
   ]);
   expect(data.body['api_keys']).toEqual([
     expect.objectContaining({ brokerage_id: brokerage, name: 'Their key', last_four: 'abcd' }),

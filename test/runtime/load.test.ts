@@ -230,6 +230,25 @@ describe('when as many requests are being answered as there is room for', () => 
     expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
   });
 
+  test('whose request it is says the token where programs ask, and the session elsewhere', async () => {
+    const { origin, load, letGo } = await openNode(service, { atOnce: 4, waitMillis: 60_000 });
+    // Half of the turns are those of one credential already.
+    const held = ['1', '2'].map((name) => ask(origin, `/hold/${name}`, session('greedy')));
+    await expect.poll(() => load.state()).toMatchObject({ answering: 2, waiting: 0 });
+    const token = bearer({ token: 'greedy' });
+    const programs = ['/api/v1/contacts', '/api/mcp', '/mcp'].map((path) =>
+      ask(origin, path, { ...token, ...session('other') }),
+    );
+    await expect.poll(() => load.state()).toMatchObject({ answering: 2, waiting: 3 });
+    for (const path of ['/api/web/home', '/api/v10', '/mcps'])
+      expect((await ask(origin, path, { ...token, ...session('other') })).status).not.toBe(503);
+    expect(load.state()).toMatchObject({ answering: 2, waiting: 3 });
+    letGo();
+    letGo();
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
+    for (const { status } of await Promise.all(programs)) expect(status).not.toBe(503);
+  });
+
   test('few who wait have their turn in order, of many the last comes first', async () => {
     const { origin, load, begun, letGo } = await openNode(service, { atOnce: 1, waitMillis: 60_000 });
     // On one connection they come in this order, and at once.

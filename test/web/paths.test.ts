@@ -2,12 +2,22 @@
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { createNotifications, queueNotificationMails } from '../../server/domain/notifications/events.ts';
 import * as links from '../../server/http/links.ts';
 import { paths } from '../../web/src/paths.ts';
 import { openAccount, signedInVisitor } from '../auth/scene.ts';
 import { openBrowser, openTestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
-import { addClient, addPerson, authorizeUrl, decide, openConsent, visit } from '../oauth/scene.ts';
+import {
+  addClient,
+  addPerson,
+  authorizeUrl,
+  connect,
+  decide,
+  openConsent,
+  openSession,
+  visit,
+} from '../oauth/scene.ts';
 import { addFullDeal, type FullDeal } from '../tools/scene.ts';
 import { signInAs } from './person.ts';
 
@@ -48,6 +58,8 @@ async function given(): Promise<Record<string, string>> {
     dealToolsPath: links.dealToolsPath(full.deal),
     notificationChoicesPath: links.notificationChoicesPath,
     notificationPath: links.notificationPath('questions', full.deal),
+    notificationsPath: links.notificationsPath,
+    statusPath: links.statusPath,
     dealsPath: links.dealsPath,
     dealPagePath: links.dealPagePath('offers', full.deal),
   };
@@ -123,4 +135,27 @@ test('what is mailed, redirected to and linked on pages of the server are these 
   const linked = [...(markup + refused).matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, href = '']) => pathOf(href));
   expect(new Set(linked)).toEqual(new Set([paths.home, paths.clients, paths.signOut]));
   for (const path of [...mailed, paths.clients, paths.signOut]) expect(known).toContain(path);
+});
+
+test('so are those of mails about notifications, of the page that unsubscribes from them, and of the short path of the status page', async () => {
+  const account = await openAccount(service);
+  // Of two kinds, so that the mail leads to all notifications too: a sign-in with a new browser, and an assistant.
+  for (let browsers = 0; browsers < 2; browsers += 1) await signedInVisitor(service, account);
+  const session = await openSession(service, account.id);
+  const person = { ...account, session, cookie: `dealkeep=${session}` };
+  await connect(service, person, await addClient(service, person));
+  while ((await service.database.run(createNotifications(100))) > 0);
+  await service.database.run(queueNotificationMails(100));
+  const mail = (await service.deliver()).findLast(({ to }) => to === account.email);
+  const [unsubscribe = '', ...mailed] = (mail?.text.match(/http:\/\/\S+[^\s.]/g) ?? []).toSorted((a) =>
+    a.includes('/unsubscribe?') ? -1 : 1,
+  );
+  expect(new Set(mailed.map(pathOf))).toEqual(
+    new Set([paths.security, paths.clients, paths.notifications, paths.notificationChoices]),
+  );
+  const done = await (await fetch(unsubscribe, { method: 'POST' })).text();
+  const linked = [...done.matchAll(/<a class="button" href="([^"]*)"/g)].map(([, href]) => href);
+  expect(linked).toEqual([links.notificationChoicesPath]);
+  const status = await fetch(`${service.origin}/status`, { redirect: 'manual' });
+  expect([status.status, status.headers.get('location')]).toEqual([302, links.statusPath]);
 });

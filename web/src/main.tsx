@@ -6,15 +6,16 @@ import { createRoot } from 'react-dom/client';
 import { whenSessionEnds } from './api/client.ts';
 import { keys } from './api/query-keys.ts';
 import { queryClient } from './api/query-client.ts';
+import { paths } from './paths.ts';
 import { router } from './router.tsx';
 import './styles/app.css';
 
 // Where a page has no way of its own to sign in again, the sign-in page leads back to it.
 whenSessionEnds(async () => {
   const { pathname, href } = router.state.location;
-  if (pathname !== '/sign-in') {
+  if (pathname !== paths.signIn) {
     queryClient.removeQueries({ queryKey: keys.me });
-    await router.navigate({ to: '/sign-in', search: { return_to: href } });
+    await router.navigate({ to: paths.signIn, search: { return_to: href } });
   }
   return false;
 });

@@ -18,7 +18,7 @@ export interface Brokerage {
   name: string;
 }
 
-export interface InvitedUser {
+interface InvitedUser {
   id: string;
   email: string;
   name: string;
@@ -28,7 +28,7 @@ export interface InvitedUser {
   token: string;
 }
 
-export interface ListedKey {
+interface ListedKey {
   id: string;
   name: string;
   environment: string;
@@ -130,7 +130,7 @@ export async function createUser(
   });
 }
 
-export interface SuspendedUser {
+interface SuspendedUser {
   id: string;
   email: string;
   name: string;
@@ -155,7 +155,7 @@ export async function suspendUser(client: pg.ClientBase, email: string, suspende
   throw new NotPossible(`Nobody has the e-mail address "${address}".`);
 }
 
-export interface WithoutFactors {
+interface WithoutFactors {
   id: string;
   email: string;
   name: string;
@@ -188,11 +188,11 @@ export async function removeFactors(client: pg.ClientBase, email: string): Promi
     const { passkeys = 0, authenticators = 0 } = removed ?? {};
     if (passkeys + authenticators === 0) throw new NotPossible(`${address} has no passkey and no authenticator.`);
     await client.query('select app.end_sessions_of($1)', [user.id]);
-    const told = [
+    const removals = [
       ...(passkeys > 0 ? [['passkey.remove', 'passkey_removed', { by: 'operator', passkeys }] as const] : []),
       ...(authenticators > 0 ? [['second_factor.off', 'authenticator_removed', { by: 'operator' }] as const] : []),
     ];
-    for (const [action, mail, details] of told)
+    for (const [action, mail, details] of removals)
       await client.query(`select app.record($1, $2, 'done', $3, null, null), app.queue_security_mail($1, $4)`, [
         user.id,
         action,
@@ -203,7 +203,7 @@ export async function removeFactors(client: pg.ClientBase, email: string): Promi
   });
 }
 
-export interface NewKey {
+interface NewKey {
   readonly brokerage: string;
   readonly name: string;
   readonly environment: KeyEnvironment;

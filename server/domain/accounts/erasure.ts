@@ -4,7 +4,7 @@ import type pg from 'pg';
 import { inTransaction } from '../../database/transaction.ts';
 import { brokerageNamed, NotPossible, record, type Brokerage } from './administration.ts';
 
-export interface KnownPerson {
+interface KnownPerson {
   id: string;
   email: string;
   name: string;
@@ -12,7 +12,7 @@ export interface KnownPerson {
 
 export type HoldKind = 'deal' | 'brokerage' | 'person';
 
-export interface LegalHold {
+interface LegalHold {
   kind: HoldKind;
   subject_id: string;
   reference: string | null;
@@ -70,7 +70,7 @@ export async function erasePerson(
   });
 }
 
-export interface MarkedBrokerage extends Brokerage {
+interface MarkedBrokerage extends Brokerage {
   due_at: string;
 }
 
@@ -132,7 +132,7 @@ async function changeHold(
 }
 
 /** What is gone already of a brokerage whose deletion has begun. */
-export interface BegunDeletion {
+interface BegunDeletion {
   readonly begun_at: Date;
   readonly deals: number;
   readonly documents: number;

@@ -18,7 +18,7 @@ const keep = row<Done>('keep_challenge', 'select app.keep_challenge($1, $2) as d
 export const keepChallenge = (challenge: Buffer, session: Buffer | null): Statement<boolean> =>
   mapped(keep(challenge, session), isDone);
 
-export interface NewPasskey {
+interface NewPasskey {
   readonly credentialId: string;
   readonly publicKey: Uint8Array;
   readonly counter: number;
@@ -75,7 +75,7 @@ export const renamePasskey = (
   { address, requestId }: Origin,
 ): Statement<boolean> => mapped(rename(session, id, name, address, requestId), isDone);
 
-export interface StoredPasskey {
+interface StoredPasskey {
   user_id: string;
   public_key: Buffer;
   counter: string;

@@ -14,7 +14,7 @@ const isLink = row<{ valid: boolean }>('is_set_up_link', 'select app.is_set_up_l
 export const isSetUpLink = (token: Buffer): Statement<boolean> =>
   mapped(isLink(token), (answer) => answer?.valid ?? false);
 
-export interface FirstBrokerage {
+interface FirstBrokerage {
   readonly name: string;
   readonly slug: string;
   readonly adminEmail: string;

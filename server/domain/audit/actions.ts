@@ -222,7 +222,7 @@ type Beginning<A> = A extends `${infer Subject}.${string}` ? `${Subject}.` : nev
 export type AuditSubject = Beginning<Action> | typeof toolAction;
 
 /** The titles of tools by their names, which the tools' catalog knows. */
-export type ToolTitles = ReadonlyMap<string, string>;
+type ToolTitles = ReadonlyMap<string, string>;
 
 const said = (words: Words, details: Details): string => (typeof words === 'string' ? words : words(details));
 

@@ -98,7 +98,7 @@ export function askedByKey(name: string, call: string) {
 }
 
 /** What a key may know of itself. `ceiling` is its own limit of requests a minute, or null. */
-export interface CallingKey {
+interface CallingKey {
   id: string;
   name: string;
   environment: KeyEnvironment;
@@ -160,7 +160,7 @@ export const apiKeysOf = rows<ApiKey, [brokerageId: string]>(
 /** One key, or null. */
 export const apiKey = row<ApiKey, [id: string]>('api_key', `${selectKeys} where k.id = $1`);
 
-export interface NewApiKey {
+interface NewApiKey {
   brokerageId: string;
   name: string;
   environment: KeyEnvironment;

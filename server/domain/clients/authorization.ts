@@ -163,7 +163,7 @@ export function denyClient({ clientId, redirectUri, scopes }: Consent, from: Ori
   );
 }
 
-export interface PresentedCode {
+interface PresentedCode {
   readonly clientId: string;
   readonly code: Buffer;
   readonly redirectUri: string;

@@ -65,7 +65,7 @@ export const connectedClient = row<ConnectedClient, [id: string]>(
   `select ${clientFields} from ${clientTables} where c.id = $1`,
 );
 
-export interface ClientDetails {
+interface ClientDetails {
   readonly name: string;
   /** Checked by redirectUriFaults before; the database refuses what is not allowed. */
   readonly redirectUris: readonly string[];

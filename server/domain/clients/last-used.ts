@@ -8,7 +8,7 @@ const note = row<unknown, [digests: readonly Buffer[], ages: readonly number[]]>
 );
 
 /** A credential that was used: its digest, and how many milliseconds ago. */
-export interface LastUse {
+interface LastUse {
   readonly digest: Buffer;
   readonly age: number;
 }

@@ -77,7 +77,7 @@ export function openAnswer(presented: string, sealed: Buffer): { access: string;
 
 // Rotating, revoking, entering ------------------------------------------------------------------------------------------
 
-export interface PresentedRefreshToken {
+interface PresentedRefreshToken {
   readonly clientId: string;
   readonly token: string;
   readonly digest: Buffer;
@@ -151,7 +151,7 @@ export function forgetAnswers(overlap: number): Statement<boolean> {
   return mapped(forget(overlap), (answer) => answer?.more ?? false);
 }
 
-export type Revocation = 'revoked' | 'nothing' | 'invalid_client';
+type Revocation = 'revoked' | 'nothing' | 'invalid_client';
 
 const revoke = row<{ outcome: Revocation }>('revoke_token', 'select app.revoke_token($1, $2, $3, $4) as outcome');
 

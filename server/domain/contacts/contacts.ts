@@ -61,7 +61,7 @@ export const contactsPage = (count: number, after: Position | null): AskedByKey<
   contactsOfKey(mark, [mark, count, after?.createdAt, after?.id], contactsFrom);
 
 /** What was made; `repeated` when an earlier request with the same idempotency key had made it. */
-export interface CreatedContact {
+interface CreatedContact {
   readonly id: string;
   readonly createdAt: string;
   readonly repeated: boolean;

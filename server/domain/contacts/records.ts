@@ -18,7 +18,7 @@ const fields = `id, type, display_name as "displayName", email, phone, external_
 const tag = 'app.contact_tag(id, version, updated_at) as tag';
 
 /** A contact and its entity tag, which is another one after every change. */
-export interface TaggedContact {
+interface TaggedContact {
   readonly record: ContactRecord;
   readonly tag: string;
 }
@@ -112,7 +112,7 @@ export interface ContactChange {
   readonly tags?: readonly string[] | undefined;
 }
 
-export type ContactOutcome =
+type ContactOutcome =
   | 'created'
   | 'done'
   | 'unchanged'

@@ -33,7 +33,7 @@ export const closingConditions = rows<
    order by c.created_at desc, c.id desc`,
 );
 
-export interface DealCondition extends ClosingCondition {
+interface DealCondition extends ClosingCondition {
   deal_id: string;
   owner_name: string | null;
   /** Whether it has an owner, be it one whom the caller may not know of. */
@@ -118,7 +118,7 @@ export const removeCondition = (id: string, origin: Origin): Statement<boolean> 
   tookPlace(remove(...from(origin), id));
 
 /** A condition as the REST API and webhooks return it. */
-export interface ConditionResource extends ClosingCondition {
+interface ConditionResource extends ClosingCondition {
   deal_id: string;
   overdue: boolean;
   created_at: string;

@@ -341,7 +341,7 @@ const forKey = rows<Placed<DealResource>>(
 );
 
 /** What narrows the list of a key's deals; null lets everything through. */
-export interface KeyDealFilter {
+interface KeyDealFilter {
   /** Words that must all occur in title, industry or location. */
   readonly words: readonly string[] | null;
   readonly state: DealState | null;

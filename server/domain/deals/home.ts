@@ -35,7 +35,7 @@ export interface QueueEntry {
   waiting_since: string | null;
 }
 
-export interface RunningExclusivity {
+interface RunningExclusivity {
   deal_id: string;
   deal_title: string;
   expires_at: string;

@@ -69,7 +69,7 @@ const template = row<{ earlier: string | null; brokerage: string; deal: string }
 export const ndaTerms = (dealId: string): Statement<string | null> =>
   mapped(template(dealId), (found) => found && (found.earlier ?? ndaTemplate(found.brokerage, found.deal)));
 
-export interface NewNda {
+interface NewNda {
   readonly participant_id: string;
   readonly terms: string;
   readonly expires_at: string | null;
@@ -107,7 +107,7 @@ const revoke = row<{ id: string }>(
 export const revokeNda = (id: string, origin: Origin): Statement<boolean> => tookPlace(revoke(...from(origin), id));
 
 /** Where an NDA stands, without its text and signature. */
-export type NdaStanding = Pick<
+type NdaStanding = Pick<
   Nda,
   'id' | 'deal_id' | 'participant_id' | 'status' | 'sent_at' | 'signed_at' | 'expires_at' | 'revoked_at'
 >;

@@ -57,7 +57,7 @@ const capacities = {
   can_admit_keys: 's.is_broker',
 } as const;
 
-export type Capacities = Record<keyof typeof capacities, boolean>;
+type Capacities = Record<keyof typeof capacities, boolean>;
 
 const capacityList = Object.entries(capacities)
   .map(([name, condition]) => `'${name}', ${condition}`)
@@ -120,7 +120,7 @@ export const listedCounts = (dealId: string): string => `
        as questions_waiting,
      (select count(*) from offers o where o.deal_id = ${dealId} and o.is_current)::int as offers`;
 
-export interface DealCounts extends ListedCounts {
+interface DealCounts extends ListedCounts {
   ndas_waiting: number;
   conditions_open: number;
   findings_open: number;

@@ -120,7 +120,7 @@ export const participantOfDeal = row<PersonOfDeal, [dealId: string, participantI
 );
 
 /** A deal, and on it whom the caller may know of, in the order in which they were added. */
-export interface DealWithPeople {
+interface DealWithPeople {
   deal: Deal;
   participants: (Participant & { user_person: Mentioned })[];
 }
@@ -172,7 +172,7 @@ export const dealAnswer: EnteringRead<[DealWithPeople | null]> = enteringRead<De
   return [{ deal, participants }];
 });
 
-export interface NewParticipant {
+interface NewParticipant {
   readonly email: string;
   readonly name: string;
   readonly role: ParticipantRole;
@@ -238,7 +238,7 @@ const remove = row<{ id: string }>(
 export const removeFromDeal = (dealId: string, participantId: string, origin: Origin): Statement<boolean> =>
   tookPlace(remove(...from(origin), dealId, participantId));
 
-export interface WaitingInvitation {
+interface WaitingInvitation {
   participant_id: string;
   role: ParticipantRole;
   brokerage_name: string;
@@ -262,7 +262,7 @@ export const answerInvitation = (participantId: string, accepts: boolean, origin
   mapped(answer(...from(origin), participantId, accepts), (found) => found?.deal_id ?? null);
 
 /** A person on a deal as the REST API answers them. */
-export type ParticipantResource = Pick<
+type ParticipantResource = Pick<
   PersonOfDeal,
   'id' | 'user_id' | 'role' | 'status' | 'side' | 'advises' | 'created_at' | 'updated_at'
 > & {

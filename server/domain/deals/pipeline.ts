@@ -4,7 +4,7 @@ import { mapped, rows, type Statement } from '../../database/statement.ts';
 import { mostRows, readBooks } from '../diligence/books.ts';
 import { decimalOrNull, writtenOrNull } from '../diligence/decimals.ts';
 import { earnings } from '../diligence/earnings.ts';
-import { multiple } from '../diligence/valuation.ts';
+import { multiple } from '../offers/valuation.ts';
 import { comparedWith } from '../offers/assessment.ts';
 
 /** The deals of one currency that are neither closed nor withdrawn. */
@@ -17,7 +17,7 @@ export interface PipelineTotal {
   asking: string | null;
 }
 
-export interface PipelineDeal {
+interface PipelineDeal {
   id: string;
   title: string;
   asking_price: string | null;

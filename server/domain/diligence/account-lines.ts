@@ -48,7 +48,7 @@ export interface Account {
   readonly amounts: readonly Decimal[];
 }
 
-export interface ExportedPeriod {
+interface ExportedPeriod {
   /** As the column is headed: "Mar 2025". */
   readonly heading: string;
   readonly label: string;
@@ -144,15 +144,16 @@ function amountsOf(chosen: Chosen, place: number): LineAmounts {
 const tooMuch = decimal('10000000000000000');
 
 /** An amount that adds up to more than can be stored. */
-export interface TooMuch {
+interface TooMuch {
   readonly heading: string;
   readonly line: PlAmount;
 }
 
-/** What is left of an export's own total and what the lines come to, over all periods that have the total. */
+/** An export's own total and what the lines come to, over all periods that have the total. */
 export interface Comparison {
   readonly line: ReportedLine;
-  readonly told: string;
+  /** By the export. */
+  readonly reported: string;
   readonly counted: string;
   /** What is counted less the total of the export; "0" when they agree in every period. */
   readonly difference: string;
@@ -161,7 +162,7 @@ export interface Comparison {
 }
 
 /** The lines of each period of an export, and how they compare with its own totals. */
-export interface MappedBooks {
+interface MappedBooks {
   readonly periods: PlRow[];
   readonly comparison: Comparison[];
   readonly tooMuch: TooMuch[];
@@ -195,7 +196,7 @@ function comparisonOf({ periods, totals }: AccountsExport, all: readonly LineAmo
     return [
       {
         line,
-        told: written(sum(compared.map(({ amount }) => amount))),
+        reported: written(sum(compared.map(({ amount }) => amount))),
         counted: written(sum(compared.map(({ own }) => own))),
         difference: written(sum(differing.map(({ difference }) => difference))),
         periods: differing.map(({ heading, difference }) => ({ heading, difference: written(difference) })),

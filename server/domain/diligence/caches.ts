@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 
 /** The most that is kept: the size of all, and of one; and how many of one deal, for callers who see different things. */
-export interface CacheLimits {
+interface CacheLimits {
   readonly size: number;
   readonly ofOne: number;
   readonly ofDeal: number;

@@ -9,7 +9,7 @@ import { quoted } from './contradictions/words.ts';
 
 /** The figures are right and the broker says why they differ, or they will be corrected by another upload. */
 export const answerStatuses = ['explained', 'to_correct'] as const;
-export type AnswerStatus = (typeof answerStatuses)[number];
+type AnswerStatus = (typeof answerStatuses)[number];
 
 /** An answer as it is kept. */
 interface StoredAnswer {
@@ -54,7 +54,7 @@ export const closedToAnswers = (dealId: string): Statement<boolean> =>
   mapped(closed(dealId), (found) => found?.closed ?? false);
 
 /** An answer beside its contradiction. */
-export interface AnswerSummary extends Omit<StoredAnswer, 'contradiction' | 'figures'> {
+interface AnswerSummary extends Omit<StoredAnswer, 'contradiction' | 'figures'> {
   /** Whether it was given to other figures than the contradiction has now. */
   readonly of_other_figures: boolean;
 }
@@ -65,7 +65,7 @@ export interface ContradictionSummary extends Contradiction {
 }
 
 /** The open contradictions, and those that a broker has explained. */
-export interface ContradictionsSummary {
+interface ContradictionsSummary {
   readonly open: readonly ContradictionSummary[];
   readonly explained: readonly ContradictionSummary[];
 }

@@ -60,7 +60,7 @@ export interface Loan extends Terms {
   readonly standby?: bigint;
 }
 
-export interface LoanYear {
+interface LoanYear {
   /** 1 for the first. */
   readonly year: bigint;
   readonly interest: Decimal;
@@ -100,7 +100,7 @@ export function repayment({ amount, rate, years, standby = 0n }: Loan): LoanYear
   return all;
 }
 
-export interface CoverageYear {
+interface CoverageYear {
   readonly year: bigint;
   /** What is paid on all loans in the year. */
   readonly paid: Decimal;

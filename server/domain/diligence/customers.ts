@@ -22,7 +22,7 @@ import { memoized } from './caches.ts';
 import { ebitdaOf, grossProfitOf, isMonthRow, resolved, shareOf, together, type Resolved } from './earnings.ts';
 import { rowsCovering, piecesOf } from './spans.ts';
 
-export interface CustomerShare {
+interface CustomerShare {
   readonly name: string;
   readonly revenue: Decimal;
   /** Of the uploaded customers of the period together, and of its revenue by the profit and loss; to six digits, null where that is nothing. */
@@ -34,13 +34,13 @@ export interface CustomerShare {
 }
 
 /** Names that may be one customer. Nobody joins them but a person. */
-export interface SameName {
+interface SameName {
   readonly names: readonly string[];
   readonly revenue: Decimal;
 }
 
 /** A customer that is left out of all figures, as it is in another currency. */
-export type LeftOut = Pick<BookedCustomer, 'name' | 'first' | 'last' | 'currency' | 'revenue'>;
+type LeftOut = Pick<BookedCustomer, 'name' | 'first' | 'last' | 'currency' | 'revenue'>;
 
 export interface Concentration {
   readonly first: Day;

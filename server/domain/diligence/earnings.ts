@@ -20,7 +20,7 @@ import { memoized } from './caches.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
 import { coverOf, piecesOf, type Cover, type Pieces } from './spans.ts';
 
-export type EarningsKind = 'ttm' | 'fiscal_year' | 'calendar_year' | 'partial_year';
+type EarningsKind = 'ttm' | 'fiscal_year' | 'calendar_year' | 'partial_year';
 
 /** What a period's books came to. Amounts are null where a row that counts does not have them. */
 export interface Earnings {
@@ -52,7 +52,7 @@ export interface Earnings {
 }
 
 /** A row that does not count, because another covers the same dates. */
-export interface Superseded {
+interface Superseded {
   readonly row: BookedPeriod;
   readonly by: BookedPeriod;
 }
@@ -342,7 +342,7 @@ export const earnings = memoized(function earnings(
 export const basisOf = (periods: readonly Earnings[]): Earnings | null =>
   periods.find(({ kind }) => kind === 'ttm') ?? periods.find(({ kind }) => kind !== 'partial_year') ?? null;
 
-export interface SeasonMonth {
+interface SeasonMonth {
   /** "01" to "12". */
   readonly month: string;
   /** The revenue of this month of the year in all whole years together, and its share of theirs. */

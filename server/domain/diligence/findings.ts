@@ -122,14 +122,14 @@ export const findingChanges = rows<FindingChange & { author_person: Mentioned | 
 );
 
 /** A finding as it is listed: what was said to it is asked for when a person looks at it, as that of all together may be any amount. */
-export interface ListedFinding extends Finding {
+interface ListedFinding extends Finding {
   owner_name: string | null;
   created_by_name: string | null;
   comment_count: number;
 }
 
 /** With the latest comments and changes: `comment_count` is how many comments there are. */
-export interface FindingOnPage extends ListedFinding {
+interface FindingOnPage extends ListedFinding {
   comments: (FindingComment & { created_by_name: string | null })[];
   history: (Omit<FindingChange, 'changed_by'> & { changed_by_name: string | null })[];
 }
@@ -164,7 +164,7 @@ const select = `
 /** One finding, or null when there is none that the caller sees. */
 export const findingOnPage = row<FindingOnPage, [id: string]>('finding_on_page', `${select} where f.id = $1`);
 
-export interface NewFinding {
+interface NewFinding {
   readonly category: string;
   readonly title: string;
   readonly description: string | null;
@@ -187,7 +187,7 @@ export const addFinding = (
   origin: Origin,
 ): Statement<string> => addedId(add(...from(origin), dealId, category, title, description, severity, owner_user_id));
 
-export interface FindingStatusChange {
+interface FindingStatusChange {
   id: string;
   deal_id: string;
   status: FindingStatus;

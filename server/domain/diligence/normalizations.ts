@@ -22,7 +22,7 @@ const decimalShape = new RegExp(decimalPattern);
 /** Whether an amount is a decimal; of any length. */
 export const isDecimal = (amount: string): boolean => decimalShape.test(amount);
 
-export interface NormalizationOnPage {
+interface NormalizationOnPage {
   id: string;
   deal_id: string;
   period_label: string;
@@ -65,7 +65,7 @@ const add = row<{ id: string }>(
    select changed.id from changed ${audited('qoe.normalization.add')}`,
 );
 
-export interface NewNormalization {
+interface NewNormalization {
   readonly period_label: string;
   readonly adjustment_category: AdjustmentCategory;
   /** A decimal of at most {@link longestAmount} characters, all of whose decimals are kept. */
@@ -91,7 +91,7 @@ const remove = row<{ id: string }>(
 export const removeNormalization = (id: string, origin: Origin) => tookPlace(remove(...from(origin), id));
 
 /** An adjustment as the REST API and webhooks return it. */
-export type NormalizationResource = Omit<NormalizationOnPage, 'created_by_name' | 'can_delete'>;
+type NormalizationResource = Omit<NormalizationOnPage, 'created_by_name' | 'can_delete'>;
 
 const inOrder = {
   columns: `n.id, n.deal_id, n.period_label, n.adjustment_category, n.adjustment_amount, n.rationale, u.id as created_by, n.created_at`,

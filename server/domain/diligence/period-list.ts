@@ -79,7 +79,7 @@ export function daysOf({ periods }: Books): { readonly first: Day; readonly last
 }
 
 /** What the caller sees of the books of a deal, and the list of its periods. */
-export interface BooksAndPeriods {
+interface BooksAndPeriods {
   readonly books: Books;
   readonly periods: readonly ListedPeriod[];
 }

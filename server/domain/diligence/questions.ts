@@ -50,9 +50,9 @@ export const questions = rows<Question, [dealId: string, status: string | null]>
    limit 200`,
 );
 
-export type QuestionAction = 'release' | 'reject' | 'answer' | 'distribute' | 'withdraw';
+type QuestionAction = 'release' | 'reject' | 'answer' | 'distribute' | 'withdraw';
 
-export interface QuestionOnPage extends Question {
+interface QuestionOnPage extends Question {
   deal_id: string;
   asked_by_name: string | null;
   /** The seller's words, to the seller's side and the brokers. */
@@ -198,7 +198,7 @@ export const readAnswers = row<unknown, [dealId: string]>(
 );
 
 /** A question as the REST API and webhooks return it. */
-export type QuestionResource = Omit<QuestionOnPage, 'mine' | 'actions'>;
+type QuestionResource = Omit<QuestionOnPage, 'mine' | 'actions'>;
 
 const inOrder = {
   columns: `q.id, q.deal_id, q.category, q.status, q.asked_at, q.question_text, asker.name as asked_by_name, a.answer_text,

@@ -6,7 +6,7 @@ import { isZero, subtract, zero, type Decimal } from './decimals.ts';
 import { memoized } from './caches.ts';
 import { plAmounts, type PlAmount } from './snapshots.ts';
 
-export interface Restatement {
+interface Restatement {
   readonly label: string;
   readonly first: Day;
   readonly last: Day;

@@ -44,13 +44,13 @@ export interface SbaFacts {
 }
 
 /** What a rule says of a purchase. `by` is how far it is from being met, `ask` what has to be asked to know. */
-export type SbaResult =
+type SbaResult =
   | { readonly result: 'met'; readonly why: string }
   | { readonly result: 'not_met'; readonly why: string; readonly by: string }
   | { readonly result: 'ask'; readonly ask: string };
 
-/** Where a rule was read: in the text of the SBA or of the law itself, or in what others tell of it. */
-export type Sureness = 'text' | 'told';
+/** Where a rule was read: in the text of the SBA or of the law itself, or in what others write of it. */
+type SourceRead = 'original' | 'secondary';
 
 export interface SbaRule {
   /** Stable, and the same for the successor of a rule. */
@@ -61,7 +61,7 @@ export interface SbaRule {
   readonly citation: string;
   /** Where it can be read. */
   readonly source: string;
-  readonly sureness: Sureness;
+  readonly source_read: SourceRead;
   /** The first day on which it is in force, and the first on which it no longer is. Loans are under the rules of the day of their loan number. */
   readonly effective: Day;
   readonly superseded: Day | null;
@@ -81,7 +81,7 @@ const [since8, since81]: readonly [Day, Day] = ['2025-06-01', '2026-10-01'];
 const inAppendix15 = {
   citation: 'SOP 50 10 8.1, Appendix 15',
   source: sop81,
-  sureness: 'told',
+  source_read: 'secondary',
   effective: since81,
   superseded: null,
 } as const;
@@ -228,7 +228,7 @@ export const sbaRules: readonly SbaRule[] = [
     rule: 'One 7(a) loan is at most $5,000,000.',
     citation: '13 CFR 120.151, as amended by 81 FR 41428',
     source: cfr('120.151'),
-    sureness: 'text',
+    source_read: 'original',
     effective: '2016-06-27',
     superseded: null,
     needs: ['loan'],
@@ -239,7 +239,7 @@ export const sbaRules: readonly SbaRule[] = [
     rule: 'The loan is paid back in ten years or less, unless it pays for real estate or for equipment that lasts longer.',
     citation: '13 CFR 120.212(b), as amended by 87 FR 38908',
     source: cfr('120.212'),
-    sureness: 'text',
+    source_read: 'original',
     effective: '2022-06-30',
     superseded: null,
     needs: ['loan_years'],
@@ -250,7 +250,7 @@ export const sbaRules: readonly SbaRule[] = [
     rule: 'Whoever holds at least 20% of the business generally guarantees the loan.',
     citation: '13 CFR 120.160(a), as amended by 82 FR 39502',
     source: cfr('120.160'),
-    sureness: 'text',
+    source_read: 'original',
     effective: '2017-08-21',
     superseded: null,
     needs: ['rollover'],
@@ -267,7 +267,7 @@ export const sbaRules: readonly SbaRule[] = [
     citation: 'SOP 50 10 8, page 131',
     source:
       'https://starfieldsmith.com/2025/05/best-practices-a-review-of-equity-injection-requirements-under-sop-50-10-8/amp',
-    sureness: 'told',
+    source_read: 'secondary',
     effective: since8,
     superseded: since81,
     needs: ['project_cost', 'equity', 'seller_note', 'full_standby'],
@@ -286,7 +286,7 @@ export const sbaRules: readonly SbaRule[] = [
     citation: 'SOP 50 10 8, page 131',
     source:
       'https://starfieldsmith.com/2025/05/best-practices-a-review-of-equity-injection-requirements-under-sop-50-10-8/amp',
-    sureness: 'told',
+    source_read: 'secondary',
     effective: since8,
     superseded: since81,
     needs: ['seller_note', 'project_cost', 'full_standby'],
@@ -297,7 +297,7 @@ export const sbaRules: readonly SbaRule[] = [
     rule: 'A seller note counts as equity only on full standby for the life of the loan; it, other debt on standby and investors without control together count for at most half of what is required.',
     citation: 'SOP 50 10 8.1, Appendix 15',
     source: 'https://www.pbmares.com/new-sba-business-acquisition-rules-take-effect-october-1/',
-    sureness: 'told',
+    source_read: 'secondary',
     effective: since81,
     superseded: null,
     needs: ['seller_note', 'investors', 'project_cost', 'full_standby'],
@@ -308,7 +308,7 @@ export const sbaRules: readonly SbaRule[] = [
     rule: 'Above $350,000, EBITDA covers the debt at least 1.15 times, by the books or by projections.',
     citation: 'SOP 50 10 8, Section B, Chapter 1, page 129',
     source: sop8,
-    sureness: 'told',
+    source_read: 'secondary',
     effective: since8,
     superseded: since81,
     needs: ['loan', 'loan_years', 'coverage', 'pays_nothing'],
@@ -320,7 +320,7 @@ export const sbaRules: readonly SbaRule[] = [
     citation: 'SBA Procedural Notice 5000-875701',
     source:
       'https://starfieldsmith.com/2026/01/best-practices-sop-50-10-8-update-new-7a-small-loan-underwriting-requirements/amp',
-    sureness: 'told',
+    source_read: 'secondary',
     effective: '2026-03-01',
     superseded: since81,
     needs: ['loan', 'loan_years', 'coverage', 'pays_nothing'],
@@ -339,7 +339,7 @@ export const sbaRules: readonly SbaRule[] = [
     citation: 'SOP 50 10 8, partial changes of ownership',
     source:
       'https://starfieldsmith.com/2025/05/best-practices-eligible-transaction-structures-for-changes-in-ownership/amp',
-    sureness: 'told',
+    source_read: 'secondary',
     effective: since8,
     superseded: since81,
     needs: ['rollover'],

@@ -8,6 +8,9 @@ import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 /** What a snapshot holds. */
 export const snapshotTypes = ['profit_and_loss', 'customer_revenue', 'full'] as const;
 
+/** The most rows of periods that are uploaded or delivered at once, and the most of customers. The pages say so, too. */
+export const mostSnapshotRows = 5_000;
+
 export const snapshotStatuses = ['requested', 'processing', 'completed', 'failed'] as const;
 
 export interface Snapshot {
@@ -25,7 +28,7 @@ export const recentSnapshots = rows<Snapshot, [dealId: string]>(
    where deal_id = ${seenDeal('$1')} order by requested_at desc, id desc limit 5`,
 );
 
-export interface SnapshotOnPage extends Snapshot {
+interface SnapshotOnPage extends Snapshot {
   source_name: string | null;
   failure: string | null;
 }

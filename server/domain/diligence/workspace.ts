@@ -13,7 +13,7 @@ const editing = row<{ editor: boolean }, [dealId: string]>(
 export const editsQoe = (dealId: string): Statement<boolean> =>
   mapped(editing(dealId), (answer) => answer?.editor === true);
 
-export interface MemberOnPage {
+interface MemberOnPage {
   participant_id: string;
   name: string;
   role: 'reader' | 'editor';

@@ -165,7 +165,7 @@ const begin = row<{ brokerage: string | null }, [dealId: string, storageKey: str
 export const beginUpload = (dealId: string, storageKey: string): Statement<string | null> =>
   mapped(begin(dealId, storageKey), (found) => found?.brokerage ?? null);
 
-export interface NewDocument {
+interface NewDocument {
   readonly filename: string;
   readonly category: string;
   readonly confidentiality: Confidentiality;
@@ -211,7 +211,7 @@ export function addDocument(
   return addedId(add);
 }
 
-export interface DocumentChange {
+interface DocumentChange {
   readonly filename?: string | undefined;
   readonly category?: string | undefined;
   readonly confidentiality?: Confidentiality | undefined;
@@ -282,7 +282,7 @@ export interface OpenedDocument {
 }
 
 /** The same by a person, of whom it is not known whose deal they ask about. */
-export interface DocumentOpenedByPerson extends OpenedDocument {
+interface DocumentOpenedByPerson extends OpenedDocument {
   brokerage_id: string;
 }
 
@@ -314,7 +314,7 @@ const head = bySource((source) =>
 export const headOfDocument = (source: DocumentSource, id: string): Statement<DocumentOpenedByPerson | null> =>
   head(source, id);
 
-export interface DocumentOpening {
+interface DocumentOpening {
   id: string;
   /** Null when the caller may not know of them. */
   user_id: string | null;

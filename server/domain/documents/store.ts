@@ -2,7 +2,7 @@
 
 import { row } from '../../database/statement.ts';
 
-export interface DocumentStore {
+interface DocumentStore {
   store_id: string;
   /** Whether the store is marked with the id already. */
   is_marked: boolean;

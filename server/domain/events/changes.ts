@@ -62,7 +62,7 @@ export interface PlaceInStream {
   readonly history: string;
 }
 
-export interface ChangesRead {
+interface ChangesRead {
   readonly events: (ChangeEvent & { readonly seq: string })[];
   /** Where to go on from, whatever was left out for the caller. */
   readonly reached: PlaceInStream;

@@ -86,7 +86,7 @@ const readAll = row<ReadPortion, [until: string | null]>(
 export const readAllNotifications = (earlier: ReadPortion | null): Statement<ReadPortion | null> =>
   readAll(earlier?.until ?? null);
 
-export interface NotificationChoice {
+interface NotificationChoice {
   kind: NotificationKind;
   /** The kind, in words. */
   title: string;
@@ -116,7 +116,7 @@ export const chooseNotification = row<unknown, [kind: NotificationKind, delivery
   'select app.choose_notification($1, $2)',
 );
 
-export interface DealNotificationChoice {
+interface DealNotificationChoice {
   deal_id: string;
   deal_title: string;
   delivery: DealDelivery;

@@ -7,7 +7,7 @@ import type { Origin } from '../audit/audited.ts';
 export const remindable = ['ndas', 'questions', 'closing_conditions'] as const;
 export type Remindable = (typeof remindable)[number];
 
-export interface SentReminder {
+interface SentReminder {
   subject: Remindable;
   subject_id: string;
   sent_at: string;

@@ -15,7 +15,7 @@ import {
   type EarningsBasis,
   type MoneyPart,
   type OfferAmounts,
-} from '../diligence/valuation.ts';
+} from './valuation.ts';
 import {
   coverageOf,
   debtOf,
@@ -29,8 +29,8 @@ import {
 import type { OfferPayload } from './offers.ts';
 
 /** The time of the database, and the day in UTC on which rules are looked up. */
-export const moment = row<{ now: string; day: string }>(
-  'moment',
+export const databaseTime = row<{ now: string; day: string }>(
+  'database_time',
   `select app.now() as now, to_char(app.now() at time zone 'UTC', 'YYYY-MM-DD') as day`,
 );
 
@@ -210,7 +210,7 @@ interface Against {
   readonly basis: EarningsBasis;
 }
 
-function worthOf(offer: AssessedOffer, against: Against | null, given: Given): ValuationSummary {
+function valuationOf(offer: AssessedOffer, against: Against | null, given: Given): ValuationSummary {
   const { typed = nothingTyped } = given;
   const amounts = amountsOf(offer.payload);
   const { period = null, basis = null } = against ?? {};
@@ -268,7 +268,7 @@ export function assessed(given: Given): Assessment {
   const periods = earnings(given.books).filter(({ kind }) => kind !== 'partial_year');
   const period = comparedWith(periods, given.label ?? null);
   const against = period && { period, basis: basisFor(period) };
-  const offers = given.offers.map((offer) => worthOf(offer, against, given));
+  const offers = given.offers.map((offer) => valuationOf(offer, against, given));
   const withRules = offers.some(({ sba }) => sba !== null);
   return {
     basis: against && basisSummary(against),

@@ -11,7 +11,7 @@ import {
   writtenOrNull,
   type Decimal,
 } from '../diligence/decimals.ts';
-import { moneyParts, type MoneyPart } from '../diligence/valuation.ts';
+import { moneyParts, type MoneyPart } from './valuation.ts';
 import { amountsOf, assessed, type Given, type ValuationSummary } from './assessment.ts';
 import { leastCoverage } from './debt.ts';
 import { hasPassed, offerFields, timeIn, type OfferPayload, type OfferRevision } from './offers.ts';
@@ -20,12 +20,12 @@ import { hasPassed, offerFields, timeIn, type OfferPayload, type OfferRevision }
  * What the two sides of a line are, and so what the difference counts: amounts, shares of one, times, days; else there is none. How many days lie
  * between two times depends on the reader's zone: the page counts them.
  */
-export type LineKind = 'money' | 'share' | 'times' | 'day' | 'time' | 'yes_no' | 'text';
+type LineKind = 'money' | 'share' | 'times' | 'day' | 'time' | 'yes_no' | 'text';
 
 const multiples = ['adjusted_ebitda', 'reported_ebitda', 'sde', 'revenue'] as const;
 
 /** What is compared, in the order of a table: what an offer says itself under the names of its payload. */
-export type ComparedLineTerm =
+type ComparedLineTerm =
   | 'currency'
   | 'purchase_price'
   | MoneyPart

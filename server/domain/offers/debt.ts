@@ -30,7 +30,7 @@ import {
 import type { Earnings } from '../diligence/earnings.ts';
 import { rounded } from '../diligence/fractions.ts';
 import type { SbaFacts } from '../diligence/sba-rules.ts';
-import type { CertainMoney, OfferAmounts } from '../diligence/valuation.ts';
+import type { CertainMoney, OfferAmounts } from './valuation.ts';
 import type { SourceType } from './financing.ts';
 
 /** What a buyer's side has recorded of one kind of source in one currency. */
@@ -97,7 +97,7 @@ export function recordedBy(participant: string | null, currency: string | null, 
 }
 
 /** Where the debt of an offer is read: the loans that the buyer's side recorded, or all money but what is known to be the buyer's own. */
-export type DebtIs = 'recorded' | 'all_but_equity';
+type DebtIs = 'recorded' | 'all_but_equity';
 
 /** What is borrowed to pay the price of an offer. */
 export interface Debt {
@@ -143,14 +143,14 @@ function loansOf({ bank, note }: Debt, typed: TypedTerms): Loan[] | null {
 export const askedCoverages = ['1.15', '1.25'] as const;
 export type AskedCoverage = (typeof askedCoverages)[number];
 
-export interface YearSummary {
+interface YearSummary {
   readonly year: number;
   readonly paid: string;
   readonly coverage: string | null;
 }
 
 /** What the debt may cost a year at most, as a share of itself rounded down, to be covered so many times; null where nothing is earned. */
-export interface MostCost {
+interface MostCost {
   readonly covered: AskedCoverage;
   readonly cost: string | null;
 }

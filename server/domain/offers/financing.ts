@@ -91,7 +91,7 @@ export const financingTotals = rows<FinancingTotal, [dealId: string]>(
    order by ${orderOfStatus('commitment_status')}, currency`,
 );
 
-export interface SideTotal extends FinancingTotal {
+interface SideTotal extends FinancingTotal {
   /** The person whose side it is; null when the caller may not know of them. */
   side_user_id: string | null;
 }
@@ -109,7 +109,7 @@ export const financingTotalsBySide = rows<SideTotal, [dealId: string]>(
    order by t.side_user_id, ${orderOfStatus('t.commitment_status')}, t.currency`,
 );
 
-export interface SourceOnPage extends Omit<FinancingSource, 'commitment_amount'> {
+interface SourceOnPage extends Omit<FinancingSource, 'commitment_amount'> {
   /** Whole units of the currency, as a decimal string. */
   commitment_amount: string;
   /** The person whose side it belongs to; null when the caller may not know of them. */
@@ -138,7 +138,7 @@ export const sourcesOnPage = rows<SourceOnPage, [dealId: string]>(
 /** One source, or null when there is none that the caller sees. */
 export const sourceOnPage = row<SourceOnPage, [id: string]>('source_on_page', `${select} where s.id = $1`);
 
-export interface NewSource {
+interface NewSource {
   readonly source_type: SourceType;
   readonly source_name: string;
   /** Whole units of the deal's currency. */
@@ -146,7 +146,7 @@ export interface NewSource {
   readonly commitment_status: CommitmentStatus;
 }
 
-export interface AddedSource {
+interface AddedSource {
   id: string;
   /** The deal's. */
   currency: string;
@@ -168,7 +168,7 @@ export const addSource = (
 ): Statement<AddedSource> =>
   added(add(...from(origin), dealId, source_type, source_name, commitment_amount, commitment_status));
 
-export interface SourceStatusChange {
+interface SourceStatusChange {
   id: string;
   deal_id: string;
   commitment_status: CommitmentStatus;
@@ -193,7 +193,7 @@ export const moveSource = (
 ): Statement<SourceStatusChange | null> => move(...from(origin), id, status);
 
 /** A source with its amount as a decimal string, as the REST API and webhooks return it. */
-export type SourceResource = Omit<SourceOnPage, 'side_user_id' | 'moves'>;
+type SourceResource = Omit<SourceOnPage, 'side_user_id' | 'moves'>;
 
 const inOrder = {
   columns: fields('text'),

@@ -88,10 +88,10 @@ const mostPayloadBytes = 32_768;
 export const isTooLarge = (payload: unknown): boolean => Buffer.byteLength(JSON.stringify(payload)) > mostPayloadBytes;
 
 export const offerDecisions = ['accepted', 'declined'] as const;
-export type OfferDecision = (typeof offerDecisions)[number];
+type OfferDecision = (typeof offerDecisions)[number];
 
 /** An offer as it is listed, with who made it. */
-export interface ListedOffer extends Offer {
+interface ListedOffer extends Offer {
   buyer_person: Mentioned | null;
   /** Whether the time until which it stands has passed. */
   expired: boolean;

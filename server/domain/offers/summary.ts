@@ -3,7 +3,7 @@
 import type { Books } from '../diligence/books.ts';
 import { memoizedWith } from '../diligence/caches.ts';
 import { compare, spoken, zero, type Decimal } from '../diligence/decimals.ts';
-import { openParts, type ComparedTerm, type MoneyPart } from '../diligence/valuation.ts';
+import { openParts, type ComparedTerm, type MoneyPart } from './valuation.ts';
 import {
   amountIn,
   amountsOf,

@@ -27,7 +27,7 @@ const cancel = row<{ done: boolean | null }>(
 export const cancelBrokerageDeletion = (id: string, { address, requestId }: Origin): Statement<boolean | null> =>
   mapped(cancel(id, address, requestId), (answer) => answer?.done ?? null);
 
-export interface DeletedPart {
+interface DeletedPart {
   /** Nothing is left of it. */
   finished: boolean;
 }

@@ -62,7 +62,7 @@ export const requireSecondFactor = (
   { address, requestId }: Origin,
 ): Statement<boolean> => mapped(demand(id, required, address, requestId), (answer) => answer?.done ?? false);
 
-export interface SecondFactorOwed {
+interface SecondFactorOwed {
   brokerage_id: string;
   brokerage_name: string;
   /** Whether they have one: then signing in with it is enough. */

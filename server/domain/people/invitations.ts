@@ -7,7 +7,7 @@ import type { NewSession, SignInOrigin } from '../accounts/passwords.ts';
 import type { NewLink } from '../accounts/secret-tokens.ts';
 import type { MemberRole } from './member-roles.ts';
 
-export interface NewMember {
+interface NewMember {
   readonly brokerageId: string;
   readonly email: string;
   readonly name: string;

@@ -10,7 +10,7 @@ const nameOf = 'case when m.joined_at is null then m.invited_name else u.name en
 const emailOf = 'case when m.joined_at is null then m.invited_email else u.email end';
 
 /** A deal that a member alone runs. */
-export interface DealRunAlone {
+interface DealRunAlone {
   id: string;
   title: string;
 }

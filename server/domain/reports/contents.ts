@@ -19,7 +19,7 @@ import { compare, decimal, sum, writtenOut, zero } from '../diligence/decimals.t
 import { ebitdaOf, earnings, grossProfitOf, resolved, rowsYearBefore } from '../diligence/earnings.ts';
 import { memoized } from '../diligence/caches.ts';
 import { qoeOverview } from '../diligence/overview.ts';
-import { amountsOf, assessed, moment, toCompare } from '../offers/assessment.ts';
+import { amountsOf, assessed, databaseTime, toCompare } from '../offers/assessment.ts';
 import { funding } from '../offers/debt.ts';
 import { agreedOffer, currentAndAgreed, dealOffers, mostOffersAPage, type DealOffer } from '../offers/offers.ts';
 import type { Results } from '../../database/database.ts';
@@ -74,7 +74,7 @@ export const noteReport = (dealId: string, format: string, origin: Origin): Stat
 export const reportReads = (dealId: string, withFinancing: boolean) =>
   [
     dealInReport(dealId),
-    moment(),
+    databaseTime(),
     booksOf(dealId),
     answersInSight(dealId),
     uploadsInReport(dealId),
@@ -208,7 +208,7 @@ const countingRows = (books: Books) =>
   );
 
 /** The answers of {@link reportReads}. */
-export type ReportAnswers = Results<ReturnType<typeof reportReads>>;
+type ReportAnswers = Results<ReturnType<typeof reportReads>>;
 
 /** All that a report is made of. */
 export function reportInput(reader: string, answers: ReportAnswers, withFinancing: boolean) {

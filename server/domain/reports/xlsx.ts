@@ -190,7 +190,7 @@ function printed(sheets: readonly ReportSheet[], paper: Paper, [name, day]: Foot
 }
 
 /** What stands at the foot of every printed page: whose it is, and of which day. */
-export type Footer = readonly [name: string, day: string];
+type Footer = readonly [name: string, day: string];
 
 /** The workbook's bytes. */
 export function writeXlsx(contents: readonly ReportSheet[], paper: Paper, footer: Footer): Promise<Buffer> {

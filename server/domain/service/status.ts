@@ -86,7 +86,7 @@ const deliveries = row<DeliveryState, []>(
 /** How changes and webhooks fare, of all brokerages and nodes: for operators alone. */
 export const deliveryState = (): Statement<DeliveryState | null> => deliveries();
 
-export interface WebhookStatus {
+interface WebhookStatus {
   waiting: number;
   /** Of those that wait, how many have failed so far. */
   failing: number;
@@ -109,7 +109,7 @@ const ofWebhooks = row<WebhookStatus, [brokerageId: string]>(
    where e.brokerage_id = $1`,
 );
 
-export interface JobStatus {
+interface JobStatus {
   /** A {@link JobName}, or what another release that works on this database calls a job of its own. */
   job: string;
   last_run_at: string;
@@ -123,7 +123,7 @@ export const jobStatus = rows<JobStatus, [brokerageId: string]>(
   'select job, last_run_at, last_success_at, last_failure_at from app.job_status($1)',
 );
 
-export interface QueueStatus {
+interface QueueStatus {
   mails_waiting: number;
   /** Of those that wait, how many have failed so far. */
   mails_failing: number;
@@ -141,7 +141,7 @@ export const queueStatus = row<QueueStatus, [brokerageId: string]>(
    from app.queue_status($1)`,
 );
 
-export interface BackupStatus {
+interface BackupStatus {
   last_success_at: string | null;
   last_failure_at: string | null;
 }
@@ -152,7 +152,7 @@ export const backupStatus = row<BackupStatus, [brokerageId: string]>(
   'select last_success_at, last_failure_at from app.backup_status($1)',
 );
 
-export interface DatabaseVersions {
+interface DatabaseVersions {
   /** The release of PostgreSQL. */
   postgres: string;
   /** The newest migration that was applied. */

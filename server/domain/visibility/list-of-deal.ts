@@ -26,7 +26,7 @@ export const recordsByIds = <Item>(
 ): ((ids: readonly string[]) => Statement<Item[]>) =>
   rows<Item, [ids: readonly string[]]>(name, `select ${columns} from ${tables} where ${id} = any ($1)`);
 
-export type ListOfDeal<Item, Filters extends readonly Value[] = []> = (
+type ListOfDeal<Item, Filters extends readonly Value[] = []> = (
   dealId: string,
   after: Place | null,
   limit: number,

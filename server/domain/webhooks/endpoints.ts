@@ -78,7 +78,7 @@ export interface SealedSecret {
   readonly secret: string;
 }
 
-export interface NewWebhook {
+interface NewWebhook {
   readonly url: string;
   readonly description: string | null;
   readonly types: readonly string[] | null;

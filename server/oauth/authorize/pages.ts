@@ -219,7 +219,7 @@ export interface Asked {
   readonly here: string;
 }
 
-export interface Consenting extends Asked {
+interface Consenting extends Asked {
   readonly client: AskingClient;
   readonly features: Config['features'];
   /** How many tools that write are on for this client. */

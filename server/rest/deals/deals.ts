@@ -16,6 +16,7 @@ import {
 import { lengths } from '../../domain/lengths.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
+import { restPath } from '../../http/rest-path.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import { digestOfKey, type Callers } from '../caller.ts';
@@ -123,7 +124,7 @@ export function dealOperations(services: Services, callers: Callers): readonly O
         said: given,
         answer: ([opened]) => {
           if (opened === null) throw notFound('deal_not_found');
-          return { status: 201, body: opened, headers: { Location: `/api/v1/deals/${opened.id}` } };
+          return { status: 201, body: opened, headers: { Location: `${restPath}/deals/${opened.id}` } };
         },
         requiredToRepeat: ({ body }) => requireVisible('deals', (body as { readonly id: string }).id),
       };

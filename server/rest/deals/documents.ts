@@ -5,7 +5,14 @@ import { z } from 'zod';
 import { Denied, Unavailable } from '../../database/errors.ts';
 import type { Statement } from '../../database/statement.ts';
 import { faultOfFilename } from '../../documents/filenames.ts';
-import { UploadAborted, checkContentLength, storeUpload, TooLarge, type StoredBody } from '../../documents/upload.ts';
+import {
+  UploadAborted,
+  checkContentLength,
+  largestDocument,
+  storeUpload,
+  TooLarge,
+  type StoredBody,
+} from '../../documents/upload.ts';
 import type { TransferredFor } from '../../documents/transfer-places.ts';
 import { NotTaken } from '../../documents/kinds.ts';
 import { isTestKey } from '../../domain/clients/api-keys.ts';
@@ -274,8 +281,7 @@ export function documentOperations(services: Services, callers: Callers): readon
       id: 'uploadDocument',
       tag: common.tag,
       summary: 'Upload a document',
-      description:
-        'The file as the body, of up to 2 GB and of a kind that data rooms accept; its name and who may open it are in the query. Needs the scopes documents:write and documents:read.',
+      description: `The file as the body, of up to ${largestDocument.words} and of a kind that data rooms accept; its name and who may open it are in the query. Needs the scopes documents:write and documents:read.`,
       scope: 'documents:write',
       parameters: [filenameSent, categorySent, confidentialitySent, diligenceRequest, idempotencyKey],
       body: fileContent,

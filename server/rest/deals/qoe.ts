@@ -7,6 +7,7 @@ import { customersOfDeal, periodsOfDeal } from '../../domain/diligence/figures.t
 import { adjustmentCategories, normalizationsOfDeal } from '../../domain/diligence/normalizations.ts';
 import {
   deliverSnapshot,
+  mostSnapshotRows,
   plAmounts,
   snapshotsOfDeal,
   snapshotStatuses,
@@ -112,9 +113,8 @@ export const normalization = z
   })
   .meta({ id: 'Normalization', description: 'An adjustment that makes the earnings of the business comparable.' });
 
-/** The most bytes of the books that are delivered at once, and the most rows. */
+/** The most bytes of the books that are delivered at once. */
 const largestBooks = 1_048_576;
-const mostRows = 5_000;
 
 const inPeriod = {
   periodStartDate: day,
@@ -177,7 +177,7 @@ function faultsOf(
 const rowsOf = <T extends z.ZodType>(row: T) =>
   z
     .array(row, { error: 'Send a list.' })
-    .max(mostRows, { error: `At most ${mostRows} rows at once.` })
+    .max(mostSnapshotRows, { error: `At most ${mostSnapshotRows} rows at once.` })
     .default([]);
 
 const snapshotCreate = z

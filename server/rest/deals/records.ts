@@ -76,7 +76,7 @@ interface ListOfRecords<Row extends KeyPlace> {
   readonly show?: (row: Row) => unknown;
 }
 
-export interface DealResources {
+interface DealResources {
   /** GET of a list of records of a deal. */
   list<Row extends KeyPlace>(declared: ListOfRecords<Row>): Operation;
   /** Answers one record of the deal in the path, or with the problem that there is none. */

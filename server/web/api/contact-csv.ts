@@ -7,8 +7,8 @@ import { inPortions } from './portions.ts';
 import { readCell } from '../../lib/csv.ts';
 import { emailAddress, line, optional } from './input.ts';
 
-/** The most rows of one import. */
-const mostRows = 5000;
+/** The most rows of one import. The page says so, too. */
+export const mostContactRows = 5_000;
 /** The most characters of a name or phone number: what fits the body of a REST request fits here. */
 const longest = 65_536;
 
@@ -52,7 +52,7 @@ const names: Record<Column, string[]> = {
 
 const columnNamed = columnsNamed(names);
 
-export interface ReadRow {
+interface ReadRow {
   /** Its row in the file, the heading being 1. */
   readonly row: number;
   readonly contact: ContactInput;
@@ -114,8 +114,8 @@ export async function readContactCsv(csv: string): Promise<ContactFile> {
     .map((cells, index) => ({ row: index + 2, cells }))
     .filter(({ cells }) => cells.some((value) => value.trim() !== ''));
   if (filled.length === 0) throw unreadable('There are no rows below the heading.');
-  if (filled.length > mostRows)
-    throw unreadable(`At most ${mostRows} rows at once; this file has ${filled.length}: split it.`);
+  if (filled.length > mostContactRows)
+    throw unreadable(`At most ${mostContactRows} rows at once; this file has ${filled.length}: split it.`);
 
   const rows: ReadRow[] = [];
   const faults: RowError[] = [];
@@ -146,8 +146,8 @@ export async function readContactCsv(csv: string): Promise<ContactFile> {
       faults.push({ row, column: path.length > 0 ? path.join('.') : null, message });
     }
   }
-  const told = heading.map((name, place) => (meanings[place] === 'company' ? `${name} where there is a name` : name));
-  return { rows, faults, count: filled.length, leftOut: headingsAt(told, unread) };
+  const named = heading.map((name, place) => (meanings[place] === 'company' ? `${name} where there is a name` : name));
+  return { rows, faults, count: filled.length, leftOut: headingsAt(named, unread) };
 }
 
 /** The heading of a CSV file of contacts that {@link readContactCsv} reads again, and the cells of one. */

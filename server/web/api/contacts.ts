@@ -25,7 +25,8 @@ import { listPages } from './list-pages.ts';
 import { body, id, pageCursor, pageSize, pathId, query } from './input.ts';
 import { orNotFound } from './problems.ts';
 
-const largestFile = 2_097_152;
+/** The most bytes of a file of contacts, and how that is said. The page says so, too. */
+export const largestContactFile = { bytes: 2_097_152, words: '2 MB' } as const;
 
 const List = z.object({
   brokerage_id: id,
@@ -52,8 +53,8 @@ export function contactRoutes(services: Services) {
   const read = async (c: Context, brokerageId: string) => {
     const [before] = await asPerson(services, c, listMemberships());
     checkMember(before, brokerageId);
-    const file = await boundedText(c, largestFile);
-    if (file === 'too_large') throw tooLarge('The file is larger than 2 MB: split it.');
+    const file = await boundedText(c, largestContactFile.bytes);
+    if (file === 'too_large') throw tooLarge(`The file is larger than ${largestContactFile.words}: split it.`);
     if (file === 'not_text') throw new Problem(400, 'validation_error', 'Save the file as CSV in UTF-8 and try again.');
     const { rows, faults, count, leftOut } = await readContactCsv(file.text);
     const emails = rows.flatMap(({ contact }) => (contact.email === null ? [] : [contact.email.toLowerCase()]));

@@ -13,7 +13,7 @@ const badCursor = (): Problem =>
   invalid([{ path: 'cursor', message: 'This cursor is not valid: start again without one.' }]);
 
 /** A page that is asked for. */
-export interface ListPage {
+interface ListPage {
   /** The place that it begins after; null for the first page. Nobody has checked yet to whom it was given. */
   readonly after: Place | null;
   /**
@@ -27,7 +27,7 @@ export interface ListPage {
 }
 
 /** Opens a page of the list, which is named with its filters and order. Throws 400 when the cursor is not even written like one. */
-export type ListPages = (list: string, cursor: string | undefined) => Promise<ListPage>;
+type ListPages = (list: string, cursor: string | undefined) => Promise<ListPage>;
 
 function placeIn(bytes: Buffer): Place {
   let place: unknown;

@@ -3,7 +3,7 @@
 import { Hono, type Context } from 'hono';
 import type { Services } from '../../services.ts';
 import { NotTaken } from '../../documents/kinds.ts';
-import { mostOfPicture, readPicture, type Picture } from '../../documents/pictures.ts';
+import { mostOfPicture, pictureTooLarge, readPicture, type Picture } from '../../documents/pictures.ts';
 import { brokerageOfCaller } from '../../domain/people/brokerages.ts';
 import { keepLogo, logoFileName, logoOf, removeLogo } from '../../domain/people/logos.ts';
 import { boundedBytes } from '../../http/bounded-body.ts';
@@ -16,7 +16,7 @@ import { orNotFound } from './problems.ts';
 
 async function uploaded(c: Context): Promise<Picture> {
   const bytes = await boundedBytes(c, mostOfPicture.bytes);
-  if (bytes === null) throw tooLarge('The file is too large: it may have 200 KB.');
+  if (bytes === null) throw tooLarge(pictureTooLarge);
   try {
     return readPicture(Buffer.from(bytes));
   } catch (error) {

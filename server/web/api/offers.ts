@@ -25,7 +25,7 @@ import {
 import { booksOf } from '../../domain/diligence/books.ts';
 import { mostYears } from '../../domain/diligence/coverage.ts';
 import { decimal as exact } from '../../domain/diligence/decimals.ts';
-import { assessed, moment, toCompare } from '../../domain/offers/assessment.ts';
+import { assessed, databaseTime, toCompare } from '../../domain/offers/assessment.ts';
 import { funding, type TypedTerms } from '../../domain/offers/debt.ts';
 import { twoOffers } from '../../domain/offers/comparison.ts';
 import { asDealPage, dealPage } from '../../domain/deals/page.ts';
@@ -126,6 +126,7 @@ export function offerRoutes(services: Services) {
     })
 
     .get('/deals/:id/offers/worth', query(Typed), async (c) => {
+      // The assessment, under the path that pages loaded from an earlier release ask.
       const dealId = pathId(c);
       const given = c.req.valid('query');
       const withFunding = services.config.features.financing;
@@ -136,7 +137,7 @@ export function offerRoutes(services: Services) {
         dealOffers(dealId, null, mostOffersAPage),
         agreedOffer(dealId),
         booksOf(dealId),
-        moment(),
+        databaseTime(),
         ...(withFunding ? [funding(dealId)] : []),
       );
       const { now, day: on } = orNotFound(time);
@@ -163,7 +164,7 @@ export function offerRoutes(services: Services) {
         offerOfDeal(dealId, pathId(c, 'offer_id')),
         offerOfDeal(dealId, pathId(c, 'other_offer_id')),
         booksOf(dealId),
-        moment(),
+        databaseTime(),
         ...(withFunding ? [funding(dealId)] : []),
       );
       const { now, day: on } = orNotFound(time);

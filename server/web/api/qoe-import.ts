@@ -34,7 +34,8 @@ import { line, optional, pathId, query } from './input.ts';
 import { withDeal } from './visible-record.ts';
 import { invalid, orNotFound } from './problems.ts';
 
-const largestFile = 5_242_880;
+/** The most bytes of a file of accounts, and how that is said. The page says so, too. */
+export const largestBooksFile = { bytes: 5_242_880, words: '5 MB' } as const;
 const choose = { error: 'Choose what is in the file.' };
 
 const About = z.object({
@@ -98,10 +99,10 @@ function isPlainForm(bytes: Uint8Array, contentType: string): boolean {
 
 /** The file in the body: alone, or as a form (RFC 7578) with what its accounts count to. */
 async function fileOf(c: Context): Promise<{ bytes: Uint8Array; chosen: AccountLines | null }> {
-  const largerThanTaken = () => tooLarge('The file is larger than 5 MB: split it.');
+  const largerThanTaken = () => tooLarge(`The file is larger than ${largestBooksFile.words}: split it.`);
   const { type } = bodyType(c);
   const isForm = type === 'multipart/form-data';
-  const bytes = await boundedBytes(c, isForm ? largestFile + largestChoice : largestFile);
+  const bytes = await boundedBytes(c, isForm ? largestBooksFile.bytes + largestChoice : largestBooksFile.bytes);
   if (bytes === null) throw largerThanTaken();
   if (!isForm) return { bytes, chosen: null };
   const noForm = () => unreadable('Send a form of two parts: the file, and the line that each account counts toward.');
@@ -112,7 +113,7 @@ async function fileOf(c: Context): Promise<{ bytes: Uint8Array; chosen: AccountL
   });
   const file = form.get('file');
   if (!(file instanceof File)) throw noForm();
-  if (file.size > largestFile) throw largerThanTaken();
+  if (file.size > largestBooksFile.bytes) throw largerThanTaken();
   return { bytes: await file.bytes(), chosen: readChoice(form.get('account_lines')) };
 }
 

@@ -7,7 +7,7 @@ import { unattendedHeader } from '../lib/user-activity.ts';
 import { wholeNumber } from '../lib/whole-number.ts';
 
 /** An argument that may be left out where nothing in it is needed. */
-export type Needed<T> = {} extends T ? [options?: T] : [options: T];
+type Needed<T> = {} extends T ? [options?: T] : [options: T];
 
 /** An answer that is not 2xx, or none at all (`status` 0). `message` is meant for the person. */
 export class ApiError extends Error {

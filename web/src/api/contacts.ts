@@ -3,8 +3,12 @@ import type { RequestQuery } from '../../../server/contract.ts';
 import { address, api } from './client.ts';
 import { keys } from './query-keys.ts';
 import { refreshList } from './paged.ts';
-import type { Contact, ContactImport, ContactInput, Id, Items } from './shapes.ts';
+import type { Contact, ContactImport, ContactInput, Id, Items, SharedBounds } from './shapes.ts';
 import { upload } from './upload.ts';
+
+/** Of a file of contacts. */
+export const largestContactFile: SharedBounds['largestContactFile']['words'] = '2 MB';
+export const mostContactRows: SharedBounds['mostContactRows'] = 5000;
 
 export type ContactFilter = Omit<RequestQuery<'get', '/web/contacts'>, 'brokerage_id' | 'cursor'>;
 

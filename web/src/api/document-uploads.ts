@@ -28,15 +28,16 @@ export interface Upload {
 }
 
 const parallel = 3;
-/** What the server takes at most, and what it says of more. */
-const largest: SharedBounds['largestDocument'] = {
+/** What the server takes at most, how that is said, and what it says of more. */
+export const largestDocument: SharedBounds['largestDocument'] = {
   bytes: 2_147_483_648,
+  words: '2 GB',
   exceeded: 'The file is larger than 2 GB. Split it, or compress it.',
 };
 
 /** Why a file need not be sent at all, for the person; null when there is no such reason. */
 function faultOf({ size }: File): string | null {
-  if (size > largest.bytes) return largest.exceeded;
+  if (size > largestDocument.bytes) return largestDocument.exceeded;
   return size === 0 ? 'The file is empty.' : null;
 }
 

@@ -13,6 +13,7 @@ import type { LiveEvent } from './shapes.ts';
 import { forgetUploads } from './document-uploads.ts';
 import { forgetDrafts } from '../lib/drafts.ts';
 import { leaveFreely } from '../lib/unsaved.ts';
+import { paths } from '../paths.ts';
 
 const pollEvery = 20_000;
 /** After how long a connection that was refused is tried again, in milliseconds: twice as long each time, up to the most. */
@@ -48,7 +49,7 @@ function leaveAsWell(): void {
   forgetDrafts();
   forgetUploads();
   leaveFreely();
-  window.location.assign('/sign-in');
+  window.location.assign(paths.signIn);
 }
 
 function apply(client: QueryClient, { topic, deal_id: deal }: LiveEvent): void {
@@ -148,14 +149,14 @@ export function followChanges(client: QueryClient): () => void {
   for (const event of early.splice(0)) apply(client, event);
   send({ asking: true });
 
-  const tell = (yes: boolean) => {
+  const noteForAll = (yes: boolean) => {
     note(yes);
     send({ connected: yes });
   };
   const hold = () => {
     holding = true;
     // The tab that held the connection is gone, and no tab has received what happened since.
-    if (connected) tell(false);
+    if (connected) noteForAll(false);
     return listen(
       ended.signal,
       wasLost ? null : shownSince(),
@@ -163,7 +164,7 @@ export function followChanges(client: QueryClient): () => void {
         apply(client, event);
         send({ event });
       },
-      tell,
+      noteForAll,
     );
   };
   // Locks exist on secure origins only; elsewhere each tab listens for itself.

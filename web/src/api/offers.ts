@@ -24,7 +24,7 @@ export const offersQuery = (dealId: Id) =>
   });
 
 /** What the offers that are compared come to against the books, with what a person typed in; while that changes, what was there before. */
-export const worthQuery = (dealId: Id, typed: TypedTerms) =>
+export const assessmentQuery = (dealId: Id, typed: TypedTerms) =>
   queryOptions({
     queryKey: keys.comparedOffers(dealId, typed),
     queryFn: ({ signal }) => api.get('/web/deals/:id/offers/worth', { param: { id: dealId }, query: typed, signal }),

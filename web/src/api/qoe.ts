@@ -18,6 +18,10 @@ import type {
 } from './shapes.ts';
 import { upload } from './upload.ts';
 
+/** Of a file of accounts. */
+export const largestBooksFile: SharedBounds['largestBooksFile']['words'] = '5 MB';
+export const mostSnapshotRows: SharedBounds['mostSnapshotRows'] = 5000;
+
 export const mostNormalizations: SharedBounds['mostNormalizations'] = 500;
 
 /** The overview of the QoE workspace of a deal, with its checklist. */

@@ -25,6 +25,9 @@ export const brokerageQuery = (id: Id) =>
     queryFn: ({ signal }) => api.get('/web/brokerages/:id', { param: { id }, signal }),
   });
 
+/** What the logo of a brokerage may have. */
+export const mostOfPicture: Omit<SharedBounds['mostOfPicture'], 'bytes'> = { words: '200 KB', side: 2000 };
+
 /** So many are listed at most. */
 export const mostMembers: SharedBounds['mostMembers'] = 2000;
 export const mostClients: SharedBounds['mostClients'] = 500;

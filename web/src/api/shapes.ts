@@ -93,7 +93,7 @@ export type AccountLine = NonNullable<ExportAccount['line']>;
 /** What an account of an export counts to; null: to nothing. */
 export type AccountChoice = Pick<ExportAccount, 'account' | 'line'>;
 export type PlPeriod = Item<'/web/deals/:id/qoe/periods'>;
-export type CustomerConcentration = Answer<'get', '/web/deals/:id/qoe/customers'>;
+type CustomerConcentration = Answer<'get', '/web/deals/:id/qoe/customers'>;
 /** The dates of a period that customers were uploaded of. */
 export type CustomerDates = CustomerConcentration['periods'][number];
 export type EbitdaBridge = Answer<'get', '/web/deals/:id/qoe/bridge'>;

@@ -5,7 +5,7 @@ import { cx } from '../lib/cx.ts';
 import { Spinner } from './spinner.tsx';
 import { Tooltip } from './tooltip.tsx';
 
-export type ButtonKind = 'primary' | 'secondary' | 'quiet' | 'danger';
+type ButtonKind = 'primary' | 'secondary' | 'quiet' | 'danger';
 
 interface Look {
   /** `primary` once a view: what the person most likely came for. */

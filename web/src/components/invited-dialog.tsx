@@ -2,6 +2,7 @@ import { Button } from './button.tsx';
 import { CopyField } from './copy-field.tsx';
 import { Dialog } from './dialog.tsx';
 import { Field } from './field.tsx';
+import { lifetimes } from '../lib/lifetimes.ts';
 
 interface InvitedDialogProps {
   person: { name: string; email: string };
@@ -40,11 +41,11 @@ export function InvitedDialog({ person: { name, email }, url, onLink, making, on
       }
     >
       {url === null ? (
-        <p className="text-soft">The link works once, only for this person, and expires in 14 days.</p>
+        <p className="text-soft">The link works once, only for this person, and expires in {lifetimes.invitation}.</p>
       ) : (
         <Field
           label="Invitation link"
-          hint="Only for this person. It works once, expires in 14 days, and is shown only now."
+          hint={`Only for this person. It works once, expires in ${lifetimes.invitation}, and is shown only now.`}
         >
           <CopyField value={url} />
         </Field>

@@ -1,5 +1,6 @@
 import { Field } from './field.tsx';
 import { PasswordInput } from './input.tsx';
+import { shortestPassword } from '../lib/lengths.ts';
 
 interface NewPasswordProps {
   name: string;
@@ -12,8 +13,12 @@ interface NewPasswordProps {
 /** A password to be chosen. Whether it is good enough the server says, in words; here only what it looks for. */
 export function NewPassword({ label = 'New password', error, ...input }: NewPasswordProps) {
   return (
-    <Field label={label} error={error} hint="At least 8 characters, and not easy to guess. Several words work well.">
-      <PasswordInput {...input} autoComplete="new-password" minLength={8} />
+    <Field
+      label={label}
+      error={error}
+      hint={`At least ${shortestPassword} characters, and not easy to guess. Several words work well.`}
+    >
+      <PasswordInput {...input} autoComplete="new-password" minLength={shortestPassword} />
     </Field>
   );
 }

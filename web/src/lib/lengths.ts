@@ -30,5 +30,8 @@ export const lengths = {
 
 export const longestEmailAddress: SharedBounds['longestEmailAddress'] = 254;
 
+/** The least of a password, in code points. */
+export const shortestPassword: SharedBounds['passwordLength']['least'] = 8;
+
 /** Of an offer, in words. */
 export const longestTerms: SharedBounds['longestTerms'] = 20_000;

@@ -1,7 +1,7 @@
 /** Light or dark: the system's choice unless the person made their own. The first paint is up to public/theme.js. */
 import { useSyncExternalStore } from 'react';
 
-export type ThemeChoice = 'system' | 'light' | 'dark';
+type ThemeChoice = 'system' | 'light' | 'dark';
 
 const stored = 'dealkeep.theme';
 // The pages that the server draws, the one that asks for consent among them, know of the choice by a cookie.

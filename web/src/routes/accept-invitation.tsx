@@ -18,6 +18,7 @@ import { EmptyState, Loaded, Skeleton } from '../components/states.tsx';
 import { SignedOutTitle } from '../shell/signed-out-title.tsx';
 import { roleInWords } from '../lib/states.ts';
 import { required, useForm } from '../lib/use-form.ts';
+import { paths } from '../paths.ts';
 
 /** Goes where the invitation led: to its deal, or to the deals of the brokerage. */
 function useWelcome() {
@@ -71,7 +72,7 @@ function JoinForm({ token, invitation }: { token: string; invitation: Invitation
           You have an account as <strong className="font-medium text-ink">{invitation.email}</strong>. Sign in to
           accept.
         </p>
-        <ButtonLink to="/sign-in" search={{ return_to: '/accept-invitation' }} kind="primary">
+        <ButtonLink to="/sign-in" search={{ return_to: paths.acceptInvitation }} kind="primary">
           Sign in
         </ButtonLink>
       </div>
@@ -107,7 +108,7 @@ function AnyForm({ token, invitation }: { token: string; invitation: Invitation 
           If you have an account as <strong className="font-medium text-ink">{invitation.email}</strong>, sign in with
           it to accept.
         </p>
-        <ButtonLink to="/sign-in" search={{ return_to: '/accept-invitation' }}>
+        <ButtonLink to="/sign-in" search={{ return_to: paths.acceptInvitation }}>
           Sign in
         </ButtonLink>
       </div>

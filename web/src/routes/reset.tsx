@@ -8,6 +8,7 @@ import { FormFields } from '../components/form-fields.tsx';
 import { Input } from '../components/input.tsx';
 import { NewPassword } from '../components/new-password.tsx';
 import { Notice } from '../components/notice.tsx';
+import { lifetimes } from '../lib/lifetimes.ts';
 import { linkToken } from '../lib/link-token.ts';
 import { useTitle } from '../lib/use-title.ts';
 import { toast } from '../components/toast.tsx';
@@ -42,7 +43,7 @@ function AskStep() {
         <Card>
           <p className="text-soft">
             If an account uses <strong className="font-medium text-ink">{sentTo}</strong>, we sent it a link to choose a
-            new password. It works once and expires in 30 minutes.
+            new password. It works once and expires in {lifetimes.mailedLink}.
           </p>
         </Card>
         <BackToSignIn />

@@ -8,6 +8,7 @@ import { Notice } from '../components/notice.tsx';
 import { Skeleton } from '../components/states.tsx';
 import { useArrival } from '../lib/use-arrival.ts';
 import { useTitle } from '../lib/use-title.ts';
+import { paths } from '../paths.ts';
 import { SignedOutTitle } from '../shell/signed-out-title.tsx';
 
 const route = getRouteApi('/entrance/sign-out');
@@ -15,7 +16,9 @@ const route = getRouteApi('/entrance/sign-out');
 function Leaving({ user }: Pick<Session, 'user'>) {
   const { return_to } = route.useSearch();
   const stay = useArrival(return_to);
-  const goToSignIn = useArrival(`/sign-in${return_to === undefined ? '' : `?${new URLSearchParams({ return_to })}`}`);
+  const goToSignIn = useArrival(
+    `${paths.signIn}${return_to === undefined ? '' : `?${new URLSearchParams({ return_to })}`}`,
+  );
   const leave = useMutation({
     mutationFn: () => signOut(user.id),
     onSuccess: () => {

@@ -10,13 +10,14 @@ import { useArrival } from '../components/recent-sign-in.tsx';
 import { keepDraftsNow } from '../lib/drafts.ts';
 import { leaveFreely } from '../lib/unsaved.ts';
 import { required, useForm } from '../lib/use-form.ts';
+import { paths } from '../paths.ts';
 
 /** Goes to the sign-in page, which leads back here. What was typed is kept. */
 async function leave(): Promise<void> {
   const { pathname, search, hash } = window.location;
   await keepDraftsNow();
   leaveFreely();
-  window.location.assign(`/sign-in?${new URLSearchParams({ return_to: pathname + search + hash })}`);
+  window.location.assign(`${paths.signIn}?${new URLSearchParams({ return_to: pathname + search + hash })}`);
 }
 
 /**

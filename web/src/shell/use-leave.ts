@@ -7,6 +7,7 @@ import { useConfirm } from '../components/confirm-dialog.tsx';
 import { toastError } from '../components/toast.tsx';
 import { useAskDiscard } from '../components/unsaved.tsx';
 import { anythingUnsaved, leaveFreely } from '../lib/unsaved.ts';
+import { paths } from '../paths.ts';
 
 /** Signs the person out, and forgets what was shown to them and what they had typed; asks before that is lost, or files that are being uploaded. */
 export function useLeave(): () => Promise<void> {
@@ -25,7 +26,7 @@ export function useLeave(): () => Promise<void> {
     forgetPerson();
     leaveFreely();
     // Loading the page anew, nothing of the person is left in it.
-    window.location.assign('/sign-in');
+    window.location.assign(paths.signIn);
   };
   return async () => {
     if (anythingUnsaved() && !(await askDiscard())) return;

@@ -1,6 +1,8 @@
 import { ExternalLink } from 'lucide-react';
 import { Component, type ReactNode } from 'react';
 import { HeadingLevel } from '../components/heading.tsx';
+import { isUuid } from '../lib/uuid.ts';
+import type { PagePath } from '../paths.ts';
 import { openLink, useHostState, type HostState, type ToolResult } from './host.ts';
 import { answerOf } from './results.ts';
 
@@ -20,20 +22,18 @@ interface ViewProps {
 export interface View {
   /** What it is of. */
   readonly title: string;
-  /** The page that shows the same, below the deal's. */
-  readonly page: string;
+  /** The page of the deal that shows the same. */
+  readonly page: PagePath;
   /** Draws it; null where there is nothing to draw. */
   readonly draw: (props: ViewProps) => ReactNode;
   /** What is said where there is nothing to draw. */
   readonly empty: string;
 }
 
-const uuid = /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/i;
-
 /** The page of the deal; null unless both the service's address and the deal are known. The server writes its address into the file. */
-function pageOf(page: string, deal: unknown): string | null {
+function pageOf(page: PagePath, deal: unknown): string | null {
   const { origin } = document.documentElement.dataset;
-  return origin && typeof deal === 'string' && uuid.test(deal) ? `${origin}/deals/${deal}/${page}` : null;
+  return origin && isUuid(deal) ? `${origin}${page.replace('$dealId', deal)}` : null;
 }
 
 function Drawn({ view, result, input }: { view: View; result: ToolResult; input: HostState['input'] }) {

@@ -18,6 +18,7 @@ import { conditionStates } from '../lib/states.ts';
 import { useBreakpoint } from '../lib/use-media.ts';
 import { localDay } from '../lib/local-time.ts';
 import { useNow } from '../lib/use-now.ts';
+import { paths } from '../paths.ts';
 import {
   bridgeIn,
   checklistIn,
@@ -219,7 +220,7 @@ function Conditions({ answer }: { answer: Readonly<Record<string, unknown>> }) {
 export const views: Readonly<Record<ViewName, View>> = {
   monthly: {
     title: 'Revenue and EBITDA',
-    page: 'qoe',
+    page: paths.dealQoe,
     draw: ({ answer }) => {
       const periods = periodsIn(answer);
       return periods.length > 0 ? <Months periods={periods} /> : null;
@@ -228,7 +229,7 @@ export const views: Readonly<Record<ViewName, View>> = {
   },
   bridge: {
     title: 'Quality of earnings',
-    page: 'qoe',
+    page: paths.dealQoe,
     draw: ({ answer }) => {
       const bridge = bridgeIn(answer);
       const checklist = checklistIn(answer);
@@ -244,7 +245,7 @@ export const views: Readonly<Record<ViewName, View>> = {
   },
   customers: {
     title: 'Customers',
-    page: 'qoe',
+    page: paths.dealQoe,
     draw: ({ answer }) => {
       const { customers, first, last } = customersIn(answer);
       const period = first && last ? `${formatDay(first)} – ${formatDay(last)}` : null;
@@ -254,7 +255,7 @@ export const views: Readonly<Record<ViewName, View>> = {
   },
   offers: {
     title: 'Offers',
-    page: 'offers',
+    page: paths.dealOffers,
     draw: ({ answer }) => {
       const offers = offersIn(answer);
       return offers.length > 0 ? <Offers offers={offers} /> : null;
@@ -263,7 +264,7 @@ export const views: Readonly<Record<ViewName, View>> = {
   },
   conditions: {
     title: 'Closing conditions',
-    page: 'closing',
+    page: paths.dealClosing,
     draw: ({ answer }) =>
       Array.isArray(answer['closing_conditions']) && answer['closing_conditions'].length > 0 ? (
         <Conditions answer={answer} />

@@ -28,6 +28,7 @@ export interface Contradiction {
   readonly kind: ContradictionKind;
   readonly sentence: string;
   readonly ask: string;
+  /** By name. The names are in the digest of `figures`: renaming one makes every answer that is stored outdated. */
   readonly amounts: Readonly<Record<string, Decimal>>;
   /** The rows of profit and loss, of customers or of normalizations that it is about. */
   readonly rows: readonly string[];

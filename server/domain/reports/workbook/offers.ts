@@ -1,6 +1,6 @@
 /** The offers beside each other, with multiples, shares of the price and what the debt may cost. */
 
-import { moneyParts } from '../../diligence/valuation.ts';
+import { moneyParts } from '../../offers/valuation.ts';
 import { askedCoverages, type AskedCoverage } from '../../offers/debt.ts';
 import { amount, at, count, day, fixed, formula, head, text, type ReportSheet, type SheetCell } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';

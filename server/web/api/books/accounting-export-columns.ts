@@ -62,7 +62,7 @@ function headed(written: string): Headed | undefined {
   return readPeriod(text);
 }
 
-export interface PeriodColumn extends Period {
+interface PeriodColumn extends Period {
   readonly index: number;
   readonly heading: string;
 }

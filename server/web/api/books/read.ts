@@ -3,7 +3,13 @@
 import { isUtf8 } from 'node:buffer';
 import { charactersIn } from '../../../domain/characters.ts';
 import { currencyPattern, isStorable } from '../../../http/values.ts';
-import { plAmounts, type CustomerRow, type PlRow, type Snapshot } from '../../../domain/diligence/snapshots.ts';
+import {
+  mostSnapshotRows,
+  plAmounts,
+  type CustomerRow,
+  type PlRow,
+  type Snapshot,
+} from '../../../domain/diligence/snapshots.ts';
 import { lengths } from '../../../domain/lengths.ts';
 import { beyond, headingsAt, isBeyond, parseCsv, unreadable, writeCsv, type RowError } from '../csv.ts';
 import { inPortions } from '../portions.ts';
@@ -27,7 +33,6 @@ import { amountFault, notAnAmount, periodBetween, readAmount, readDay, readPerio
 import type { Table } from './workbook-reader.ts';
 import { readXlsx, Unreadable } from './workbook.ts';
 
-const mostRows = 5000;
 const shownRows = 50;
 
 export interface ReadBooks {
@@ -44,7 +49,7 @@ export interface ReadBooks {
 }
 
 /** What an export holds, and what its accounts count to. */
-export interface ExportSeen extends Pick<ReadExport, 'program' | 'basis'> {
+interface ExportSeen extends Pick<ReadExport, 'program' | 'basis'> {
   readonly period_count: number;
   /** The headings of columns of which nothing is read. */
   readonly left_out: readonly string[];
@@ -158,7 +163,7 @@ function periodOf(cells: Partial<Record<Column, string>>): Period | { column: Co
 }
 
 /** For which deal a file is read, and what its accounts count to: as was chosen, null before, and as is remembered of it. */
-export interface BooksFor {
+interface BooksFor {
   /** Whose share of the queue reading a workbook takes. */
   readonly parties: readonly Party[];
   readonly currency: string;
@@ -242,7 +247,8 @@ export async function readBooks(
   }
   const row_count = used.reduce((count, { rows }) => count + rows.length, 0);
   if (row_count === 0) throw unreadable('There are no rows below the heading.');
-  if (row_count > mostRows) throw unreadable(`At most ${mostRows} rows at once; this file has ${row_count}.`);
+  if (row_count > mostSnapshotRows)
+    throw unreadable(`At most ${mostSnapshotRows} rows at once; this file has ${row_count}.`);
 
   const books: ReadBooks = {
     columns: [...new Set(used.flatMap(({ columns }) => columns.filter((column) => column !== undefined)))],

@@ -1,10 +1,10 @@
-import { previewImport, useContactActions } from '../../api/contacts.ts';
+import { largestContactFile, mostContactRows, previewImport, useContactActions } from '../../api/contacts.ts';
 import type { ContactImport, Id } from '../../api/shapes.ts';
 import { Badge } from '../../components/badge.tsx';
 import { ImportDialog, leftOutWords, mostRowsShown } from '../../components/import-dialog.tsx';
 import { Notice } from '../../components/notice.tsx';
 import { toast } from '../../components/toast.tsx';
-import { plural } from '../../lib/format.ts';
+import { formatCount, plural } from '../../lib/format.ts';
 import { contactTypes } from '../../lib/states.ts';
 import { useFilePreview } from '../../lib/use-file-preview.ts';
 
@@ -107,7 +107,7 @@ export function ImportContactsDialog({ brokerageId, onClose }: { brokerageId: Id
       done="imported"
       noun="contact"
       accept=".csv,text/csv"
-      hint="CSV in UTF-8, at most 5,000 rows and 2 MB"
+      hint={`CSV in UTF-8, at most ${formatCount(mostContactRows)} rows and ${largestContactFile}`}
       onChoose={(file) => void look.choose(file, previewImport(brokerageId, file))}
       columnName={(column) => columnNames[column] ?? column}
       summary={<Summary rows={rows} />}

@@ -2,7 +2,7 @@
 import type { DealPage, Me } from '../../api/shapes.ts';
 import type { PagePath } from '../../paths.ts';
 
-export interface DealTab {
+interface DealTab {
   to: Extract<PagePath, '/deals/$dealId' | `/deals/$dealId/${string}`>;
   label: string;
   count?: number | undefined;

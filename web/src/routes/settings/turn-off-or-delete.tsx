@@ -3,7 +3,7 @@ import { useConfirm } from '../../components/confirm-dialog.tsx';
 import { MenuItem, MenuSeparator } from '../../components/menu.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 
-export interface TurnOffOrDeleteProps {
+interface TurnOffOrDeleteProps {
   name: string;
   /** What it is, for the button that deletes it: "client". */
   kind: string;

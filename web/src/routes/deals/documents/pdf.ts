@@ -25,7 +25,7 @@ class Parts {
   }
 }
 
-export interface OpenPdf {
+interface OpenPdf {
   readonly document: Promise<PDFDocumentProxy>;
   /** Ends the worker and with it everything that was read. */
   close(): void;

@@ -1,4 +1,4 @@
-import type { AboutFiles } from '../../../api/document-uploads.ts';
+import { largestDocument, type AboutFiles } from '../../../api/document-uploads.ts';
 import { Button } from '../../../components/button.tsx';
 import { Drawer } from '../../../components/dialog.tsx';
 import { Field } from '../../../components/field.tsx';
@@ -61,7 +61,7 @@ export function UploadDrawer({ uploads, onClose }: UploadDrawerProps) {
         <FileDrop
           multiple
           onFiles={uploads.add}
-          hint="PDF, Office files, images, text, CSV, e-mails, video and ZIP, up to 2 GB each"
+          hint={`PDF, Office files, images, text, CSV, e-mails, video and ZIP, up to ${largestDocument.words} each`}
         />
         <UploadList uploads={uploads.uploads} onStop={uploads.stop} onRetry={uploads.retry} />
       </div>

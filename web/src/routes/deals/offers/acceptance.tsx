@@ -1,6 +1,6 @@
 /** What an acceptance would mean: whether the debt is covered, with terms that are typed in, and what the SBA's rules say. */
 import { useQueryClient } from '@tanstack/react-query';
-import { worthQuery } from '../../../api/offers.ts';
+import { assessmentQuery } from '../../../api/offers.ts';
 import type { OfferAssessment, OfferValuation, TypedTerms } from '../../../api/shapes.ts';
 import { Badge } from '../../../components/badge.tsx';
 import { Button } from '../../../components/button.tsx';
@@ -56,7 +56,7 @@ function TermsForm({ typed, onTyped, currency }: TermsFormProps) {
   const form = useForm({
     initial: { ...nothing, ...Object.fromEntries(termNames.map((name) => [name, typed[name] ?? ''])) },
     draft: null,
-    submit: (values) => client.fetchQuery(worthQuery(deal.id, withTerms(values))),
+    submit: (values) => client.fetchQuery(assessmentQuery(deal.id, withTerms(values))),
     onDone: (_found, values) => onTyped(withTerms(values)),
   });
   return (
@@ -202,7 +202,7 @@ export function SbaCard({
                     {rule?.citation}
                   </a>
                   , since {rule && <DayText day={rule.effective} />}
-                  {rule?.sureness === 'told' && '; not checked against the SBA’s own text'}
+                  {rule?.source_read === 'secondary' && '; not checked against the SBA’s own text'}
                 </p>
               </div>
             </li>

@@ -1,7 +1,7 @@
 /** Below the offers themselves: what they come to against the books, and what accepting one would mean. */
 import { useQuery } from '@tanstack/react-query';
 import { ApiError } from '../../../api/client.ts';
-import { worthQuery } from '../../../api/offers.ts';
+import { assessmentQuery } from '../../../api/offers.ts';
 import type { Offer, OfferAssessment, TypedTerms } from '../../../api/shapes.ts';
 import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
@@ -60,7 +60,7 @@ export function Assessment({ offers }: { offers: readonly Offer[] }) {
   const search = offersRoute.useSearch();
   const navigate = offersRoute.useNavigate();
   const typed = typedIn(search);
-  const { data, error, isPending, refetch } = useQuery(worthQuery(deal.id, typed));
+  const { data, error, isPending, refetch } = useQuery(assessmentQuery(deal.id, typed));
   const keep = (kept: OffersSearch) =>
     void navigate({
       to: paths.dealOffers,

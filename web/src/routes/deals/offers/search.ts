@@ -2,6 +2,7 @@
 import { getRouteApi } from '@tanstack/react-router';
 import type { TypedTerms } from '../../../api/shapes.ts';
 import { lengths } from '../../../lib/lengths.ts';
+import { isUuid } from '../../../lib/uuid.ts';
 
 /** Of the page of offers: how its address is read and changed. */
 export const offersRoute = getRouteApi('/app/deals/$dealId/offers');
@@ -18,8 +19,6 @@ export interface OffersSearch extends TypedTerms {
   accepted?: string;
 }
 
-const id = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-const isId = (value: unknown): value is string => typeof value === 'string' && id.test(value);
 const longestLabel = lengths.normalizations.period_label;
 const term = /^\d{1,20}(\.\d{1,10})?$/;
 
@@ -37,9 +36,9 @@ export function readOffersSearch(query: Record<string, unknown>): OffersSearch {
   });
   const { period_label: label } = query;
   return {
-    ...(isId(query.first) && { first: query.first }),
-    ...(isId(query.second) && { second: query.second }),
-    ...(isId(query.accepted) && { accepted: query.accepted }),
+    ...(isUuid(query.first) && { first: query.first }),
+    ...(isUuid(query.second) && { second: query.second }),
+    ...(isUuid(query.accepted) && { accepted: query.accepted }),
     ...(typeof label === 'string' && label !== '' && label.length <= longestLabel && { period_label: label }),
     ...Object.fromEntries(terms),
   };

@@ -1,6 +1,6 @@
 import { useRef, useState } from 'react';
 import { ApiError } from '../../../api/client.ts';
-import { booksTemplate, previewBooks, useQoeActions } from '../../../api/qoe.ts';
+import { booksTemplate, largestBooksFile, mostSnapshotRows, previewBooks, useQoeActions } from '../../../api/qoe.ts';
 import type { AccountChoice, AccountLine, Id, SnapshotPreview, SnapshotType } from '../../../api/shapes.ts';
 import { Field } from '../../../components/field.tsx';
 import { ImportDialog, leftOutWords } from '../../../components/import-dialog.tsx';
@@ -8,7 +8,7 @@ import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { toast } from '../../../components/toast.tsx';
-import { plural } from '../../../lib/format.ts';
+import { formatCount, plural } from '../../../lib/format.ts';
 import { optionsOf, snapshotTypes } from '../../../lib/states.ts';
 import { useFilePreview } from '../../../lib/use-file-preview.ts';
 import { ExportAccounts } from './export-accounts.tsx';
@@ -119,7 +119,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
       done="saved"
       noun={preview?.export ? 'period' : 'row'}
       accept=".csv,.xlsx,text/csv"
-      hint="CSV in UTF-8 or XLSX, at most 5,000 rows and 5 MB"
+      hint={`CSV in UTF-8 or XLSX, at most ${formatCount(mostSnapshotRows)} rows and ${largestBooksFile}`}
       onChoose={(chosen) => choose(chosen, type)}
       // What could not be stored is tried again by the button below.
       onAgain={file && choice && count === 0 ? () => lookAgain(file) : undefined}

@@ -44,12 +44,12 @@ function Comparison({ comparison }: Pick<ExportPreview, 'comparison'>) {
             </tr>
           </thead>
           <tbody className="divide-y divide-line">
-            {comparison.map(({ line, told, counted, difference, periods }) => (
+            {comparison.map(({ line, reported, counted, difference, periods }) => (
               <tr key={line}>
                 <th scope="row" className="px-3 py-1.5 text-left font-normal">
                   {plLines[line]}
                 </th>
-                <td className="px-2 py-1.5 text-right whitespace-nowrap tabular sm:px-3">{amount(told)}</td>
+                <td className="px-2 py-1.5 text-right whitespace-nowrap tabular sm:px-3">{amount(reported)}</td>
                 <td className="px-2 py-1.5 text-right whitespace-nowrap tabular sm:px-3">{amount(counted)}</td>
                 <td
                   className={`px-2 py-1.5 text-right whitespace-nowrap tabular sm:px-3 ${periods.length > 0 ? 'text-bad' : 'text-good'}`}

@@ -21,7 +21,7 @@ export interface Step {
   readonly lines?: readonly string[];
 }
 
-export interface HostInstructions {
+interface HostInstructions {
   readonly steps: readonly Step[];
   /** What may come up, and what to do then. */
   readonly note?: string;

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useBrokerage } from '../../../api/me.ts';
-import { brokerageExport, brokerageQuery, useMemberActions } from '../../../api/settings.ts';
+import { brokerageExport, brokerageQuery, mostOfPicture, useMemberActions } from '../../../api/settings.ts';
 import type { Brokerage } from '../../../api/shapes.ts';
 import { BrokerageLogo } from '../../../components/brokerage-logo.tsx';
 import { Button } from '../../../components/button.tsx';
@@ -16,7 +16,7 @@ import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { download } from '../../../lib/download.ts';
-import { formatTime } from '../../../lib/format.ts';
+import { formatCount, formatTime } from '../../../lib/format.ts';
 import { lengths } from '../../../lib/lengths.ts';
 import { memberRoles } from '../../../lib/states.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
@@ -133,7 +133,7 @@ function LogoCard({ brokerage }: { brokerage: Brokerage }) {
         <BrokerageLogo brokerageId={brokerage.id} at={brokerage.logo_at} />
         <FileDrop
           accept=".png,.jpg,.jpeg,.webp"
-          hint="PNG or JPEG, which every e-mail program shows, or WebP; up to 200 KB and 2,000 pixels on a side."
+          hint={`PNG or JPEG, which every e-mail program shows, or WebP; up to ${mostOfPicture.words} and ${formatCount(mostOfPicture.side)} pixels on a side.`}
           disabled={isPending}
           onFiles={([file]) =>
             file && uploadLogo.mutate(file, { onSuccess: () => toast('Logo saved'), onError: toastError })

@@ -17,6 +17,7 @@ import { lengths, longestEmailAddress } from '../../../lib/lengths.ts';
 import { leaveFreely } from '../../../lib/unsaved.ts';
 import { chooseTheme, useTheme } from '../../../lib/theme.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
+import { paths } from '../../../paths.ts';
 import { ConfirmationCard } from '../confirmation-card.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 
@@ -120,7 +121,7 @@ function EraseCard() {
       onDone={() => {
         forgetPerson();
         leaveFreely();
-        window.location.assign('/sign-in');
+        window.location.assign(paths.signIn);
       }}
     />
   );

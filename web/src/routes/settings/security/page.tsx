@@ -18,6 +18,7 @@ import { toast, toastError } from '../../../components/toast.tsx';
 import { deviceOf } from './device.ts';
 import { leaveFreely } from '../../../lib/unsaved.ts';
 import { required, useForm } from '../../../lib/use-form.ts';
+import { paths } from '../../../paths.ts';
 import { FactorCard } from './factor-card.tsx';
 import { PasskeysCard } from './passkeys-card.tsx';
 import { SettingsPage } from '../settings-page.tsx';
@@ -118,7 +119,7 @@ function SessionsCard() {
         await withRecentSignIn(() => leaveEverywhere.mutateAsync());
         forgetPerson();
         leaveFreely();
-        window.location.assign('/sign-in');
+        window.location.assign(paths.signIn);
       },
     );
   return (

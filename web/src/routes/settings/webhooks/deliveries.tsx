@@ -16,6 +16,7 @@ import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { eventWords } from '../../../lib/event-types.ts';
 import { formatBytes, formatCount, formatExactly, plural } from '../../../lib/format.ts';
+import { lifetimes } from '../../../lib/lifetimes.ts';
 import { optionsOf, webhookDeliveryStates } from '../../../lib/states.ts';
 import { AgainDialog, nameOf } from './dialogs.tsx';
 
@@ -146,7 +147,7 @@ export function DeliveriesDrawer({ webhook, onClose }: { webhook: Webhook; onClo
     <Drawer
       onClose={onClose}
       title={`Deliveries to ${nameOf(webhook)}`}
-      description="What was sent in the last 30 days. The contents of records are not kept."
+      description={`What was sent in the last ${lifetimes.delivery}. The contents of records are not kept.`}
     >
       <div className="mb-3 flex flex-wrap items-end justify-between gap-3">
         <Field label="Status" className="w-44">

@@ -14,6 +14,7 @@ import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { chosenWords } from '../../../lib/event-types.ts';
 import { formatCount } from '../../../lib/format.ts';
+import { lifetimes } from '../../../lib/lifetimes.ts';
 import { webhookStates } from '../../../lib/states.ts';
 import { paths } from '../../../paths.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
@@ -63,7 +64,7 @@ function WebhookMenu({ webhook, onOpen }: RowProps) {
         name={name}
         kind="webhook"
         isOff={state === 'off'}
-        whenOff="Nothing is sent until it is on again. Changes in the meantime are kept for 30 days and sent then."
+        whenOff={`Nothing is sent until it is on again. Changes in the meantime are kept for ${lifetimes.change} and sent then.`}
         whenDeleted="Nothing more is sent there, and the log of its deliveries is deleted."
         turn={(on) => change.mutateAsync({ id, state: on ? 'on' : 'off' })}
         remove={() => remove.mutateAsync(id)}
@@ -117,8 +118,8 @@ function WebhookRow({ webhook, onOpen }: RowProps) {
       )}
       {off_reason === 'failing' && off_since !== null && (
         <p className="mt-3 text-sm text-bad">
-          Nothing was accepted for three days, so it was turned off <Time at={off_since} />. Turned on again, it
-          continues where it stopped.
+          Nothing was accepted for {lifetimes.failingWebhook}, so it was turned off <Time at={off_since} />. Turned on
+          again, it continues where it stopped.
         </p>
       )}
       {(off_reason === 'admin_gone' || off_reason === 'key_rotated') && off_since !== null && (

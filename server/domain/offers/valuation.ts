@@ -1,7 +1,7 @@
 /** What an offer is worth by the books: multiples, what each add-back adds to the price, how certain the money is, and how two offers differ. */
 
-import { compare, divide, isPositive, isZero, one, subtract, sum, zero, type Decimal } from './decimals.ts';
-import { apportion } from './fractions.ts';
+import { compare, divide, isPositive, isZero, one, subtract, sum, zero, type Decimal } from '../diligence/decimals.ts';
+import { apportion } from '../diligence/fractions.ts';
 
 /** What a business earned in a period, as an offer is compared with it. Null is what the books do not say. */
 export interface EarningsBasis {
@@ -58,7 +58,7 @@ export function multiplesOf(offer: OfferAmounts, basis: EarningsBasis): Multiple
   };
 }
 
-export interface AddBackWorth {
+interface AddBackWorth {
   readonly id: string;
   readonly amount: Decimal;
   /** The part of the price that is paid for it at the multiple of adjusted EBITDA. */
@@ -67,7 +67,7 @@ export interface AddBackWorth {
   readonly price_without: Decimal;
 }
 
-export interface PriceByEarnings {
+interface PriceByEarnings {
   /** What is paid for reported EBITDA. */
   readonly reported: Decimal;
   /** What is paid for each add-back, by id. With what is paid for reported EBITDA they add up to the price, to the last digit. */
@@ -140,7 +140,7 @@ export function openParts(offer: OfferAmounts): MoneyPart[] {
 /** What two offers can differ in. */
 export type ComparedTerm = 'purchase_price' | MoneyPart;
 
-export interface OfferDifference {
+interface OfferDifference {
   readonly term: ComparedTerm;
   readonly first: Decimal;
   readonly second: Decimal;
