@@ -2100,11 +2100,12 @@ CREATE TABLE vault.events (
     attempts integer DEFAULT 0 NOT NULL,
     next_attempt_at timestamp with time zone DEFAULT app.now() NOT NULL,
     last_error text,
+    rank smallint DEFAULT 1 NOT NULL,
     CONSTRAINT events_pkey PRIMARY KEY (id),
     CONSTRAINT events_kind_fkey FOREIGN KEY (kind) REFERENCES app.notification_kinds(kind)
 );
-CREATE INDEX events_by_attempt ON vault.events USING btree (next_attempt_at);
 CREATE INDEX events_by_deal ON vault.events USING btree (deal_id);
+CREATE INDEX events_in_turn ON vault.events USING btree (rank, next_attempt_at, id);
 ALTER TABLE vault.events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.events FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.events TO CURRENT_USER
@@ -12086,7 +12087,9 @@ begin
   if app.is_sandbox((select d.organization_id from public.deals d where d.id = deal)) then
     return;
   end if;
-  insert into vault.events (kind, deal_id, subject, subject_id, actor_id, person_id) values (kind, deal, subject, subject_id, actor, person);
+  insert into vault.events (kind, deal_id, subject, subject_id, actor_id, person_id, rank)
+    values (kind, deal, subject, subject_id, actor, person,
+      case when (select k.security from app.notification_kinds k where k.kind = queue_event.kind) then 0 when actor is not null then 1 else 2 end);
   perform pg_notify('dealkeep_mail', '');
 end
 $function$;
@@ -14517,7 +14520,7 @@ begin
     perform app.refuse('entered', 'Events are told by the worker.');
   end if;
   for event in
-    select e.* from vault.events e where e.next_attempt_at <= app.now() order by e.next_attempt_at, e.id
+    select e.* from vault.events e where e.next_attempt_at <= app.now() order by e.rank, e.next_attempt_at, e.id
       limit least(most, 100) for update skip locked
   loop
     taken := taken + 1;
@@ -15744,3 +15747,4 @@ $function$;
 -- 8a3af44bcfe055041fce06fa782ff84caafb889a21e93eba5b20e396a19143f6  528_first_answers_of_people.sql
 -- 79f492416dcaae9c2ba5aeca0bba09b144859806b807d8c71929990c5c18331e  529_first_answers_of_those_before.sql
 -- 2e6f8ff8dbfe9ec9b0d1d367814cb3da6267eab2fe0f017acdc0de0c51f462c9  531_first_page_by_what_waits_longest.sql
+-- e70b6e06541c68c15c4d8428b7c020af70acf6b4f6b3ff96b14e9178cb37b21d  564_news_in_turns.sql

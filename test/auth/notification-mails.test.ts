@@ -508,6 +508,33 @@ describe('a node', () => {
     }
   });
 
+  test('tells of accounts first, then of what people did, then of what the clock brings', async () => {
+    const { service, scene } = web;
+    await mails();
+    const inDays = (days: number) => new Date(service.clock.now().getTime() + days * 24 * 60 * minute);
+    const deadline = inDays(5).toISOString().slice(0, 10);
+    await does('broker', `/deals/${scene.deal}/conditions`, { name: 'Consent of the landlord', deadline });
+    service.clock.set(inDays(4));
+    await service.database.run(queueReminders());
+    service.clock.advance(minute);
+    await ask();
+    service.clock.advance(minute);
+    const account = await openAccount(service);
+    await signedInVisitor(service, account);
+    await new Visitor(service.origin, { 'user-agent': 'Elsewhere' }).signIn(account);
+    const waitingKinds = async () =>
+      (await service.sql<{ kind: string }>('select kind from vault.events order by at, id')).map(({ kind }) => kind);
+    const kinds = await waitingKinds();
+    expect(kinds).toContain('condition_due');
+    expect(kinds.slice(-2)).toEqual(['question_asked', 'new_device']);
+    await service.database.run(createNotifications(1));
+    expect(await waitingKinds()).toEqual(kinds.slice(0, -1));
+    await service.database.run(createNotifications(1));
+    expect(await waitingKinds()).toEqual(kinds.slice(0, -2));
+    await service.database.run(createNotifications(100));
+    expect(await waitingKinds()).toEqual([]);
+  });
+
   test('tells of more than it has the time for in one statement, on a deal with many people', async () => {
     await arrange(20);
     await web.service.sql(
@@ -532,5 +559,17 @@ describe('a node', () => {
     }
     const told = `vault.notifications n join public.users u on u.id = n.user_id and u.email like '%@many.test'`;
     expect(await count(told)).toBe(20 * 200);
+  });
+
+  test('writes the mails that are due while more events wait than are told in a moment', async () => {
+    await arrange(400);
+    const stop = startNotifier(web.service.services);
+    try {
+      await expect.poll(queued).toBe(1);
+      expect(await waiting()).toBeGreaterThan(0);
+    } finally {
+      await stop();
+      await web.service.sql('delete from vault.events');
+    }
   });
 });
