@@ -2301,6 +2301,8 @@ CREATE INDEX notifications_by_time ON vault.notifications USING btree (at);
 CREATE INDEX notifications_by_user ON vault.notifications USING btree (user_id, at DESC, id DESC);
 CREATE INDEX notifications_mailed ON vault.notifications USING btree (user_id, deal_id, mailed_at DESC) WHERE mailed_at IS NOT NULL;
 CREATE INDEX notifications_to_mail ON vault.notifications USING btree (mail_due_at) WHERE mail_due_at IS NOT NULL;
+CREATE INDEX notifications_to_mail_by_user ON vault.notifications USING btree (user_id, mail_due_at) WHERE mail_due_at IS NOT NULL;
+CREATE INDEX notifications_to_mail_of_accounts ON vault.notifications USING btree (mail_due_at) WHERE mail_due_at IS NOT NULL AND mail = 'at_once'::text AND deal_id IS NULL;
 CREATE INDEX unread_notifications ON vault.notifications USING btree (user_id, at DESC, id DESC) WHERE read_at IS NULL;
 ALTER TABLE vault.notifications ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.notifications FORCE ROW LEVEL SECURITY;
@@ -12147,35 +12149,54 @@ CREATE OR REPLACE FUNCTION app.queue_notification_mails(most integer)
  SET search_path TO ''
 AS $function$
 declare
+  -- A statement that runs into its limit takes back what it has written, and would be given the same again.
+  until constant timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0') / 4;
   due record;
   ids uuid[];
   actors uuid[];
   is_by_clock boolean;
+  reader_has_enough boolean;
   actor uuid;
   written int := 0;
+  goes_on boolean := false;
 begin
   -- One node at a time: two would count mails by the same people in different orders, and wait for each other.
   if not pg_try_advisory_xact_lock(hashtextextended('notification mails', 0)) then
     return 0;
   end if;
   for due in
-    select n.user_id, n.mail, case when n.mail = 'at_once' then n.deal_id end as deal_id
-    from (select * from vault.notifications n where n.mail_due_at <= app.now() order by n.mail_due_at limit 2000) n
-    group by 1, 2, 3 limit least(most, 200)
+    -- Mails about an account never wait: not behind those about deals either.
+    select n.user_id, n.mail, case when n.mail = 'at_once' then n.deal_id end as deal_id,
+      sum(count(*)) over () >= 2000 or count(*) over () > least(most, 200) as are_more
+    from (
+      (select a.user_id, a.mail, a.deal_id, a.mail_due_at, true as first from vault.notifications a
+        where a.mail_due_at <= app.now() and a.mail = 'at_once' and a.deal_id is null order by a.mail_due_at limit 2000)
+      union all
+      (select d.user_id, d.mail, d.deal_id, d.mail_due_at, false from vault.notifications d
+        where d.mail_due_at <= app.now() and (d.mail = 'daily' or d.deal_id is not null) order by d.mail_due_at limit 2000)) n
+    group by 1, 2, 3, n.first order by n.first desc, min(n.mail_due_at) limit least(most, 200)
   loop
+    goes_on := goes_on or due.are_more or written > 0 and clock_timestamp() > until;
+    exit when written > 0 and clock_timestamp() > until;
     select array_agg(d.id), array_agg(distinct d.actor_id) filter (where d.actor_id is not null), coalesce(bool_or(d.actor_id is null), false)
       into ids, actors, is_by_clock
       from (
         select o.id, o.actor_id from vault.notifications o
         where o.user_id = due.user_id and o.mail = due.mail and o.mail_due_at <= app.now()
           and (due.mail = 'daily' or o.deal_id is not distinct from due.deal_id)
-        order by o.at desc limit 500) d;
+        order by o.mail_due_at limit 500) d;
     continue when ids is null;
+    goes_on := goes_on or cardinality(ids) = 500;
     if due.mail = 'at_once' and due.deal_id is not null then
-      if app.mails_this_hour('news to ' || due.user_id) >= 30
-        or not (is_by_clock or exists (select from unnest(actors) a where app.mails_this_hour('news by ' || a) < 300))
-      then
-        update vault.notifications n set mail_due_at = date_trunc('hour', app.now(), 'UTC') + interval '1 hour' where n.id = any (ids);
+      reader_has_enough := app.mails_this_hour('news to ' || due.user_id) >= 30;
+      if reader_has_enough or not (is_by_clock or exists (select from unnest(actors) a where app.mails_this_hour('news by ' || a) < 300)) then
+        -- With whatever else is due of the same, or it would be looked at again and again within the hour.
+        update vault.notifications n set mail_due_at = date_trunc('hour', app.now(), 'UTC') + interval '1 hour'
+          where n.id in (
+            select o.id from vault.notifications o
+            where o.user_id = due.user_id and o.mail = 'at_once' and o.deal_id = due.deal_id and o.mail_due_at <= app.now()
+              and (reader_has_enough or o.actor_id = any (actors))
+            order by o.mail_due_at limit 2000);
         written := written + 1;
         continue;
       end if;
@@ -12193,7 +12214,7 @@ begin
       from public.users u where u.id = due.user_id and u.suspended_at is null;
     written := written + 1;
   end loop;
-  return written;
+  return case when goes_on then most else written end;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.queue_notification_mails(integer) TO dealkeep_server;
@@ -15748,3 +15769,5 @@ $function$;
 -- 79f492416dcaae9c2ba5aeca0bba09b144859806b807d8c71929990c5c18331e  529_first_answers_of_those_before.sql
 -- 2e6f8ff8dbfe9ec9b0d1d367814cb3da6267eab2fe0f017acdc0de0c51f462c9  531_first_page_by_what_waits_longest.sql
 -- e70b6e06541c68c15c4d8428b7c020af70acf6b4f6b3ff96b14e9178cb37b21d  564_news_in_turns.sql
+-- 2a0cce50ccae0be9eabb9a0df7e9515b96799f2ba6de45f6b50a430cc25cbc18  565_indexes_of_mails_of_news.sql
+-- 5be6b8cb1f3299f482cbaab1f66206be77acb521c687a6b46244acef0f6c7879  566_mails_of_news_go_on.sql

@@ -22,7 +22,7 @@ const queueMails = row<{ written: number }, [most: number]>(
   'select app.queue_notification_mails($1) as written',
 );
 
-/** Puts what is due by mail into the outbox, for at most so many people and deals; how many mails were written. */
+/** Puts what is due by mail into the outbox, for at most so many people and deals; for how many, or `most` when more may be due. */
 export const queueNotificationMails = (most: number): Statement<number> =>
   mapped(queueMails(most), (found) => found?.written ?? 0);
 
