@@ -655,6 +655,7 @@ CREATE TABLE public.deal_tool_stops (
     CONSTRAINT deal_tool_stops_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT deal_tool_stops_stopped_by_fkey FOREIGN KEY (stopped_by) REFERENCES public.users(id)
 );
+CREATE INDEX deal_tool_stops_by_user ON public.deal_tool_stops USING btree (stopped_by);
 ALTER TABLE public.deal_tool_stops ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.deal_tool_stops FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.deal_tool_stops TO CURRENT_USER
@@ -1924,6 +1925,7 @@ CREATE TABLE vault.authorization_codes (
 );
 CREATE INDEX authorization_codes_by_expiry ON vault.authorization_codes USING btree (expires_at);
 CREATE INDEX authorization_codes_by_family ON vault.authorization_codes USING btree (family_id);
+CREATE INDEX authorization_codes_by_user ON vault.authorization_codes USING btree (user_id);
 ALTER TABLE vault.authorization_codes ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.authorization_codes FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.authorization_codes TO CURRENT_USER
@@ -1974,6 +1976,7 @@ CREATE TABLE vault.challenges (
     CONSTRAINT challenges_digest_check CHECK (length(digest) = 32)
 );
 CREATE INDEX challenges_by_expiry ON vault.challenges USING btree (expires_at);
+CREATE INDEX challenges_by_user ON vault.challenges USING btree (user_id) WHERE user_id IS NOT NULL;
 ALTER TABLE vault.challenges ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.challenges FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.challenges TO CURRENT_USER
@@ -2597,6 +2600,7 @@ CREATE TABLE vault.sign_in_steps (
     CONSTRAINT sign_in_steps_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
     CONSTRAINT sign_in_steps_digest_check CHECK (length(digest) = 32)
 );
+CREATE INDEX sign_in_steps_by_user ON vault.sign_in_steps USING btree (user_id);
 ALTER TABLE vault.sign_in_steps ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.sign_in_steps FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.sign_in_steps TO CURRENT_USER
@@ -15771,3 +15775,4 @@ $function$;
 -- e70b6e06541c68c15c4d8428b7c020af70acf6b4f6b3ff96b14e9178cb37b21d  564_news_in_turns.sql
 -- 2a0cce50ccae0be9eabb9a0df7e9515b96799f2ba6de45f6b50a430cc25cbc18  565_indexes_of_mails_of_news.sql
 -- 5be6b8cb1f3299f482cbaab1f66206be77acb521c687a6b46244acef0f6c7879  566_mails_of_news_go_on.sql
+-- 47d6e3052b47e55e2cef5097af76817bcb3eeb1cb5d6db0501c265f23d69ff7f  567_people_by_index.sql
