@@ -4945,6 +4945,10 @@ begin
   if not found then
     perform app.refuse('idempotency_key_used', 'This key was used for this tool within the last 24 hours.');
   end if;
+  delete from vault.tool_call_keys k using (
+    select o.user_id, o.client_id, o.tool, o.idempotency_key from vault.tool_call_keys o
+    where o.made_at <= now - interval '24 hours' order by o.made_at limit 5 for update skip locked) o
+  where k.user_id = o.user_id and k.client_id = o.client_id and k.tool = o.tool and k.idempotency_key = o.idempotency_key;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.claim_tool_call_key(text,text,bytea) TO dealkeep_server;
@@ -15776,3 +15780,4 @@ $function$;
 -- 2a0cce50ccae0be9eabb9a0df7e9515b96799f2ba6de45f6b50a430cc25cbc18  565_indexes_of_mails_of_news.sql
 -- 5be6b8cb1f3299f482cbaab1f66206be77acb521c687a6b46244acef0f6c7879  566_mails_of_news_go_on.sql
 -- 47d6e3052b47e55e2cef5097af76817bcb3eeb1cb5d6db0501c265f23d69ff7f  567_people_by_index.sql
+-- 4162feda1b1bee493aeb594c5e413558ab7781e6bf11e930925093e9859413f8  568_tool_call_keys_cleared_where_they_come.sql
