@@ -10707,6 +10707,12 @@ CREATE OR REPLACE FUNCTION app.note_renamed()
  SET search_path TO ''
 AS $function$
 begin
+  -- Counted as mails from somebody are, which goes with their account; whoever is erased is not refused.
+  if new.name is distinct from old.name and new.id = app.user_id() and new.erased_at is null
+    and not app.count_mail('renames from ' || new.id, 'day', 20)
+  then
+    perform app.refuse('too_many_today', 'You have changed your name 20 times today, which is the most: change it again tomorrow.');
+  end if;
   insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
     select p.brokerage_id, p.deal_id, 'participant', p.id, 'updated' from public.participants p where p.user_id = new.id and p.joined_at is not null;
   return null;
@@ -15781,3 +15787,4 @@ $function$;
 -- 5be6b8cb1f3299f482cbaab1f66206be77acb521c687a6b46244acef0f6c7879  566_mails_of_news_go_on.sql
 -- 47d6e3052b47e55e2cef5097af76817bcb3eeb1cb5d6db0501c265f23d69ff7f  567_people_by_index.sql
 -- 4162feda1b1bee493aeb594c5e413558ab7781e6bf11e930925093e9859413f8  568_tool_call_keys_cleared_where_they_come.sql
+-- 4c8cb2f3905eefdb5c97d5423694073bece5601bab4ccef91d081bee6b89f935  569_renames_a_day.sql
