@@ -2617,6 +2617,8 @@ CREATE TABLE vault.token_families (
     ends_at timestamp with time zone NOT NULL,
     revoked_at timestamp with time zone,
     last_used_at timestamp with time zone,
+    refreshed_on date,
+    refreshes integer DEFAULT 0 NOT NULL,
     CONSTRAINT token_families_pkey PRIMARY KEY (id),
     CONSTRAINT token_families_client_id_fkey FOREIGN KEY (client_id) REFERENCES public.connected_clients(id),
     CONSTRAINT token_families_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
@@ -12603,6 +12605,7 @@ declare
   token vault.refresh_tokens;
   overlapping boolean;
   left_of_family int;
+  today constant date := (app.now() at time zone 'UTC')::date;
   apart constant interval := make_interval(secs => overlap / 1000);
 begin
   outcome := 'invalid_client';
@@ -12652,6 +12655,11 @@ begin
     end if;
     return;
   end if;
+  if family.refreshed_on = today and family.refreshes >= 1000 then
+    perform app.refuse('too_many_today', 'This grant was refreshed 1,000 times today, which is the most: use its access token until that expires, and refresh again tomorrow.');
+  end if;
+  update vault.token_families f
+    set refreshed_on = today, refreshes = case when f.refreshed_on = today then f.refreshes + 1 else 1 end where f.id = family.id;
   scopes := coalesce(wanted, family.scopes);
   expires_in := left_of_family;
   update vault.refresh_tokens t
@@ -15788,3 +15796,4 @@ $function$;
 -- 47d6e3052b47e55e2cef5097af76817bcb3eeb1cb5d6db0501c265f23d69ff7f  567_people_by_index.sql
 -- 4162feda1b1bee493aeb594c5e413558ab7781e6bf11e930925093e9859413f8  568_tool_call_keys_cleared_where_they_come.sql
 -- 4c8cb2f3905eefdb5c97d5423694073bece5601bab4ccef91d081bee6b89f935  569_renames_a_day.sql
+-- 2690250617e0ad6f37da5f9cb55dcb10db6f5ecde8d742db90317b5874e9c615  570_refreshes_a_day.sql
