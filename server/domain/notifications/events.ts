@@ -9,8 +9,10 @@ const create = row<{ taken: number }, [most: number]>('tell_events', 'select app
 export const createNotifications = (most: number): Statement<number> =>
   mapped(create(most), (found) => found?.taken ?? 0);
 
-/** Queues events of what is about to end, due or overdue by now. */
-export const queueReminders = row('queue_reminders', 'select app.queue_reminders()');
+const remind = row<{ taken: number }, []>('queue_reminders', 'select app.queue_reminders() as taken');
+
+/** Queues events of what is about to end, due or overdue by now: of 500 reminders at a time; how many these were. */
+export const queueReminders = (): Statement<number> => mapped(remind(), (found) => found?.taken ?? 0);
 
 const purge = row<{ deleted: number }, []>('purge_notifications', 'select app.purge_notifications() as deleted');
 
