@@ -655,6 +655,7 @@ CREATE TABLE public.deal_tool_stops (
     CONSTRAINT deal_tool_stops_deal_id_fkey FOREIGN KEY (deal_id) REFERENCES public.deals(id),
     CONSTRAINT deal_tool_stops_stopped_by_fkey FOREIGN KEY (stopped_by) REFERENCES public.users(id)
 );
+CREATE INDEX deal_tool_stops_by_user ON public.deal_tool_stops USING btree (stopped_by);
 ALTER TABLE public.deal_tool_stops ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.deal_tool_stops FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.deal_tool_stops TO CURRENT_USER
@@ -1937,6 +1938,7 @@ CREATE TABLE vault.authorization_codes (
 );
 CREATE INDEX authorization_codes_by_expiry ON vault.authorization_codes USING btree (expires_at);
 CREATE INDEX authorization_codes_by_family ON vault.authorization_codes USING btree (family_id);
+CREATE INDEX authorization_codes_by_user ON vault.authorization_codes USING btree (user_id);
 ALTER TABLE vault.authorization_codes ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.authorization_codes FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.authorization_codes TO CURRENT_USER
@@ -1987,6 +1989,7 @@ CREATE TABLE vault.challenges (
     CONSTRAINT challenges_digest_check CHECK (length(digest) = 32)
 );
 CREATE INDEX challenges_by_expiry ON vault.challenges USING btree (expires_at);
+CREATE INDEX challenges_by_user ON vault.challenges USING btree (user_id) WHERE user_id IS NOT NULL;
 ALTER TABLE vault.challenges ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.challenges FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.challenges TO CURRENT_USER
@@ -2113,11 +2116,12 @@ CREATE TABLE vault.events (
     attempts integer DEFAULT 0 NOT NULL,
     next_attempt_at timestamp with time zone DEFAULT app.now() NOT NULL,
     last_error text,
+    rank smallint DEFAULT 1 NOT NULL,
     CONSTRAINT events_pkey PRIMARY KEY (id),
     CONSTRAINT events_kind_fkey FOREIGN KEY (kind) REFERENCES app.notification_kinds(kind)
 );
-CREATE INDEX events_by_attempt ON vault.events USING btree (next_attempt_at);
 CREATE INDEX events_by_deal ON vault.events USING btree (deal_id);
+CREATE INDEX events_in_turn ON vault.events USING btree (rank, next_attempt_at, id);
 ALTER TABLE vault.events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.events FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.events TO CURRENT_USER
@@ -2314,6 +2318,8 @@ CREATE INDEX notifications_by_time ON vault.notifications USING btree (at);
 CREATE INDEX notifications_by_user ON vault.notifications USING btree (user_id, at DESC, id DESC);
 CREATE INDEX notifications_mailed ON vault.notifications USING btree (user_id, deal_id, mailed_at DESC) WHERE mailed_at IS NOT NULL;
 CREATE INDEX notifications_to_mail ON vault.notifications USING btree (mail_due_at) WHERE mail_due_at IS NOT NULL;
+CREATE INDEX notifications_to_mail_by_user ON vault.notifications USING btree (user_id, mail_due_at) WHERE mail_due_at IS NOT NULL;
+CREATE INDEX notifications_to_mail_of_accounts ON vault.notifications USING btree (mail_due_at) WHERE mail_due_at IS NOT NULL AND mail = 'at_once'::text AND deal_id IS NULL;
 CREATE INDEX unread_notifications ON vault.notifications USING btree (user_id, at DESC, id DESC) WHERE read_at IS NULL;
 ALTER TABLE vault.notifications ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.notifications FORCE ROW LEVEL SECURITY;
@@ -2608,6 +2614,7 @@ CREATE TABLE vault.sign_in_steps (
     CONSTRAINT sign_in_steps_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
     CONSTRAINT sign_in_steps_digest_check CHECK (length(digest) = 32)
 );
+CREATE INDEX sign_in_steps_by_user ON vault.sign_in_steps USING btree (user_id);
 ALTER TABLE vault.sign_in_steps ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.sign_in_steps FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.sign_in_steps TO CURRENT_USER
@@ -2624,6 +2631,8 @@ CREATE TABLE vault.token_families (
     ends_at timestamp with time zone NOT NULL,
     revoked_at timestamp with time zone,
     last_used_at timestamp with time zone,
+    refreshed_on date,
+    refreshes integer DEFAULT 0 NOT NULL,
     CONSTRAINT token_families_pkey PRIMARY KEY (id),
     CONSTRAINT token_families_client_id_fkey FOREIGN KEY (client_id) REFERENCES public.connected_clients(id),
     CONSTRAINT token_families_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id),
@@ -4959,6 +4968,10 @@ begin
   if not found then
     perform app.refuse('idempotency_key_used', 'This key was used for this tool within the last 24 hours.');
   end if;
+  delete from vault.tool_call_keys k using (
+    select o.user_id, o.client_id, o.tool, o.idempotency_key from vault.tool_call_keys o
+    where o.made_at <= now - interval '24 hours' order by o.made_at limit 5 for update skip locked) o
+  where k.user_id = o.user_id and k.client_id = o.client_id and k.tool = o.tool and k.idempotency_key = o.idempotency_key;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.claim_tool_call_key(text,text,bytea) TO dealkeep_server;
@@ -10768,6 +10781,12 @@ CREATE OR REPLACE FUNCTION app.note_renamed()
  SET search_path TO ''
 AS $function$
 begin
+  -- Counted as mails from somebody are, which goes with their account; whoever is erased is not refused.
+  if new.name is distinct from old.name and new.id = app.user_id() and new.erased_at is null
+    and not app.count_mail('renames from ' || new.id, 'day', 20)
+  then
+    perform app.refuse('too_many_today', 'You have changed your name 20 times today, which is the most: change it again tomorrow.');
+  end if;
   insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
     select p.brokerage_id, p.deal_id, 'participant', p.id, 'updated' from public.participants p where p.user_id = new.id and p.joined_at is not null;
   return null;
@@ -11954,25 +11973,36 @@ CREATE OR REPLACE FUNCTION app.purge_authorization()
 AS $function$
 declare
   now constant timestamptz := app.now();
-  gone int;
-  total int := 0;
+  over uuid[];
+  part int;
+  largest int;
 begin
-  delete from vault.authorization_codes c
-    where c.expires_at <= now and (c.used_at is null or c.expires_at <= now - interval '1 day');
-  get diagnostics gone = row_count;
-  total := total + gone;
-  delete from vault.access_tokens t where t.expires_at <= now;
-  get diagnostics gone = row_count;
-  total := total + gone;
+  delete from vault.authorization_codes c where c.digest in (
+    select o.digest from vault.authorization_codes o
+    where o.expires_at <= now and (o.used_at is null or o.expires_at <= now - interval '1 day')
+    order by o.expires_at limit 10000 for update skip locked);
+  get diagnostics largest = row_count;
+  delete from vault.access_tokens t where t.digest in (
+    select o.digest from vault.access_tokens o where o.expires_at <= now order by o.expires_at limit 10000 for update skip locked);
+  get diagnostics part = row_count;
+  largest := greatest(largest, part);
   -- What a node was about to forget when it was stopped.
   perform app.forget_answers(60000);
   -- Each by its index.
-  delete from vault.token_families f where f.ends_at <= now;
-  get diagnostics gone = row_count;
-  total := total + gone;
-  delete from vault.token_families f where f.revoked_at <= now - interval '1 day';
-  get diagnostics gone = row_count;
-  return total + gone;
+  over := array(
+    (select f.id from vault.token_families f where f.ends_at <= now order by f.ends_at limit 10000)
+    union
+    (select f.id from vault.token_families f where f.revoked_at <= now - interval '1 day' order by f.revoked_at limit 10000));
+  -- Used ones are kept until here, since one that comes again ends its family: there may be many.
+  delete from vault.refresh_tokens t where t.ctid = any (array(
+    select o.ctid from unnest(over) f (id)
+      cross join lateral (select r.ctid from vault.refresh_tokens r where r.family_id = f.id limit 10000) o limit 10000));
+  get diagnostics part = row_count;
+  largest := greatest(largest, part);
+  delete from vault.token_families f
+    where f.id = any (over) and (select true from vault.refresh_tokens t where t.family_id = f.id limit 1) is null;
+  get diagnostics part = row_count;
+  return greatest(largest, part);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.purge_authorization() TO dealkeep_server;
@@ -12055,9 +12085,11 @@ AS $function$
 declare
   purged int;
 begin
-  delete from vault.outbox o
-    where coalesce(o.sent_at, o.given_up_at) < app.now() - interval '30 days'
-      and (o.sent_at is not null or o.given_up_at < app.now() - interval '90 days');
+  delete from vault.outbox o where o.id in (
+    select m.id from vault.outbox m
+    where coalesce(m.sent_at, m.given_up_at) < app.now() - interval '30 days'
+      and (m.sent_at is not null or m.given_up_at < app.now() - interval '90 days')
+    order by coalesce(m.sent_at, m.given_up_at) limit 10000 for update skip locked);
   get diagnostics purged = row_count;
   return purged;
 end
@@ -12092,7 +12124,7 @@ CREATE OR REPLACE FUNCTION app.purge_sign_in()
  SET search_path TO ''
 AS $function$
 declare
-  purged int := 0;
+  largest int := 0;
   part int;
   place uuid;
   reach uuid;
@@ -12105,37 +12137,45 @@ begin
       where s.id > place and s.id <= coalesce(reach, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
         and (s.ended_at < app.now() - interval '1 day' or s.created_at < app.now() - interval '31 days' or s.last_seen_at < app.now() - interval '2 days');
     get diagnostics part = row_count;
-    purged := purged + part;
+    largest := greatest(largest, part);
     update vault.job_places p set place = reach where p.job = 'purge_sign_in';
     -- A request of theirs that was under way while they were erased may have written after it.
     perform app.clear_traces(array(
       select u.id from public.users u where u.erased_at > app.now() - interval '1 hour' order by u.erased_at desc limit 10000),
       app.now() - interval '2 hours');
   end if;
-  delete from vault.sign_in_steps s where s.expires_at <= app.now();
+  delete from vault.sign_in_steps s where s.ctid = any (array(
+    select o.ctid from vault.sign_in_steps o where o.expires_at <= app.now() limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  purged := purged + part;
-  delete from vault.known_devices k where k.used_at <= app.now() - interval '180 days';
+  largest := greatest(largest, part);
+  delete from vault.known_devices k where k.ctid = any (array(
+    select o.ctid from vault.known_devices o where o.used_at <= app.now() - interval '180 days' order by o.used_at limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  purged := purged + part;
-  delete from vault.challenges c where c.expires_at <= app.now();
+  largest := greatest(largest, part);
+  delete from vault.challenges c where c.ctid = any (array(
+    select o.ctid from vault.challenges o where o.expires_at <= app.now() order by o.expires_at limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  purged := purged + part;
-  delete from vault.password_resets r where r.expires_at <= app.now();
+  largest := greatest(largest, part);
+  delete from vault.password_resets r where r.ctid = any (array(
+    select o.ctid from vault.password_resets o where o.expires_at <= app.now() limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  purged := purged + part;
-  delete from vault.address_changes a where a.expires_at <= app.now();
+  largest := greatest(largest, part);
+  delete from vault.address_changes a where a.ctid = any (array(
+    select o.ctid from vault.address_changes o where o.expires_at <= app.now() limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  purged := purged + part;
-  delete from vault.set_up_links l where l.expires_at <= app.now();
+  largest := greatest(largest, part);
+  delete from vault.set_up_links l where l.ctid = any (array(
+    select o.ctid from vault.set_up_links o where o.expires_at <= app.now() limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  purged := purged + part;
-  delete from vault.mail_counts m where m.since < app.now() - interval '2 days';
+  largest := greatest(largest, part);
+  delete from vault.mail_counts m where m.ctid = any (array(
+    select o.ctid from vault.mail_counts o where o.since < app.now() - interval '2 days' limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  purged := purged + part;
-  delete from vault.invitations i where i.expires_at < app.now() - interval '30 days';
+  largest := greatest(largest, part);
+  delete from vault.invitations i where i.ctid = any (array(
+    select o.ctid from vault.invitations o where o.expires_at < app.now() - interval '30 days' limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  return purged + part;
+  return greatest(largest, part);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.purge_sign_in() TO dealkeep_server;
@@ -12218,7 +12258,9 @@ begin
   if app.is_sandbox((select d.organization_id from public.deals d where d.id = deal)) then
     return;
   end if;
-  insert into vault.events (kind, deal_id, subject, subject_id, actor_id, person_id) values (kind, deal, subject, subject_id, actor, person);
+  insert into vault.events (kind, deal_id, subject, subject_id, actor_id, person_id, rank)
+    values (kind, deal, subject, subject_id, actor, person,
+      case when (select k.security from app.notification_kinds k where k.kind = queue_event.kind) then 0 when actor is not null then 1 else 2 end);
   perform pg_notify('dealkeep_mail', '');
 end
 $function$;
@@ -12276,35 +12318,54 @@ CREATE OR REPLACE FUNCTION app.queue_notification_mails(most integer)
  SET search_path TO ''
 AS $function$
 declare
+  -- A statement that runs into its limit takes back what it has written, and would be given the same again.
+  until constant timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0') / 4;
   due record;
   ids uuid[];
   actors uuid[];
   is_by_clock boolean;
+  reader_has_enough boolean;
   actor uuid;
   written int := 0;
+  goes_on boolean := false;
 begin
   -- One node at a time: two would count mails by the same people in different orders, and wait for each other.
   if not pg_try_advisory_xact_lock(hashtextextended('notification mails', 0)) then
     return 0;
   end if;
   for due in
-    select n.user_id, n.mail, case when n.mail = 'at_once' then n.deal_id end as deal_id
-    from (select * from vault.notifications n where n.mail_due_at <= app.now() order by n.mail_due_at limit 2000) n
-    group by 1, 2, 3 limit least(most, 200)
+    -- Mails about an account never wait: not behind those about deals either.
+    select n.user_id, n.mail, case when n.mail = 'at_once' then n.deal_id end as deal_id,
+      sum(count(*)) over () >= 2000 or count(*) over () > least(most, 200) as are_more
+    from (
+      (select a.user_id, a.mail, a.deal_id, a.mail_due_at, true as first from vault.notifications a
+        where a.mail_due_at <= app.now() and a.mail = 'at_once' and a.deal_id is null order by a.mail_due_at limit 2000)
+      union all
+      (select d.user_id, d.mail, d.deal_id, d.mail_due_at, false from vault.notifications d
+        where d.mail_due_at <= app.now() and (d.mail = 'daily' or d.deal_id is not null) order by d.mail_due_at limit 2000)) n
+    group by 1, 2, 3, n.first order by n.first desc, min(n.mail_due_at) limit least(most, 200)
   loop
+    goes_on := goes_on or due.are_more or written > 0 and clock_timestamp() > until;
+    exit when written > 0 and clock_timestamp() > until;
     select array_agg(d.id), array_agg(distinct d.actor_id) filter (where d.actor_id is not null), coalesce(bool_or(d.actor_id is null), false)
       into ids, actors, is_by_clock
       from (
         select o.id, o.actor_id from vault.notifications o
         where o.user_id = due.user_id and o.mail = due.mail and o.mail_due_at <= app.now()
           and (due.mail = 'daily' or o.deal_id is not distinct from due.deal_id)
-        order by o.at desc limit 500) d;
+        order by o.mail_due_at limit 500) d;
     continue when ids is null;
+    goes_on := goes_on or cardinality(ids) = 500;
     if due.mail = 'at_once' and due.deal_id is not null then
-      if app.mails_this_hour('news to ' || due.user_id) >= 30
-        or not (is_by_clock or exists (select from unnest(actors) a where app.mails_this_hour('news by ' || a) < 300))
-      then
-        update vault.notifications n set mail_due_at = date_trunc('hour', app.now(), 'UTC') + interval '1 hour' where n.id = any (ids);
+      reader_has_enough := app.mails_this_hour('news to ' || due.user_id) >= 30;
+      if reader_has_enough or not (is_by_clock or exists (select from unnest(actors) a where app.mails_this_hour('news by ' || a) < 300)) then
+        -- With whatever else is due of the same, or it would be looked at again and again within the hour.
+        update vault.notifications n set mail_due_at = date_trunc('hour', app.now(), 'UTC') + interval '1 hour'
+          where n.id in (
+            select o.id from vault.notifications o
+            where o.user_id = due.user_id and o.mail = 'at_once' and o.deal_id = due.deal_id and o.mail_due_at <= app.now()
+              and (reader_has_enough or o.actor_id = any (actors))
+            order by o.mail_due_at limit 2000);
         written := written + 1;
         continue;
       end if;
@@ -12322,7 +12383,7 @@ begin
       from public.users u where u.id = due.user_id and u.suspended_at is null;
     written := written + 1;
   end loop;
-  return written;
+  return case when goes_on then most else written end;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.queue_notification_mails(integer) TO dealkeep_server;
@@ -12700,6 +12761,7 @@ declare
   token vault.refresh_tokens;
   overlapping boolean;
   left_of_family int;
+  today constant date := (app.now() at time zone 'UTC')::date;
   apart constant interval := make_interval(secs => overlap / 1000);
 begin
   outcome := 'invalid_client';
@@ -12749,6 +12811,11 @@ begin
     end if;
     return;
   end if;
+  if family.refreshed_on = today and family.refreshes >= 1000 then
+    perform app.refuse('too_many_today', 'This grant was refreshed 1,000 times today, which is the most: use its access token until that expires, and refresh again tomorrow.');
+  end if;
+  update vault.token_families f
+    set refreshed_on = today, refreshes = case when f.refreshed_on = today then f.refreshes + 1 else 1 end where f.id = family.id;
   scopes := coalesce(wanted, family.scopes);
   expires_in := left_of_family;
   update vault.refresh_tokens t
@@ -14652,7 +14719,7 @@ begin
     perform app.refuse('entered', 'Events are told by the worker.');
   end if;
   for event in
-    select e.* from vault.events e where e.next_attempt_at <= app.now() order by e.next_attempt_at, e.id
+    select e.* from vault.events e where e.next_attempt_at <= app.now() order by e.rank, e.next_attempt_at, e.id
       limit least(most, 100) for update skip locked
   loop
     taken := taken + 1;
@@ -15885,3 +15952,11 @@ $function$;
 -- cc70664170fad5d68453387b440d2c6c43e8fe2e67e4da0c2e28e69b4dd81f3c  558_changes_of_findings_a_day.sql
 -- 5fb175cccca08aa0b743aee0264a1510f834ff83589e1c7b2c76bfe8ab229e16  559_own_data_within_bounds.sql
 -- 61c49a6de9d2ccd9d40fcfe03aa2349a586fa24fd8242c2417ebad6e9436f8d3  560_notifications_read_in_portions.sql
+-- e70b6e06541c68c15c4d8428b7c020af70acf6b4f6b3ff96b14e9178cb37b21d  564_news_in_turns.sql
+-- 2a0cce50ccae0be9eabb9a0df7e9515b96799f2ba6de45f6b50a430cc25cbc18  565_indexes_of_mails_of_news.sql
+-- 5be6b8cb1f3299f482cbaab1f66206be77acb521c687a6b46244acef0f6c7879  566_mails_of_news_go_on.sql
+-- 47d6e3052b47e55e2cef5097af76817bcb3eeb1cb5d6db0501c265f23d69ff7f  567_people_by_index.sql
+-- 4162feda1b1bee493aeb594c5e413558ab7781e6bf11e930925093e9859413f8  568_tool_call_keys_cleared_where_they_come.sql
+-- 4c8cb2f3905eefdb5c97d5423694073bece5601bab4ccef91d081bee6b89f935  569_renames_a_day.sql
+-- 2690250617e0ad6f37da5f9cb55dcb10db6f5ecde8d742db90317b5874e9c615  570_refreshes_a_day.sql
+-- 30f0f0e0122c5281612a94c5402e6aee60be13b984c64a9c1f84350c1686bb4d  571_purges_in_portions.sql

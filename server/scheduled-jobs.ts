@@ -1,7 +1,7 @@
 /** The scheduled jobs: record what has expired, and delete what can never be used again. */
 
 import type { CoreServices } from './services.ts';
-import { row, type Statement } from './database/statement.ts';
+import { mapped, row, type Statement } from './database/statement.ts';
 import { traced } from './telemetry/tracing.ts';
 import { deleteBrokerages } from './documents/brokerage-deletion.ts';
 import { deleteUnusedBodies } from './documents/deletion.ts';
@@ -17,33 +17,44 @@ const minute = 60_000;
 
 const byStatement = (every: number, name: JobName, text: string) => ({ every, name, job: row(name, text) });
 
+/** A job that does a part of its work, at most so many `rows` of something, and selects how many these were. */
+function inParts(every: number, name: JobName, most: number, text: string): ScheduledJob {
+  const part = row<{ rows: number }, []>(name, text);
+  return { every, name, most, job: () => mapped(part(), (found) => found?.rows ?? 0) };
+}
+
 interface ScheduledJob {
   /** In milliseconds. */
   readonly every: number;
   readonly name: JobName;
   readonly job: () => Statement<unknown>;
-  /** How much it does at a time, where it says how much it has done: it is run again at once while there may be more. */
+  /** How many rows it takes at a time, where it says how many it has taken: it is run again at once while there may be more. */
   readonly most?: number;
 }
 
 /** What is done in the database, and how often. */
 export const scheduledJobs: readonly ScheduledJob[] = [
-  byStatement(minute, 'sweep', 'select app.sweep()'),
-  { every: minute, name: 'queue_reminders', job: queueReminders },
+  inParts(minute, 'sweep', 1_000, 'select app.sweep() as rows'),
+  { every: minute, name: 'queue_reminders', job: queueReminders, most: 500 },
   { every: 10 * minute, name: 'purge_notifications', job: purgeNotifications, most: 10_000 },
   { every: 10 * minute, name: 'purge_changes', job: purgeChanges, most: 100_000 },
   { every: 10 * minute, name: 'purge_webhooks', job: purgeWebhooks, most: 10_000 },
-  byStatement(10 * minute, 'purge_sign_in', 'select app.purge_sign_in()'),
+  inParts(10 * minute, 'purge_sign_in', 10_000, 'select app.purge_sign_in() as rows'),
   { every: 10 * minute, name: 'clear_addresses', job: clearAddresses, most: 1 },
-  byStatement(10 * minute, 'purge_authorization', 'select app.purge_authorization()'),
-  byStatement(60 * minute, 'purge_mails', 'select app.purge_mails()'),
-  byStatement(10 * minute, 'purge_idempotency_keys', 'select app.purge_idempotency_keys()'),
+  inParts(10 * minute, 'purge_authorization', 10_000, 'select app.purge_authorization() as rows'),
+  inParts(60 * minute, 'purge_mails', 10_000, 'select app.purge_mails() as rows'),
+  inParts(10 * minute, 'purge_idempotency_keys', 10_000, 'select app.purge_idempotency_keys() as rows'),
   { every: 10 * minute, name: 'fail_abandoned_snapshots', job: failAbandonedSnapshots },
   byStatement(60 * minute, 'keep_audit_months', 'select app.keep_audit_months()'),
-  byStatement(
+  inParts(
     10 * minute,
     'purge_limits',
-    'delete from limits.counters where expire < extract(epoch from now()) * 1000',
+    10_000,
+    `with gone as (
+       delete from limits.counters c where c.ctid = any (array(
+         select o.ctid from limits.counters o where o.expire < extract(epoch from now()) * 1000 order by o.expire limit 10000 for update skip locked))
+       returning 1)
+     select count(*)::int as rows from gone`,
   ),
 ];
 
@@ -86,8 +97,8 @@ export function startScheduledJobs(services: CoreServices): () => void {
   }
   let turn = Promise.resolve();
   async function runToTheEnd(scheduled: ScheduledJob): Promise<void> {
-    const done = await database.run(scheduled.job());
-    if (Number(done) >= (scheduled.most ?? Infinity) && !isStopped) await runToTheEnd(scheduled);
+    const taken = await database.run(scheduled.job());
+    if (Number(taken) >= (scheduled.most ?? Infinity) && !isStopped) await runToTheEnd(scheduled);
   }
   // One after the other: all at once would take every connection to the database, and keep requests from them.
   const runInTurn = (scheduled: ScheduledJob) => {

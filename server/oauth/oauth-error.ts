@@ -53,6 +53,8 @@ function inCodesOfOAuth(c: Context, problem: Problem): Problem {
         status: problem.status,
         ...retryAfter(5),
       });
+    case 'too_many_today':
+      return oauthError('temporarily_unavailable', problem.message, { status: 429, ...retryAfter(3_600) });
     case 'internal_error':
       return oauthError(
         'server_error',
@@ -73,6 +75,7 @@ const known: readonly string[] = [
   'busy',
   'unavailable',
   'storage_full',
+  'too_many_today',
 ];
 
 /** Whether the code is one that OAuth clients know. */

@@ -352,3 +352,24 @@ it('a flood of sign-ins is answered in bounded memory: some are told to wait', a
   expect([...statuses].toSorted()).toEqual([401, 503]);
   expect(answers.filter(({ status }) => status === 503).every(({ retryAfter }) => retryAfter > 0)).toBe(true);
 });
+
+describe('a name', () => {
+  it('is changed twenty times a day by its person, and again the next day', async () => {
+    service.clock.set(
+      new Date(`${new Date(service.clock.now().getTime() + 86_400_000).toISOString().slice(0, 10)}T10:00:00Z`),
+    );
+    const account = await openAccount(service);
+    const visitor = fromElsewhere();
+    await visitor.signIn(account);
+    const rename = (name: string) => visitor.change('/api/auth/profile', { name });
+    for (let round = 1; round <= 20; round += 1) expect((await rename(`Name ${round}`)).status).toBe(200);
+    expect(await rename('One more')).toMatchObject({
+      status: 409,
+      body: { error: { code: 'too_many_today', message: expect.stringContaining('change it again tomorrow') } },
+    });
+    expect((await rename('Name 20')).status).toBe(200);
+    service.clock.advance(86_400_000);
+    await visitor.signIn(account);
+    expect((await rename('One more')).status).toBe(200);
+  });
+});

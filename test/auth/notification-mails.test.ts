@@ -1,7 +1,7 @@
 /** Mails of notifications: several of a deal together, the mail of the day by the clock of its reader, and taking a kind out of them. */
 
 import pg from 'pg';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   queueNotificationMails,
   createNotifications,
@@ -343,6 +343,79 @@ describe('many mails', () => {
   });
 });
 
+describe('more mails than are looked at in one go', () => {
+  const due = (reader: string, deal: string | null, kind: string, count: number) =>
+    web.service.sql(
+      `insert into vault.notifications (event_id, user_id, kind, deal_id, actor_id, at, mail, mail_due_at)
+       select app.uuid_v7(), $2, $3, $1, $4, app.now(), 'at_once', app.now() from generate_series(1, $5::int)`,
+      [deal, reader, kind, deal === null ? null : web.scene.people['seller'], count],
+    );
+  const mailed = () =>
+    web.service.sql<{ to: string; count: number }>(
+      `select recipient_id as to, jsonb_array_length(facts -> 'notifications') as count from vault.outbox order by id`,
+    );
+  /** As the worker does, which rests when there are no more; how often it asked. */
+  async function writeAll() {
+    let asked = 1;
+    while ((await web.service.database.run(queueNotificationMails(20))) >= 20) asked += 1;
+    return asked;
+  }
+  let day = 0;
+  const clear = async () => {
+    await web.service.sql('update vault.notifications set mail_due_at = null');
+    await web.service.sql('delete from vault.outbox');
+  };
+  beforeEach(async () => {
+    web.service.clock.stand(new Date(`2028-02-0${(day += 1)}T10:05:00Z`));
+    await clear();
+  });
+  afterAll(async () => {
+    await clear();
+    web.service.clock.advance(10 * minute);
+  });
+
+  test('those of one deal do not keep others from theirs', async () => {
+    const [many, one] = [web.scene.people['broker']!, web.scene.people['viewer']!];
+    await due(many, web.scene.deal, 'question_asked', 2_300);
+    web.service.clock.advance(1_000);
+    await due(one, web.scene.deal, 'question_asked', 1);
+    await writeAll();
+    expect((await mailed()).toSorted((a, b) => a.count - b.count)).toEqual([
+      { to: one, count: 1 },
+      { to: many, count: 300 },
+      ...Array.from({ length: 4 }, () => ({ to: many, count: 500 })),
+    ]);
+  });
+
+  test('what a limit holds back waits together for the next hour', async () => {
+    const reader = web.scene.people['broker']!;
+    await web.service.sql(
+      `insert into vault.mail_counts (subject, since, sent) values ('hour news to ' || $1::uuid, date_trunc('hour', app.now(), 'UTC'), 30)`,
+      [reader],
+    );
+    await due(reader, web.scene.deal, 'question_asked', 6_000);
+    expect(await writeAll()).toBeLessThan(5);
+    expect(await mailed()).toEqual([]);
+    expect(
+      await web.service.sql(
+        `select count(*)::int as rows, to_char(mail_due_at at time zone 'UTC', 'HH24:MI') as due
+         from vault.notifications where user_id = $1 and mail_due_at is not null group by 2`,
+        [reader],
+      ),
+    ).toEqual([{ rows: 6_000, due: '11:00' }]);
+  });
+
+  test('those about an account go first', async () => {
+    const [many, one] = [web.scene.people['broker']!, web.scene.people['viewer']!];
+    await due(many, web.scene.deal, 'question_asked', 2_300);
+    await due(many, web.scene.idle, 'question_asked', 1);
+    web.service.clock.advance(1_000);
+    await due(one, null, 'new_device', 1);
+    await web.service.database.run(queueNotificationMails(1));
+    expect(await mailed()).toEqual([{ to: one, count: 1 }]);
+  });
+});
+
 describe('taking a kind out of one’s mails', () => {
   test('by one click of a mail program, without a session, and never by following the link', async () => {
     await does('broker', '/notifications/read', {});
@@ -508,6 +581,33 @@ describe('a node', () => {
     }
   });
 
+  test('tells of accounts first, then of what people did, then of what the clock brings', async () => {
+    const { service, scene } = web;
+    await mails();
+    const inDays = (days: number) => new Date(service.clock.now().getTime() + days * 24 * 60 * minute);
+    const deadline = inDays(5).toISOString().slice(0, 10);
+    await does('broker', `/deals/${scene.deal}/conditions`, { name: 'Consent of the landlord', deadline });
+    service.clock.set(inDays(4));
+    await service.database.run(queueReminders());
+    service.clock.advance(minute);
+    await ask();
+    service.clock.advance(minute);
+    const account = await openAccount(service);
+    await signedInVisitor(service, account);
+    await new Visitor(service.origin, { 'user-agent': 'Elsewhere' }).signIn(account);
+    const waitingKinds = async () =>
+      (await service.sql<{ kind: string }>('select kind from vault.events order by at, id')).map(({ kind }) => kind);
+    const kinds = await waitingKinds();
+    expect(kinds).toContain('condition_due');
+    expect(kinds.slice(-2)).toEqual(['question_asked', 'new_device']);
+    await service.database.run(createNotifications(1));
+    expect(await waitingKinds()).toEqual(kinds.slice(0, -1));
+    await service.database.run(createNotifications(1));
+    expect(await waitingKinds()).toEqual(kinds.slice(0, -2));
+    await service.database.run(createNotifications(100));
+    expect(await waitingKinds()).toEqual([]);
+  });
+
   test('tells of more than it has the time for in one statement, on a deal with many people', async () => {
     await arrange(20);
     await web.service.sql(
@@ -532,5 +632,17 @@ describe('a node', () => {
     }
     const told = `vault.notifications n join public.users u on u.id = n.user_id and u.email like '%@many.test'`;
     expect(await count(told)).toBe(20 * 200);
+  });
+
+  test('writes the mails that are due while more events wait than are told in a moment', async () => {
+    await arrange(400);
+    const stop = startNotifier(web.service.services);
+    try {
+      await expect.poll(queued).toBe(1);
+      expect(await waiting()).toBeGreaterThan(0);
+    } finally {
+      await stop();
+      await web.service.sql('delete from vault.events');
+    }
   });
 });

@@ -217,6 +217,26 @@ describe.each([
     service.clock.set(start);
   });
 
+  test('a grant is refreshed a thousand times a day, and then again the next day', async () => {
+    const start = service.clock.now();
+    const [first, other] = [await grant(), await grant()];
+    await service.sql(
+      `update vault.token_families f set refreshed_on = (app.now() at time zone 'UTC')::date, refreshes = 999
+       from vault.refresh_tokens t where t.family_id = f.id and t.digest = $1`,
+      [digestOf(first.refresh)],
+    );
+    const last = await rotated(first.refresh);
+    const { status, body, headers } = await refresh(service, clientId, last.refresh);
+    expect([status, body.error, headers.get('retry-after')]).toEqual([429, 'temporarily_unavailable', '3600']);
+    expect(body.error_description).toContain('1,000 times today');
+    // It ends nothing: neither what there is nor another grant.
+    expect(await scopesOf(service, last.access)).toEqual(['mcp:read', 'mcp:write']);
+    await rotated(other.refresh);
+    service.clock.advance(day);
+    await rotated((await rotated(last.refresh)).refresh);
+    service.clock.set(start);
+  });
+
   test('89. a narrower scope narrows the access token and not the grant', async () => {
     const first = await grant();
     const narrow = await rotated(first.refresh, { scope: 'mcp:read' });

@@ -259,6 +259,18 @@ check('every foreign key and every policy column of the big tables has an index 
 });
 
 check(
+  'whoever or whatever deal is deleted is looked for by an index in each table that names it',
+  async ({ found }) => {
+    assert.deepEqual(
+      await found(`select k.conrelid::regclass::text, k.conname from pg_constraint k
+      where k.contype = 'f' and k.confrelid in ('public.users'::regclass, 'public.deals'::regclass)
+        and not exists (select from pg_index i where i.indrelid = k.conrelid and i.indkey[0] = any (k.conkey))`),
+      [],
+    );
+  },
+);
+
+check(
   'what the server may do with a table a policy narrows, and no policy speaks of what it may not do',
   async ({ found }) => {
     const right = `case p.polcmd when 'r' then 'select' when 'a' then 'insert' when 'w' then 'update' when 'd' then 'delete' end`;

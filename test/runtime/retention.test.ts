@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deleteUnusedBodies } from '../../server/documents/deletion.ts';
 import { queueNotificationMails, createNotifications } from '../../server/domain/notifications/events.ts';
-import { scheduledJobs } from '../../server/scheduled-jobs.ts';
+import { scheduledJobs, startScheduledJobs } from '../../server/scheduled-jobs.ts';
 import { openService, type TestService } from '../harness.ts';
 
 const page = readFileSync(new URL('../../docs/operation.md', import.meta.url), 'utf8');
@@ -180,4 +180,65 @@ test('a job that looks at a part each time goes on where it stopped, and begins 
   const purge = scheduledJobs.find(({ name }) => name === 'purge_changes')!;
   expect(Number(await database.run(purge.job()))).toBeGreaterThanOrEqual(purge.most!);
   expect(await left('change_events')).toBe(1);
+});
+
+test('jobs take so many rows at a time, and go on at once until none is left', async () => {
+  const { database, sql } = service;
+  /** What there is of each a row more than is taken in two runs, and where it is. */
+  const parts: readonly (readonly [job: string, seed: string, where: string])[] = [
+    [
+      'queue_reminders',
+      `insert into vault.reminders (subject, subject_id, kind, remind_at, due_at, deal_id)
+       select 'offers', app.uuid_v7(), 'offer_expiring', app.now(), app.now() + interval '2 days', ${deal} from generate_series(1, $1::int)`,
+      'vault.reminders where remind_at <= app.now()',
+    ],
+    [
+      'purge_idempotency_keys',
+      `insert into vault.tool_call_keys (user_id, client_id, tool, idempotency_key, input_digest, made_at)
+       select ${person}, app.uuid_v7(), 'many', 'once', ${digest('input')}, app.now() - interval '25 hours' from generate_series(1, $1::int)`,
+      `vault.tool_call_keys where tool = 'many'`,
+    ],
+    [
+      'purge_authorization',
+      `with family as (
+         insert into vault.token_families (user_id, client_id, scopes, resource, consented_at, ends_at)
+         values (${person}, ${client}, '{mcp:read}', 'many', app.now() - interval '180 days', app.now()) returning id)
+       insert into vault.refresh_tokens (digest, family_id, expires_at, consumed_at)
+         select sha256(int8send(i)), f.id, app.now(), app.now() from family f, generate_series(1, $1::int) i`,
+      `vault.refresh_tokens where family_id = (select id from vault.token_families where resource = 'many')`,
+    ],
+    [
+      'purge_mails',
+      `insert into vault.outbox (kind, recipient, urgent, sent_at)
+       select 'security_change', 'many@example.test', true, app.now() - interval '31 days' from generate_series(1, $1::int)`,
+      `vault.outbox where recipient = 'many@example.test'`,
+    ],
+    [
+      'purge_sign_in',
+      `insert into vault.known_devices (digest, user_id, used_at)
+       select sha256(int8send(i)), ${person}, app.now() - interval '181 days' from generate_series(1, $1::int) i`,
+      `vault.known_devices where used_at < app.now() - interval '180 days'`,
+    ],
+    [
+      'purge_limits',
+      `insert into limits.counters (key, points, expire) select 'many ' || i, 1, 1 from generate_series(1, $1::int) i`,
+      `limits.counters where key like 'many %'`,
+    ],
+  ];
+  const rowsOf = async (where: string) =>
+    (await sql<{ rows: number }>(`select count(*)::int as rows from ${where}`))[0]!.rows;
+  for (const [name, seed, where] of parts) {
+    const { job, most = 0 } = scheduledJobs.find((one) => one.name === name)!;
+    await sql(seed, [2 * most + 1]);
+    expect([name, Number(await database.run(job()))]).toEqual([name, most]);
+    expect([name, await rowsOf(where)]).toEqual([name, most + 1]);
+  }
+  const stop = startScheduledJobs(service.services);
+  try {
+    for (const [, , where] of parts) await expect.poll(() => rowsOf(where)).toBe(0);
+    // The grant goes when its tokens have gone.
+    await expect.poll(() => rowsOf(`vault.token_families where resource = 'many'`)).toBe(0);
+  } finally {
+    stop();
+  }
 });

@@ -604,12 +604,19 @@ describe('a key in _meta', () => {
     await call(await token(own.people.broker), 'k6', given);
     expect(await stored('daily')).toBe(2);
     service.clock.advance(25 * 3_600_000);
+    const past = async () =>
+      (await service.sql(`select from vault.tool_call_keys where made_at <= app.now() - interval '24 hours'`)).length;
+    const before = await past();
+    expect(before).toBeGreaterThan(0);
+    await call(await token(own.people.broker), 'k7', given);
+    expect(await past()).toBe(Math.max(0, before - 5));
     await service.services.database.run({
       name: 'purge_now',
       text: 'select app.purge_idempotency_keys()',
       values: [],
       read: () => null,
     });
-    expect(await service.sql('select from vault.tool_call_keys')).toEqual([]);
+    expect(await past()).toBe(0);
+    expect(await service.sql('select from vault.tool_call_keys')).toHaveLength(1);
   });
 });

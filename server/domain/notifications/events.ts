@@ -9,8 +9,10 @@ const create = row<{ taken: number }, [most: number]>('tell_events', 'select app
 export const createNotifications = (most: number): Statement<number> =>
   mapped(create(most), (found) => found?.taken ?? 0);
 
-/** Queues events of what is about to end, due or overdue by now. */
-export const queueReminders = row('queue_reminders', 'select app.queue_reminders()');
+const remind = row<{ taken: number }, []>('queue_reminders', 'select app.queue_reminders() as taken');
+
+/** Queues events of what is about to end, due or overdue by now: of 500 reminders at a time; how many these were. */
+export const queueReminders = (): Statement<number> => mapped(remind(), (found) => found?.taken ?? 0);
 
 const purge = row<{ deleted: number }, []>('purge_notifications', 'select app.purge_notifications() as deleted');
 
@@ -22,7 +24,7 @@ const queueMails = row<{ written: number }, [most: number]>(
   'select app.queue_notification_mails($1) as written',
 );
 
-/** Puts what is due by mail into the outbox, for at most so many people and deals; how many mails were written. */
+/** Puts what is due by mail into the outbox, for at most so many people and deals; for how many, or `most` when more may be due. */
 export const queueNotificationMails = (most: number): Statement<number> =>
   mapped(queueMails(most), (found) => found?.written ?? 0);
 
