@@ -13947,13 +13947,15 @@ CREATE OR REPLACE FUNCTION app.side_knows(principal_id uuid, user_id uuid)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  side public.participants;
 begin
-  return exists (
-    select from public.participants side
-    join public.participants p on p.deal_id = side.deal_id
-    join public.deals d on d.id = side.deal_id
-    where side.id = side_knows.principal_id and p.user_id = side_knows.user_id
-      and (side.deal_id = any (app.deals_as('broker', 'seller', 'conditions:write')) or side.id = any (app.principals())) and (
+  -- By the deal and the person, not by the person alone, who may be on thousands.
+  select s.* into side from public.participants s where s.id = side_knows.principal_id;
+  return (side.deal_id = any (app.deals_as('broker', 'seller', 'conditions:write')) or side.id = any (app.principals())) and exists (
+    select from public.participants p
+    join public.deals d on d.id = p.deal_id
+    where p.deal_id = side.deal_id and p.user_id = side_knows.user_id and (
       side.role <> 'buyer'
       or coalesce(p.advises, p.id) = side.id
       or (p.status = 'active' and (p.role = 'broker' or (p.role = 'seller' and (not d.needs_nda or exists (
@@ -15744,3 +15746,4 @@ $function$;
 -- 8a3af44bcfe055041fce06fa782ff84caafb889a21e93eba5b20e396a19143f6  528_first_answers_of_people.sql
 -- 79f492416dcaae9c2ba5aeca0bba09b144859806b807d8c71929990c5c18331e  529_first_answers_of_those_before.sql
 -- 2e6f8ff8dbfe9ec9b0d1d367814cb3da6267eab2fe0f017acdc0de0c51f462c9  531_first_page_by_what_waits_longest.sql
+-- 16f107266d052afd4ae7c8d4c5cacd19d7ad922686152f879a29b49d13ae248b  532_who_knows_whom_on_one_deal.sql
