@@ -153,6 +153,7 @@ test.each(['broker', 'seller', 'exclusive buyer', "seller's advisor", 'viewer'])
     const asked: Record<string, () => Promise<unknown>> = {
       ...Object.fromEntries(pages.map((page) => [page, () => person.ask(`/deals/${scene.deal}${page}`)])),
       'a finding': () => person.ask(`/findings/${finding}`),
+      'a choice': () => person.ask(`/deals/${scene.deal}/notifications`, { delivery: 'daily' }, 'PUT'),
     };
     for (const { name, listed, scope } of catalog)
       if (scope === 'mcp:read' && 'deal_id' in (listed.inputSchema.properties ?? {}))
