@@ -5171,7 +5171,7 @@ begin
     end || ' order by %1$s %5$s, c.id %5$s limit $4',
     key,
     case when archived then 'not' end,
-    (select string_agg(format('and app.contact_text(c.display_name, c.email, c.phone) like %L', pattern), ' ') from unnest(patterns) pattern),
+    (select string_agg(format('and app.contact_text(c.display_name, c.email, c.phone) like %L', lower(pattern)), ' ') from unnest(patterns) pattern),
     case when after_key is not null
       then format('and (%s, c.id) %s ($2::%s, $3)', key, case when backwards then '<' else '>' end, case when by_name then 'text' else 'timestamptz' end) end,
     case when backwards then 'desc' else 'asc' end)
@@ -5234,7 +5234,7 @@ declare
   direction constant text := case when starts_with(sort, '-') then 'desc' else 'asc' end;
   picked constant text := concat_ws(' and ',
     case when of_email is not null then 'c.email is not null and lower(c.email) = lower($2)' end,
-    (select string_agg(format('app.contact_text(c.display_name, c.email, c.phone) like %L', pattern), ' and ') from unnest(patterns) pattern));
+    (select string_agg(format('app.contact_text(c.display_name, c.email, c.phone) like %L', lower(pattern)), ' and ') from unnest(patterns) pattern));
   narrowed constant text := concat(case when since is not null then ' and c.updated_at >= $3' end,
     case when after_key is not null then format(' and (%s, c.id) %s ($5::%s, $6)', key, case direction when 'desc' then '<' else '>' end,
       case when sort = 'displayName' then 'text' else 'timestamptz' end) end);
@@ -5806,6 +5806,7 @@ declare
   administered constant uuid[] := app.brokerages_as('admin');
   now constant timestamptz := app.now();
 begin
+  patterns := (select array_agg(lower(p)) from unnest(patterns) p);
   return query
     -- Read anew where it is needed again, by admins and for when something was done: to keep it costs everybody more.
     with seen as not materialized (
@@ -6168,6 +6169,7 @@ declare
   last_id constant uuid := coalesce(after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
   changed uuid[];
 begin
+  patterns := (select array_agg(lower(p)) from unnest(patterns) p);
   if updated_since is not null then
     changed := array(
       (select d.id from public.deals d where d.organization_id = brokerage and d.keys_admitted and d.updated_at >= updated_since limit 1001)
@@ -14593,6 +14595,7 @@ declare
   narrowed constant uuid := app.narrowed_to();
   administered constant uuid[] := app.brokerages_as('admin');
 begin
+  pattern := lower(pattern);
   return query
     select s.title, (count(*) over ())::int
     from (
@@ -15747,3 +15750,4 @@ $function$;
 -- 79f492416dcaae9c2ba5aeca0bba09b144859806b807d8c71929990c5c18331e  529_first_answers_of_those_before.sql
 -- 2e6f8ff8dbfe9ec9b0d1d367814cb3da6267eab2fe0f017acdc0de0c51f462c9  531_first_page_by_what_waits_longest.sql
 -- 16f107266d052afd4ae7c8d4c5cacd19d7ad922686152f879a29b49d13ae248b  532_who_knows_whom_on_one_deal.sql
+-- d175b382fc9b5729f2e8b8aecb2fb793c445effa46824022be01a21356b8eca7  533_words_in_lower_case_by_the_database.sql
