@@ -5708,9 +5708,10 @@ declare
 begin
   return query
     select r.kind, ends - r.before, ends
+    -- A condition ends at noon of the day after its own, in UTC, when that is over everywhere: three days before its day are four before then.
     from (values ('ndas', 'nda_ending', interval '7 days'), ('offers', 'offer_expiring', interval '2 days'),
       ('exclusivities', 'exclusivity_ending', interval '7 days'), ('exclusivities', 'exclusivity_ending', interval '1 day'),
-      ('closing_conditions', 'condition_due', interval '3 days'), ('closing_conditions', 'condition_overdue', interval '0'))
+      ('closing_conditions', 'condition_due', interval '4 days'), ('closing_conditions', 'condition_overdue', interval '0'))
       r (subject, kind, before)
     where r.subject = of_table and ends is not null;
 end
@@ -15751,3 +15752,4 @@ $function$;
 -- 2e6f8ff8dbfe9ec9b0d1d367814cb3da6267eab2fe0f017acdc0de0c51f462c9  531_first_page_by_what_waits_longest.sql
 -- 16f107266d052afd4ae7c8d4c5cacd19d7ad922686152f879a29b49d13ae248b  532_who_knows_whom_on_one_deal.sql
 -- d175b382fc9b5729f2e8b8aecb2fb793c445effa46824022be01a21356b8eca7  533_words_in_lower_case_by_the_database.sql
+-- ccac80305173d137d95691e0c215933159f0b209221b0c57a526894faf7024a4  534_conditions_due_in_three_days.sql
