@@ -10190,6 +10190,7 @@ begin
     outcome := 'stale';
   elsif o.merged_into = c.id then
     outcome := 'unchanged';
+    perform app.audit('contact.merge', c.id::text, 'done', brokerage, null, address, request_id, jsonb_build_object('from', o.id, 'changed', '[]'::jsonb));
   elsif o.id is null then
     outcome := 'other_not_found';
   elsif o.archived_at is not null then
@@ -12520,6 +12521,9 @@ begin
     end if;
   end if;
   written := app.write_deliveries_again(this, ended, address, request_id);
+  if written = 0 then
+    perform app.audit('webhook.redeliver', this.id::text, 'done', this.brokerage_id, null, address, request_id, jsonb_build_object('deliveries', 0));
+  end if;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.redeliver_period(uuid,timestamp with time zone,timestamp with time zone,boolean,inet,text) TO dealkeep_server;
@@ -15753,3 +15757,4 @@ $function$;
 -- 16f107266d052afd4ae7c8d4c5cacd19d7ad922686152f879a29b49d13ae248b  532_who_knows_whom_on_one_deal.sql
 -- d175b382fc9b5729f2e8b8aecb2fb793c445effa46824022be01a21356b8eca7  533_words_in_lower_case_by_the_database.sql
 -- ccac80305173d137d95691e0c215933159f0b209221b0c57a526894faf7024a4  534_conditions_due_in_three_days.sql
+-- 61e2ff3ecead765191ec87305d5dc991aecd2c12e79c182da62c20f8ff33a4f0  535_records_of_what_changed_nothing.sql
