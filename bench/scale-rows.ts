@@ -125,6 +125,8 @@ export const functions = ({ brokerages, buyers, advisors }: Size, seed: string):
     $$ select ${id('buyer', `(bench.pick(n, 2, ${buyers}) + case when which = 2 then 1 + bench.pick(n, 3, ${buyers - 1}) else 0 end) % ${buyers}`)} $$;
   create function bench.advisor_of(n bigint) returns uuid language sql immutable parallel safe as
     $$ select ${id('advisor', `bench.pick(n, 4, ${advisors})`)} $$;
+  create function bench.invited_to(n bigint) returns uuid language sql immutable parallel safe as
+    $$ select ${id('advisor', `(bench.pick(n, 4, ${advisors}) + 1) % ${advisors}`)} $$;
   create function bench.state_of(n bigint) returns text language sql immutable parallel safe as
     $$ select (array['draft', 'draft', 'listed', 'listed', 'listed', 'listed', 'listed', 'listed', 'listed', 'under_offer', 'under_offer',
       'exclusivity', 'diligence', 'diligence', 'closing', 'closed', 'closed', 'closed', 'withdrawn', 'withdrawn'])[1 + bench.pick(n, 5, 20)] $$;
@@ -277,6 +279,10 @@ export const dealRows: readonly string[] = [
      select ${part('slot')}, ${id('deal', 'n')}, case slot when 0 then ${broker} when 1 then ${seller} when 4 then bench.advisor_of(n) else bench.buyer_of(n, slot - 1) end,
        (array['broker', 'seller', 'buyer', 'buyer', 'advisor'])[slot + 1], 'active', case when slot = 4 then ${part('2')} end, ${made('slot')}, ${made('slot')}, ${made('slot')}
      from generate_series($1::bigint, $2::bigint) n, generate_series(0, 4) slot`,
+  // And somebody who has not joined it, but is on other deals.
+  `insert into participants (id, deal_id, user_id, role, status, invited_name, invited_email, created_at, updated_at)
+     select ${part('5')}, ${id('deal', 'n')}, bench.invited_to(n), 'viewer', 'invited', 'Guest ' || n, 'guest-' || n || '@example.com', ${made(6)}, ${made(6)}
+     from generate_series($1::bigint, $2::bigint) n`,
   `insert into participants (id, deal_id, user_id, role, status, advises, joined_at, created_at, updated_at)
      select ${part('10 + x.number')}, ${id('deal', 'n')}, p.user_id, p.role, 'active', case when p.role = 'advisor' then ${part('2')} end, ${made(5)}, ${made(5)}, ${made(5)}
      from bench.parts x join bench.people p using (number) where n between $1::bigint and $2::bigint`,

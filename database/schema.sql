@@ -5238,7 +5238,7 @@ begin
     end || ' order by %1$s %5$s, c.id %5$s limit $4',
     key,
     case when archived then 'not' end,
-    (select string_agg(format('and app.contact_text(c.display_name, c.email, c.phone) like %L', pattern), ' ') from unnest(patterns) pattern),
+    (select string_agg(format('and app.contact_text(c.display_name, c.email, c.phone) like %L', lower(pattern)), ' ') from unnest(patterns) pattern),
     case when after_key is not null
       then format('and (%s, c.id) %s ($2::%s, $3)', key, case when backwards then '<' else '>' end, case when by_name then 'text' else 'timestamptz' end) end,
     case when backwards then 'desc' else 'asc' end)
@@ -5301,7 +5301,7 @@ declare
   direction constant text := case when starts_with(sort, '-') then 'desc' else 'asc' end;
   picked constant text := concat_ws(' and ',
     case when of_email is not null then 'c.email is not null and lower(c.email) = lower($2)' end,
-    (select string_agg(format('app.contact_text(c.display_name, c.email, c.phone) like %L', pattern), ' and ') from unnest(patterns) pattern));
+    (select string_agg(format('app.contact_text(c.display_name, c.email, c.phone) like %L', lower(pattern)), ' and ') from unnest(patterns) pattern));
   narrowed constant text := concat(case when since is not null then ' and c.updated_at >= $3' end,
     case when after_key is not null then format(' and (%s, c.id) %s ($5::%s, $6)', key, case direction when 'desc' then '<' else '>' end,
       case when sort = 'displayName' then 'text' else 'timestamptz' end) end);
@@ -5775,9 +5775,10 @@ declare
 begin
   return query
     select r.kind, ends - r.before, ends
+    -- A condition ends at noon of the day after its own, in UTC, when that is over everywhere: three days before its day are four before then.
     from (values ('ndas', 'nda_ending', interval '7 days'), ('offers', 'offer_expiring', interval '2 days'),
       ('exclusivities', 'exclusivity_ending', interval '7 days'), ('exclusivities', 'exclusivity_ending', interval '1 day'),
-      ('closing_conditions', 'condition_due', interval '3 days'), ('closing_conditions', 'condition_overdue', interval '0'))
+      ('closing_conditions', 'condition_due', interval '4 days'), ('closing_conditions', 'condition_overdue', interval '0'))
       r (subject, kind, before)
     where r.subject = of_table and ends is not null;
 end
@@ -5873,6 +5874,7 @@ declare
   administered constant uuid[] := app.brokerages_as('admin');
   now constant timestamptz := app.now();
 begin
+  patterns := (select array_agg(lower(p)) from unnest(patterns) p);
   return query
     -- Read anew where it is needed again, by admins and for when something was done: to keep it costs everybody more.
     with seen as not materialized (
@@ -6235,6 +6237,7 @@ declare
   last_id constant uuid := coalesce(after_id, 'ffffffff-ffff-ffff-ffff-ffffffffffff');
   changed uuid[];
 begin
+  patterns := (select array_agg(lower(p)) from unnest(patterns) p);
   if updated_since is not null then
     changed := array(
       (select d.id from public.deals d where d.organization_id = brokerage and d.keys_admitted and d.updated_at >= updated_since limit 1001)
@@ -10259,6 +10262,7 @@ begin
     outcome := 'stale';
   elsif o.merged_into = c.id then
     outcome := 'unchanged';
+    perform app.audit('contact.merge', c.id::text, 'done', brokerage, null, address, request_id, jsonb_build_object('from', o.id, 'changed', '[]'::jsonb));
   elsif o.id is null then
     outcome := 'other_not_found';
   elsif o.archived_at is not null then
@@ -12713,6 +12717,9 @@ begin
     end if;
   end if;
   written := app.write_deliveries_again(this, ended, address, request_id);
+  if written = 0 then
+    perform app.audit('webhook.redeliver', this.id::text, 'done', this.brokerage_id, null, address, request_id, jsonb_build_object('deliveries', 0));
+  end if;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.redeliver_period(uuid,timestamp with time zone,timestamp with time zone,boolean,inet,text) TO dealkeep_server;
@@ -14149,13 +14156,15 @@ CREATE OR REPLACE FUNCTION app.side_knows(principal_id uuid, user_id uuid)
  STABLE SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  side public.participants;
 begin
-  return exists (
-    select from public.participants side
-    join public.participants p on p.deal_id = side.deal_id
-    join public.deals d on d.id = side.deal_id
-    where side.id = side_knows.principal_id and p.user_id = side_knows.user_id
-      and (side.deal_id = any (app.deals_as('broker', 'seller', 'conditions:write')) or side.id = any (app.principals())) and (
+  -- By the deal and the person, not by the person alone, who may be on thousands.
+  select s.* into side from public.participants s where s.id = side_knows.principal_id;
+  return (side.deal_id = any (app.deals_as('broker', 'seller', 'conditions:write')) or side.id = any (app.principals())) and exists (
+    select from public.participants p
+    join public.deals d on d.id = p.deal_id
+    where p.deal_id = side.deal_id and p.user_id = side_knows.user_id and (
       side.role <> 'buyer'
       or coalesce(p.advises, p.id) = side.id
       or (p.status = 'active' and (p.role = 'broker' or (p.role = 'seller' and (not d.needs_nda or exists (
@@ -14793,6 +14802,7 @@ declare
   narrowed constant uuid := app.narrowed_to();
   administered constant uuid[] := app.brokerages_as('admin');
 begin
+  pattern := lower(pattern);
   return query
     select s.title, (count(*) over ())::int
     from (
@@ -15946,6 +15956,10 @@ $function$;
 -- 8a3af44bcfe055041fce06fa782ff84caafb889a21e93eba5b20e396a19143f6  528_first_answers_of_people.sql
 -- 79f492416dcaae9c2ba5aeca0bba09b144859806b807d8c71929990c5c18331e  529_first_answers_of_those_before.sql
 -- 2e6f8ff8dbfe9ec9b0d1d367814cb3da6267eab2fe0f017acdc0de0c51f462c9  531_first_page_by_what_waits_longest.sql
+-- 16f107266d052afd4ae7c8d4c5cacd19d7ad922686152f879a29b49d13ae248b  532_who_knows_whom_on_one_deal.sql
+-- d175b382fc9b5729f2e8b8aecb2fb793c445effa46824022be01a21356b8eca7  533_words_in_lower_case_by_the_database.sql
+-- ccac80305173d137d95691e0c215933159f0b209221b0c57a526894faf7024a4  534_conditions_due_in_three_days.sql
+-- 61e2ff3ecead765191ec87305d5dc991aecd2c12e79c182da62c20f8ff33a4f0  535_records_of_what_changed_nothing.sql
 -- 499e1b77b2afd77afbc018d3501506122118792861baf84a8b44b624a25f422e  540_brokerages_by_name.sql
 -- 651c2bfcf3f8f42b58768053021527d5ad4c5ddefbb7cd5e65a4730401160ed7  556_erasing_those_of_many_records.sql
 -- 755b30b6f7c8af76e5353fa261bc3454a8d5124ba4d4f84934ee02fd727e2840  557_answers_by_whom_they_name.sql

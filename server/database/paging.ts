@@ -92,5 +92,8 @@ export const wordsIn = (text: string): string[] => text.trim().split(/\s+/).filt
 /** The words of a search that count. */
 export const searchWords = (search: string): string[] => wordsIn(search).slice(0, mostSearchWords);
 
-/** As a pattern for LIKE on text in lower case that matches the word anywhere. */
-export const anywhere = (word: string): string => `%${word.toLowerCase().replace(/[\\%_]/g, '\\$&')}%`;
+/**
+ * As a pattern for LIKE that matches the word anywhere. What it is for puts it into lower case as it does the rows: PostgreSQL and JavaScript do not write every
+ * letter alike (Σ at the end of a word, İ).
+ */
+export const anywhere = (word: string): string => `%${word.replace(/[\\%_]/g, '\\$&')}%`;

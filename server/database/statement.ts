@@ -13,7 +13,7 @@ export interface Statement<Result> {
   readonly text: string;
   readonly values: readonly Value[];
   readonly read: (rows: Row[]) => Result;
-  /** The credential that the transaction enters with, whose share of the connections it takes. */
+  /** The credential that the transaction enters with or presents, whose share of the connections it takes. */
   readonly holder?: string;
   /** Whether it counts as a use of that credential when it enters: when it yields a row. */
   readonly isUse?: boolean;
@@ -70,3 +70,7 @@ export const takingLong = <T>(statement: Statement<T>): Statement<T> => ({ ...st
 export function entering<T>(digest: Buffer | null, statement: Statement<T>, isUse = true): Statement<T> {
   return digest === null ? statement : { ...statement, holder: digest.toString('latin1'), isUse };
 }
+
+/** The same query, which looks for the credential of this digest itself: a share of the connections like that of what enters with it, and no use of it. */
+export const presenting = <T>(digest: Buffer | null, statement: Statement<T>): Statement<T> =>
+  entering(digest, statement, false);

@@ -5,7 +5,7 @@ import type { Services } from '../services.ts';
 import { clientOfGrant, refuseClientByDocument } from '../domain/clients/authorization.ts';
 import { digestOf } from '../domain/clients/tokens.ts';
 import { Refusal } from '../database/errors.ts';
-import type { Statement } from '../database/statement.ts';
+import { presenting, type Statement } from '../database/statement.ts';
 import { isDocumentUrl } from './client-documents.ts';
 import { countFailure } from './limits.ts';
 import { grantError } from './oauth-error.ts';
@@ -29,6 +29,7 @@ export async function presentedClient(
   credential: string,
 ): Promise<PresentedClient | null> {
   const { database } = services;
+  const digest = digestOf(credential);
   const named = parameters.one('client_id');
   if (named === undefined || !isDocumentUrl(named)) {
     const id = asClientId(named);
@@ -36,7 +37,7 @@ export async function presentedClient(
     return {
       id,
       run: (statement) =>
-        database.together(refuseClientByDocument(id), statement).then(
+        database.together(presenting(digest, refuseClientByDocument(id)), statement).then(
           ([, answer]) => answer,
           (error: unknown) => {
             if (error instanceof Refusal && error.reason === 'invalid_client') return 'invalid_client';
@@ -45,8 +46,8 @@ export async function presentedClient(
         ),
     };
   }
-  const id = await database.run(clientOfGrant(named, digestOf(credential)));
+  const id = await database.run(presenting(digest, clientOfGrant(named, digest)));
   // Counted under a key of its own length: the address may be long.
   if (id === null) await countFailure(services, c, digestOf(named).toString('base64url'));
-  return id === null ? null : { id, run: (statement) => database.run(statement) };
+  return id === null ? null : { id, run: (statement) => database.run(presenting(digest, statement)) };
 }

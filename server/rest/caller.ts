@@ -39,7 +39,7 @@ export interface Entry {
   readonly admit: (found: KeyCaller | null) => KeyCaller;
   /** Asks the database who is calling, and throws as {@link admit} does. */
   readonly check: () => Promise<void>;
-  /** Reads the request; only a key with the scopes is answered what is wrong with it. */
+  /** Reads the request; only a key with the scopes is answered what is wrong with it, but for what is over its limit. */
   readonly reading: <T>(read: () => T | Promise<T>) => Promise<T>;
   /** How many requests the key has in a minute. */
   readonly ceiling: number;
@@ -47,7 +47,7 @@ export interface Entry {
   readonly count: (more: number) => Promise<void>;
 }
 
-/** Called first with whatever goes wrong once a key is counted, also of a 403 but not of a 401, with the digest of the key. */
+/** Called first with whatever goes wrong once a key is counted, also of a 403 but not of a 401 nor over a limit, with the digest of the key. */
 export type FailureRecorder = (digest: Buffer, fault: unknown) => Promise<void>;
 
 /** What only some requests need. */
@@ -91,6 +91,9 @@ function limited(count: Count, who: string): Problem {
   const message = `Too many requests from this ${who}: at most ${count.limit} a minute. Try again in ${count.retryAfter} s.`;
   return rateLimited(message, count.retryAfter, { details: { limit: count.limit } });
 }
+
+/** A request over its limit costs no more than its counting: nothing is asked of the database for it, and it leaves no record. */
+const isOverLimit = (fault: unknown): boolean => fault instanceof Problem && fault.code === 'rate_limited';
 
 /** The digest of the key that a request presents, of which it is known that there is one. */
 export function digestOfKey(c: Context): Buffer {
@@ -266,7 +269,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
         try {
           return await read();
         } catch (fault) {
-          await check(first);
+          if (!isOverLimit(fault)) await check(first);
           throw fault;
         }
       },
@@ -277,7 +280,7 @@ export function openCallers({ database, limits, config, clock }: Services): Call
       return await work(entry);
     } catch (thrown) {
       const fault = await counted(c, thrown);
-      if (!(fault instanceof Problem && fault.status === 401)) await onFailure?.(digest, fault);
+      if (!(fault instanceof Problem && fault.status === 401) && !isOverLimit(fault)) await onFailure?.(digest, fault);
       throw fault;
     }
   }

@@ -94,7 +94,7 @@ function filterOf(c: Context): RecordFilter {
     archived: archived.read(c) ?? 'false',
     type: type.read(c),
     email: email.read(c)?.toLowerCase() ?? null,
-    words: (search.read(c) ?? []).map((word) => word.toLowerCase()),
+    words: search.read(c) ?? [],
     updatedSince: since,
     sort: order ?? (since === null ? '-createdAt' : 'updatedAt'),
   };
@@ -157,7 +157,9 @@ export function listOf(c: Context): List<Listed, Place> {
   const isAsEver = !isFiltered && sorted === '-createdAt';
   if (isAsEver && !isWhole) return newest;
   return {
-    name: isAsEver ? newest.name : `${newest.name} ${JSON.stringify([filter])}`,
+    name: isAsEver
+      ? newest.name
+      : `${newest.name} ${JSON.stringify([{ ...filter, words: words.map((word) => word.toLowerCase()) }])}`,
     rows: (count, after) =>
       mapped(contactsThatFit(filter, count, after && { place: after.key, id: after.id }), (found) =>
         found.map((row) => {

@@ -43,7 +43,7 @@ export const operationErrors = {
   cursor_expired: error(
     410,
     'CursorExpired',
-    'The cursor is older than 30 days or than the events that are kept, or from before a restore',
+    'The cursor is older than 30 days or than the events that are kept, or from before a restore or a renewal of secrets',
   ),
   precondition_failed: error(412, 'PreconditionFailed', 'It has changed since the entity tag in If-Match was given'),
 } satisfies Record<string, OperationError>;

@@ -17,8 +17,8 @@ export interface EventPlace extends PlaceInStream {
 
 interface EventCursors {
   write(place: EventPlace): string;
-  /** The place, or null when it was not given out by this deployment. */
-  read(cursor: string): EventPlace | null;
+  /** The place; `unreadable` when it was not given out with the secret in force, null when it is not even written like a cursor. */
+  read(cursor: string): EventPlace | 'unreadable' | null;
 }
 
 /** Two UUIDs, the number and the time. */
@@ -26,6 +26,7 @@ const placeBytes = 16 + 16 + 8 + 6;
 
 function openCursors(secret: Buffer): EventCursors {
   const { encrypt, decrypt } = placeCipher(secret, 'dealkeep event cursors');
+  const cursorBytes = encrypt(Buffer.alloc(placeBytes)).length;
   return {
     write({ brokerageId, history, seq, at }) {
       const place = Buffer.alloc(placeBytes);
@@ -37,8 +38,9 @@ function openCursors(secret: Buffer): EventCursors {
     },
     read(cursor) {
       const bytes = Buffer.from(cursor, 'base64url');
-      const place = bytes.toString('base64url') === cursor ? decrypt(bytes) : null;
-      if (place?.length !== placeBytes) return null;
+      if (bytes.length !== cursorBytes || bytes.toString('base64url') !== cursor) return null;
+      const place = decrypt(bytes);
+      if (place === null) return 'unreadable';
       return {
         brokerageId: uuidAt(place, 0),
         history: uuidAt(place, 16),

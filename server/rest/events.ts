@@ -103,7 +103,7 @@ const expired = () =>
   new Problem(
     410,
     'cursor_expired',
-    'This cursor is older than 30 days, stands before events that have been deleted since, or is from before the service was restored from a backup. Ask for after=latest, read the records that you keep anew, then follow from that cursor.',
+    'This cursor is older than 30 days, stands before events that have been deleted since, or is from before the service was restored from a backup or renewed its secrets. Ask for after=latest, read the records that you keep anew, then follow from that cursor.',
   );
 
 /** An event as clients get it: without its place among those of all brokerages. */
@@ -129,8 +129,10 @@ export function eventOperations(services: Services, callers: Callers): readonly 
       const { count, named, isExpanded, from, begin } = await reading(() => {
         const given = after.read(c);
         const isLatest = given === 'latest';
-        const place: EventPlace | null = given === null || isLatest ? null : cursors.read(given);
+        const place: EventPlace | 'unreadable' | null = given === null || isLatest ? null : cursors.read(given);
         if (place === null && given !== null && !isLatest) throw badAfter();
+        // All cursors are so once the secret of cursors was renewed: their readers have to know that they begin again.
+        if (place === 'unreadable') throw expired();
         return {
           count: limit.read(c),
           named: types.read(c),

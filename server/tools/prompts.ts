@@ -245,13 +245,14 @@ export async function completeArgument(
 ): Promise<CompleteResult> {
   if (ref.type !== 'ref/prompt') return completed([]);
   const { takes } = questionCalled(String(ref.name));
-  const typed = value.trim().toLowerCase();
+  const typed = value.trim();
   if (!Object.hasOwn(takes, name) || typed.length > longest) return completed([]);
   if (name === 'since') {
     const now = context.services.clock();
     const week = Array.from({ length: 7 }, (_, days) => dayBefore(now, days));
     const words = weekdays.map((day) => `${day.charAt(0).toUpperCase()}${day.slice(1)}`);
-    return completed(['yesterday', ...words, ...week].filter((day) => day.toLowerCase().startsWith(typed)));
+    const beginning = typed.toLowerCase();
+    return completed(['yesterday', ...words, ...week].filter((day) => day.toLowerCase().startsWith(beginning)));
   }
   const statement = dealTitles(typed, mostValues);
   const { titles, total } = await readAsTool(context, svcDealsList, { dealId: null, subjectId: null }, statement);

@@ -9,7 +9,7 @@ import { queueNotificationMails, createNotifications } from '../../server/domain
 import { requireKeysOfSecrets, rotateSecrets } from '../../server/domain/accounts/sealed-secrets.ts';
 import { openSecrets, UnknownKey } from '../../server/lib/secrets.ts';
 import { openService, type TestService } from '../harness.ts';
-import { brokerage } from '../rest/scene.ts';
+import { as, brokerage, codeOf } from '../rest/scene.ts';
 import { openAccount, signedInVisitor, Visitor, type Account } from './scene.ts';
 
 const [first, second, third] = ['first', 'second', 'third'].map((name) => `${name} key `.repeat(4)) as [
@@ -140,14 +140,15 @@ test('a rotation puts everything under the first key, and one without the right 
   );
 });
 
-test('a request that is repeated after a rotation is answered as before, also without the key of then', async () => {
+test('after a rotation a request that is repeated is answered as before, also without the key of then, and who follows events begins again', async () => {
   const own = await openService({ config: { secretsKeys: [second] } });
   onTestFinished(() => own.close());
   const listener = await listen('127.0.0.1', 0);
   onTestFinished(() => listener.close(1));
   const rotated = { ...own.services, secrets: openSecrets([first]) };
   listener.answerWith(createApp(rotated), rotated);
-  const { token } = await (await brokerage(own)).key({ scopes: ['webhooks:read', 'webhooks:write'] });
+  const key = await (await brokerage(own)).key({ scopes: ['webhooks:read', 'webhooks:write', 'events:read'] });
+  const { token } = key;
   const webhook = async (origin: string) => {
     const answer = await fetch(`${origin}/api/v1/webhooks`, {
       method: 'POST',
@@ -163,12 +164,17 @@ test('a request that is repeated after a rotation is answered as before, also wi
   const made = await webhook(own.origin);
   expect(made).toMatchObject({ status: 201, again: null, body: { secret: expect.stringMatching(/^whsec_/) } });
   const [kept] = await own.sql<{ answer: string }>('select answer from vault.idempotency_keys');
+  const { body: events } = await as(key, own.restUrl)('GET', '/events?after=latest');
 
   const client = new pg.Client(own.connections.owner);
   await client.connect();
   onTestFinished(() => client.end());
   await rotateSecrets(client, openSecrets([first, second]));
-  expect(await webhook(`http://127.0.0.1:${listener.port}`)).toEqual({ ...made, again: 'true' });
+  const address = `http://127.0.0.1:${listener.port}`;
+  expect(await webhook(address)).toEqual({ ...made, again: 'true' });
+  // Who follows what changed is told to begin again.
+  const after = `/events?after=${events!.pagination.nextCursor}`;
+  expect(codeOf(await as(key, `${address}/api/v1`)('GET', after))).toEqual([410, 'cursor_expired']);
   const checked = () => requireKeysOfSecrets({ database: own.database, secrets: openSecrets([first]) });
   await checked();
 

@@ -5,7 +5,7 @@ import { signInWithPasskey } from '../../server/domain/accounts/passkeys.ts';
 import { recoveryDigest } from '../../server/domain/accounts/second-factor.ts';
 import { mintToken, tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { openService, type TestService } from '../harness.ts';
-import { atOnce, whileChanging } from '../locks.ts';
+import { atOnce, locksWaited, whileChanging } from '../locks.ts';
 import {
   addClient,
   answerOf,
@@ -17,6 +17,7 @@ import {
   redeem,
   type Fields,
 } from '../oauth/scene.ts';
+import { connect as connectTo } from '../policies/scene.ts';
 import {
   mailedToken,
   newPassword,
@@ -58,6 +59,27 @@ async function with3Sessions(): Promise<{ account: Account; here: Visitor; phone
   return { account, here, phone, laptop };
 }
 
+/** Holds rows until two requests wait for them, and a third, which does not need them, waits for a connection. */
+async function whileTwoWait(
+  [table, column, value]: readonly [table: string, column: string, value: string],
+  waits: () => Promise<unknown>,
+  third: () => Promise<unknown>,
+): Promise<void> {
+  const holder = await connectTo(service.connections.owner);
+  try {
+    await holder.query('begin');
+    await holder.query(`select from ${table} where ${column} = $1 for update`, [value]);
+    const two = [waits(), waits()];
+    await expect.poll(() => locksWaited(service)).toBe(2);
+    const last = third();
+    await expect.poll(() => service.database.connections().waiting).toBe(1);
+    await holder.query('rollback');
+    await Promise.all([...two, last]);
+  } finally {
+    await holder.end();
+  }
+}
+
 describe('sessions', () => {
   it('124. are listed with where and what from, this one first, and nobody else’s', async () => {
     const { laptop } = await with3Sessions();
@@ -68,6 +90,22 @@ describe('sessions', () => {
     expect(sessions.filter(({ is_this }) => is_this)).toHaveLength(1);
     expect(sessions.map(({ user_agent }) => user_agent)).toContain('Phone');
     expect(JSON.stringify(sessions)).not.toContain(laptop.cookies.get('dealkeep'));
+  });
+
+  it('leave half of the connections to others, also while they are ended, and get another password or a second factor', async () => {
+    const { account, here } = await with3Sessions();
+    const asks = () => here.send('/api/auth/sessions');
+    const password = { current_password: account.password, password: newPassword() };
+    await whileTwoWait(['users', 'id', account.id], () => here.change('/api/auth/password', password), asks);
+    const again = await signedInVisitor(service, { ...account, password: password.password });
+    const asksAgain = () => again.send('/api/auth/sessions');
+    const { secret } = (await again.change<{ secret: string }>('/api/auth/second-factor/begin')).body;
+    const code = await generate({ secret, epoch: Math.floor(service.clock.now().getTime() / 1000) });
+    const confirm = () => again.change('/api/auth/second-factor/confirm', { code });
+    await whileTwoWait(['users', 'id', account.id], confirm, asksAgain);
+    const digest = `\\x${tokenDigest(again.cookies.get('dealkeep') ?? '').toString('hex')}`;
+    await whileTwoWait(['vault.sessions', 'digest', digest], () => again.change('/api/auth/sign-out'), asksAgain);
+    expect(await again.session()).toBeNull();
   });
 
   it('124. are ended one by one, on the next request', async () => {

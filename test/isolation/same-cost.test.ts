@@ -9,6 +9,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { rows, type Statement } from '../../server/database/statement.ts';
 import { enterWithApiKey, mintApiKey } from '../../server/domain/clients/api-keys.ts';
 import { keyScopes } from '../../server/domain/clients/key-scopes.ts';
+import { participantsOfDeal } from '../../server/domain/deals/participants.ts';
 import { withinDeal } from '../../server/domain/visibility/deal-scope.ts';
 import { catalog } from '../../server/tools/catalog/index.ts';
 import type { TestService } from '../harness.ts';
@@ -27,6 +28,7 @@ beforeAll(async () => {
   ({ service } = statements);
   ({ scene } = service);
   owner = await connect(service.connections.owner);
+  await addInvited();
 });
 afterAll(async () => {
   await owner?.end();
@@ -34,14 +36,15 @@ afterAll(async () => {
 });
 
 /** Tables of which a deal, or a person on deals, has more than a few rows; and the parts of the audit trail. */
-const ofDeals = '^(deals|participants|ndas|exclusivities|deal_stages|users|qoe_workspace_members)$';
+const ofDeals = '^(deals|deals_of_people|participants|ndas|exclusivities|deal_stages|users|qoe_workspace_members)$';
 const ofAudit = '^audit_records';
 
-/** How many rows of some tables this connection has read; what is not yet handed on counts. */
+/** How many rows of some tables this connection has read, also where an index alone tells them; what is not yet handed on counts. */
 async function readSoFar(tables: string): Promise<Map<string, number>> {
   const { rows: found } = await statements.server.query<{ name: string; n: number }>(
-    `select relname as name, (seq_tup_read + coalesce(idx_tup_fetch, 0))::int as n from pg_stat_xact_user_tables
-     where relname ~ $1 order by 1`,
+    `select t.relname as name, (t.seq_tup_read + coalesce(
+       (select sum(pg_stat_get_xact_tuples_returned(i.indexrelid)) from pg_index i where i.indrelid = t.relid), 0))::int as n
+     from pg_stat_xact_user_tables t where t.relname ~ $1 order by 1`,
     [tables],
   );
   return new Map(found.map(({ name, n }) => [name, n]));
@@ -104,6 +107,24 @@ async function addDeals(role: string): Promise<string> {
   return made[0]!.id;
 }
 
+/** Who is invited to the deal, with an NDA, is on another one, on which nobody else of the scene is. */
+async function addInvited(): Promise<void> {
+  const invited = scene.people['invited'];
+  await owner.query(
+    `update participants set invited_name = 'Ines Invited', invited_email = 'ines@example.test' where id = $1`,
+    [scene.participants['invited']],
+  );
+  await owner.query(`insert into ndas (deal_id, participant_id, terms) values ($1, $2, 'Keep it to yourself.')`, [
+    scene.deal,
+    scene.participants['invited'],
+  ]);
+  await owner.query(
+    `with made as (insert into deals (organization_id, title, state) values ($1, 'Of who is invited', 'listed') returning id)
+     insert into participants (deal_id, user_id, role, status) select made.id, $2, 'viewer', 'active' from made`,
+    [scene.brokerage, invited],
+  );
+}
+
 const pages = [
   '',
   '/documents',
@@ -119,6 +140,7 @@ const pages = [
   '/ndas',
   '/activity',
   '/tools',
+  '/keys',
 ];
 
 test.each(['broker', 'seller', 'exclusive buyer', "seller's advisor", 'viewer'])(
@@ -131,6 +153,7 @@ test.each(['broker', 'seller', 'exclusive buyer', "seller's advisor", 'viewer'])
     const asked: Record<string, () => Promise<unknown>> = {
       ...Object.fromEntries(pages.map((page) => [page, () => person.ask(`/deals/${scene.deal}${page}`)])),
       'a finding': () => person.ask(`/findings/${finding}`),
+      'a choice': () => person.ask(`/deals/${scene.deal}/notifications`, { delivery: 'daily' }, 'PUT'),
     };
     for (const { name, listed, scope } of catalog)
       if (scope === 'mcp:read' && 'deal_id' in (listed.inputSchema.properties ?? {}))
@@ -171,6 +194,7 @@ test('a request of an API key about one deal reads no more when hundreds are ope
     enterWithApiKey(digest, withinDeal(scene.deal)),
     rows('the_deal', 'select id from deals where id = app.seen_deal($1)')(scene.deal),
     ...tables.map((table) => rows(`of_${table}`, `select id from ${table} where deal_id = $1`)(scene.deal)),
+    participantsOfDeal(scene.deal, null, 200),
   ];
   await addDeals('another');
   const few = await rowsRead(asked);

@@ -265,14 +265,15 @@ describe('a request that waits for others', () => {
 
   test('leaves its place among those that are answered at once to others', async () => {
     const grant = await connect(service, ada, await addClient(service, ada));
-    // Once they have been held they wait for each other in the database, and before that for this.
+    // Once they have been held they wait for each other in the database, and before that for this; of three connections one token has one.
     const holder = await connectTo(service.connections.owner);
     onTestFinished(() => holder.end());
     await holder.query('begin');
     await holder.query('select from vault.token_families where client_id = $1 for update', [grant.clientId]);
     const asked = Promise.all([1, 2, 3].map(() => refresh(service, grant.clientId, grant.refresh)));
     asked.catch(() => {});
-    await expect.poll(() => locksWaited(service)).toBe(3);
+    await expect.poll(() => locksWaited(service)).toBe(1);
+    await expect.poll(() => service.database.connections().waiting).toBe(2);
     expect(service.services.load.state().answering).toBe(0);
     await holder.query('commit');
     expect((await asked).map(({ status }) => status)).toEqual([200, 200, 200]);

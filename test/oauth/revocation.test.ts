@@ -5,7 +5,8 @@ import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { tokenDigest } from '../../server/domain/accounts/secret-tokens.ts';
 import { enterWithSession, signOutEverywhere } from '../../server/domain/accounts/sessions.ts';
 import { openService, type TestService } from '../harness.ts';
-import { whileChanging } from '../locks.ts';
+import { locksWaited, whileChanging } from '../locks.ts';
+import { connect as connectTo } from '../policies/scene.ts';
 import { scopesOf } from './bearer.ts';
 import {
   addBrokerage,
@@ -72,6 +73,25 @@ describe('the revocation endpoint', () => {
     const grant = await connect(service, ada, clientId);
     expect((await revoke({ token: grant.access })).status).toBe(200);
     expect(await alive(grant)).toEqual({ access: false, refresh: true });
+  });
+
+  test('leaves half of the connections to others, like the token endpoint, however many send one token', async () => {
+    const grant = await connect(service, ada, clientId);
+    const holder = await connectTo(service.connections.owner);
+    try {
+      await holder.query('begin');
+      await holder.query(`select from vault.token_families where user_id = $1 for update`, [ada.id]);
+      // One of three connections.
+      const first = revoke({ token: grant.refresh });
+      await expect.poll(() => locksWaited(service)).toBe(1);
+      const others = [revoke({ token: grant.refresh }), refresh(service, clientId, grant.refresh)];
+      await expect.poll(() => service.database.connections().waiting).toBe(2);
+      await holder.query('rollback');
+      expect((await first).status).toBe(200);
+      await Promise.all(others);
+    } finally {
+      await holder.end();
+    }
   });
 
   test('105. an unknown or malformed token: 200', async () => {

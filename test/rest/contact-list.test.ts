@@ -93,6 +93,26 @@ test.each([
   if (whole.length > 0) expect(whole[0]!.externalId).toMatch(/^x-\d+$/);
 });
 
+test('finds letters that the database and the server do not write alike in lower case', async () => {
+  const greek = await brokerage(service);
+  const ask = as(await greek.key(), service.restUrl);
+  for (const displayName of ['ΟΔΟΣ ΑΕ', 'İstanbul Ltd'])
+    await ask('POST', '/contacts', { type: 'company', displayName });
+  for (const [word, found] of [
+    ['ΟΔΟΣ', 'ΟΔΟΣ ΑΕ'],
+    ['İstanbul', 'İstanbul Ltd'],
+    ['İSTANBUL', 'İstanbul Ltd'],
+  ] as const) {
+    const { body } = await ask('GET', `/contacts?search=${encodeURIComponent(word)}`);
+    expect([word, body!.data.map(({ displayName }) => displayName)]).toEqual([word, [found]]);
+  }
+  // A cursor is good for the same words in other letters, too.
+  await ask('POST', '/contacts', { type: 'company', displayName: 'ΟΔΟΣ ΕΠΕ' });
+  const first = await ask('GET', `/contacts?limit=1&search=${encodeURIComponent('Ε ΟΔΟΣ')}`);
+  const next = `/contacts?limit=1&search=${encodeURIComponent('ε ΟΔΟΣ')}&cursor=${first.body!.pagination.nextCursor}`;
+  expect((await ask('GET', next)).status).toBe(200);
+});
+
 test('of more contacts than are read for a word, those that have it are told as of few', async () => {
   const large = await brokerage(service);
   const ask = as(await large.key(), service.restUrl);

@@ -307,6 +307,7 @@ describe('merging', () => {
     expect([again.status, again.text]).toEqual([200, merged.text]);
     expect((await recorded(kept.id)).filter(({ action }) => action === 'contact.merge')).toEqual([
       { action: 'contact.merge', outcome: 'done', details: { from: entry(twin).id } },
+      { action: 'contact.merge', outcome: 'done', details: { from: entry(twin).id, changed: [] } },
     ]);
 
     // A second one, which has an id of its own, as has one that was merged into it.
@@ -466,6 +467,10 @@ describe('batches', () => {
     expect(first.headers.get('x-ratelimit-remaining')).toBe('50');
     const second = await limited('POST', '/contacts/batch', { items });
     expect(codeOf(second)).toEqual([429, 'rate_limited']);
+    // What is over the limit leaves no record.
+    expect(
+      await service.sql(`select outcome from audit_records where key_id = $1 and action = 'contact.batch'`, [key.id]),
+    ).toEqual([{ outcome: 'done' }]);
     const [row] = await service.sql(`select count(*)::int as n from contacts where external_id like 'many-%'`);
     expect(row).toEqual({ n: 200 });
     // More than the key ever has in a minute is not told to wait, and takes nothing from its other requests.

@@ -673,7 +673,7 @@ describe('pages', () => {
     const { sql } = web.service;
     const made = await sql<{ id: string }>(
       `insert into deals (organization_id, title, industry, state, keys_admitted, created_at)
-       select $1, 'Shop ' || n, case when n % 2 = 0 then 'Retail' end, case when n < 3 then 'listed' else 'draft' end, n <> 5,
+       select $1, case n when 3 then 'ΟΔΟΣ' when 4 then 'İshop 4' else 'Shop ' || n end, case when n % 2 = 0 then 'Retail' end, case when n < 3 then 'listed' else 'draft' end, n <> 5,
          app.now() + n * interval '1 second'
        from generate_series(1, 6) n returning id`,
       [scene.brokerage],
@@ -684,6 +684,8 @@ describe('pages', () => {
     expect(await walk('/deals?state=diligence', 1)).toEqual([scene.deal]);
     expect(await walk('/deals?search=SHOP%20retail', 200)).toEqual([six, four, two]);
     expect(await walk('/deals?search=%25', 200)).toEqual([]);
+    expect(await walk(`/deals?search=${encodeURIComponent('ΟΔΟΣ')}`, 200)).toEqual([three]);
+    expect(await walk(`/deals?search=${encodeURIComponent('İSHOP')}`, 200)).toEqual([four]);
     const change = async (...ids: (string | undefined)[]) => {
       const changed = await sql<{ at: string }>(
         `update deals set needs_nda = false where id = any ($1) returning to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`,
@@ -691,7 +693,9 @@ describe('pages', () => {
       );
       return changed[0]!.at;
     };
-    expect(await walk(`/deals?updatedSince=${await change(three)}`, 200)).toEqual([three]);
+    const since = await change(three);
+    expect(await walk(`/deals?updatedSince=${since}`, 200)).toEqual([three]);
+    expect(await walk(`/deals?updatedSince=${since}&search=${encodeURIComponent('ΟΔΟΣ')}`, 200)).toEqual([three]);
     // A deal has changed, too, when its sale has come further, and is listed among many that have changed as among few.
     const later = await change(one, five);
     const stage = `insert into deal_stages (deal_id, state, updated_at) values ($1, 'diligence', '2099-01-01')`;

@@ -146,8 +146,17 @@ describe('a cursor', () => {
     expect(one).toHaveLength(other.length);
     const elsewhere = await (await brokerage(service)).key({ scopes: ['events:read'] });
     expect((await events({ after: one }, elsewhere)).status).toBe(400);
-    const changed = `${one.slice(0, -2)}${one.endsWith('AA') ? 'BB' : 'AA'}`;
-    expect((await events({ after: changed })).status).toBe(400);
+  });
+
+  test('that was given out with another secret, or was changed, is gone', async () => {
+    const one = await latest();
+    const changed = `${one.slice(0, 40)}${one[40] === 'A' ? 'B' : 'A'}${one.slice(41)}`;
+    const { status, error } = await events({ after: changed });
+    expect([status, error.code]).toEqual([410, 'cursor_expired']);
+    expect((await events({ after: `${one}AAAA` })).status).toBe(400);
+    // Only a key that may read events is told so.
+    const other = await tenant.key({ scopes: ['contacts:read'] });
+    expect((await events({ after: changed }, other)).status).toBe(403);
   });
 
   test('of more than 30 days ago is gone, and what it stands before is deleted a day later', async () => {

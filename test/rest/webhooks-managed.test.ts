@@ -69,6 +69,15 @@ describe('by the API', () => {
     expect([sent.status, sent.body]).toEqual([202, { deliveries: 2, nextSince: null }]);
     const none = await scene.rest('POST', `/webhooks/${id}/redeliver`, { since, until, failedOnly: true });
     expect(none.body).toEqual({ deliveries: 0, nextSince: null });
+    expect(
+      await scene.service.sql(
+        `select outcome, details from audit_records where action = 'webhook.redeliver' and subject_id = $1 order by at, id`,
+        [id],
+      ),
+    ).toEqual([
+      { outcome: 'done', details: { deliveries: 2 } },
+      { outcome: 'done', details: { deliveries: 0 } },
+    ]);
     received.length = 0;
     await deliver();
     expect(received).toHaveLength(2);

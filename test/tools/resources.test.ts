@@ -223,7 +223,11 @@ describe.each(eras)('%s', (_title, mode) => {
     const [first = ''] = await titles(access.broker);
     const some = await client.complete({ ref, argument: { name: 'deal', value: first.slice(0, 5).toUpperCase() } });
     expect(some.completion.values).toContain(first);
-    const since = { ref: { ...ref, name: 'what_changed' }, argument: { name: 'since', value: 'mo' } };
+    await service.sql(`update deals set title = title || ' ΟΔΟΣ' where title = $1`, [first]);
+    const greek = await client.complete({ ref, argument: { name: 'deal', value: 'ΟΔΟΣ' } });
+    await service.sql('update deals set title = $1 where title = $2', [first, `${first} ΟΔΟΣ`]);
+    expect(greek.completion.values).toEqual([`${first} ΟΔΟΣ`]);
+    const since = { ref: { ...ref, name: 'what_changed' }, argument: { name: 'since', value: 'MO' } };
     expect((await client.complete(since)).completion.values).toEqual(['Monday']);
     const other = { ref, argument: { name: 'nothing', value: '' } };
     expect((await client.complete(other)).completion.values).toEqual([]);

@@ -250,6 +250,11 @@ describe('the list', () => {
     expect(await names('100% plumb')).toEqual(['100% Plumbing_Ltd']);
     expect(await names('plumbing_')).toEqual(['100% Plumbing_Ltd']);
     expect(await names('1_0% plumb')).toEqual([]);
+    // In lower case PostgreSQL and JavaScript do not write these alike.
+    for (const display_name of ['ΟΔΟΣ ΑΕ', 'İstanbul Ltd']) {
+      await add({ display_name, email: null, phone: null });
+      expect(await names(display_name)).toEqual([display_name]);
+    }
   });
 });
 

@@ -768,6 +768,10 @@ describe('the list of deals', () => {
     expect(ids((await broker.ask(`/deals?search=${encodeURIComponent('OHIO bäck')}`)).body)).toEqual([found]);
     expect(ids((await broker.ask(`/deals?search=${encodeURIComponent('100%')}`)).body)).toEqual([found]);
     expect(ids((await broker.ask(`/deals?search=${encodeURIComponent('1%o')}`)).body)).toEqual([]);
+    for (const title of ['Φούρνος ΟΔΟΣ', 'İstanbul kebab']) {
+      const id = await newDeal('listed', title);
+      expect(ids((await broker.ask(`/deals?search=${encodeURIComponent(title)}`)).body), title).toEqual([id]);
+    }
     const both = await broker.ask('/deals?state=diligence&state=withdrawn&limit=200');
     expect(new Set(both.body.items.map((one: { state: string }) => one.state))).toEqual(
       new Set(['diligence', 'withdrawn']),

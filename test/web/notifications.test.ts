@@ -260,11 +260,11 @@ describe('who hears of it', () => {
     await does('broker', `/deals/${deal}/conditions`, {
       name: 'Consent of the landlord',
       owner_user_id: people['exclusive buyer'],
-      deadline: at(16).toISOString().slice(0, 10),
+      deadline: at(17).toISOString().slice(0, 10),
     });
     const removed = await does('broker', `/deals/${deal}/conditions`, {
       name: 'By mistake',
-      deadline: at(16).toISOString().slice(0, 10),
+      deadline: at(17).toISOString().slice(0, 10),
     });
     await does('broker', `/conditions/${removed.id}`, undefined, 'DELETE');
     await notified();
@@ -285,7 +285,8 @@ describe('who hears of it', () => {
       offer_expiring: [...dealSide, 'other buyer', "other buyer's advisor"].toSorted(),
     });
     expect(await pass(13.2)).toEqual({ nda_ending: ['broker', 'new buyer', 'seller'] });
-    expect(await pass(15)).toEqual({ condition_due: ['broker', 'exclusive buyer'] });
+    // At noon in UTC three days before, whatever time of the day it is now.
+    expect(await pass(14.5)).toEqual({ condition_due: ['broker', 'exclusive buyer'] });
     expect(await pass(20)).toEqual({ condition_overdue: ['broker', 'exclusive buyer'] });
     expect(await pass(30)).toEqual({});
   });

@@ -59,7 +59,7 @@ export class Conflict extends DealkeepError {
   override readonly name = 'Conflict';
 }
 
-/** 410: the cursor is older than events are kept. Read the records that you keep anew, then follow from "latest". */
+/** 410: the cursor is older than events are kept, or from before a restore or a renewal of secrets. Read the records that you keep anew, then follow from "latest". */
 export class CursorExpired extends DealkeepError {
   override readonly name = 'CursorExpired';
 }

@@ -1,6 +1,6 @@
 /** Signing in with a password, changing it, and resetting it by a mailed link. */
 
-import { mapped, row, type Statement } from '../../database/statement.ts';
+import { mapped, presenting, row, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 import { queueMail } from '../outbox/mails.ts';
 import type { NewLink } from './secret-tokens.ts';
@@ -95,7 +95,10 @@ export const changePassword = (
   token: Buffer,
   { address, requestId }: Origin,
 ): Statement<'done' | 'refused' | null> =>
-  mapped(change(session, oldPhc, newPhc, token, address, requestId), (answer) => answer?.outcome ?? null);
+  presenting(
+    session,
+    mapped(change(session, oldPhc, newPhc, token, address, requestId), (answer) => answer?.outcome ?? null),
+  );
 
 const ask = row(
   'ask_password_reset',

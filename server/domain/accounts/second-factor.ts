@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from 'node:crypto';
 import { generateSecret, generateURI, verify } from 'otplib';
-import { mapped, row, type Statement } from '../../database/statement.ts';
+import { mapped, presenting, row, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 import type { NewSession, SignInAnswer, SignInOrigin } from './passwords.ts';
 
@@ -103,7 +103,8 @@ export const confirmSecondFactor = (
   codes: readonly string[],
   token: Buffer,
   { address, requestId }: Origin,
-): Statement<boolean> => mapped(confirm(session, codeStep, digests(codes), token, address, requestId), isDone);
+): Statement<boolean> =>
+  presenting(session, mapped(confirm(session, codeStep, digests(codes), token, address, requestId), isDone));
 
 const remove = row<Done>('remove_second_factor', 'select app.remove_second_factor($1, $2, $3) as done');
 

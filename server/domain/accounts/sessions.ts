@@ -1,6 +1,6 @@
 /** Sessions of people who signed in: entering with one, listing and ending them. Their rules are in 013_sign_in.sql. */
 
-import { entering, mapped, row, rows, type Statement } from '../../database/statement.ts';
+import { entering, mapped, presenting, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 import type { DealScope } from '../visibility/deal-scope.ts';
 
@@ -54,7 +54,7 @@ const signOutStatement = row('sign_out', 'select app.sign_out($1, $2, $3)');
 
 /** Ends the session; nothing happens when there is none. */
 export const signOut = (digest: Buffer | null, { address, requestId }: Origin): Statement<unknown> =>
-  signOutStatement(digest, address, requestId);
+  presenting(digest, signOutStatement(digest, address, requestId));
 
 const everywhere = row<{ done: boolean }>('sign_out_everywhere', 'select app.sign_out_everywhere($1, $2, $3) as done');
 

@@ -2,7 +2,7 @@
 
 import { paged, type Page, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
-import { knownPerson, ndaStatusNow, participantName, type NdaStatus } from './participants.ts';
+import { accountOf, knownPerson, ndaStatusNow, participantName, type NdaStatus } from './participants.ts';
 import { ndaTemplate } from './nda-template.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
@@ -32,7 +32,7 @@ const fields = `n.id, n.deal_id, n.participant_id, ${participantName} as partici
   n.revoked_at, p.user_id = (select app.user_id()) as mine`;
 
 const people = `join participants p on p.id = n.participant_id
-  left join users u on u.id = p.user_id
+  ${accountOf}
   ${knownPerson('sender', 'n.sent_by', 'n.deal_id')}`;
 
 // As in the index ndas_by_standing.

@@ -76,7 +76,13 @@ export interface PersonOfDeal {
 /** The status of NDA `n` at this moment, also before its expiry is written down. */
 export const ndaStatusNow = `case when n.status in ('sent', 'active') and n.expires_at <= app.now() then 'expired' else n.status end`;
 
-/** Of participant `p`, a person `u`: the account's name, or what was typed while they have not accepted. */
+/**
+ * Joins the account of participant `p` as `u`; nobody while they have not accepted, when what was typed is shown. Where a request is about one deal, an account
+ * that was only invited to it would be looked for on all other deals of the caller, by a policy of users.
+ */
+export const accountOf = 'left join users u on u.id = p.person_id';
+
+/** Of participant `p`, with {@link accountOf}: the account's name, or what was typed while they have not accepted. */
 export const participantName = 'case when p.joined_at is null then p.invited_name else u.name end';
 const participantEmail = 'case when p.joined_at is null then p.invited_email else u.email end';
 
@@ -90,8 +96,7 @@ const personFields = `p.id, p.person_id as user_id, ${participantName} as name, 
   end as can_own_conditions,
   case when p.status = 'invited' then app.participant_mail_trouble(p.id) end as mail_trouble, p.created_at, p.updated_at`;
 
-const personTables = `participants p
-  left join users u on u.id = p.user_id
+const personTables = `participants p ${accountOf}
   left join participants advised on advised.id = p.advises
   left join lateral (
     select ${ndaStatusNow} as status from ndas n where n.participant_id = p.id
@@ -211,8 +216,7 @@ export const inviteToDeal = (
 
 const inviteAgain = row<{ email: string }>(
   'invite_to_deal_again',
-  `select ${linked('$3', '$5', '$6')} from participants p
-   left join users u on u.id = p.user_id
+  `select ${linked('$3', '$5', '$6')} from participants p ${accountOf}
    cross join lateral app.invite_to_deal(p.deal_id, ${participantEmail}, ${participantName}, p.role, p.advises) invited
    cross join lateral app.link_deal_invitation(invited.participant_id, $5, $6::text is not null) link
    ${audited('participant.invite', { subject: 'invited.participant_id', deal: 'p.deal_id', details: `jsonb_build_object('role', p.role)` })}
@@ -273,8 +277,7 @@ type ParticipantResource = Pick<
 
 const resourceFields = `p.id, p.person_id as user_id, ${participantName} as name, ${participantEmail} as email, p.role, p.status,
   case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises, p.created_at, p.updated_at`;
-const resourceTables = `participants p
-  left join users u on u.id = p.user_id
+const resourceTables = `participants p ${accountOf}
   left join participants advised on advised.id = p.advises`;
 
 const inOrder = {

@@ -2,7 +2,7 @@
 
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
-import { mostPeople } from '../deals/participants.ts';
+import { accountOf, mostPeople } from '../deals/participants.ts';
 
 const editing = row<{ editor: boolean }, [dealId: string]>(
   'edits_qoe',
@@ -27,7 +27,7 @@ const memberSelect = `
   from participants p
   left join participants advised on advised.id = p.advises
   left join qoe_workspace_members w on w.deal_id = p.deal_id and w.participant_id = p.id
-  left join users u on u.id = p.user_id
+  ${accountOf}
   where p.status = 'active' and p.deal_id = any ((select app.qoe_deals(false))::uuid[])
     and (coalesce(advised.role, p.role) in ('broker', 'seller') or w.participant_id is not null or exists (
       select from qoe_workspace_members v where v.deal_id = p.deal_id and v.participant_id = p.advises))`;

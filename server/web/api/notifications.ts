@@ -20,10 +20,11 @@ import {
   type ReadPortion,
 } from '../../domain/notifications/notifications.ts';
 import { calendarLink, endCalendarLink, makeCalendarLink } from '../../domain/notifications/calendar.ts';
+import { withinDeal } from '../../domain/visibility/deal-scope.ts';
 import { originOf } from '../../http/origin.ts';
 import { nothingThere } from '../../http/problem.ts';
 import { mintToken, tokenDigest } from '../../http/session.ts';
-import { asPerson, withPerson } from '../../http/person.ts';
+import { asPerson, asPersonWithin, withPerson } from '../../http/person.ts';
 import { calendarUrl } from '../calendar.ts';
 import { listPages } from './list-pages.ts';
 import { body, pageCursor, pathId, query } from './input.ts';
@@ -107,7 +108,8 @@ export function notificationRoutes(services: Services) {
     })
     .put('/deals/:id/notifications', body(DealChoice), async (c) => {
       const dealId = pathId(c);
-      const [done] = await asPerson(services, c, chooseDealNotification(dealId, c.req.valid('json').delivery));
+      const choice = chooseDealNotification(dealId, c.req.valid('json').delivery);
+      const [done] = await asPersonWithin(services, c, withinDeal(dealId), choice);
       if (!done) throw nothingThere();
       return c.body(null, 204);
     });
