@@ -136,20 +136,22 @@ describe('what is bounded', () => {
     const [taken] = (await log(id)).data;
     await scene.service.sql(
       `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, next_attempt_at)
-       select $1, gen_random_uuid(), 'contact.updated', 'contact', gen_random_uuid(), app.now(), app.now() + interval '1 day'
-       from generate_series(1, 10000)`,
+       select $1, gen_random_uuid(), 'contact.updated', 'contact', gen_random_uuid(), app.now(), app.now() + case when n <= 1000 then interval '1 day' else interval '9 days' end
+       from generate_series(1, 10000) n`,
       [id],
     );
+    await scene.service.sql(`update webhook_endpoints set send_at = app.now() + interval '1 day'`);
     received.length = 0;
     const later = await contact('Later');
     await deliver();
     expect(received).toEqual([]);
     expect((await scene.rest('POST', `/webhooks/${id}/deliveries/${taken!.id}/redeliver`)).status).toBe(409);
-    await scene.service.sql(
-      `delete from webhook_deliveries where id in (select id from webhook_deliveries where state = 'waiting' limit 10)`,
-    );
+    // Within the hour after which it is looked at anyway.
+    scene.service.clock.advance(24 * hour);
+    await scene.service.sql(`update webhook_endpoints set queue_at = app.now() + interval '1 hour'`);
     await deliver();
-    expect(received.map(({ event }) => event.objectId)).toEqual([later]);
+    await deliver();
+    expect(received.map(({ event }) => event.objectId)).toContain(later);
     expect((await scene.rest('POST', `/webhooks/${id}/deliveries/${taken!.id}/redeliver`)).status).toBe(202);
   });
 });
