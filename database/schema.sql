@@ -3268,6 +3268,7 @@ begin
   if 20 <= (select count(*) from public.webhook_endpoints e where e.key_id = key.id) then
     perform app.refuse('too_many_webhooks', 'This API key has 20 webhooks: take one out before you add another.');
   end if;
+  perform app.check_webhooks_on(key.id);
   insert into public.webhook_endpoints (id, brokerage_id, key_id, url, description, types, created_by, place, history)
     select endpoint, key.brokerage_id, key.id, add_webhook.url, add_webhook.description, add_webhook.types, app.user_id(), s.published, s.history
     from vault.change_stream s;
@@ -4351,6 +4352,9 @@ begin
   if app.key_id() is null and change_webhook.url <> this.url then
     perform app.check_recent_sign_in();
   end if;
+  if this.state = 'off' and change_webhook.state = 'on' then
+    perform app.check_webhooks_on(this.key_id);
+  end if;
   update public.webhook_endpoints e set url = coalesce(change_webhook.url, e.url),
       description = case when change_webhook.description is null then e.description else nullif(change_webhook.description, '') end,
       types = case when change_webhook.types is null then e.types when change_webhook.types = '{}' then null else change_webhook.types end,
@@ -4749,6 +4753,24 @@ AS $function$
 begin
   if until <= app.now() then
     perform app.refuse('ends_in_the_past', 'Choose an end in the future, or none.');
+  end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.check_webhooks_on(of_key uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  brokerage constant uuid := app.brokerage_of_key(of_key);
+begin
+  -- One after the other, so that all are counted.
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('webhooks ' || brokerage, 0));
+  if 200 <= (select count(*) from public.webhook_endpoints e
+    where e.brokerage_id = brokerage and e.state = 'on' and e.queue_at is distinct from 'infinity'::timestamptz and not app.has_key_ended(e.key_id))
+  then
+    perform app.refuse('too_many_webhooks_on', 'The brokerage has 200 webhooks that are on, which is the most: turn one off or take one out first.');
   end if;
 end
 $function$;
@@ -15861,3 +15883,4 @@ $function$;
 -- 2e6f8ff8dbfe9ec9b0d1d367814cb3da6267eab2fe0f017acdc0de0c51f462c9  531_first_page_by_what_waits_longest.sql
 -- dceab0c94592292c1fc97f16afad9436e18351303df2f9c005db016c6bcfa04e  548_changes_by_their_number.sql
 -- 5ea1049658ba499afd750431e99f9943418ffd4f800dfafffe9711989f642b7b  549_webhooks_in_line.sql
+-- b2b5d96b5eea93e46c4d3aa61619240b6e3571208983f3fc0255b3cbf88e44b3  550_webhooks_of_a_brokerage.sql

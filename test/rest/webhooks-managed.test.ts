@@ -94,6 +94,34 @@ describe('by the API', () => {
     expect(last).toEqual({ outcome: 'refused', details: { status: 409, code: 'conflict' } });
   });
 
+  test('a brokerage has 200 that are on, of keys that have not ended, and those of test keys beside them', async () => {
+    const keys = [];
+    for (let nth = 0; nth < 10; nth += 1) keys.push(await scene.tenant.key({ scopes: ['webhooks:read'] }));
+    const { id } = await webhook();
+    expect((await scene.rest('PATCH', `/webhooks/${id}`, { state: 'off' })).status).toBe(200);
+    await scene.service.sql(
+      `insert into webhook_endpoints (key_id, url, place, history)
+       select k.id, 'https://hooks.example.com/', s.published, s.history from unnest($1::uuid[]) k (id), generate_series(1, 20) n, vault.change_stream s
+       where k.id <> $2 or n < 20`,
+      [keys.map((one) => one.id), keys[0]!.id],
+    );
+    // 199 are on: of two at once, one is added.
+    const added = () => scene.rest('POST', '/webhooks', { url: `${scene.origin}/in` });
+    const both = await Promise.all([added(), added()]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409]);
+    const refused = [await scene.rest('PATCH', `/webhooks/${id}`, { state: 'on' }), await added()];
+    for (const { status, body } of refused) {
+      expect([status, body?.error.code]).toEqual([409, 'conflict']);
+      expect(body?.error.message).toContain('200 webhooks that are on');
+    }
+    expect((await scene.rest('PATCH', `/webhooks/${id}`, { description: 'Off' })).status).toBe(200);
+    const trial = await scene.tenant.key({ environment: 'test', scopes: ['webhooks:read', 'webhooks:write'] });
+    await webhook({}, as(trial, scene.service.restUrl));
+    await scene.service.sql('update api_keys set revoked_at = app.now() where id = $1', [keys[1]!.id]);
+    expect((await scene.rest('PATCH', `/webhooks/${id}`, { state: 'on' })).status).toBe(200);
+    expect((await added()).status).toBe(201);
+  });
+
   test('what was refused and what was repeated is recorded with the webhook, also where its answer is sealed', async () => {
     const { id } = await webhook();
     const asked = [
@@ -593,7 +621,7 @@ test('every answer to what manages webhooks is as the document says, and all tha
     ['GET', '/webhooks'],
     ['POST', '/webhooks', { url: `${scene.origin}/in` }],
     ['GET', one],
-    ['PATCH', one, { description: 'The CRM' }],
+    ['PATCH', one, { description: 'The CRM', state: 'on' }],
     ['POST', `${one}/rotate-secret`, { overlapSeconds: 0 }],
     ['POST', `${one}/test`],
     ['GET', `${one}/deliveries`],
@@ -633,12 +661,16 @@ test('every answer to what manages webhooks is as the document says, and all tha
         await scene.rest(method, method === 'GET' ? `${path}?limit=0` : path, undefined, { 'Idempotency-Key': 'a b' }),
       );
     if (announces(409)) {
-      // Twenty webhooks of a key, ten test events and ten thousand deliveries are the most that there may be.
+      // Twenty webhooks of a key, 200 that are on, ten test events and ten thousand deliveries are the most that there may be.
       await sql(
         `insert into webhook_endpoints (brokerage_id, key_id, url, place, history)
-         select brokerage_id, key_id, url, place, history from webhook_endpoints, generate_series(1, 20) where $1`,
-        [template === '/webhooks'],
+         select brokerage_id, key_id, url, place, history from webhook_endpoints, generate_series(1, case when $1 then 200 else 20 end) where $2`,
+        [method === 'PATCH', template === '/webhooks' || method === 'PATCH'],
       );
+      if (method === 'PATCH')
+        await sql(`update webhook_endpoints set state = 'off', off_reason = 'asked', off_since = now() where id = $1`, [
+          id,
+        ]);
       await sql(
         `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at)
          select $1, gen_random_uuid(), 'webhook.test', 'webhook', $1, now() from generate_series(1, 10000) where $2`,
