@@ -1777,12 +1777,14 @@ CREATE TABLE public.webhook_endpoints (
     queue_at timestamp with time zone DEFAULT app.now(),
     send_at timestamp with time zone DEFAULT app.now(),
     freed integer,
+    removed_at timestamp with time zone,
     CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
     CONSTRAINT webhook_endpoints_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT webhook_endpoints_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
     CONSTRAINT webhook_endpoints_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id),
     CONSTRAINT webhook_endpoints_check CHECK ((state = 'off'::text) = (off_reason IS NOT NULL) AND (state = 'off'::text) = (off_since IS NOT NULL)),
     CONSTRAINT webhook_endpoints_check1 CHECK (off_because IS NULL OR state = 'off'::text),
+    CONSTRAINT webhook_endpoints_check2 CHECK (removed_at IS NULL OR state = 'off'::text),
     CONSTRAINT webhook_endpoints_claim_check CHECK ((claim IS NULL) = (claimed_until IS NULL)),
     CONSTRAINT webhook_endpoints_description_check CHECK (length(description) >= 1 AND length(description) <= 200),
     CONSTRAINT webhook_endpoints_off_because_check CHECK (off_because = ANY (ARRAY['admin_gone'::text, 'key_rotated'::text])),
@@ -1796,6 +1798,7 @@ CREATE INDEX webhook_endpoints_by_creator ON public.webhook_endpoints USING btre
 CREATE INDEX webhook_endpoints_by_key ON public.webhook_endpoints USING btree (key_id, created_at DESC, id DESC);
 CREATE INDEX webhook_endpoints_claimed ON public.webhook_endpoints USING btree (brokerage_id) WHERE claim IS NOT NULL;
 CREATE INDEX webhook_endpoints_on ON public.webhook_endpoints USING btree (brokerage_id) WHERE state = 'on'::text AND queue_at IS DISTINCT FROM 'infinity'::timestamp with time zone;
+CREATE INDEX webhook_endpoints_removed ON public.webhook_endpoints USING btree (removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX webhook_endpoints_to_queue ON public.webhook_endpoints USING btree (queue_at) WHERE state = 'on'::text AND queue_at IS NOT NULL;
 CREATE INDEX webhook_endpoints_to_send ON public.webhook_endpoints USING btree (send_at) WHERE state = 'on'::text AND send_at IS NOT NULL;
 ALTER TABLE public.webhook_endpoints ENABLE ROW LEVEL SECURITY;
@@ -1804,9 +1807,9 @@ CREATE POLICY as_owner ON public.webhook_endpoints TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY admins_and_their_key ON public.webhook_endpoints FOR SELECT TO dealkeep_server
-    USING (( SELECT true
+    USING (removed_at IS NULL AND (( SELECT true
    FROM public.api_keys k
-  WHERE k.id = webhook_endpoints.key_id) OR key_id = (( SELECT app.key_id() AS key_id)) AND brokerage_id = (( SELECT app.key_brokerage('webhooks:read'::text) AS key_brokerage)));
+  WHERE k.id = webhook_endpoints.key_id) OR key_id = (( SELECT app.key_id() AS key_id)) AND brokerage_id = (( SELECT app.key_brokerage('webhooks:read'::text) AS key_brokerage))));
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF key_id, brokerage_id ON public.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_key();
 GRANT SELECT (id, brokerage_id, key_id, url, description, types, state, off_reason, off_since, created_by, created_at, updated_at, succeeded_at, off_because) ON public.webhook_endpoints TO dealkeep_server;
 
@@ -3265,7 +3268,7 @@ begin
   if not app.is_key_in_force(key.id) then
     perform app.refuse('api_key_ended', 'This API key has ended: choose one that is in force.');
   end if;
-  if 20 <= (select count(*) from public.webhook_endpoints e where e.key_id = key.id) then
+  if 20 <= (select count(*) from public.webhook_endpoints e where e.key_id = key.id and e.removed_at is null) then
     perform app.refuse('too_many_webhooks', 'This API key has 20 webhooks: take one out before you add another.');
   end if;
   perform app.check_webhooks_on(key.id);
@@ -6537,6 +6540,23 @@ begin
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.delete_client(uuid,inet,text) TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.delete_deliveries(of_endpoint uuid, most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  gone int;
+begin
+  delete from public.webhook_deliveries d where d.ctid = any (array(
+    select o.ctid from public.webhook_deliveries o where o.endpoint_id = of_endpoint limit most for update skip locked));
+  get diagnostics gone = row_count;
+  return gone;
+end
+$function$;
 
 CREATE OR REPLACE FUNCTION app.delivery_of(person uuid, of_kind text, deal uuid)
  RETURNS text
@@ -12139,12 +12159,15 @@ CREATE OR REPLACE FUNCTION app.purge_webhooks()
  SET search_path TO ''
 AS $function$
 declare
+  most constant int := 10000;
   old uuid[];
   held jsonb;
+  purged int;
+  removed uuid;
 begin
   delete from vault.webhook_secrets s where s.ends_at <= app.now();
   old := array(select o.id from public.webhook_deliveries o where o.created_at < app.now() - interval '30 days'
-    order by o.created_at limit 10000 for update skip locked);
+    order by o.created_at limit most for update skip locked);
   select jsonb_agg(distinct jsonb_build_object('endpoint', d.endpoint_id, 'object', d.object_id)) into held
     from public.webhook_deliveries d where d.id = any (old) and d.state = 'waiting';
   delete from public.webhook_deliveries d where d.id = any (old);
@@ -12152,7 +12175,15 @@ begin
     from jsonb_to_recordset(held) as h (endpoint uuid, object uuid)
     where d.next_attempt_at is null and d.id = (select n.id from public.webhook_deliveries n
       where n.endpoint_id = h.endpoint and n.object_id = h.object and n.state = 'waiting' order by n.nr limit 1);
-  return cardinality(old);
+  purged := cardinality(old);
+  for removed in select e.id from public.webhook_endpoints e where e.removed_at is not null order by e.removed_at for update skip locked loop
+    exit when purged >= most;
+    purged := purged + app.delete_deliveries(removed, most - purged);
+    if purged < most then
+      delete from public.webhook_endpoints e where e.id = removed;
+    end if;
+  end loop;
+  return purged;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.purge_webhooks() TO dealkeep_server;
@@ -13142,9 +13173,16 @@ CREATE OR REPLACE FUNCTION app.remove_webhook(endpoint uuid, address inet, reque
  SET search_path TO ''
 AS $function$
 declare
+  now constant timestamptz := app.now();
   this constant public.webhook_endpoints := app.webhook_to_manage(endpoint);
 begin
-  delete from public.webhook_endpoints e where e.id = this.id;
+  if app.delete_deliveries(this.id, 10000) < 10000 then
+    delete from public.webhook_endpoints e where e.id = this.id;
+  else
+    delete from vault.webhook_secrets s where s.endpoint_id = this.id;
+    update public.webhook_endpoints e set removed_at = now, state = 'off', off_reason = 'asked', off_because = null, off_since = now, claim = null, claimed_until = null
+      where e.id = this.id;
+  end if;
   perform app.audit('webhook.delete', this.id::text, 'done', this.brokerage_id, null, address, request_id, '{}');
 end
 $function$;
@@ -15161,7 +15199,7 @@ declare
   found public.webhook_endpoints;
 begin
   select e.* into found from public.webhook_endpoints e join public.api_keys k on k.id = e.key_id
-    where e.id = endpoint and app.client_id() is null
+    where e.id = endpoint and e.removed_at is null and app.client_id() is null
       and (k.brokerage_id = any (app.brokerages_as('admin'))
         or (e.key_id = app.key_id() and e.brokerage_id = app.key_brokerage('webhooks:write')))
     for no key update of e;
@@ -15884,3 +15922,4 @@ $function$;
 -- dceab0c94592292c1fc97f16afad9436e18351303df2f9c005db016c6bcfa04e  548_changes_by_their_number.sql
 -- 5ea1049658ba499afd750431e99f9943418ffd4f800dfafffe9711989f642b7b  549_webhooks_in_line.sql
 -- b2b5d96b5eea93e46c4d3aa61619240b6e3571208983f3fc0255b3cbf88e44b3  550_webhooks_of_a_brokerage.sql
+-- 1824d32303d53ddeb48e1f83e21e0e49b1088f9049780c30568634ee852960a3  551_webhooks_removed_in_portions.sql

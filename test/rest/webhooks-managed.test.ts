@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { purgeWebhooks } from '../../server/domain/webhooks/deliveries.ts';
 import { atOnce, whileChanging } from '../locks.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { prepareRefusals } from './refusals.ts';
@@ -120,6 +121,46 @@ describe('by the API', () => {
     await scene.service.sql('update api_keys set revoked_at = app.now() where id = $1', [keys[1]!.id]);
     expect((await scene.rest('PATCH', `/webhooks/${id}`, { state: 'on' })).status).toBe(200);
     expect((await added()).status).toBe(201);
+  });
+
+  test('one with more than 10,000 deliveries is removed at once, and these by the job that deletes old ones', async () => {
+    const { id } = await webhook();
+    const stays = await webhook({ url: `${scene.origin}/stays` });
+    await scene.service.sql(
+      `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, next_attempt_at)
+       select $1, gen_random_uuid(), 'contact.updated', 'contact', gen_random_uuid(), app.now(), app.now() from generate_series(1, 20050)`,
+      [id],
+    );
+    expect((await scene.rest('DELETE', `/webhooks/${id}`)).status).toBe(204);
+    const left = async () =>
+      (await scene.service.sql('select from webhook_deliveries where endpoint_id = $1', [id])).length;
+    expect(await left()).toBe(10_050);
+    expect(await scene.service.sql('select from vault.webhook_secrets where endpoint_id = $1', [id])).toEqual([]);
+    for (const [method, path, body] of [
+      ['GET', `/webhooks/${id}`],
+      ['GET', `/webhooks/${id}/deliveries`],
+      ['PATCH', `/webhooks/${id}`, { state: 'on' }],
+      ['DELETE', `/webhooks/${id}`],
+    ] as const)
+      expect((await scene.rest(method, path, body)).status).toBe(404);
+    expect((await scene.rest('GET', '/webhooks')).body?.data.map((one) => one.id)).toEqual([stays.id]);
+    const admin = await signInAs(scene.service, scene.tenant.admin);
+    const listed = await admin.ask(`/brokerages/${scene.tenant.id}/webhooks`);
+    expect(listed.body.items.map((one: { id: string }) => one.id)).toEqual([stays.id]);
+    await contact('Not for what is removed');
+    await deliver();
+    expect(received.map(({ path }) => path)).toEqual(['/stays']);
+    // It does not count among the 20 of its key.
+    for (let n = 1; n < 20; n += 1) await webhook({ url: `${scene.origin}/${n}` });
+    const purged = [];
+    for (let goesOn = true; goesOn;) {
+      const deleted = Number(await scene.service.database.run(purgeWebhooks()));
+      purged.push(deleted);
+      goesOn = deleted >= 10_000;
+    }
+    expect(purged).toEqual([10_000, 50]);
+    expect(await left()).toBe(0);
+    expect(await scene.service.sql('select from webhook_endpoints where id = $1', [id])).toEqual([]);
   });
 
   test('what was refused and what was repeated is recorded with the webhook, also where its answer is sealed', async () => {

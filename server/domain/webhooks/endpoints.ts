@@ -136,7 +136,7 @@ export const changeWebhook = (
 
 const remove = row('remove_webhook', 'select app.remove_webhook($1, $2, $3)');
 
-/** Takes it out, with the log of its deliveries. Refused with `webhook_not_found`. */
+/** Takes it out, with the log of its deliveries, of which the job that deletes old ones deletes what is more than 10,000. Refused with `webhook_not_found`. */
 export const removeWebhook = (id: string, { address, requestId }: Origin): Statement<unknown> =>
   remove(id, address, requestId);
 
