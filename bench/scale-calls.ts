@@ -588,15 +588,24 @@ function uploaded(database: Database, token: string, dealId: string): Job {
   };
 }
 
-/** Deliveries of a webhook: written for what has changed, taken of many that were queued at once, noted, and none left. */
+/** Deliveries: of which webhooks something has changed among those of all brokerages; of one they are written for it, taken of many that were queued at once, noted, and none left. */
 function deliveries(database: Database, brokerageId: string | undefined): Job[] {
   if (brokerageId === undefined) return [];
   const endpoint = `(select id from webhook_endpoints where brokerage_id = '${brokerageId}' order by id limit 1)`;
+  // Nobody else's is due, or has news.
+  const alone = `update webhook_endpoints set queue_at = case when freed is not null then now() + interval '1 hour' end where queue_at <= now() + interval '1 minute'`;
   return [
+    {
+      name: 'queue_webhooks: which have some of 2,000 changes',
+      before: `${alone}; update vault.change_stream set webhooks_marked = published - 2000`,
+      run: () => database.run(queueWebhooks()).then((moved) => (moved ? 'done' : 'none')),
+    },
     {
       name: 'queue_webhooks: 100 changes',
       before: `
-        update webhook_endpoints set place = (select c.seq from change_events c where c.brokerage_id = '${brokerageId}' order by c.seq desc offset 100 limit 1)
+        ${alone};
+        update vault.change_stream set webhooks_marked = published;
+        update webhook_endpoints set place = (select c.seq from change_events c where c.brokerage_id = '${brokerageId}' order by c.seq desc offset 100 limit 1), queue_at = now()
           where id = ${endpoint}`,
       run: () => database.run(queueWebhooks()).then((moved) => (moved ? 'done' : 'none')),
     },
@@ -605,7 +614,7 @@ function deliveries(database: Database, brokerageId: string | undefined): Job[] 
       before: `
         update webhook_deliveries set state = 'waiting', ended_at = null, attempts = 0, next_attempt_at = now() - interval '1 minute'
           where id in (select d.id from webhook_deliveries d where d.endpoint_id = ${endpoint} order by d.created_at desc, d.nr desc limit 500);
-        update webhook_endpoints set claim = null, claimed_until = null, rests_until = null where id = ${endpoint}`,
+        update webhook_endpoints set claim = null, claimed_until = null, rests_until = null, send_at = now() - interval '1 minute' where id = ${endpoint}`,
       async run() {
         const [lot] = await database.run(claimDeliveries(1));
         if (!lot) return 'none';
@@ -628,7 +637,7 @@ function deliveries(database: Database, brokerageId: string | undefined): Job[] 
     },
     {
       name: 'claim_deliveries: none is due',
-      before: `update webhook_deliveries set state = 'delivered', ended_at = now(), next_attempt_at = null where state = 'waiting'`,
+      before: `update webhook_deliveries set state = 'delivered', ended_at = now(), next_attempt_at = null where state = 'waiting' and endpoint_id = ${endpoint}`,
       run: () => database.run(claimDeliveries(32)).then(() => 'done'),
     },
   ];

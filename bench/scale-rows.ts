@@ -151,6 +151,11 @@ export const beginning = ({ deals }: Size, baseUrl: string): readonly string[] =
     $$ select bench.start() + n * (interval '680 days' / ${deals + dealsOfLarge}) + hours * interval '1 hour' $$`,
 ];
 
+/** SQL for the brokerages whose receiver does not answer; none that is measured is among them. */
+const silent = (brokerages: number): string => `generate_series(100, ${brokerages + 1}, 100) b`;
+/** What their deliveries are numbered from, far behind those of deals. */
+const silentDeliveries = '10000000000';
+
 /** What does not hang on deals: brokerages and their staff, buyers, advisors, the people who are measured and what they enter with. */
 export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl: string): readonly string[] => [
   `insert into brokerages (id, slug, name, created_at, updated_at)
@@ -228,11 +233,16 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
   `insert into vault.api_key_digests (digest, key_id, issued_by, issued_at)
      select sha256(bench.api_token(b)::bytea), ${id('key', 'b')}, ${id('staff', 'b * 1000')}, bench.start() from generate_series(1, ${brokerages + 1}) b`,
   `insert into bench.api_keys select ${id('brokerage', 'b')}, bench.api_token(b) from generate_series(1, 2) b`,
-  // A webhook of each key that is measured, which has been told all that has changed.
-  `insert into webhook_endpoints (id, brokerage_id, key_id, url, place, history, created_at, updated_at)
+  // A webhook of each key, which has been told all that has changed, but for one in a hundred whose receiver has not answered for a day.
+  `insert into webhook_endpoints (id, brokerage_id, key_id, url, place, history, created_at, updated_at, queue_at, send_at)
      select ${id('webhook', 'b')}, ${id('brokerage', 'b')}, ${id('key', 'b')}, 'https://crm.example.com/dealkeep', ${changesOf(`${deals} + ${dealsOfLarge} + 1`)}, s.history,
-       bench.start(), bench.start() from generate_series(1, 2) b, vault.change_stream s`,
-  `update vault.change_stream set published = ${changesOf(`${deals} + ${dealsOfLarge} + 1`)}`,
+       bench.start(), bench.start(), null, null from generate_series(1, ${brokerages + 1}) b, vault.change_stream s`,
+  `update webhook_endpoints set place = 0, failures = 100, rests_until = now() + interval '1 year', queue_at = now() + interval '1 hour', freed = 0,
+     send_at = now() + interval '1 year' where id = any (array(select ${id('webhook', 'b')} from ${silent(brokerages)}))`,
+  `insert into webhook_deliveries (id, endpoint_id, event_id, type, object_type, object_id, occurred_at, created_at, next_attempt_at)
+     select ${id('delivery', `${silentDeliveries} + b * 10000 + k`)}, ${id('webhook', 'b')}, ${id('change', `${silentDeliveries} + b * 10000 + k`)}, 'contact.updated', 'contact',
+       ${id('contact', `${silentDeliveries} + b * 10000 + k`)}, now() - interval '1 day', now() - interval '1 day', now() from ${silent(brokerages)}, generate_series(0, 9999) k`,
+  `update vault.change_stream set published = ${changesOf(`${deals} + ${dealsOfLarge} + 1`)}, webhooks_marked = ${changesOf(`${deals} + ${dealsOfLarge} + 1`)}`,
   `select setval('vault.change_order', ${changesOf(`${deals} + ${dealsOfLarge} + 1`)})`,
   // For each, all that writing through tools needs on the first of their deals.
   `insert into tool_grants (user_id, client_id, tool)

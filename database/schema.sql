@@ -337,6 +337,7 @@ CREATE TABLE public.change_events (
     at timestamp(3) with time zone DEFAULT app.now() NOT NULL,
     CONSTRAINT change_events_pkey PRIMARY KEY (brokerage_id, seq)
 );
+CREATE INDEX change_events_by_number ON public.change_events USING btree ((seq + 0));
 ALTER TABLE public.change_events ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.change_events FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.change_events TO CURRENT_USER
@@ -1775,12 +1776,17 @@ CREATE TABLE public.webhook_endpoints (
     claim uuid,
     claimed_until timestamp with time zone,
     off_because text,
+    queue_at timestamp with time zone DEFAULT app.now(),
+    send_at timestamp with time zone DEFAULT app.now(),
+    freed integer,
+    removed_at timestamp with time zone,
     CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id),
     CONSTRAINT webhook_endpoints_brokerage_id_fkey FOREIGN KEY (brokerage_id) REFERENCES public.brokerages(id),
     CONSTRAINT webhook_endpoints_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id),
     CONSTRAINT webhook_endpoints_key_id_fkey FOREIGN KEY (key_id) REFERENCES public.api_keys(id),
     CONSTRAINT webhook_endpoints_check CHECK ((state = 'off'::text) = (off_reason IS NOT NULL) AND (state = 'off'::text) = (off_since IS NOT NULL)),
     CONSTRAINT webhook_endpoints_check1 CHECK (off_because IS NULL OR state = 'off'::text),
+    CONSTRAINT webhook_endpoints_check2 CHECK (removed_at IS NULL OR state = 'off'::text),
     CONSTRAINT webhook_endpoints_claim_check CHECK ((claim IS NULL) = (claimed_until IS NULL)),
     CONSTRAINT webhook_endpoints_description_check CHECK (length(description) >= 1 AND length(description) <= 200),
     CONSTRAINT webhook_endpoints_off_because_check CHECK (off_because = ANY (ARRAY['admin_gone'::text, 'key_rotated'::text])),
@@ -1792,15 +1798,20 @@ CREATE TABLE public.webhook_endpoints (
 CREATE INDEX webhook_endpoints_by_brokerage ON public.webhook_endpoints USING btree (brokerage_id, created_at DESC, id DESC);
 CREATE INDEX webhook_endpoints_by_creator ON public.webhook_endpoints USING btree (created_by) WHERE created_by IS NOT NULL;
 CREATE INDEX webhook_endpoints_by_key ON public.webhook_endpoints USING btree (key_id, created_at DESC, id DESC);
+CREATE INDEX webhook_endpoints_claimed ON public.webhook_endpoints USING btree (brokerage_id) WHERE claim IS NOT NULL;
+CREATE INDEX webhook_endpoints_on ON public.webhook_endpoints USING btree (brokerage_id) WHERE state = 'on'::text AND queue_at IS DISTINCT FROM 'infinity'::timestamp with time zone;
+CREATE INDEX webhook_endpoints_removed ON public.webhook_endpoints USING btree (removed_at) WHERE removed_at IS NOT NULL;
+CREATE INDEX webhook_endpoints_to_queue ON public.webhook_endpoints USING btree (queue_at) WHERE state = 'on'::text AND queue_at IS NOT NULL;
+CREATE INDEX webhook_endpoints_to_send ON public.webhook_endpoints USING btree (send_at) WHERE state = 'on'::text AND send_at IS NOT NULL;
 ALTER TABLE public.webhook_endpoints ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.webhook_endpoints FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON public.webhook_endpoints TO CURRENT_USER
     USING (true)
     WITH CHECK (true);
 CREATE POLICY admins_and_their_key ON public.webhook_endpoints FOR SELECT TO dealkeep_server
-    USING (( SELECT true
+    USING (removed_at IS NULL AND (( SELECT true
    FROM public.api_keys k
-  WHERE k.id = webhook_endpoints.key_id) OR key_id = (( SELECT app.key_id() AS key_id)) AND brokerage_id = (( SELECT app.key_brokerage('webhooks:read'::text) AS key_brokerage)));
+  WHERE k.id = webhook_endpoints.key_id) OR key_id = (( SELECT app.key_id() AS key_id)) AND brokerage_id = (( SELECT app.key_brokerage('webhooks:read'::text) AS key_brokerage))));
 CREATE TRIGGER set_tenant BEFORE INSERT OR UPDATE OF key_id, brokerage_id ON public.webhook_endpoints FOR EACH ROW EXECUTE FUNCTION app.set_tenant_by_key();
 GRANT SELECT (id, brokerage_id, key_id, url, description, types, state, off_reason, off_since, created_by, created_at, updated_at, succeeded_at, off_because) ON public.webhook_endpoints TO dealkeep_server;
 
@@ -2004,6 +2015,9 @@ CREATE TABLE vault.change_stream (
     mark_at timestamp with time zone,
     origin text,
     history uuid DEFAULT gen_random_uuid() NOT NULL,
+    webhooks_marked bigint DEFAULT 0 NOT NULL,
+    webhooks_history uuid,
+    webhooks_held uuid[] DEFAULT '{}'::uuid[] NOT NULL,
     CONSTRAINT change_stream_pkey PRIMARY KEY (only_one),
     CONSTRAINT change_stream_check CHECK ((mark IS NULL) = (mark_xid IS NULL) AND (mark IS NULL) = (mark_at IS NULL)),
     CONSTRAINT change_stream_only_one_check CHECK (only_one)
@@ -3284,9 +3298,10 @@ begin
   if not app.is_key_in_force(key.id) then
     perform app.refuse('api_key_ended', 'This API key has ended: choose one that is in force.');
   end if;
-  if 20 <= (select count(*) from public.webhook_endpoints e where e.key_id = key.id) then
+  if 20 <= (select count(*) from public.webhook_endpoints e where e.key_id = key.id and e.removed_at is null) then
     perform app.refuse('too_many_webhooks', 'This API key has 20 webhooks: take one out before you add another.');
   end if;
+  perform app.check_webhooks_on(key.id);
   insert into public.webhook_endpoints (id, brokerage_id, key_id, url, description, types, created_by, place, history)
     select endpoint, key.brokerage_id, key.id, add_webhook.url, add_webhook.description, add_webhook.types, app.user_id(), s.published, s.history
     from vault.change_stream s;
@@ -4362,6 +4377,7 @@ CREATE OR REPLACE FUNCTION app.change_webhook(endpoint uuid, url text, descripti
  SET search_path TO ''
 AS $function$
 declare
+  now constant timestamptz := app.now();
   this public.webhook_endpoints;
 begin
   perform app.hold_webhook_admins();
@@ -4369,21 +4385,27 @@ begin
   if app.key_id() is null and change_webhook.url <> this.url then
     perform app.check_recent_sign_in();
   end if;
+  if this.state = 'off' and change_webhook.state = 'on' then
+    perform app.check_webhooks_on(this.key_id);
+  end if;
   update public.webhook_endpoints e set url = coalesce(change_webhook.url, e.url),
       description = case when change_webhook.description is null then e.description else nullif(change_webhook.description, '') end,
       types = case when change_webhook.types is null then e.types when change_webhook.types = '{}' then null else change_webhook.types end,
       state = coalesce(change_webhook.state, e.state),
       off_reason = case coalesce(change_webhook.state, e.state) when 'off' then coalesce(e.off_reason, 'asked') end,
       off_because = case coalesce(change_webhook.state, e.state) when 'off' then e.off_because end,
-      off_since = case coalesce(change_webhook.state, e.state) when 'off' then coalesce(e.off_since, app.now()) end,
+      off_since = case coalesce(change_webhook.state, e.state) when 'off' then coalesce(e.off_since, now) end,
       created_by = case when change_webhook.url <> e.url or (e.state = 'off' and change_webhook.state = 'on') then app.user_id() else e.created_by end,
-      failures = 0, rests_until = null, updated_at = app.now()
+      failures = 0, rests_until = null, updated_at = now,
+      -- Whoever has claimed it sets when something is due as they are done.
+      send_at = case when e.claimed_until > now then e.send_at else now end,
+      queue_at = case when e.state = 'off' then now else e.queue_at end
     where e.id = this.id;
   if (this.state = 'off' and change_webhook.state = 'on') or change_webhook.url <> this.url then
     -- Three days from now on, not from when it first failed.
     update public.webhook_deliveries d set first_attempt_at = null, attempts_before = d.attempts, next_attempt_at = case when not exists (
           select from public.webhook_deliveries o where o.endpoint_id = d.endpoint_id and o.object_id = d.object_id and o.state = 'waiting' and o.nr < d.nr)
-        then app.now() end
+        then now end
       where d.endpoint_id = this.id and d.state = 'waiting';
     perform pg_notify('dealkeep_mail', '');
   end if;
@@ -4768,6 +4790,24 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.check_webhooks_on(of_key uuid)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  brokerage constant uuid := app.brokerage_of_key(of_key);
+begin
+  -- One after the other, so that all are counted.
+  perform pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('webhooks ' || brokerage, 0));
+  if 200 <= (select count(*) from public.webhook_endpoints e
+    where e.brokerage_id = brokerage and e.state = 'on' and e.queue_at is distinct from 'infinity'::timestamptz and not app.has_key_ended(e.key_id))
+  then
+    perform app.refuse('too_many_webhooks_on', 'The brokerage has 200 webhooks that are on, which is the most: turn one off or take one out first.');
+  end if;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.check_workspace_member()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -4841,37 +4881,37 @@ CREATE OR REPLACE FUNCTION app.claim_deliveries(most integer)
  SECURITY DEFINER
  SET search_path TO ''
  SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
 AS $function$
 #variable_conflict use_column
 declare
   now constant timestamptz := app.now();
   taken constant uuid := gen_random_uuid();
   room int := least(most, 100);
-  candidate uuid;
+  candidate record;
+  in_force boolean;
   this public.webhook_endpoints;
 begin
   for candidate in
-    -- A look at the index for each webhook of which something waits, however much it is.
-    with recursive waiting (endpoint) as (
-      (select d.endpoint_id from public.webhook_deliveries d where d.state = 'waiting' and d.next_attempt_at is not null order by d.endpoint_id limit 1)
-      union all
-      select (select d.endpoint_id from public.webhook_deliveries d
-        where d.state = 'waiting' and d.next_attempt_at is not null and d.endpoint_id > w.endpoint order by d.endpoint_id limit 1)
-      from waiting w where w.endpoint is not null)
-    select e.id from waiting w join public.webhook_endpoints e on e.id = w.endpoint
-    where e.state = 'on' and (e.rests_until is null or e.rests_until <= now) and (e.claimed_until is null or e.claimed_until <= now)
-      and exists (select from public.webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting' and d.next_attempt_at <= now)
-    -- None before others, however much it has to take.
-    order by random()
+    -- Who has waited longest comes first. What was claimed last is the last when it is noted, so that none comes before others, however much it has to take.
+    select e.id, e.key_id from public.webhook_endpoints e
+    where e.state = 'on' and e.send_at <= now
+      and e.brokerage_id <> all (array(select o.brokerage_id from public.webhook_endpoints o
+        where o.claim is not null and o.claimed_until > now group by o.brokerage_id having count(*) >= 8))
+    order by e.send_at limit 1000
   loop
     exit when room <= 0;
+    in_force := app.is_key_in_force(candidate.key_id);
     select e.* into this from public.webhook_endpoints e
       -- Another node may have noted a failure since it was looked for.
-      where e.id = candidate and e.state = 'on' and (e.rests_until is null or e.rests_until <= now) and (e.claimed_until is null or e.claimed_until <= now)
-        and 8 > (select count(*) from public.webhook_endpoints o where o.brokerage_id = e.brokerage_id and o.claimed_until > now)
-        and app.is_key_in_force(e.key_id)
+      where e.id = candidate.id and e.state = 'on' and e.send_at <= now and (e.rests_until is null or e.rests_until <= now) and (e.claimed_until is null or e.claimed_until <= now)
+        and 8 > (select count(*) from public.webhook_endpoints o where o.brokerage_id = e.brokerage_id and o.claim is not null and o.claimed_until > now)
       for no key update skip locked;
     continue when this.id is null;
+    if not in_force then
+      update public.webhook_endpoints e set send_at = case when not app.has_key_ended(e.key_id) then now + interval '10 minutes' end where e.id = this.id;
+      continue;
+    end if;
     return query
       select this.id, taken, this.url, this.failures, s.ids, s.secrets, d.id, d.seq, d.event_id, d.type, d.object_type, d.object_id, d.about_deal, d.occurred_at, d.attempts
       from (select array_agg(k.id order by k.created_at desc, k.id) as ids, array_agg(k.secret order by k.created_at desc, k.id) as secrets
@@ -4880,8 +4920,11 @@ begin
         where w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at <= now
         order by w.next_attempt_at, w.nr limit case when this.failures >= 5 then 1 else 50 end) d
       order by d.nr;
-    continue when not found;
-    update public.webhook_endpoints e set claim = taken, claimed_until = now + interval '1 minute' where e.id = this.id;
+    if not found then
+      update public.webhook_endpoints e set send_at = app.next_attempt_of_webhook(e.id) where e.id = this.id;
+      continue;
+    end if;
+    update public.webhook_endpoints e set claim = taken, claimed_until = now + interval '1 minute', send_at = now + interval '1 minute' where e.id = this.id;
     room := room - 1;
   end loop;
 end
@@ -6568,6 +6611,23 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.delete_client(uuid,inet,text) TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.delete_deliveries(of_endpoint uuid, most integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  gone int;
+begin
+  delete from public.webhook_deliveries d where d.ctid = any (array(
+    select o.ctid from public.webhook_deliveries o where o.endpoint_id = of_endpoint limit most for update skip locked));
+  get diagnostics gone = row_count;
+  return gone;
+end
+$function$;
+
 CREATE OR REPLACE FUNCTION app.delivery_of(person uuid, of_kind text, deal uuid)
  RETURNS text
  LANGUAGE plpgsql
@@ -6600,17 +6660,19 @@ CREATE OR REPLACE FUNCTION app.delivery_state()
  SET search_path TO ''
 AS $function$
   select greatest(0, case when o.is_called then o.last_value else o.last_value - 1 end - s.published), s.mark_at,
-    w.waiting, w.failing, w.oldest, w.turned_on, w.failed
+    d.waiting, d.failing, d.oldest, w.turned_on, w.failed
   from vault.change_stream s
   cross join vault.change_order o
+  cross join (select count(*) filter (where e.state = 'on') as turned_on, count(*) filter (where e.off_reason = 'failing') as failed from public.webhook_endpoints e) w
   cross join (
-    select coalesce(sum(d.waiting), 0)::bigint as waiting, coalesce(sum(d.failing), 0)::bigint as failing, min(d.oldest) as oldest,
-      count(*) filter (where e.state = 'on') as turned_on, count(*) filter (where e.off_reason = 'failing') as failed
-    from public.webhook_endpoints e
-    left join lateral (
-      select count(*) as waiting, count(*) filter (where q.attempts > 0) as failing, min(q.created_at) as oldest
-      from public.webhook_deliveries q
-      where q.endpoint_id = e.id and q.state = 'waiting' and e.state = 'on' and app.is_key_in_force(e.key_id)) d on true) w
+    select count(*) as waiting, count(*) filter (where c.attempts > 0) as failing, min(c.created_at) as oldest
+    from (
+      select q.attempts, q.created_at
+      from public.webhook_endpoints e
+      cross join lateral (select from public.webhook_deliveries f where f.endpoint_id = e.id and f.state = 'waiting' limit 1) first
+      cross join lateral (select r.attempts, r.created_at from public.webhook_deliveries r
+        where r.endpoint_id = e.id and r.state = 'waiting' and app.is_key_in_force(e.key_id) limit 10000) q
+      where e.state = 'on' limit 100000) c) d
 $function$;
 GRANT EXECUTE ON FUNCTION app.delivery_state() TO dealkeep_server;
 
@@ -7145,38 +7207,48 @@ CREATE OR REPLACE FUNCTION app.enter_for_next_webhook(OUT endpoint uuid, OUT pla
  SECURITY DEFINER
  SET search_path TO ''
  SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
 AS $function$
 declare
-  stream vault.change_stream;
+  now constant timestamptz := app.now();
+  published bigint;
   this public.webhook_endpoints;
   key public.api_keys;
-  behind uuid[];
+  scopes text[];
 begin
   if app.identity() is not null then
     perform app.refuse('entered', 'Webhooks are delivered by the worker.');
   end if;
-  select s.* into stream from vault.change_stream s;
-  -- After a restore, numbers begin anew where the backup was made.
-  update public.webhook_endpoints e set place = least(e.place, stream.published), history = stream.history where e.history <> stream.history;
-  behind := array(select e.id from public.webhook_endpoints e
-    where e.state = 'on' and e.place < stream.published
-      and exists (select from public.change_events c where c.brokerage_id = e.brokerage_id and c.seq > e.place and c.seq <= stream.published)
-      and app.is_key_in_force(e.key_id) and 10000 > (select count(*) from (select from public.webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting' limit 10000) w)
-    order by e.place);
   select e.* into this from public.webhook_endpoints e
-    where e.id = any (behind) and e.state = 'on' and e.place < stream.published order by e.place limit 1 for no key update skip locked;
+    where e.state = 'on' and e.queue_at <= now + interval '1 minute' order by e.queue_at limit 1 for no key update skip locked;
   if this.id is null then
     -- Somebody takes or notes deliveries of each that is left, or writes them: for a moment.
-    select e.* into this from public.webhook_endpoints e where e.id = behind[1] and e.state = 'on' and e.place < stream.published for no key update;
+    select e.* into this from public.webhook_endpoints e
+      where e.state = 'on' and e.id = coalesce(
+        (select o.id from public.webhook_endpoints o where o.state = 'on' and o.queue_at <= now + interval '1 minute' order by o.queue_at limit 1),
+        (select s.webhooks_held[1] from vault.change_stream s))
+      for no key update;
   end if;
   if this.id is null then
     return;
   end if;
-  select k.* into key from public.api_keys k where k.id = this.key_id;
-  perform app.enter(null, null, key.id, key.brokerage_id, app.scopes_in_force(key.id));
   endpoint := this.id;
-  place := this.place;
-  types := this.types;
+  -- Read once it is locked: what is published later puts it into the line again.
+  published := (select s.published from vault.change_stream s);
+  scopes := app.scopes_in_force(this.key_id);
+  if scopes is null then
+    update public.webhook_endpoints e set queue_at = case when app.has_key_ended(this.key_id) then 'infinity' else now + interval '10 minutes' end
+      where e.id = this.id;
+  elsif not exists (select from public.change_events c where c.brokerage_id = this.brokerage_id and c.seq > this.place and c.seq <= published) then
+    update public.webhook_endpoints e set place = greatest(e.place, published), queue_at = null where e.id = this.id;
+  elsif 10000 <= (select count(*) from (select from public.webhook_deliveries d where d.endpoint_id = this.id and d.state = 'waiting' limit 10000) w) then
+    update public.webhook_endpoints e set queue_at = now + interval '1 hour', freed = 0 where e.id = this.id;
+  else
+    select k.* into key from public.api_keys k where k.id = this.key_id;
+    perform app.enter(null, null, key.id, key.brokerage_id, scopes);
+    place := this.place;
+    types := this.types;
+  end if;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.enter_for_next_webhook() TO dealkeep_server;
@@ -8151,7 +8223,9 @@ AS $function$
 begin
   perform set_config('dealkeep.identity', '', true), set_config('dealkeep.seal', '', true);
   perform app.write_deliveries(endpoint, false, events);
-  update public.webhook_endpoints e set place = reached where e.id = endpoint and e.place < reached;
+  update public.webhook_endpoints e set place = greatest(e.place, reached), freed = null,
+      queue_at = case when reached < (select s.published from vault.change_stream s) then app.now() + interval '1 minute' end
+    where e.id = endpoint;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.go_on_with_webhook(uuid,jsonb,bigint) TO dealkeep_server;
@@ -8228,6 +8302,12 @@ CREATE OR REPLACE FUNCTION app.has_caller()
  STABLE
 RETURN (app.identity() IS NOT NULL);
 GRANT EXECUTE ON FUNCTION app.has_caller() TO dealkeep_server;
+
+CREATE OR REPLACE FUNCTION app.has_key_ended(key uuid)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+RETURN (EXISTS (SELECT FROM public.api_keys k WHERE ((k.id = has_key_ended.key) AND ((k.revoked_at IS NOT NULL) OR (k.expires_at <= app.now())))));
 
 CREATE OR REPLACE FUNCTION app.has_second_factor(person uuid)
  RETURNS boolean
@@ -10139,6 +10219,58 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.mark_changed_webhooks()
+ RETURNS boolean
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
+ SET enable_seqscan TO 'off'
+AS $function$
+declare
+  now constant timestamptz := app.now();
+  stream vault.change_stream;
+  reach bigint;
+  changed uuid[];
+  free uuid[];
+begin
+  if app.identity() is not null then
+    perform app.refuse('entered', 'Webhooks are delivered by the worker.');
+  end if;
+  select s.* into stream from vault.change_stream s;
+  if stream.webhooks_history = stream.history and stream.webhooks_marked >= stream.published then
+    free := array(select e.id from public.webhook_endpoints e where e.id = any (stream.webhooks_held) for no key update skip locked);
+    if free = '{}' then
+      return false;
+    end if;
+  end if;
+  select s.* into stream from vault.change_stream s for no key update;
+  if stream.webhooks_history = stream.history and stream.webhooks_marked >= stream.published and stream.webhooks_held = '{}' then
+    -- Another node has marked them meanwhile. What is locked by now is let go before anything else is waited for.
+    return true;
+  end if;
+  -- After a restore, numbers begin anew where the backup was made.
+  if stream.webhooks_history is distinct from stream.history then
+    update public.webhook_endpoints e set place = least(e.place, stream.published), history = stream.history where e.history <> stream.history;
+    stream.webhooks_marked := least(stream.webhooks_marked, stream.published);
+  end if;
+  reach := least(stream.published, stream.webhooks_marked + 10000);
+  changed := array(select distinct c.brokerage_id from public.change_events c where c.seq + 0 > stream.webhooks_marked and c.seq + 0 <= reach);
+  changed := array(
+    select e.id from public.webhook_endpoints e
+    where e.state = 'on' and e.queue_at is distinct from 'infinity'::timestamptz and e.brokerage_id = any (changed)
+    union
+    select e.id from public.webhook_endpoints e where e.id = any (stream.webhooks_held));
+  free := array(select e.id from public.webhook_endpoints e where e.id = any (changed) for no key update skip locked);
+  update public.webhook_endpoints e set queue_at = case when app.has_key_ended(e.key_id) then 'infinity' else now end
+    where e.id = any (free) and (e.queue_at is null or app.has_key_ended(e.key_id));
+  update vault.change_stream s set webhooks_marked = greatest(reach, stream.webhooks_marked), webhooks_history = stream.history,
+    webhooks_held = array(select c.id from unnest(changed) c (id) where c.id <> all (free));
+  return true;
+end
+$function$;
+GRANT EXECUTE ON FUNCTION app.mark_changed_webhooks() TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.may_export(brokerage uuid)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -10392,6 +10524,12 @@ CREATE OR REPLACE FUNCTION app.narrowed_to()
 RETURN (app.identity_part(8))::uuid;
 GRANT EXECUTE ON FUNCTION app.narrowed_to() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.next_attempt_of_webhook(endpoint uuid)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+RETURN (SELECT d.next_attempt_at FROM public.webhook_deliveries d WHERE ((d.endpoint_id = next_attempt_of_webhook.endpoint) AND (d.state = 'waiting'::text) AND (d.next_attempt_at IS NOT NULL)) ORDER BY d.next_attempt_at LIMIT 1);
+
 CREATE OR REPLACE FUNCTION app.next_digest(person uuid)
  RETURNS timestamp with time zone
  LANGUAGE plpgsql
@@ -10570,6 +10708,7 @@ declare
   lot record;
   this public.webhook_endpoints;
   noted record;
+  rests timestamptz;
 begin
   for lot in
     -- Locked in one order by all nodes; those of one webhook in the order given, so that the one that ends its lot comes last.
@@ -10603,7 +10742,8 @@ begin
     )
     select count(*) filter (where a.outcome <> 'dropped') as tried, coalesce(max(a.place) filter (where a.outcome = 'delivered'), 0) as taken,
         count(*) filter (where a.outcome = 'failed' and a.place > all (select t.place from attempted t where t.outcome = 'delivered')) as failures,
-        max(a.first_at) filter (where a.ends = 'failed') as lost_since, max(a.error) filter (where a.ends = 'failed') as error
+        max(a.first_at) filter (where a.ends = 'failed') as lost_since, max(a.error) filter (where a.ends = 'failed') as error,
+        count(*) filter (where a.ends <> 'waiting') as ended
       into noted from attempted a;
     noted.failures := noted.failures + case when noted.taken = 0 then this.failures else 0 end;
     if noted.taken > 0 and this.failures >= 5 and (this.succeeded_at is null or this.succeeded_at < now - interval '10 minutes') then
@@ -10611,12 +10751,16 @@ begin
         where d.id = any (array(select w.id from public.webhook_deliveries w
           where w.endpoint_id = this.id and w.state = 'waiting' and w.next_attempt_at > now and w.last_attempt_at < now order by w.next_attempt_at desc limit 1000));
     end if;
+    rests := case when noted.tried = 0 then this.rests_until
+      when noted.failures >= 5 then now + least(interval '5 seconds' * 2 ^ least(noted.failures - 5, 20), interval '10 minutes') end;
     update public.webhook_endpoints e set
         succeeded_at = case when noted.taken > 0 then now else e.succeeded_at end,
         failures = noted.failures,
-        rests_until = case when noted.tried = 0 then e.rests_until
-          when noted.failures >= 5 then now + least(interval '5 seconds' * 2 ^ least(noted.failures - 5, 20), interval '10 minutes') end,
-        claim = case when not lot.is_over then e.claim end, claimed_until = case when not lot.is_over then e.claimed_until end
+        rests_until = rests,
+        claim = case when not lot.is_over then e.claim end, claimed_until = case when not lot.is_over then e.claimed_until end,
+        send_at = case when not lot.is_over then e.send_at else (select greatest(n.at, now, rests) from app.next_attempt_of_webhook(e.id) n (at) where n.at is not null) end,
+        freed = e.freed + noted.ended,
+        queue_at = case when e.freed + noted.ended >= 1000 then least(e.queue_at, now) else e.queue_at end
       where e.id = this.id;
     if noted.taken = 0 and this.state = 'on' and noted.lost_since is not null and (this.succeeded_at is null or this.succeeded_at < noted.lost_since) then
       perform app.switch_webhook_off(this, noted.error);
@@ -12191,12 +12335,15 @@ CREATE OR REPLACE FUNCTION app.purge_webhooks()
  SET search_path TO ''
 AS $function$
 declare
+  most constant int := 10000;
   old uuid[];
   held jsonb;
+  purged int;
+  removed uuid;
 begin
   delete from vault.webhook_secrets s where s.ends_at <= app.now();
   old := array(select o.id from public.webhook_deliveries o where o.created_at < app.now() - interval '30 days'
-    order by o.created_at limit 10000 for update skip locked);
+    order by o.created_at limit most for update skip locked);
   select jsonb_agg(distinct jsonb_build_object('endpoint', d.endpoint_id, 'object', d.object_id)) into held
     from public.webhook_deliveries d where d.id = any (old) and d.state = 'waiting';
   delete from public.webhook_deliveries d where d.id = any (old);
@@ -12204,7 +12351,15 @@ begin
     from jsonb_to_recordset(held) as h (endpoint uuid, object uuid)
     where d.next_attempt_at is null and d.id = (select n.id from public.webhook_deliveries n
       where n.endpoint_id = h.endpoint and n.object_id = h.object and n.state = 'waiting' order by n.nr limit 1);
-  return cardinality(old);
+  purged := cardinality(old);
+  for removed in select e.id from public.webhook_endpoints e where e.removed_at is not null order by e.removed_at for update skip locked loop
+    exit when purged >= most;
+    purged := purged + app.delete_deliveries(removed, most - purged);
+    if purged < most then
+      delete from public.webhook_endpoints e where e.id = removed;
+    end if;
+  end loop;
+  return purged;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.purge_webhooks() TO dealkeep_server;
@@ -12470,9 +12625,16 @@ declare
   events jsonb;
   reached bigint;
 begin
+  -- Those that are marked are let go before one is taken: it may be waited for.
+  if app.mark_changed_webhooks() then
+    return 0;
+  end if;
   select n.endpoint, n.place, n.types into next from app.enter_for_next_webhook() n;
   if next.endpoint is null then
     return null;
+  end if;
+  if next.place is null then
+    return 0;
   end if;
   select coalesce(jsonb_agg(jsonb_build_object('seq', c.seq, 'event_id', c.id, 'type', c.type, 'object_type', c.object_type, 'object_id', c.object_id,
       'about_deal', c.deal_id, 'occurred_at', c.at) order by c.seq) filter (where c.id is not null), '[]'), max(c.seq)
@@ -13220,9 +13382,16 @@ CREATE OR REPLACE FUNCTION app.remove_webhook(endpoint uuid, address inet, reque
  SET search_path TO ''
 AS $function$
 declare
+  now constant timestamptz := app.now();
   this constant public.webhook_endpoints := app.webhook_to_manage(endpoint);
 begin
-  delete from public.webhook_endpoints e where e.id = this.id;
+  if app.delete_deliveries(this.id, 10000) < 10000 then
+    delete from public.webhook_endpoints e where e.id = this.id;
+  else
+    delete from vault.webhook_secrets s where s.endpoint_id = this.id;
+    update public.webhook_endpoints e set removed_at = now, state = 'off', off_reason = 'asked', off_because = null, off_since = now, claim = null, claimed_until = null
+      where e.id = this.id;
+  end if;
   perform app.audit('webhook.delete', this.id::text, 'done', this.brokerage_id, null, address, request_id, '{}');
 end
 $function$;
@@ -15208,7 +15377,7 @@ CREATE OR REPLACE FUNCTION app.wake_webhooks()
  SET search_path TO ''
 AS $function$
 begin
-  if exists (select from public.webhook_endpoints e where e.state = 'on') then
+  if exists (select from public.webhook_endpoints e where e.state = 'on' and e.queue_at is distinct from 'infinity'::timestamptz) then
     perform pg_notify('dealkeep_mail', '');
   end if;
   return null;
@@ -15242,7 +15411,7 @@ declare
   found public.webhook_endpoints;
 begin
   select e.* into found from public.webhook_endpoints e join public.api_keys k on k.id = e.key_id
-    where e.id = endpoint and app.client_id() is null
+    where e.id = endpoint and e.removed_at is null and app.client_id() is null
       and (k.brokerage_id = any (app.brokerages_as('admin'))
         or (e.key_id = app.key_id() and e.brokerage_id = app.key_brokerage('webhooks:write')))
     for no key update of e;
@@ -15454,12 +15623,13 @@ CREATE OR REPLACE FUNCTION app.write_deliveries(endpoint uuid, again boolean, ev
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
+  now constant timestamptz := app.now();
   written int;
 begin
   insert into public.webhook_deliveries (endpoint_id, seq, event_id, type, object_type, object_id, about_deal, occurred_at, is_again, next_attempt_at)
     select e.id, g.seq, g.event_id, g.type, g.object_type, g.object_id, g.about_deal, g.occurred_at, again,
       case when g.nth = 1 and not exists (select from public.webhook_deliveries d
-        where d.endpoint_id = e.id and d.object_id = g.object_id and d.state = 'waiting') then app.now() end
+        where d.endpoint_id = e.id and d.object_id = g.object_id and d.state = 'waiting') then now end
     from public.webhook_endpoints e
     cross join (
       select r.*, row_number() over (partition by r.object_id order by r.place) as nth
@@ -15468,6 +15638,11 @@ begin
     where e.id = endpoint
     order by g.place;
   get diagnostics written = row_count;
+  if written > 0 then
+    -- Whoever has claimed it sets it when they are done.
+    update public.webhook_endpoints e set send_at = greatest(now, e.rests_until)
+      where e.id = endpoint and (e.claimed_until is null or e.claimed_until <= now) and (e.send_at is null or e.send_at > greatest(now, e.rests_until));
+  end if;
   return written;
 end
 $function$;
@@ -15961,6 +16136,10 @@ $function$;
 -- ccac80305173d137d95691e0c215933159f0b209221b0c57a526894faf7024a4  534_conditions_due_in_three_days.sql
 -- 61e2ff3ecead765191ec87305d5dc991aecd2c12e79c182da62c20f8ff33a4f0  535_records_of_what_changed_nothing.sql
 -- 499e1b77b2afd77afbc018d3501506122118792861baf84a8b44b624a25f422e  540_brokerages_by_name.sql
+-- dceab0c94592292c1fc97f16afad9436e18351303df2f9c005db016c6bcfa04e  548_changes_by_their_number.sql
+-- 5ea1049658ba499afd750431e99f9943418ffd4f800dfafffe9711989f642b7b  549_webhooks_in_line.sql
+-- b2b5d96b5eea93e46c4d3aa61619240b6e3571208983f3fc0255b3cbf88e44b3  550_webhooks_of_a_brokerage.sql
+-- 1824d32303d53ddeb48e1f83e21e0e49b1088f9049780c30568634ee852960a3  551_webhooks_removed_in_portions.sql
 -- 651c2bfcf3f8f42b58768053021527d5ad4c5ddefbb7cd5e65a4730401160ed7  556_erasing_those_of_many_records.sql
 -- 755b30b6f7c8af76e5353fa261bc3454a8d5124ba4d4f84934ee02fd727e2840  557_answers_by_whom_they_name.sql
 -- cc70664170fad5d68453387b440d2c6c43e8fe2e67e4da0c2e28e69b4dd81f3c  558_changes_of_findings_a_day.sql

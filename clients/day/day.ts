@@ -399,5 +399,5 @@ const newRevision = (offerId: string): string => `
 /** What is to be sent again is due now. */
 const hoursPass = `
   update webhook_deliveries set next_attempt_at = now() where state = 'waiting' and next_attempt_at > now();
-  update webhook_endpoints set rests_until = null where rests_until is not null;
+  update webhook_endpoints set rests_until = null, send_at = now() where send_at > now() and (claimed_until is null or claimed_until <= now());
   select pg_notify('dealkeep_mail', '')`;

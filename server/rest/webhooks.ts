@@ -216,7 +216,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       tag: 'Webhooks',
       summary: 'Add a webhook',
       description:
-        'It receives changes from now on, as far as this key sees them. At most 20 for each key. Needs the scopes webhooks:write and webhooks:read.',
+        'It receives changes from now on, as far as this key sees them. At most 20 for each key, of which 200 of a brokerage may be on. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
       body: create,
@@ -271,12 +271,12 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       tag: 'Webhooks',
       summary: 'Change a webhook',
       description:
-        'A merge patch: what is left out stays as it is, null clears. Needs the scopes webhooks:write and webhooks:read.',
+        'A merge patch: what is left out stays as it is, null clears. None is turned on beside 200 of the brokerage that are. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
       body: change,
       answers: { 200: { description: 'The webhook.', schema: webhook, headers: replayed } },
-      errors: ['webhook_not_found'],
+      errors: ['webhook_not_found', 'conflict'],
       handle: (c) =>
         writes.run(c, { scopes: writing, action: 'webhook.update', meaning }, async () => {
           const webhookId = webhookIn(c);

@@ -6,6 +6,7 @@ import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import { publishChanges } from '../../server/domain/events/changes.ts';
+import { queueWebhooks } from '../../server/domain/webhooks/deliveries.ts';
 import { openWebhooks, type WebhookDelivery } from '../../server/webhooks/delivery.ts';
 import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, type Brokerage, type Key } from './scene.ts';
@@ -154,6 +155,10 @@ export function webhookScene() {
           return (await opened.service.database.run(publishChanges())).waits;
         })
         .toBe(false),
+    /** Writes deliveries of what is published, and sends none. */
+    async queue(): Promise<void> {
+      while (await opened.service.database.run(queueWebhooks()));
+    },
     /** Publishes what is committed, and delivers it by both nodes at once. */
     async deliver(): Promise<void> {
       await scene.settle();

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { purgeWebhooks } from '../../server/domain/webhooks/deliveries.ts';
 import { atOnce, whileChanging } from '../locks.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { prepareRefusals } from './refusals.ts';
@@ -103,6 +104,74 @@ describe('by the API', () => {
     expect(last).toEqual({ outcome: 'refused', details: { status: 409, code: 'conflict' } });
   });
 
+  test('a brokerage has 200 that are on, of keys that have not ended, and those of test keys beside them', async () => {
+    const keys = [];
+    for (let nth = 0; nth < 10; nth += 1) keys.push(await scene.tenant.key({ scopes: ['webhooks:read'] }));
+    const { id } = await webhook();
+    expect((await scene.rest('PATCH', `/webhooks/${id}`, { state: 'off' })).status).toBe(200);
+    await scene.service.sql(
+      `insert into webhook_endpoints (key_id, url, place, history)
+       select k.id, 'https://hooks.example.com/', s.published, s.history from unnest($1::uuid[]) k (id), generate_series(1, 20) n, vault.change_stream s
+       where k.id <> $2 or n < 20`,
+      [keys.map((one) => one.id), keys[0]!.id],
+    );
+    // 199 are on: of two at once, one is added.
+    const added = () => scene.rest('POST', '/webhooks', { url: `${scene.origin}/in` });
+    const both = await Promise.all([added(), added()]);
+    expect(both.map(({ status }) => status).toSorted()).toEqual([201, 409]);
+    const refused = [await scene.rest('PATCH', `/webhooks/${id}`, { state: 'on' }), await added()];
+    for (const { status, body } of refused) {
+      expect([status, body?.error.code]).toEqual([409, 'conflict']);
+      expect(body?.error.message).toContain('200 webhooks that are on');
+    }
+    expect((await scene.rest('PATCH', `/webhooks/${id}`, { description: 'Off' })).status).toBe(200);
+    const trial = await scene.tenant.key({ environment: 'test', scopes: ['webhooks:read', 'webhooks:write'] });
+    await webhook({}, as(trial, scene.service.restUrl));
+    await scene.service.sql('update api_keys set revoked_at = app.now() where id = $1', [keys[1]!.id]);
+    expect((await scene.rest('PATCH', `/webhooks/${id}`, { state: 'on' })).status).toBe(200);
+    expect((await added()).status).toBe(201);
+  });
+
+  test('one with more than 10,000 deliveries is removed at once, and these by the job that deletes old ones', async () => {
+    const { id } = await webhook();
+    const stays = await webhook({ url: `${scene.origin}/stays` });
+    await scene.service.sql(
+      `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, next_attempt_at)
+       select $1, gen_random_uuid(), 'contact.updated', 'contact', gen_random_uuid(), app.now(), app.now() from generate_series(1, 20050)`,
+      [id],
+    );
+    expect((await scene.rest('DELETE', `/webhooks/${id}`)).status).toBe(204);
+    const left = async () =>
+      (await scene.service.sql('select from webhook_deliveries where endpoint_id = $1', [id])).length;
+    expect(await left()).toBe(10_050);
+    expect(await scene.service.sql('select from vault.webhook_secrets where endpoint_id = $1', [id])).toEqual([]);
+    for (const [method, path, body] of [
+      ['GET', `/webhooks/${id}`],
+      ['GET', `/webhooks/${id}/deliveries`],
+      ['PATCH', `/webhooks/${id}`, { state: 'on' }],
+      ['DELETE', `/webhooks/${id}`],
+    ] as const)
+      expect((await scene.rest(method, path, body)).status).toBe(404);
+    expect((await scene.rest('GET', '/webhooks')).body?.data.map((one) => one.id)).toEqual([stays.id]);
+    const admin = await signInAs(scene.service, scene.tenant.admin);
+    const listed = await admin.ask(`/brokerages/${scene.tenant.id}/webhooks`);
+    expect(listed.body.items.map((one: { id: string }) => one.id)).toEqual([stays.id]);
+    await contact('Not for what is removed');
+    await deliver();
+    expect(received.map(({ path }) => path)).toEqual(['/stays']);
+    // It does not count among the 20 of its key.
+    for (let n = 1; n < 20; n += 1) await webhook({ url: `${scene.origin}/${n}` });
+    const purged = [];
+    for (let goesOn = true; goesOn;) {
+      const deleted = Number(await scene.service.database.run(purgeWebhooks()));
+      purged.push(deleted);
+      goesOn = deleted >= 10_000;
+    }
+    expect(purged).toEqual([10_000, 50]);
+    expect(await left()).toBe(0);
+    expect(await scene.service.sql('select from webhook_endpoints where id = $1', [id])).toEqual([]);
+  });
+
   test('what was refused and what was repeated is recorded with the webhook, also where its answer is sealed', async () => {
     const { id } = await webhook();
     const asked = [
@@ -145,20 +214,22 @@ describe('what is bounded', () => {
     const [taken] = (await log(id)).data;
     await scene.service.sql(
       `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, next_attempt_at)
-       select $1, gen_random_uuid(), 'contact.updated', 'contact', gen_random_uuid(), app.now(), app.now() + interval '1 day'
-       from generate_series(1, 10000)`,
+       select $1, gen_random_uuid(), 'contact.updated', 'contact', gen_random_uuid(), app.now(), app.now() + case when n <= 1000 then interval '1 day' else interval '9 days' end
+       from generate_series(1, 10000) n`,
       [id],
     );
+    await scene.service.sql(`update webhook_endpoints set send_at = app.now() + interval '1 day'`);
     received.length = 0;
     const later = await contact('Later');
     await deliver();
     expect(received).toEqual([]);
     expect((await scene.rest('POST', `/webhooks/${id}/deliveries/${taken!.id}/redeliver`)).status).toBe(409);
-    await scene.service.sql(
-      `delete from webhook_deliveries where id in (select id from webhook_deliveries where state = 'waiting' limit 10)`,
-    );
+    // Within the hour after which it is looked at anyway.
+    scene.service.clock.advance(24 * hour);
+    await scene.service.sql(`update webhook_endpoints set queue_at = app.now() + interval '1 hour'`);
     await deliver();
-    expect(received.map(({ event }) => event.objectId)).toEqual([later]);
+    await deliver();
+    expect(received.map(({ event }) => event.objectId)).toContain(later);
     expect((await scene.rest('POST', `/webhooks/${id}/deliveries/${taken!.id}/redeliver`)).status).toBe(202);
   });
 });
@@ -600,7 +671,7 @@ test('every answer to what manages webhooks is as the document says, and all tha
     ['GET', '/webhooks'],
     ['POST', '/webhooks', { url: `${scene.origin}/in` }],
     ['GET', one],
-    ['PATCH', one, { description: 'The CRM' }],
+    ['PATCH', one, { description: 'The CRM', state: 'on' }],
     ['POST', `${one}/rotate-secret`, { overlapSeconds: 0 }],
     ['POST', `${one}/test`],
     ['GET', `${one}/deliveries`],
@@ -640,12 +711,16 @@ test('every answer to what manages webhooks is as the document says, and all tha
         await scene.rest(method, method === 'GET' ? `${path}?limit=0` : path, undefined, { 'Idempotency-Key': 'a b' }),
       );
     if (announces(409)) {
-      // Twenty webhooks of a key, ten test events and ten thousand deliveries are the most that there may be.
+      // Twenty webhooks of a key, 200 that are on, ten test events and ten thousand deliveries are the most that there may be.
       await sql(
         `insert into webhook_endpoints (brokerage_id, key_id, url, place, history)
-         select brokerage_id, key_id, url, place, history from webhook_endpoints, generate_series(1, 20) where $1`,
-        [template === '/webhooks'],
+         select brokerage_id, key_id, url, place, history from webhook_endpoints, generate_series(1, case when $1 then 200 else 20 end) where $2`,
+        [method === 'PATCH', template === '/webhooks' || method === 'PATCH'],
       );
+      if (method === 'PATCH')
+        await sql(`update webhook_endpoints set state = 'off', off_reason = 'asked', off_since = now() where id = $1`, [
+          id,
+        ]);
       await sql(
         `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at)
          select $1, gen_random_uuid(), 'webhook.test', 'webhook', $1, now() from generate_series(1, 10000) where $2`,

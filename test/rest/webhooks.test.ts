@@ -425,7 +425,7 @@ describe('a batch', () => {
     for (let nth = 0; nth < 12; nth += 1) await webhook({ url: `${scene.origin}/${nth}` });
     await contacts(1);
     await settle();
-    for (let nth = 0; nth < 12; nth += 1) await scene.service.sql('select app.queue_webhooks()');
+    await scene.queue();
     await scene.service.sql(
       `update webhook_endpoints set claim = gen_random_uuid(), claimed_until = app.now() + interval '1 minute'`,
     );
@@ -453,7 +453,7 @@ describe('a batch', () => {
     for (let nth = 0; nth < 3; nth += 1) made.push(await webhook({ url: `${scene.origin}/${nth}` }));
     await contacts(1);
     await settle();
-    for (let nth = 0; nth < 3; nth += 1) await scene.service.sql('select app.queue_webhooks()');
+    await scene.queue();
     const held: http.ServerResponse[] = [];
     scene.answering = (_request, response) => void held.push(response);
     const blocking = new pg.Client(scene.service.connections.owner);
@@ -514,6 +514,8 @@ describe('a batch', () => {
     try {
       await other.query('begin');
       await other.query('select from webhook_endpoints where id = $1 for update', [id]);
+      // That it has changes is noted without waiting.
+      expect(await scene.service.database.run(queueWebhooks())).toBe(true);
       const queued = scene.service.database.run(queueWebhooks());
       await expect.poll(() => locksWaited(scene.service)).toBeGreaterThan(0);
       await other.query('commit');
@@ -528,7 +530,7 @@ describe('a batch', () => {
     await webhook();
     await contacts(1);
     await settle();
-    await scene.service.sql('select app.queue_webhooks()');
+    await scene.queue();
     const other = new pg.Client(scene.service.connections.owner);
     await other.connect();
     try {
@@ -551,8 +553,8 @@ describe('a batch', () => {
     beforeEach(async () => {
       ({ id } = await webhook());
       await contacts(2);
-      for (let nth = 0; nth < 2; nth += 1) await scene.service.database.run(publishChanges());
-      await scene.service.sql('select app.queue_webhooks()');
+      await settle();
+      await scene.queue();
       [batch] = (await scene.service.database.run(claimDeliveries(1))) as [ClaimedBatch];
     });
     const entered = (claimed = batch) => scene.service.database.run(enterForDeliveries(claimed));
@@ -596,7 +598,7 @@ describe('a batch', () => {
       await scene.rest('POST', `/webhooks/${id}/rotate-secret`, { overlapSeconds: 20 });
       expect(await entered()).toBe(false);
       // Taken again it has both, until the time of the first is over.
-      await scene.service.sql('update webhook_endpoints set claim = null, claimed_until = null');
+      await scene.service.sql('update webhook_endpoints set claim = null, claimed_until = null, send_at = app.now()');
       [batch] = (await scene.service.database.run(claimDeliveries(1))) as [ClaimedBatch];
       expect([batch.secret_ids.length, await entered()]).toEqual([2, true]);
       scene.service.clock.advance(21_000);
@@ -606,7 +608,7 @@ describe('a batch', () => {
     test('takes more with what it notes, of what is due and not held, unless the webhook fails, is off or is taken by another', async () => {
       await contacts(3);
       await settle();
-      await scene.service.sql('select app.queue_webhooks()');
+      await scene.queue();
       const [first, second] = batch.deliveries.map((one) => one.id) as [string, string];
       const more = async (part: Partial<NotedBatch>) => {
         const noted = {

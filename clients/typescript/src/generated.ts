@@ -2306,7 +2306,7 @@ export abstract class Calls {
     return this.call('listWebhooks', input, options);
   }
 
-  /** Add a webhook. It receives changes from now on, as far as this key sees them. At most 20 for each key. Needs the scopes webhooks:write and webhooks:read. */
+  /** Add a webhook. It receives changes from now on, as far as this key sees them. At most 20 for each key, of which 200 of a brokerage may be on. Needs the scopes webhooks:write and webhooks:read. */
   createWebhook(
     input: Operations['createWebhook']['input'],
     options?: CallOptions,
@@ -2322,7 +2322,7 @@ export abstract class Calls {
     return this.call('getWebhook', input, options);
   }
 
-  /** Change a webhook. A merge patch: what is left out stays as it is, null clears. Needs the scopes webhooks:write and webhooks:read. */
+  /** Change a webhook. A merge patch: what is left out stays as it is, null clears. None is turned on beside 200 of the brokerage that are. Needs the scopes webhooks:write and webhooks:read. */
   changeWebhook(
     input: Operations['changeWebhook']['input'],
     options?: CallOptions,

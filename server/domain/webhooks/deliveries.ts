@@ -126,7 +126,10 @@ export const redeliverRange = (
 
 const queue = row<{ moved: string | null }, []>('queue_webhooks', 'select app.queue_webhooks()::text as moved');
 
-/** Writes the deliveries of one webhook for what has changed; whether there was one. Nobody has entered. */
+/**
+ * Goes on with what has changed: puts webhooks of which something has into the line, or takes the first of it and writes deliveries, where there are any to write. Whether there may be more.
+ * Nobody has entered.
+ */
 export const queueWebhooks = (): Statement<boolean> => mapped(queue(), (found) => (found?.moved ?? null) !== null);
 
 /** A delivery that was taken to be made. */

@@ -91,7 +91,7 @@ const add = row<{ added: boolean }>(
 
 /**
  * Adds one, under this id, to the calling key, or (for admins, who have signed in within ten minutes) to `keyId`; false when the key may
- * not. Refused with `api_key_not_found`, `api_key_ended` and `too_many_webhooks`.
+ * not. Refused with `api_key_not_found`, `api_key_ended`, `too_many_webhooks` (of the key) and `too_many_webhooks_on` (of the brokerage).
  */
 export const addWebhook = (
   webhookId: string,
@@ -116,7 +116,9 @@ export interface WebhookChange {
 
 const change = row('change_webhook', 'select app.change_webhook($1, $2, $3, $4, $5, $6, $7)');
 
-/** Changes what is given. Refused with `webhook_not_found`. Turned on again, it continues where it stopped. */
+/**
+ * Changes what is given. Refused with `webhook_not_found`, and with `too_many_webhooks_on` where it is turned on beside as many as may be. Turned on again, it continues where it stopped.
+ */
 export const changeWebhook = (
   id: string,
   { url, description, types, state }: WebhookChange,
@@ -134,7 +136,7 @@ export const changeWebhook = (
 
 const remove = row('remove_webhook', 'select app.remove_webhook($1, $2, $3)');
 
-/** Takes it out, with the log of its deliveries. Refused with `webhook_not_found`. */
+/** Takes it out, with the log of its deliveries, of which the job that deletes old ones deletes what is more than 10,000. Refused with `webhook_not_found`. */
 export const removeWebhook = (id: string, { address, requestId }: Origin): Statement<unknown> =>
   remove(id, address, requestId);
 
