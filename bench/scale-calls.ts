@@ -1,9 +1,12 @@
-/** Everything that is measured on a platform: each GET of the web application, each tool, each operation of the REST API. */
+/**
+ * Everything that is measured on a platform: each GET of the web application, each tool, each operation of the REST API, the jobs and what the
+ * workers do. What is left out is named in docs/scale.md.
+ */
 
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import type { Database } from '../server/database/database.ts';
-import { row, rows as several, type Statement } from '../server/database/statement.ts';
+import { row, rows as several } from '../server/database/statement.ts';
 import { amongDealsOf, recordsOf } from '../server/domain/changed-records.ts';
 import { callingApiKey, enterWithApiKey } from '../server/domain/clients/api-keys.ts';
 import {
@@ -12,11 +15,12 @@ import {
   clientOfGrant,
   documentClient,
 } from '../server/domain/clients/authorization.ts';
+import { recordLastUses } from '../server/domain/clients/last-used.ts';
 import { resetOwnSandbox } from '../server/domain/clients/sandboxes.ts';
 import { objectTypes, publishChanges, type ChangeEvent } from '../server/domain/events/changes.ts';
 import { claimDeliveries, noteDeliveries, queueWebhooks } from '../server/domain/webhooks/deliveries.ts';
 import { isRefreshable } from '../server/domain/clients/tokens.ts';
-import { mailsOfOneself } from '../server/domain/accounts/own-data.ts';
+import { mailsOfOneself, ownData } from '../server/domain/accounts/own-data.ts';
 import { claimMail, mailNotNeeded } from '../server/domain/outbox/mails.ts';
 import { bodiesToClear } from '../server/domain/documents/documents.ts';
 import { rememberedLines } from '../server/domain/diligence/account-lines.ts';
@@ -35,15 +39,16 @@ import { remind } from '../server/domain/notifications/reminders.ts';
 import { brokerageToDelete, mailsOfDeletedBrokerage } from '../server/domain/people/brokerage-deletion.ts';
 import { exportDeals, exportRows, exportTables } from '../server/domain/people/brokerage-export.ts';
 import { renameOneself } from '../server/domain/people/people.ts';
-import { enterWithSession } from '../server/domain/accounts/sessions.ts';
+import { enterWithSession, sessionsAlive } from '../server/domain/accounts/sessions.ts';
 import { withinDeal } from '../server/domain/visibility/deal-scope.ts';
-import { mailCounts, serviceState } from '../server/domain/service/status.ts';
+import { mailCounts, noteJobRun, serviceState } from '../server/domain/service/status.ts';
 import { csrfToken } from '../server/http/csrf.ts';
 import { scheduledJobs } from '../server/scheduled-jobs.ts';
-import { catalog } from '../server/tools/catalog/index.ts';
+import { catalog, writingTools } from '../server/tools/catalog/index.ts';
 import { documentUri } from '../server/tools/document-links.ts';
 import { leastInput } from '../test/tools/inputs.ts';
 import type { Platform, ScalePerson } from './scale-data.ts';
+import { undone } from './scale-undone.ts';
 
 /** One request as a client sends it. */
 export interface Call {
@@ -52,6 +57,8 @@ export interface Call {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Asked of the application that takes back what it does: the next run finds the same. */
+  readonly isUndone?: boolean;
   /** Asks the database past HTTP, where a limit is in the way; resolves with how it went. */
   readonly ask?: () => Promise<string>;
 }
@@ -85,36 +92,40 @@ const idsOnDeal = `
     (select x.id from offers x where x.deal_id = d.id order by x.buyer_user_id = $2 desc, x.id limit 1) as offer_id,
     (select x.id from offers x where x.deal_id = d.id order by x.buyer_user_id = $2 desc, x.id desc limit 1) as other_offer_id,
     (select x.id from webhook_endpoints x where x.brokerage_id = coalesce($3, d.organization_id) order by x.id limit 1) as webhook_id
-  from deals d where d.id = $1`;
+  from (select) one left join deals d on d.id = $1`;
 
-/** What the calls of an API key are about: a contact of its brokerage, and what there is on one of its deals that has an offer, or on that deal. */
-export const idsOfKey = `
-  select (select c.id from contacts c where c.brokerage_id = $1 and c.archived_at is null order by c.id limit 1) as contact_id,
+// What the calls of an API key are about: two contacts of its brokerage that may be one, and what there is on one of its deals that has an offer.
+// Most is on one in diligence, into which more can be written, too.
+const idsForKey = `
+  select c.id as contact_id,
+    (select o.id from contacts o where o.brokerage_id = $1 and o.archived_at is null and o.type = c.type and o.id > c.id order by o.id limit 1) as other_contact_id,
     d.id as deal_id, (select o.id from offers o where o.deal_id = d.id order by o.id limit 1) as offer_id,
     (select x.id from documents x where x.deal_id = d.id and x.removed_at is null order by x.id limit 1) as document_id,
     (select x.id from closing_conditions x where x.deal_id = d.id order by x.id limit 1) as condition_id,
     (select x.id from webhook_endpoints x where x.brokerage_id = $1 order by x.id limit 1) as webhook_id,
-    (select x.id from webhook_deliveries x join webhook_endpoints e on e.id = x.endpoint_id where e.brokerage_id = $1 order by x.id limit 1) as delivery_id,
-    coalesce((select g.state from deal_stages g where g.deal_id = d.id), d.state) as deal_state
-  from deals d where d.organization_id = $1 and ($2::uuid is null or d.id = $2) and exists (select from offers o where o.deal_id = d.id) order by d.id limit 1`;
+    (select x.id from webhook_deliveries x join webhook_endpoints e on e.id = x.endpoint_id where e.brokerage_id = $1 order by x.id limit 1) as delivery_id
+  from deals d left join deal_stages g on g.deal_id = d.id
+  left join lateral (select c.id, c.type from contacts c where c.brokerage_id = $1 and c.archived_at is null order by c.id limit 1) c on true
+  where d.organization_id = $1 and ($2::uuid is null or d.id = $2) and exists (select from offers o where o.deal_id = d.id)
+  order by g.state = 'diligence' desc nulls last, d.id limit 1`;
 
 /** An id that nothing has. */
 const nothing = '018cc251-0000-7000-8000-000000000000';
 
-/** The ids that a person's calls are about. */
-export async function idsOf(client: pg.Client, person: ScalePerson): Promise<Ids> {
-  const { rows } = await client.query<Record<string, string | null>>(idsOnDeal, [
-    person.deal_id,
-    person.user_id,
-    person.brokerage_id,
-  ]);
-  const found = Object.entries(rows[0] ?? {}).map(([name, value]) => [name, value ?? nothing]);
-  return {
-    brokerage_id: nothing,
-    ...Object.fromEntries(found),
-    deal_id: person.deal_id ?? nothing,
-  };
+async function idsBy(client: pg.Client, query: string, values: readonly unknown[]): Promise<Ids> {
+  const { rows } = await client.query<Record<string, string | null>>(query, [...values]);
+  return Object.fromEntries(Object.entries(rows[0] ?? {}).map(([name, value]) => [name, value ?? nothing]));
 }
+
+/** The ids that a person's calls are about. */
+export async function idsOf(client: pg.Client, { deal_id, user_id, brokerage_id }: ScalePerson): Promise<Ids> {
+  const found = await idsBy(client, idsOnDeal, [deal_id, user_id, brokerage_id]);
+  return { ...found, deal_id: deal_id ?? nothing };
+}
+
+/** The ids that the calls of the brokerage's API key are about, on this deal where one is given. */
+export const idsOfKey = (client: pg.Client, brokerageId: string | null, dealId: string | null = null): Promise<Ids> =>
+  idsBy(client, idsForKey, [brokerageId, dealId]);
 
 /** Which id stands for `:id` and its like, by what is before it in the path; null where there is none. */
 function idIn(parts: readonly string[], at: number, ids: Ids): string | undefined {
@@ -184,17 +195,18 @@ const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
   '/api/web/deals/:id/offers/worth': () => ['?rate=10.5&years=10&note_rate=6&note_years=5&note_standby=2'],
 };
 
-/** Routes that are not asked: a stream that never ends has a bench of its own, and bodies are not in the database. */
-const apart = new Set([
-  '/api/web/events',
-  '/api/web/documents/:source/:id/content',
-  '/api/web/documents/:source/:id/preview',
-]);
+/** The stream of changes, which never ends, has a bench of its own. */
+const apart = new Set(['/api/web/events']);
+
+/** What leaves a record of each time it is asked. */
+const opensDocument = /\/documents\/.*\/(content|preview)$/;
+/** A byte of a body is enough: what an opening costs the database is the same, and no body is in the database. */
+const firstByte = { Range: 'bytes=0-0' };
 
 /** Every GET of the web application as this person. Throws when a route has a placeholder that nothing is known for. */
 export function webCalls(routes: readonly Route[], person: ScalePerson, ids: Ids): Call[] {
-  const gets = routes.filter(({ method, path }) => method === 'GET' && path.startsWith('/api/web/'));
-  const headers = { Cookie: `dealkeep=${person.session_token}` };
+  const gets = routes.filter(({ method, path }) => method === 'GET' && /^\/api\/(web|auth)\//.test(path));
+  const cookie = { Cookie: `dealkeep=${person.session_token}` };
   return [...new Map(gets.map((route) => [route.path, route])).values()]
     .filter(({ path }) => !apart.has(path) && !path.includes('*'))
     .flatMap((route) =>
@@ -202,7 +214,9 @@ export function webCalls(routes: readonly Route[], person: ScalePerson, ids: Ids
         (route.path.includes(':source') ? ['simple', 'production'] : ['']).map((source) => {
           const shown = query.replaceAll(/[?&]brokerage_id=[0-9a-f-]+/g, (found) => `${found[0]}brokerage_id=…`);
           const name = `GET ${route.path.replace('/api/web', '').replace(':source', source)}${shown}`;
-          return { name, method: 'GET', path: filled(route, ids, source) + query, headers };
+          const isUndone = opensDocument.test(route.path);
+          const headers = { ...cookie, ...(isUndone && firstByte) };
+          return { name, method: 'GET', path: filled(route, ids, source) + query, headers, isUndone };
         }),
       ),
     );
@@ -230,7 +244,7 @@ const inputs: Readonly<Record<string, (ids: Ids) => readonly Record<string, unkn
   ],
 };
 
-/** Every tool as this person: those that write, on the deal that they opted in; and what asks for documents and deals without a tool. */
+/** Every tool as this person: those that write, on a deal where they may; and what asks for documents and deals without a tool. */
 export function toolCalls(person: ScalePerson, ids: Ids): Call[] {
   const headers = {
     Authorization: `Bearer ${person.access_token}`,
@@ -260,16 +274,22 @@ export function toolCalls(person: ScalePerson, ids: Ids): Call[] {
       const shown = filters.map(([filter, value]) =>
         value === ids['brokerage_id'] ? 'brokerage_id' : `${filter} ${String(value)}`,
       );
-      return asked(`${name}${shown.length > 0 ? ` (${shown.join(', ')})` : ''}`, 'tools/call', {
-        name,
-        arguments: input,
-      });
+      const title = `${name}${shown.length > 0 ? ` (${shown.join(', ')})` : ''}`;
+      return {
+        ...asked(title, 'tools/call', { name, arguments: input }),
+        isUndone: writingTools.includes(name),
+      };
     }),
   );
   return [...ofTools, ...besideTools];
 }
 
-type RestSamples = Readonly<Record<string, (ids: Ids) => readonly { path: string; body?: string }[]>>;
+interface RestSample {
+  readonly path: string;
+  readonly body?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+type RestSamples = Readonly<Record<string, (ids: Ids) => readonly RestSample[]>>;
 
 /** A GET of what belongs to the key's deal, with each of these queries. */
 const ofDeal = (path: string, asked: readonly string[]): RestSamples => ({
@@ -325,12 +345,14 @@ const restSamples: RestSamples = {
   'PATCH /api/v1/contacts/:contactId': ({ contact_id = nothing }) => [
     { path: `/api/v1/contacts/${contact_id}`, body: JSON.stringify({ phone: null }) },
   ],
-  'POST /api/v1/contacts/archive/:contactId': () => [{ path: `/api/v1/contacts/archive/${nothing}` }],
+  'POST /api/v1/contacts/archive/:contactId': ({ contact_id = nothing }) => [
+    { path: `/api/v1/contacts/archive/${contact_id}` },
+  ],
   'POST /api/v1/contacts/restore/:contactId': ({ contact_id = nothing }) => [
     { path: `/api/v1/contacts/restore/${contact_id}` },
   ],
-  'POST /api/v1/contacts/merge/:contactId': ({ contact_id = nothing }) => [
-    { path: `/api/v1/contacts/merge/${contact_id}`, body: JSON.stringify({ from: nothing }) },
+  'POST /api/v1/contacts/merge/:contactId': ({ contact_id = nothing, other_contact_id = nothing }) => [
+    { path: `/api/v1/contacts/merge/${contact_id}`, body: JSON.stringify({ from: other_contact_id }) },
   ],
   'POST /api/v1/contacts/batch': () => [
     {
@@ -386,9 +408,17 @@ const restSamples: RestSamples = {
   ...ofWebhook('GET', '/deliveries', ['', '?limit=200', '?state=failed', '?state=waiting']),
   ...ofWebhook('GET', '/deliveries/:deliveryId', ['']),
   ...ofWebhook('POST', '/redeliver', [''], { since: '2026-01-01T00:00:00Z', until: '2026-01-02T00:00:00Z' }),
+  'POST /api/v1/webhooks': () => [
+    { path: '/api/v1/webhooks', body: JSON.stringify({ url: 'https://other.example.com/dealkeep' }) },
+  ],
+  ...ofWebhook('DELETE', '', ['']),
+  ...ofWebhook('POST', '/rotate-secret', [''], {}),
+  ...ofWebhook('POST', '/test', ['']),
+  ...ofWebhook('POST', '/deliveries/:deliveryId/redeliver', ['']),
   'POST /api/v1/deals': () => [{ path: '/api/v1/deals', body: JSON.stringify({ title: 'A new deal' }) }],
-  ...changing('PATCH', '', () => ({ summary: 'A business with regular customers.' })),
-  ...changing('POST', '/state', ({ deal_state = 'draft' }) => ({ to: deal_state })),
+  ...changing('PATCH', '', () => ({ summary: 'A business with regular customers.', location: 'Asheville, NC' })),
+  // Every deal that is open can be withdrawn.
+  ...changing('POST', '/state', () => ({ to: 'withdrawn' })),
   ...changing('POST', '/invitations', () => ({ email: 'new@people.example', name: 'Somebody New', role: 'viewer' })),
   ...changing('POST', '/conditions', () => ({ name: 'One more' })),
   ...changing('PATCH', '/conditions/:conditionId', () => ({ name: 'The lease' })),
@@ -397,21 +427,39 @@ const restSamples: RestSamples = {
       { customerName: 'Diner', periodStartDate: '2026-02-01', periodEndDate: '2026-02-28', revenueTotal: '10' },
     ],
   })),
-  'PATCH /api/v1/deals/:dealId': ({ deal_id = nothing }) => [
-    { path: `/api/v1/deals/${deal_id}`, body: JSON.stringify({ location: 'Asheville, NC' }) },
+  'POST /api/v1/deals/:dealId/documents': ({ deal_id = nothing }) => [
+    {
+      path: `/api/v1/deals/${deal_id}/documents?filename=Lease.pdf&category=legal&confidentiality=nda_gated`,
+      body: '%PDF-1.7\n%%EOF\n',
+      headers: { 'Content-Type': 'application/octet-stream' },
+    },
+  ],
+  'GET /api/v1/documents/:documentId/content': ({ document_id = nothing }) => [
+    { path: `/api/v1/documents/${document_id}/content`, headers: firstByte },
   ],
 };
 
-/** Operations that are not called: each adds what the next run would measure, or takes a deal out of the state in which it is measured. */
-const restApart = new Set([
-  // For test keys: it is among the jobs.
-  'POST /api/v1/sandbox/reset',
+/** Calls that nobody who is measured is answered with success, although they are measured: what they cost is that of the refusal. */
+export const refusedToAll: ReadonlySet<string> = new Set([
+  // No brokerage of the platform has one.
+  'GET /brokerages/:id/logo',
+]);
+
+/** For test keys: it is among the jobs. */
+const restApart = new Set(['POST /api/v1/sandbox/reset']);
+
+/** Operations each of which would add what the next run measures, or take something out of the state in which it is measured. */
+const restUndone = new Set([
+  'POST /api/v1/contacts/archive/:contactId',
+  'POST /api/v1/contacts/merge/:contactId',
   'POST /api/v1/deals',
   'POST /api/v1/deals/:dealId/state',
   'POST /api/v1/deals/:dealId/invitations',
   'POST /api/v1/deals/:dealId/qoe/snapshots',
   'POST /api/v1/deals/:dealId/conditions',
   'PATCH /api/v1/deals/:dealId/conditions/:conditionId',
+  'POST /api/v1/deals/:dealId/documents',
+  'GET /api/v1/documents/:documentId/content',
   'POST /api/v1/webhooks',
   'DELETE /api/v1/webhooks/:webhookId',
   'POST /api/v1/webhooks/:webhookId/rotate-secret',
@@ -419,20 +467,18 @@ const restApart = new Set([
   'POST /api/v1/webhooks/:webhookId/deliveries/:deliveryId/redeliver',
 ]);
 
-/** Documents of the REST API, which ask the database for nothing; and contents of documents, which are not in it. */
-const restDocuments = /^\/api\/v1\/(docs|openapi|documents\/)/;
-const uploads = 'POST /api/v1/deals/:dealId/documents';
+/** Documents of the REST API, which ask the database for nothing. */
+const restDocuments = /^\/api\/v1\/(docs|openapi)/;
 
 /** Every operation of the REST API with this key. Throws when there is one that has no sample. */
 export function restCalls(routes: readonly Route[], { apiKeys }: Platform, which: number, ids: Ids): Call[] {
-  const headers = { Authorization: `Bearer ${apiKeys[which]?.token}`, 'Content-Type': 'application/json' };
+  const ofKey = { Authorization: `Bearer ${apiKeys[which]?.token}`, 'Content-Type': 'application/json' };
   const operations = routes.filter(
     ({ method, path }) =>
       /^(GET|POST|PUT|PATCH|DELETE)$/.test(method) &&
       path.startsWith('/api/v1/') &&
       !path.includes('*') &&
-      !restDocuments.test(path) &&
-      `${method} ${path}` !== uploads,
+      !restDocuments.test(path),
   );
   const named = new Set(operations.map(({ method, path }) => `${method} ${path.replace(/\{.*?\}/, '')}`));
   return [...named].flatMap((operation) => {
@@ -440,11 +486,12 @@ export function restCalls(routes: readonly Route[], { apiKeys }: Platform, which
     const samples = restSamples[operation];
     if (!samples) throw new Error(`Say in scale-calls.ts how ${operation} is called.`);
     const [method = ''] = operation.split(' ');
-    return samples(ids).map(({ path, body }) => ({
+    return samples(ids).map(({ path, body, headers }) => ({
       name: `${method} ${path.replace(/cursor=.*/, 'cursor=…').replaceAll(/[0-9a-f-]{36}/g, ':id')}`,
       method,
       path,
-      headers,
+      headers: { ...ofKey, ...headers },
+      isUndone: restUndone.has(operation),
       ...(body !== undefined && { body }),
     }));
   });
@@ -452,15 +499,19 @@ export function restCalls(routes: readonly Route[], { apiKeys }: Platform, which
 
 /** What a person does that is neither a GET nor a tool: everything about them, a look at a deal, and their calendar program, as often as it asks. */
 export function otherCalls(person: ScalePerson, ids: Ids, database: Database): Call[] {
-  const link = digestOf(person.session_token);
-  const ask = () => database.together(enterWithCalendarLink(link), deadlines()).then(() => '200');
+  const digest = digestOf(person.session_token);
+  const askForDeadlines = () => database.together(enterWithCalendarLink(digest), deadlines()).then(() => '200');
+  const askForData = async () => {
+    const [, data] = await undone(database, enterWithSession(digest), ownData(digest, from));
+    return data === null ? '401' : '200';
+  };
   const headers = {
     Cookie: `dealkeep=${person.session_token}`,
     'Content-Type': 'application/json',
     'X-CSRF-Token': csrfToken(person.session_token),
   };
   return [
-    { name: 'POST /api/auth/export', method: 'POST', path: '/api/auth/export', headers, body: '{}' },
+    { name: 'POST /api/auth/export', method: 'POST', path: '/api/auth/export', headers, ask: askForData },
     {
       name: 'POST /deals/:id/visits',
       method: 'POST',
@@ -468,7 +519,7 @@ export function otherCalls(person: ScalePerson, ids: Ids, database: Database): C
       headers,
       body: JSON.stringify({ tab: 'questions' }),
     },
-    { name: 'calendar.ics', method: 'GET', path: '/calendar.ics', headers: {}, ask },
+    { name: 'calendar.ics', method: 'GET', path: '/calendar.ics', headers: {}, ask: askForDeadlines },
   ];
 }
 
@@ -688,7 +739,8 @@ function expansions(database: Database, token: string | undefined): Job[] {
         }
         const records = recordsOf(changes, { findings: true, financing: true });
         const [, , found] = await database.together(enter, amongDealsOf(changes), ...records);
-        return found?.length === 50 ? 'done' : `${found?.length ?? 0} of ${changes.length}`;
+        // What was removed since has no record any more.
+        return found?.length ? 'done' : 'none';
       },
     };
   });
@@ -696,22 +748,10 @@ function expansions(database: Database, token: string | undefined): Job[] {
 
 const changedOf = several<{ id: string; deal: string | null }, [type: string]>(
   'bench_changed',
-  `select c.object_id as id, c.about_deal as deal
+  `select distinct on (c.object_id) c.object_id as id, c.about_deal as deal
    from (select object_id, object_type, about_deal from change_events where brokerage_id = app.identity_part(4)::uuid order by seq limit 20000) c
-   where c.object_type = $1 limit 50`,
+   where c.object_type = $1 order by c.object_id limit 50`,
 );
-
-const takeBack = row('bench_take_back', 'select 1 / 0');
-
-/** Does this, and takes it back: the next run finds the same. */
-async function undone(database: Database, ...statements: readonly Statement<unknown>[]): Promise<string> {
-  try {
-    await database.together(...statements, takeBack());
-  } catch (error) {
-    if ((error as { cause?: { code?: string } }).cause?.code !== '22012') throw error;
-  }
-  return 'done';
-}
 
 const deletionDue = row<object, [brokerage: string]>(
   'bench_deletion_due',
@@ -746,7 +786,7 @@ function mailsAndTokens(database: Database, asOwner: Database, people: readonly 
             name: 'mails_of_deleted_brokerage: among 1000',
             async run() {
               const among = (await asOwner.run(someMails())).map(({ id }) => id);
-              return undone(asOwner, deletionDue(brokerage), mailsOfDeletedBrokerage(brokerage, among));
+              return done(undone(asOwner, deletionDue(brokerage), mailsOfDeletedBrokerage(brokerage, among)));
             },
           },
         ]
@@ -756,7 +796,7 @@ function mailsAndTokens(database: Database, asOwner: Database, people: readonly 
       before: oneDue,
       async run() {
         const mail = await database.run(claimMail());
-        return mail ? undone(database, mailNotNeeded(mail)) : 'none';
+        return mail ? done(undone(database, mailNotNeeded(mail))) : 'none';
       },
     },
   ];
@@ -776,20 +816,58 @@ function leaving(database: Database, asOwner: Database, people: readonly ScalePe
     ...['buyer of 1', 'buyer of 1000', 'seller of 1000'].flatMap((name) =>
       people
         .filter((person) => person.name === name)
-        .map(({ user_id }) => ({ name: `erase_person: ${name}`, run: () => undone(asOwner, erase(user_id)) })),
+        .map(({ user_id }) => ({ name: `erase_person: ${name}`, run: () => done(undone(asOwner, erase(user_id))) })),
     ),
     ...(admin?.brokerage_id
       ? [
           {
             name: 'remove_member: with a successor',
             run: () =>
-              undone(database, enterWithSession(digestOf(admin.session_token)), removeBroker(admin.brokerage_id ?? '')),
+              done(
+                undone(
+                  database,
+                  enterWithSession(digestOf(admin.session_token)),
+                  removeBroker(admin.brokerage_id ?? ''),
+                ),
+              ),
           },
         ]
       : []),
     {
       name: 'upgrade_password',
       run: () => database.run(upgradePassword('$argon2id$of$nobody', '$argon2id$of$nobody')).then(() => 'done'),
+    },
+  ];
+}
+
+const someSessions = several<{ id: string }>(
+  'bench_some_sessions',
+  'select id from vault.sessions order by created_at desc, id limit 1000',
+);
+
+/** What each node asks by the clock for the sessions of its open pages, and writes down of credentials that were used. */
+function usesAndStreams(
+  database: Database,
+  asOwner: Database,
+  people: readonly ScalePerson[],
+  apiKeys: Platform['apiKeys'],
+): Job[] {
+  const used = people.flatMap(({ session_token, access_token }) => [session_token, access_token]);
+  const uses = [...used, ...apiKeys.map(({ token }) => token)].map((token) => ({ digest: digestOf(token), age: 0 }));
+  let sessions: readonly string[] | undefined;
+  return [
+    {
+      name: 'note_uses: of everybody who is measured',
+      // At most one use in a minute is written down.
+      before: `update vault.sessions set last_seen_at = now() - interval '2 minutes' where last_seen_at > now() - interval '2 minutes'`,
+      run: () => done(undone(database, recordLastUses(uses))),
+    },
+    {
+      name: 'sessions_alive: of 1000 open pages',
+      async run() {
+        sessions ??= (await asOwner.run(someSessions())).map(({ id }) => id);
+        return done(database.run(sessionsAlive(sessions)));
+      },
     },
   ];
 }
@@ -834,10 +912,13 @@ export function jobsOf(
       ? [
           {
             name: 'rename_oneself: broker of 1000',
-            run: () => undone(database, enterWithSession(digestOf(broker.session_token)), renameOneself('Renamed')),
+            run: () =>
+              done(undone(database, enterWithSession(digestOf(broker.session_token)), renameOneself('Renamed'))),
           },
         ]
       : []),
+    ...usesAndStreams(database, asOwner, people, apiKeys),
+    { name: 'note_job_run', run: () => done(undone(database, noteJobRun('sweep', true))) },
     {
       name: 'mail_counts, service_state: for the metrics',
       run: () => done(database.together(mailCounts(), serviceState())),

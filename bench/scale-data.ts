@@ -203,9 +203,10 @@ async function check(connection: pg.ClientConfig): Promise<void> {
   });
 }
 
-/** Sessions idle out and ten minutes are soon over: those who are measured signed in just now. */
-const wake = `update vault.sessions s set created_at = now(), authenticated_at = now(), last_seen_at = now()
-  from bench.people p where p.user_id = s.user_id`;
+/** Has those who are measured sign in just now: sessions idle out, and ten minutes, for which some requests want a sign-in, are soon over. */
+export const wake = (client: pg.Client): Promise<unknown> =>
+  client.query(`update vault.sessions s set created_at = now(), authenticated_at = now(), last_seen_at = now()
+    from bench.people p where p.user_id = s.user_id`);
 
 // A deal in diligence where there is one: it has something of everything.
 const peopleNow = `
@@ -215,6 +216,9 @@ const peopleNow = `
          where p.role = 'admin' and d.organization_id = p.brokerage_id) x
       order by x.state = 'diligence' desc, x.n, x.deal_id limit 1) as deal_id
   from bench.people p order by p.number`;
+
+const optIn = `insert into deal_opt_ins (user_id, deal_id, brokerage_id) select $1, id, organization_id from deals where id = $2
+  on conflict do nothing`;
 
 /** Who asks: the service, and the owner for what an operator does. */
 export const loginsOf = ({ server, owner }: EmbeddedPostgres): string[] => [server.user ?? '', owner.user ?? ''];
@@ -269,7 +273,7 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
           `${directory} holds ${found || 'no'} deals, or not all of them: remove it, and it is made again.`,
         );
       }
-      await client.query(wake);
+      await wake(client);
       // Copied, it goes with the store beside the copy.
       await client.query('delete from vault.document_store');
       await client.query(
@@ -277,6 +281,9 @@ export async function openPlatform(options: PlatformOptions): Promise<Platform> 
         [`${baseUrl}/api/mcp`],
       );
       const people = await client.query<ScalePerson>(peopleNow);
+      // The deal that they are measured on, where their assistants write, too.
+      for (const { user_id, deal_id } of people.rows)
+        if (deal_id !== null) await client.query(optIn, [user_id, deal_id]);
       const apiKeys = await client.query<{ brokerage_id: string; token: string }>(
         'select * from bench.api_keys order by brokerage_id',
       );

@@ -12,6 +12,7 @@ export interface Scan {
 
 interface PlanNode {
   readonly 'Node Type': string;
+  readonly Strategy?: string;
   readonly 'Relation Name'?: string;
   readonly 'Index Name'?: string;
   readonly 'Index Cond'?: string;
@@ -29,9 +30,20 @@ const fewest = 5_000;
 /** What a node may read for nothing, whatever the size of the table. */
 const mostForNothing = 20_000;
 
-function* nodesOf(node: PlanNode): Generator<PlanNode> {
-  yield node;
-  for (const inner of node.Plans ?? []) yield* nodesOf(inner);
+/** Whether a node reads all that is below it before it gives anything. */
+const readsAll = (node: PlanNode): boolean =>
+  ['Sort', 'Hash'].includes(node['Node Type']) || (node['Node Type'] === 'Aggregate' && node.Strategy !== 'Sorted');
+
+interface Placed {
+  readonly node: PlanNode;
+  /** A limit above it ends it early. */
+  readonly isLimited: boolean;
+}
+
+function* nodesOf(node: PlanNode, isLimited = false): Generator<Placed> {
+  yield { node, isLimited };
+  const below = node['Node Type'] === 'Limit' || (isLimited && !readsAll(node));
+  for (const inner of node.Plans ?? []) yield* nodesOf(inner, below);
 }
 
 /** The entries of a log behind this place, one after the other: for the export of a large brokerage they are gigabytes. */
@@ -93,12 +105,12 @@ export function lookedAt(log: string, from: number, rowsOf: ReadonlyMap<string, 
   let pages = 0;
   for (const plan of plansIn(log, from)) {
     pages += (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
-    for (const node of nodesOf(plan)) {
+    for (const { node, isLimited } of nodesOf(plan)) {
       const relation = node['Relation Name'];
       // Of what several indexes gave, the rows that are in all of them: an index may have given the platform's.
       if (node['Node Type'] === 'Bitmap Heap Scan') {
         const rows = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0);
-        for (const index of (node.Plans ?? []).flatMap((inner) => [...nodesOf(inner)])) {
+        for (const { node: index } of (node.Plans ?? []).flatMap((inner) => [...nodesOf(inner)])) {
           const given = (index['Actual Rows'] ?? 0) * (index['Actual Loops'] ?? 0);
           if (index['Index Name'] !== undefined && given - rows * (node['Actual Loops'] ?? 0) > mostForNothing)
             note(found, `Bitmap Index Scan by ${index['Index Name']}`, given);
@@ -109,8 +121,10 @@ export function lookedAt(log: string, from: number, rowsOf: ReadonlyMap<string, 
       const removed = (node['Rows Removed by Filter'] ?? 0) + (node['Rows Removed by Index Recheck'] ?? 0);
       const rows = Math.round(((node['Actual Rows'] ?? 0) + removed) * loops);
       const sequential = node['Node Type'] === 'Seq Scan' && rows >= fewest;
+      const fromEndToEnd =
+        /^Index (Only )?Scan$/.test(node['Node Type']) && node['Index Cond'] === undefined && !isLimited;
       const wasted = removed * loops > mostForNothing;
-      if (!sequential && !wasted) continue;
+      if (!sequential && !wasted && !(fromEndToEnd && rows >= fewest)) continue;
       const name = `${node['Node Type']} on ${relation}${node['Index Name'] ? ` by ${node['Index Name']}` : ''}`;
       note(found, name, rows);
     }

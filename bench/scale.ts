@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { createApp } from '../server/app.ts';
 import { variableNames } from '../server/config/variables.ts';
-import { readConfig } from '../server/config/config.ts';
+import { readConfig, type Config } from '../server/config/config.ts';
 import { openDatabase, type Database } from '../server/database/database.ts';
 import { createLog } from '../server/lib/log.ts';
 import { openServices } from '../server/services.ts';
@@ -24,9 +24,10 @@ import { median } from './median.ts';
 import { startDealkeep, type Service } from './processes.ts';
 import {
   idsOf,
+  idsOfKey,
   jobsOf,
   otherCalls,
-  idsOfKey,
+  refusedToAll,
   restCalls,
   toolCalls,
   unsignedNda,
@@ -36,9 +37,10 @@ import {
   type Route,
 } from './scale-calls.ts';
 import { aboutDeal, compare, isOver, pairsOf, dealOfBrokerage, type Difference } from './scale-one-deal.ts';
-import { forgetPlans, loginsOf, openPlatform, type Platform, type ScalePerson } from './scale-data.ts';
+import { forgetPlans, loginsOf, openPlatform, wake, type Platform, type ScalePerson } from './scale-data.ts';
 import { table } from './table.ts';
 import { lookedAt, type Scan } from './scale-plans.ts';
+import { startUndoing } from './scale-undone.ts';
 
 /** What a call cost one caller; times in milliseconds. */
 interface Measure {
@@ -131,9 +133,16 @@ async function measure(works: readonly Work[], effort: Effort): Promise<Measure[
 }
 
 /** Sends it and reads the whole answer; its status, what a tool refused, and whether it broke off. */
-async function send(origin: string, { method, path: at, headers, body, ask }: Call): Promise<string> {
+async function send(
+  { origin, undoing }: Started,
+  { method, path: at, headers, body, ask, isUndone = false }: Call,
+): Promise<string> {
   if (ask) return ask();
-  const response = await fetch(origin + at, { method, headers, ...(body !== undefined && { body }) });
+  const response = await fetch((isUndone ? undoing : origin) + at, {
+    method,
+    headers,
+    ...(body !== undefined && { body }),
+  });
   const text = await response.text().catch(() => null);
   if (text === null) return `${response.status} broken off`;
   const refused = /"isError":true/.test(text) ? ' refused' : '';
@@ -154,11 +163,8 @@ async function plans(platform: Platform, routes: readonly Route[], people: reado
       });
     }
     for (const [index, who] of ['key of the large brokerage', 'key of an ordinary brokerage'].entries()) {
-      const { rows } = await client.query<Record<string, string>>(idsOfKey, [
-        platform.apiKeys[index]?.brokerage_id,
-        null,
-      ]);
-      found.push({ who, calls: restCalls(routes, platform, index, rows[0] ?? {}) });
+      const ids = await idsOfKey(client, platform.apiKeys[index]?.brokerage_id ?? null);
+      found.push({ who, calls: restCalls(routes, platform, index, ids) });
     }
     return found;
   } finally {
@@ -187,7 +193,7 @@ function report({ measures }: Results, before: Results | null): string {
             if (!found) return '';
             const was = before?.measures[who]?.[name];
             const growth = was ? ` ×${(found.postgres / was.postgres).toFixed(2)}` : '';
-            const remark = /^2\d\d$|^done$/.test(found.status) ? '' : ` ${found.status}`;
+            const remark = isDone(found.status) ? '' : ` ${found.status}`;
             return `${numbers(found.p50)} ${numbers(found.p99)} (${numbers(found.postgres)})${growth}${remark}`;
           }),
         ]);
@@ -210,13 +216,27 @@ function growthOf({ measures }: Results, before: Results): string {
   return `${ratios.length} calls take PostgreSQL ${half} times as much as on the smaller platform (median; 9 of 10 at most ${most}), ${over} more than ${growthBound} times.`;
 }
 
+const isDone = (status: string): boolean => /^2\d\d$|^done$/.test(status);
+
+/** Calls that nobody is answered, as one line each: nothing is known of what they cost. */
+function answeredToNobody(measures: Results['measures']): string[] {
+  const statuses = new Map<string, Set<string>>();
+  for (const calls of Object.values(measures))
+    for (const [name, { status }] of Object.entries(calls))
+      statuses.set(name, (statuses.get(name) ?? new Set()).add(status));
+  return [...statuses]
+    .filter(([name, found]) => !refusedToAll.has(name) && ![...found].some(isDone))
+    .map(([name, found]) => `${name} is done for nobody: ${[...found].join(', ')}`);
+}
+
 /** What is over a bound, one line for each. */
 function faults(
   { measures, scans, pages }: Results,
   before: Results | null,
   sizes: ReadonlyMap<string, number>,
+  isEverybody: boolean,
 ): string[] {
-  const found: string[] = [];
+  const found: string[] = isEverybody ? answeredToNobody(measures) : [];
   for (const [who, calls] of Object.entries(measures)) {
     const bound = (sizes.get(who) ?? 0) > 1_000 ? bounds.many : bounds.few;
     for (const [name, { status, p50, postgres }] of Object.entries(calls)) {
@@ -260,6 +280,8 @@ async function findScans(
   ];
   for (const login of logins)
     for (const [name, value] of settings) await client.query(`alter role ${login} set ${name} = '${value}'`);
+  // Those of the measurements, which have not loaded it.
+  await client.query('select pg_terminate_backend(pid) from pg_stat_activity where usename = any ($1)', [logins]);
   // To tell every plan costs more than the calls: it is switched on for the one that is looked at.
   await client.query(`load 'auto_explain'`);
   const logPlans = async (from: number) => {
@@ -287,10 +309,11 @@ async function findScans(
   try {
     for (const { who, calls } of asked) {
       say(`Plans: ${who}`);
+      await wake(client);
       for (const call of calls) {
         const began = performance.now();
-        for (let warm = 0; warm < 5 && performance.now() - began < 2_000; warm += 1) await send(service.origin, call);
-        await look(`${who}: ${call.name}`, () => send(service.origin, call));
+        for (let warm = 0; warm < 5 && performance.now() - began < 2_000; warm += 1) await send(service, call);
+        await look(`${who}: ${call.name}`, () => send(service, call));
       }
     }
     for (const { name, before, run } of jobs) {
@@ -366,7 +389,9 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     );
     say(report(results, before));
     if (before) say(`\n${growthOf(results, before)}`);
-    const over = faults(results, before, new Map(platform.people.map(({ name, deals: count }) => [name, count])));
+    const sizesOf = new Map(platform.people.map(({ name, deals: count }) => [name, count]));
+    const isEverybody = wanted.people === null || wanted.people.includes('all');
+    const over = faults(results, before, sizesOf, isEverybody);
     say(
       over.length === 0
         ? '\nEverything keeps within its bounds.'
@@ -377,6 +402,13 @@ export async function benchScale(args: readonly string[]): Promise<boolean> {
     for (const side of sides) await side.close();
     if (!values.keep) await rm(directory, { recursive: true, force: true });
   }
+}
+
+/** The service on a platform. */
+interface Started extends Pick<Service, 'stop'> {
+  readonly origin: string;
+  /** Where the application takes back what it does. */
+  readonly undoing: string;
 }
 
 /** Whom to measure, null for the usual, and which of their calls. */
@@ -392,7 +424,7 @@ interface Side {
   readonly database: Database;
   readonly asked: readonly { who: string; calls: readonly Call[] }[];
   readonly jobs: readonly Job[];
-  readonly start: () => Promise<Service>;
+  readonly start: () => Promise<Started>;
   readonly results: Results;
   readonly close: () => Promise<void>;
 }
@@ -425,7 +457,8 @@ async function openSide(
       DATA_DIR: path.join(directory, 'service'),
       ...ceilings,
     };
-    const routes = await routesOf({ ...env, DATABASE_URL: databaseUrl, RATE_LIMIT_STORE: 'memory' }, platform);
+    const config = readConfig({ ...env, DATABASE_URL: databaseUrl, RATE_LIMIT_STORE: 'memory' });
+    const routes = await routesOf(config, platform);
     const isNamed = (name: string, group: readonly string[]) =>
       chosen === null ? group.includes(name) : chosen.includes('all') || chosen.includes(name);
     const people = platform.people.filter(({ name }) => isNamed(name, usual));
@@ -445,7 +478,14 @@ async function openSide(
       ? jobsOf(database, platform, await waitingNda(platform), asOwner).filter(only)
       : [];
     const results: Results = { deals: platform.deals, measures: {}, scans: {}, pages: {} };
-    const start = () => startDealkeep(databaseUrl, env);
+    const start = async (): Promise<Started> => {
+      const service = await startDealkeep(databaseUrl, env);
+      const undoing = await startUndoing(config, platform.postgres.server).catch(async (error: unknown) => {
+        await service.stop();
+        throw error;
+      });
+      return { origin: service.origin, undoing: undoing.origin, stop: () => undoing.stop().then(service.stop) };
+    };
     return { platform, routes, database, asked, jobs, start, results, close };
   } catch (error) {
     await close();
@@ -466,7 +506,7 @@ async function compareOneDeal(
   const found: Difference[] = [];
   try {
     const backends = new ClientBackends(client);
-    const ask = (call: Call) => send(service.origin, call);
+    const ask = (call: Call) => send(service, call);
     const both = async (name: string, few: readonly Call[], many: readonly Call[]) => {
       say(`Comparing: ${name}`);
       for (const call of few.filter(only)) {
@@ -492,8 +532,8 @@ async function compareOneDeal(
       [0, 1].map(async (index) => {
         const brokerage = platform.apiKeys[index]?.brokerage_id ?? null;
         const deal = await dealOfBrokerage(client, brokerage);
-        const { rows } = await client.query<Record<string, string>>(idsOfKey, [brokerage, deal]);
-        return aboutDeal(restCalls(routes, platform, index, rows[0] ?? {}), rows[0] ?? {});
+        const ids = await idsOfKey(client, brokerage, deal);
+        return aboutDeal(restCalls(routes, platform, index, ids), ids);
       }),
     );
     await both('key', ofFew ?? [], ofMany ?? []);
@@ -534,8 +574,7 @@ async function waitingNda({ superuser, people }: Platform) {
 }
 
 /** Every route of the application: one that is added is measured, or the bench says that it does not know how. */
-async function routesOf(env: Readonly<Record<string, string>>, platform: Platform): Promise<Route[]> {
-  const config = readConfig(env);
+async function routesOf(config: Config, platform: Platform): Promise<Route[]> {
   const { services, close } = await openServices(config, platform.postgres.server, { log: createLog('silent') });
   try {
     return createApp(services).routes.map(({ method, path: at }) => ({ method, path: at }));
@@ -561,10 +600,11 @@ async function measureAll(sides: readonly Side[], say: (line: string) => void): 
   try {
     for (const { who, calls } of first.asked) {
       say(`Measuring: ${who}`);
+      for (const side of opened) await wake(side.client);
       for (const { name, method, path: at } of calls) {
         const works = opened.flatMap(({ asked, service, backends }): Work[] => {
           const call = asked.find((one) => one.who === who)?.calls.find((one) => one.name === name);
-          return call ? [{ run: () => send(service.origin, call), backends }] : [];
+          return call ? [{ run: () => send(service, call), backends }] : [];
         });
         const writes = /create|update|comment/.test(name) || (method === 'POST' && at !== '/api/mcp');
         keep(who, name, await measure(works, { millis: 500, most: writes ? 10 : 25 }));

@@ -1,7 +1,7 @@
 /** Runs nginx or HAProxy with the file from deploy/, its addresses replaced by those of this machine. */
 
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -81,6 +81,11 @@ async function nginx({ directory, port, nodes: [a, b] }: ProxyOptions): Promise<
   return ['-p', directory, '-e', `${directory}/error.log`, '-c', `${directory}/nginx.conf`];
 }
 
+const leavesRoot = '  user haproxy\n  group haproxy\n  chroot /var/lib/haproxy\n';
+/** Whether HAProxy can become its own user here: only root may, and only its package makes that user. */
+export const canLeaveRoot = (): boolean =>
+  process.getuid?.() === 0 && existsSync('/var/lib/haproxy') && spawnSync('id', ['haproxy']).status === 0;
+
 async function haproxy({ directory, port, nodes: [a, b] }: ProxyOptions): Promise<string[]> {
   const text = configuration('haproxy.cfg', {
     '10.0.0.11:3000': `127.0.0.1:${a}`,
@@ -89,6 +94,7 @@ async function haproxy({ directory, port, nodes: [a, b] }: ProxyOptions): Promis
     'bind :443': `bind 127.0.0.1:${port}`,
     '/etc/ssl/deals.example.com.with-key.pem': `${directory}/both.pem`,
     'maxconn 20000': 'maxconn 2000',
+    [leavesRoot]: canLeaveRoot() ? leavesRoot : '',
   });
   writeFileSync(path.join(directory, 'haproxy.cfg'), text);
   return ['-db', '-f', path.join(directory, 'haproxy.cfg')];

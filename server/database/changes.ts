@@ -33,9 +33,11 @@ export interface Changes {
 }
 
 /** Changes read on a connection of this process's own. */
-interface DatabaseChanges extends Changes {
+export interface DatabaseChanges extends Changes {
   /** Settles when it listens, or could not at first and tries again. Changes before that may be missed. */
   readonly begun: Promise<void>;
+  /** Whether it listens, as far as is known: what does not answer any more is noticed at the next question. */
+  isListening(): boolean;
 }
 
 /** The listeners of this process. */
@@ -150,6 +152,7 @@ export function openChanges(
   };
   return {
     begun,
+    isListening: () => listening !== undefined,
     follow: listeners.follow,
     onQueued: listeners.onQueued,
     pause() {

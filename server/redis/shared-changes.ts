@@ -6,7 +6,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import { Listeners, type Change, type Changes } from '../database/changes.ts';
+import { Listeners, type Change, type Changes, type DatabaseChanges } from '../database/changes.ts';
 import type { Redis } from './connection.ts';
 
 /** How long a node may listen for all without renewing it, and how often it is looked at, in milliseconds. */
@@ -28,7 +28,7 @@ interface SharedChangesOptions {
   /** Distinguishes the databases of one Redis, also those of the same name: see databaseIdentity(). */
   readonly database: string;
   /** Listens to the database itself, and says `null` as soon as it does. */
-  readonly listen: () => Changes;
+  readonly listen: () => DatabaseChanges;
   readonly onAway: (reason: string) => void;
 }
 
@@ -42,18 +42,20 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
   const me = randomUUID();
   const listeners = new Listeners();
   const closing = new AbortController();
-  let direct: Changes | undefined;
+  let direct: DatabaseChanges | undefined;
   let isHolder = false;
   let isAway = false;
+  /** It could not listen while it held the lease: it takes it again only once it listens. */
+  let listensFirst = false;
   let paused: PromiseWithResolvers<void> | undefined;
   let unwritten: (Change | null)[] = [];
   let isWriting = false;
 
   const pause = (millis: number) => wait(millis, undefined, { ref: false, signal: closing.signal }).catch(() => {});
 
-  /** Listens to the database while this node does so for all, or Redis is away. */
+  /** Listens to the database while this node does so for all, Redis is away, or it has to show that it can. */
   function settle(): void {
-    const needed = (isHolder || isAway) && !closing.signal.aborted;
+    const needed = (isHolder || isAway || listensFirst) && !closing.signal.aborted;
     if (needed && direct === undefined) {
       direct = listen();
       direct.follow((change) => {
@@ -100,9 +102,14 @@ export function openSharedChanges({ reader, writer, database, listen, onAway }: 
   async function lead(): Promise<void> {
     while (!closing.signal.aborted) {
       try {
-        if (isHolder) {
+        if (isHolder && direct?.isListening() === true) {
           isHolder = (await writer.eval(renewal, { keys: [holder], arguments: [me, String(lease.lasts)] })) === 1;
-        } else {
+        } else if (isHolder) {
+          // Another node may reach the database that this one does not: the lease runs out, unless it listens before that.
+          isHolder = (await writer.get(holder)) === me;
+          listensFirst = !isHolder;
+        } else if (!listensFirst || direct?.isListening() === true) {
+          listensFirst = false;
           const taken = await writer.set(holder, me, {
             condition: 'NX',
             expiration: { type: 'PX', value: lease.lasts },

@@ -1,10 +1,13 @@
 /** Live changes of several nodes that get them through Redis. */
 
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { urlOf } from '../../bench/cluster.ts';
 import { openRedis } from '../../server/redis/connection.ts';
+import { startNetwork } from '../database/network.ts';
 import { openService, type TestService } from '../harness.ts';
 import type { Scene } from '../policies/scene.ts';
 import { openTestRedis, withoutRedis, type TestRedis } from '../redis.ts';
+import { startNode } from '../tools/node.ts';
 import { signInAs } from '../web/person.ts';
 
 describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' : `, but ${withoutRedis}`}`, () => {
@@ -49,10 +52,10 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
   }
 
   /** A stream of each node: what it received so far, and whether it ended. */
-  async function follow(caller: string) {
+  async function follow(caller: string, nodes: readonly { readonly origin: string }[] = service.nodes) {
     const person = await signInAs(service, scene.people[caller]!);
     return Promise.all(
-      service.nodes.map(async ({ origin }) => {
+      nodes.map(async ({ origin }) => {
         const response = await fetch(`${origin}/api/web/events`, { headers: person.headers });
         const stream = { received: [] as unknown[], ended: false };
         void (async () => {
@@ -90,7 +93,7 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
 
   test('one node listens to the database, and people of every node hear what they see', async () => {
     await expect.poll(listening, patience).toBe(1);
-    const [brokers, outsiders] = await Promise.all(['broker', 'outsider'].map(follow));
+    const [brokers, outsiders] = await Promise.all(['broker', 'outsider'].map((caller) => follow(caller)));
     await isReceived(brokers!);
     const { length } = outsiders!
       .flatMap(({ received }) => received)
@@ -143,5 +146,28 @@ describe.skipIf(withoutRedis !== null)(`with Redis${withoutRedis === null ? '' :
     await service.nodes[0]!.services.changes.close();
     await expect.poll(listening, patience).toBe(1);
     await isReceived(streams.slice(1));
+  });
+
+  test('when the node that listens does not reach the database to do so any more, another takes over for both', async () => {
+    const network = await startNetwork(service.connections.server);
+    onTestFinished(network.stop);
+    const cutOff = await startNode(service, service.connections.server, {
+      config: { listenDatabaseUrl: urlOf(network.connection) },
+    });
+    onTestFinished(cutOff.stop);
+    // Nobody else is left to listen.
+    await service.nodes[1]!.services.changes.close();
+    await expect.poll(() => network.state.opened, patience).toBe(1);
+    const other = await startNode(service, service.connections.server);
+    onTestFinished(other.stop);
+    const streams = await follow('broker', [cutOff, other]);
+    await isReceived(streams);
+    expect(network.state.opened).toBe(1);
+
+    for (const stream of streams) stream.received.length = 0;
+    await network.stop();
+    await isReceivedByAll(streams);
+    await isReceived(streams);
+    expect(await listening()).toBe(1);
   });
 });

@@ -1,7 +1,7 @@
 /** nginx and HAProxy as the files in deploy/ set them up, in front of two nodes. */
 
 import { randomBytes } from 'node:crypto';
-import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import https from 'node:https';
 import os from 'node:os';
@@ -9,7 +9,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { freePort } from '../../bench/free-port.ts';
-import { certificate, isInstalled, startProxy, type ProxyKind } from '../../drill/proxies.ts';
+import { canLeaveRoot, certificate, isInstalled, startProxy, type ProxyKind } from '../../drill/proxies.ts';
 import { openScene, type WebScene } from '../web/scene.ts';
 import { aPdf } from '../web/uploads.ts';
 
@@ -120,6 +120,18 @@ describe.each<ProxyKind>(['nginx', 'haproxy'])('%s', (kind) => {
       } finally {
         await stopAlone();
       }
+    });
+
+    test.runIf(kind === 'haproxy' && canLeaveRoot())('started as root, the proxy has become another user', async () => {
+      const users: string[] = [];
+      for (const id of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
+        // One that has ended meanwhile has nothing to tell.
+        const of = (name: string) => readFile(`/proc/${id}/${name}`, 'utf8').catch(() => '');
+        if ((await of('cmdline')).includes(`${directory}/haproxy.cfg`))
+          users.push(/^Uid:\s+(\d+)/m.exec(await of('status'))?.[1] ?? '');
+      }
+      expect(users).toHaveLength(1);
+      expect(users).not.toContain('0');
     });
 
     test('a large document goes up and comes down as it was', async () => {

@@ -58,7 +58,7 @@ function signFaults(rows: readonly Row[]): SignFault[] {
       const below = reported.filter(({ amount }) => isNegative(amount));
       const above = reported.filter(({ amount }) => isPositive(amount));
       const [few, many] = below.length < above.length ? [below, above] : [above, below];
-      // One in eight at most is sudden; more is how these books are kept, which costsBelowZero names of most.
+      // One for each eight of the others, to the nearest whole number, is sudden; more is how these books are kept, which costsBelowZero names of most.
       return reported.length >= usualFrom && BigInt(few.length) * 8n <= BigInt(many.length) + 4n ? few : [];
     }),
   );

@@ -1,0 +1,58 @@
+/** Which plans the bench of large platforms takes for going through a table (bench/scale-plans.ts), of plans that PostgreSQL has made. */
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { lookedAt } from '../../bench/scale-plans.ts';
+import { openService, type TestService } from '../harness.ts';
+
+const rows = 30_000;
+let service: TestService;
+let client: pg.Client;
+let directory: string;
+beforeAll(async () => {
+  directory = mkdtempSync(path.join(os.tmpdir(), 'dealkeep-plans-'));
+  service = await openService();
+  client = new pg.Client(service.connections.owner);
+  await client.connect();
+  await client.query('create temporary table many (n int primary key, word text)');
+  await client.query(`insert into many select n, 'word ' || n from generate_series(1, ${rows}) n`);
+  await client.query('create index many_by_word on many (word)');
+  await client.query('analyze many');
+});
+afterAll(async () => {
+  await client?.end();
+  await service?.close();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** What is found in the plan of a query with these settings, told as auto_explain tells it. */
+async function scansOf(query: string, ...off: readonly string[]): Promise<readonly string[]> {
+  for (const setting of off) await client.query(`set ${setting} = off`);
+  const explained = `explain (analyze, buffers, timing off, format json) ${query}`;
+  const found = await client.query<{ 'QUERY PLAN': readonly { readonly Plan: object }[] }>(explained);
+  await client.query('reset all');
+  const [plan] = found.rows[0]?.['QUERY PLAN'] ?? [];
+  const log = path.join(directory, 'postgres.log');
+  writeFileSync(log, `2026-01-01 00:00:00 UTC LOG:  duration: 1.000 ms  plan:\n${JSON.stringify(plan)}\n`);
+  return lookedAt(log, 0, new Map([['many', rows]])).scans.map(({ node }) => node);
+}
+
+test('a table, or an index of it, that is read from one end to the other is found', async () => {
+  expect(await scansOf('select * from many')).toEqual(['Seq Scan on many']);
+  expect(await scansOf('select * from many order by word', 'enable_seqscan', 'enable_sort')).toEqual([
+    'Index Scan on many by many_by_word',
+  ]);
+  expect(await scansOf('select count(n) from many', 'enable_seqscan', 'enable_bitmapscan')).toEqual([
+    'Index Only Scan on many by many_pkey',
+  ]);
+});
+
+test('what a limit ends early or a condition narrows is not, and a limit above what sorts it all ends nothing', async () => {
+  expect(await scansOf('select * from many order by word limit 6000', 'enable_seqscan', 'enable_sort')).toEqual([]);
+  expect(await scansOf('select * from many where n < 9000', 'enable_seqscan', 'enable_bitmapscan')).toEqual([]);
+  const sorted = 'select * from (select * from many order by word offset 0) x order by length(word) limit 5';
+  expect(await scansOf(sorted, 'enable_seqscan')).toEqual(['Index Scan on many by many_by_word']);
+});
