@@ -14938,7 +14938,9 @@ begin
     'object_type', 'webhook', 'object_id', this.id, 'occurred_at', app.now())));
   perform pg_notify('dealkeep_mail', '');
   perform app.audit('webhook.test', this.id::text, 'done', this.brokerage_id, null, address, request_id, '{}');
-  return (select d.id from public.webhook_deliveries d where d.endpoint_id = this.id and d.object_id = this.id order by d.nr desc limit 1);
+  return (
+    select d.id from public.webhook_deliveries d
+    where d.endpoint_id = this.id and d.object_id = this.id and d.state = 'waiting' order by d.nr desc limit 1);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.test_webhook(uuid,inet,text) TO dealkeep_server;
@@ -16153,3 +16155,4 @@ $function$;
 -- 4c8cb2f3905eefdb5c97d5423694073bece5601bab4ccef91d081bee6b89f935  569_renames_a_day.sql
 -- 2690250617e0ad6f37da5f9cb55dcb10db6f5ecde8d742db90317b5874e9c615  570_refreshes_a_day.sql
 -- 30f0f0e0122c5281612a94c5402e6aee60be13b984c64a9c1f84350c1686bb4d  571_purges_in_portions.sql
+-- 7370386e39667cc2de437cb8b1190c7a87e0c5e3f3afe1dd42a2c6d4d4ee379c  572_tests_of_webhooks_by_what_waits.sql
