@@ -14,6 +14,7 @@ import {
   migratedDataDir,
   newDataDir,
   run,
+  signal,
   type Addresses,
   type Program,
 } from './program.ts';
@@ -121,7 +122,7 @@ test('after kill -9 the next start recovers by itself, and every contact that wa
     }
   })();
   await expect.poll(() => kept.length).toBeGreaterThan(20);
-  process.kill(server, 'SIGKILL');
+  signal(server, 'SIGKILL');
   await writing;
   await program.ended;
   expect(isAlive(orphan)).toBe(true);
@@ -145,7 +146,7 @@ test('when PostgreSQL and the server are killed together, the write-ahead log br
   const dataDir = await migratedDataDir();
   const { program, addresses, key } = await startWithKey(dataDir);
   expect((await createContact(addresses, key, 'Written just before')).status).toBe(201);
-  for (const pid of [await program.serverPid(), await postmaster(dataDir)]) process.kill(pid, 'SIGKILL');
+  for (const pid of [await program.serverPid(), await postmaster(dataDir)]) signal(pid, 'SIGKILL');
   await program.ended;
   const next = dealkeep(['serve', '--json'], { DATA_DIR: dataDir });
   expect(await contactNames(await next.ready, key)).toEqual(['Written just before']);
@@ -159,7 +160,7 @@ test.for(['1', '2'])(
     const dataDir = await migratedDataDir();
     const program = dealkeep(['serve', '--json'], { DATA_DIR: dataDir, WORKERS });
     await program.ready;
-    process.kill(await postmaster(dataDir), 'SIGKILL');
+    signal(await postmaster(dataDir), 'SIGKILL');
     const { code, stdout } = await program.ended;
     expect(code).toBe(1);
     expect(stdout).toMatch(/"level":"fatal".*PostgreSQL ended by SIGKILL/);

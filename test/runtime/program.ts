@@ -128,6 +128,12 @@ function started(args: readonly string[], env: Readonly<Record<string, string>>,
   return { child, ready, ended, serverPid };
 }
 
+/** Sends a signal to one process. Throws for what is no id of one: 0 would be all of this group, with whoever runs the tests. */
+export function signal(pid: number | undefined, name: NodeJS.Signals): void {
+  if (!pid || pid < 2) throw new Error(`${pid} is not the id of a process.`);
+  process.kill(pid, name);
+}
+
 /** Runs a command to its end: the program that bin/dealkeep.js starts, which would only add a process to each. */
 export function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Ended> {
   return started([...program, ...args], env).ended;

@@ -11,7 +11,7 @@ import { newKey, startWriters, tally } from '../../drill/writers.ts';
 import { urlOf } from '../../bench/cluster.ts';
 import { freePort } from '../../bench/free-port.ts';
 import { openService, type TestService } from '../harness.ts';
-import { cleanUp, dealkeep, dealkeepOn, newDataDir, run, type Addresses, type Program } from './program.ts';
+import { cleanUp, dealkeep, dealkeepOn, newDataDir, run, signal, type Addresses, type Program } from './program.ts';
 
 const patience = { timeout: 60_000, interval: 50 };
 
@@ -58,7 +58,8 @@ afterAll(async () => {
   await service.close();
 });
 
-const answering = () => log().filter(({ msg }) => msg === 'a worker answers');
+const answeringIn = (lines: readonly Line[]) => lines.filter(({ msg }) => msg === 'a worker answers');
+const answering = () => answeringIn(log());
 const metrics = async () => (await fetch(`${addresses.url}metrics`)).text();
 const writers = (insist: boolean, url = addresses.url) =>
   startWriters([new URL(url).origin], { key, count: 4, insist });
@@ -78,10 +79,10 @@ test('both workers answer, and /metrics adds up what they count', async () => {
 
 test('a worker that is killed is replaced, the other goes on, and nothing acknowledged is lost', async () => {
   const before = answering().length;
-  const { pid = 0 } = answering().at(-1) ?? {};
+  const pid = answering().at(-1)?.pid;
   const writing = await writers(true);
   await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(20);
-  process.kill(pid, 'SIGKILL');
+  signal(pid, 'SIGKILL');
   await expect.poll(() => answering().length, patience).toBe(before + 1);
   const { length } = writing.attempts;
   await expect.poll(() => writing.attempts.length, patience).toBeGreaterThan(length + 20);
@@ -108,8 +109,8 @@ function postAlone(url: string, name: string): Promise<number | string> {
 }
 
 test('a worker that hangs keeps one connection from the other, which gets it when that one is killed', async () => {
-  const { pid = 0 } = answering().at(-1) ?? {};
-  process.kill(pid, 'SIGSTOP');
+  const pid = answering().at(-1)?.pid;
+  signal(pid, 'SIGSTOP');
   let answered = 0;
   const sent = ['1', '2', '3', '4'].map(async (name) => {
     const outcome = await postAlone(`${addresses.rest_url}/contacts`, name);
@@ -117,7 +118,7 @@ test('a worker that hangs keeps one connection from the other, which gets it whe
     return outcome;
   });
   await expect.poll(() => answered, patience).toBe(3);
-  process.kill(pid, 'SIGKILL');
+  signal(pid, 'SIGKILL');
   expect(await Promise.all(sent)).toEqual([201, 201, 201, 201]);
   await expect.poll(metrics, patience).toContain('dealkeep_workers 2\n');
 });
@@ -188,7 +189,7 @@ test('at a stop clients that connect anew for each request are answered until th
 /** Kills a process, which may have ended since it was seen. */
 function kill(pid: number): void {
   try {
-    process.kill(pid, 'SIGKILL');
+    signal(pid, 'SIGKILL');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
@@ -225,7 +226,7 @@ test('each worker may fail to start some times, also when all do', async () => {
       kill(pid);
     }
   }
-  await expect.poll(() => told().filter(({ msg }) => msg === 'a worker answers').length, patience).toBe(4);
+  await expect.poll(() => answeringIn(told()).length, patience).toBe(4);
   other.child.kill('SIGTERM');
   expect((await other.ended).code).toBe(0);
 });
@@ -240,7 +241,9 @@ async function openOnOwnNode() {
   const own = dealkeepOn(node, ['serve', '--json'], env);
   const told = logOf(own);
   await own.ready;
-  const killFirst = () => process.kill(told().find(({ msg }) => msg === 'a worker answers')?.pid ?? 0, 'SIGKILL');
+  // It is ready once one answers; what the log says of that may be read later.
+  await expect.poll(() => answeringIn(told()).length, patience).toBe(2);
+  const killFirst = () => signal(answeringIn(told())[0]?.pid, 'SIGKILL');
   return { node, away, own, told, killFirst };
 }
 
@@ -254,7 +257,7 @@ test.each([
   killFirst();
   await expect.poll(() => told().filter(({ msg }) => msg?.startsWith('a worker ended')).length, patience).toBe(2);
   await rename(away, node);
-  await expect.poll(() => told().filter(({ msg }) => msg === 'a worker answers').length, patience).toBe(3);
+  await expect.poll(() => answeringIn(told()).length, patience).toBe(3);
   own.child.kill('SIGTERM');
   expect((await own.ended).code).toBe(0);
 });
