@@ -168,7 +168,7 @@ test('SIGTERM: no worker is ready any more, no request fails, what is in flight 
 
 test('at a stop clients that connect anew for each request are answered until they are refused', async () => {
   const outcomes: (number | string)[] = [];
-  for (const signal of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) {
+  for (const ending of ['SIGTERM', 'SIGTERM', 'SIGINT'] as const) {
     const node = dealkeep(['serve', '--json'], { ...env, DRAIN_SECONDS: '1' });
     const { rest_url } = await node.ready;
     let answered = 0;
@@ -177,7 +177,7 @@ test('at a stop clients that connect anew for each request are answered until th
         outcomes.push((outcome = await postAlone(`${rest_url}/contacts`, `Client ${nth}`)));
     });
     await expect.poll(() => answered, patience).toBeGreaterThan(50);
-    node.child.kill(signal);
+    node.child.kill(ending);
     await Promise.all(clients);
     expect((await node.ended).code).toBe(0);
   }
