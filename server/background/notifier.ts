@@ -27,9 +27,10 @@ export function startNotifier(services: Services): () => Promise<void> {
         areMore = (await writeMails()) || areMore;
         wroteAt = performance.now();
       }
-    } finally {
-      // Also when events cannot be told: mails of what was told before are due.
+    } catch (error) {
+      // Where events cannot be told, mails of what was told before are due all the same.
       while (!stopping.aborted && (await writeMails()));
+      throw error;
     }
   });
 }
