@@ -124,14 +124,14 @@ async function write(draft: string, text: string | null): Promise<void> {
 /** What is to be written once its form has rested, by draft. */
 const resting = new Map<string, { values: object; timer: ReturnType<typeof setTimeout> }>();
 
-function unrest(draft: string): void {
+function forgetWaiting(draft: string): void {
   clearTimeout(resting.get(draft)?.timer);
   resting.delete(draft);
 }
 
 /** Keeps values under a name, a moment after the last change. */
 export function keepDraft(draft: string, values: object): void {
-  unrest(draft);
+  forgetWaiting(draft);
   const timer = setTimeout(() => {
     resting.delete(draft);
     void write(draft, JSON.stringify(values));
@@ -142,12 +142,12 @@ export function keepDraft(draft: string, values: object): void {
 /** Keeps at once what was typed last: for when the page is about to be left. */
 export async function keepDraftsNow(): Promise<void> {
   const latest = [...resting];
-  for (const [draft] of latest) unrest(draft);
+  for (const [draft] of latest) forgetWaiting(draft);
   await Promise.all(latest.map(([draft, { values }]) => write(draft, JSON.stringify(values))));
 }
 
 /** Forgets what was kept under a name: it was sent, or given up. */
 export function dropDraft(draft: string): void {
-  unrest(draft);
+  forgetWaiting(draft);
   void write(draft, null);
 }
