@@ -15346,7 +15346,7 @@ CREATE OR REPLACE FUNCTION app.uuid_v7()
  RETURNS uuid
  LANGUAGE sql
  PARALLEL SAFE
-RETURN (encode(set_bit(set_bit(OVERLAY(uuid_send(gen_random_uuid()) PLACING SUBSTRING(int8send(((EXTRACT(epoch FROM clock_timestamp()) * (1000)::numeric))::bigint) FROM 3) FROM 1 FOR 6), (52)::bigint, 1), (53)::bigint, 1), 'hex'::text))::uuid;
+RETURN ((OVERLAY(lpad(to_hex((trunc((EXTRACT(epoch FROM clock_timestamp()) * (4096000)::numeric)))::bigint), 15, '0'::text) PLACING '7'::text FROM 13 FOR 0) || substr((gen_random_uuid())::text, 20)))::uuid;
 GRANT EXECUTE ON FUNCTION app.uuid_v7() TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.visit(deal uuid, of_tab text)
@@ -16156,3 +16156,4 @@ $function$;
 -- 2690250617e0ad6f37da5f9cb55dcb10db6f5ecde8d742db90317b5874e9c615  570_refreshes_a_day.sql
 -- 30f0f0e0122c5281612a94c5402e6aee60be13b984c64a9c1f84350c1686bb4d  571_purges_in_portions.sql
 -- 7370386e39667cc2de437cb8b1190c7a87e0c5e3f3afe1dd42a2c6d4d4ee379c  572_tests_of_webhooks_by_what_waits.sql
+-- f3ed121cd1cce059dd8f0d8ad5750dc5e05ce583f2bae7fb690146ae83d26c63  573_ids_in_the_order_they_were_made.sql

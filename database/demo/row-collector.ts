@@ -1,7 +1,7 @@
 /** Collects the rows of the demo and writes them as the owner, one statement a table. */
 
-import { randomBytes } from 'node:crypto';
 import type pg from 'pg';
+import { uuidAt } from '../../server/database/uuid.ts';
 
 type Field = string | number | boolean | Date | Buffer | null | readonly string[] | Readonly<Record<string, unknown>>;
 export type Row = Readonly<Record<string, Field>>;
@@ -43,20 +43,12 @@ const tables = [
 ] as const;
 export type Table = (typeof tables)[number];
 
-/** A UUID of version 7 (RFC 9562) as it would have been made at that time: ids keep the order of events. */
-function idMadeAt(at: Date): string {
-  const bytes = randomBytes(16);
-  bytes.writeUIntBE(at.getTime(), 0, 6);
-  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
-  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-}
-
 // PostgreSQL reads the rows from JSON, where decimals are strings and bytes are written in hexadecimal.
 const asJson = (field: Field): unknown => (Buffer.isBuffer(field) ? `\\x${field.toString('hex')}` : field);
 
 export class RowCollector {
   readonly #rows = new Map<Table, Row[]>();
+  readonly #idsOfTime = new Map<number, number>();
 
   /** Keeps a row for a table that has no id. Every row of a table names the same columns. */
   put(table: Table, row: Row): void {
@@ -65,9 +57,12 @@ export class RowCollector {
     else this.#rows.set(table, [row]);
   }
 
-  /** Keeps a row that came to be at that time, and gives it an id. */
+  /** Keeps a row that came to be at that time, and gives it the id that would have been made then: ids keep the order of events. */
   add(table: Table, at: Date, row: Row): string {
-    const id = idMadeAt(at);
+    const time = at.getTime();
+    const nth = this.#idsOfTime.get(time) ?? 0;
+    this.#idsOfTime.set(time, nth + 1);
+    const id = uuidAt(time, nth);
     this.put(table, { id, ...row });
     return id;
   }

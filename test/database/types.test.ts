@@ -1,8 +1,9 @@
 /** Values on their way to PostgreSQL and back. */
 
 import { expect, test } from 'vitest';
-import { row } from '../../server/database/statement.ts';
+import { row, rows } from '../../server/database/statement.ts';
 import { decoderOf, encode, timestamp, type Value } from '../../server/database/types.ts';
+import { uuidV7 } from '../../server/database/uuid.ts';
 import { open, useSetting } from './setting.ts';
 
 useSetting();
@@ -118,4 +119,20 @@ test('what cannot be written is refused', () => {
   const circular: { self?: unknown } = {};
   circular.self = circular;
   expect(() => encode(circular)).toThrow();
+});
+
+test('ids sort as they were made, also within a millisecond', async () => {
+  const made = rows<{ id: string }>('t_ids', 'select app.uuid_v7() as id from generate_series(1, 2000)');
+  for (const make of [
+    async () => (await open().run(made())).map(({ id }) => id),
+    () => Promise.resolve(Array.from({ length: 2000 }, () => uuidV7())),
+  ]) {
+    const before = Date.now();
+    const ids = await make();
+    const [times, after] = [ids.map((id) => parseInt(id.replace('-', '').slice(0, 12), 16)), Date.now()];
+    expect(ids).toEqual(ids.toSorted());
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(ids.filter((id) => !/^.{14}7.{3}-[89ab]/.test(id))).toEqual([]);
+    expect(times.filter((at) => at < before || at > after)).toEqual([]);
+  }
 });
