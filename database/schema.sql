@@ -5059,11 +5059,7 @@ begin
   delete from vault.deal_notification_choices s where s.user_id = any (people);
   delete from vault.own_activity a where a.user_id = any (people);
   delete from public.answer_readings a where a.user_id = any (people);
-  update public.audit_records a set address = null
-    from (
-      select r.id, r.at from public.audit_records r where r.user_id = any (people) and r.at >= since and r.address is not null
-      order by r.at desc limit 10000) o
-    where a.id = o.id and a.at = o.at;
+  update public.audit_records a set address = null where a.user_id = any (people) and a.at >= since and a.address is not null;
 end
 $function$;
 
@@ -7208,6 +7204,7 @@ CREATE OR REPLACE FUNCTION app.enter_for_next_webhook(OUT endpoint uuid, OUT pla
  SET search_path TO ''
  SET plan_cache_mode TO 'force_generic_plan'
  SET enable_seqscan TO 'off'
+ SET lock_timeout TO '1s'
 AS $function$
 declare
   now constant timestamptz := app.now();
@@ -7222,12 +7219,16 @@ begin
   select e.* into this from public.webhook_endpoints e
     where e.state = 'on' and e.queue_at <= now + interval '1 minute' order by e.queue_at limit 1 for no key update skip locked;
   if this.id is null then
-    -- Somebody takes or notes deliveries of each that is left, or writes them: for a moment.
-    select e.* into this from public.webhook_endpoints e
-      where e.state = 'on' and e.id = coalesce(
-        (select o.id from public.webhook_endpoints o where o.state = 'on' and o.queue_at <= now + interval '1 minute' order by o.queue_at limit 1),
-        (select s.webhooks_held[1] from vault.change_stream s))
-      for no key update;
+    -- Somebody takes or notes deliveries of each that is left, or writes them: for a moment, or for long, and then the next look finds it.
+    begin
+      select e.* into this from public.webhook_endpoints e
+        where e.state = 'on' and e.id = coalesce(
+          (select o.id from public.webhook_endpoints o where o.state = 'on' and o.queue_at <= now + interval '1 minute' order by o.queue_at limit 1),
+          (select s.webhooks_held[1] from vault.change_stream s))
+        for no key update;
+    exception when lock_not_available then
+      return;
+    end;
   end if;
   if this.id is null then
     return;
@@ -7237,10 +7238,10 @@ begin
   published := (select s.published from vault.change_stream s);
   scopes := app.scopes_in_force(this.key_id);
   if scopes is null then
-    update public.webhook_endpoints e set queue_at = case when app.has_key_ended(this.key_id) then 'infinity' else now + interval '10 minutes' end
+    update public.webhook_endpoints e set queue_at = case when app.has_key_ended(this.key_id) then 'infinity' else now + interval '10 minutes' end, freed = null
       where e.id = this.id;
   elsif not exists (select from public.change_events c where c.brokerage_id = this.brokerage_id and c.seq > this.place and c.seq <= published) then
-    update public.webhook_endpoints e set place = greatest(e.place, published), queue_at = null where e.id = this.id;
+    update public.webhook_endpoints e set place = greatest(e.place, published), queue_at = null, freed = null where e.id = this.id;
   elsif 10000 <= (select count(*) from (select from public.webhook_deliveries d where d.endpoint_id = this.id and d.state = 'waiting' limit 10000) w) then
     update public.webhook_endpoints e set queue_at = now + interval '1 hour', freed = 0 where e.id = this.id;
   else
@@ -7546,6 +7547,7 @@ declare
   own_clients uuid[];
   fictive uuid[];
   contacts uuid[];
+  reach timestamptz;
 begin
   -- Not yet as for another address: who has a deal and names the account of whoever wrote there would wait for this, and this for the deal.
   select u.* into erased from public.users u where u.id = person for no key update;
@@ -7687,10 +7689,10 @@ begin
     where right(m.subject, length(erased.email) + 4) = ' to ' || erased.email;
   delete from vault.notifications n where n.user_id = person;
   delete from vault.events e where e.person_id = person;
-  perform app.clear_traces(array[person], '-infinity');
   -- Of very many records the older ones are cleared by app.clear_addresses.
-  insert into vault.addresses_to_clear (user_id, before)
-    select person, a.at from public.audit_records a where a.user_id = person order by a.at desc offset 9999 limit 1;
+  select a.at into reach from public.audit_records a where a.user_id = person order by a.at desc offset 9999 limit 1;
+  perform app.clear_traces(array[person], coalesce(reach, '-infinity'));
+  insert into vault.addresses_to_clear (user_id, before) select person, reach - interval '1 microsecond' where reach is not null;
 
   -- A name that a declined invitation was for.
   update public.audit_records a set details = a.details || '{"name": "Former participant"}'
@@ -12123,17 +12125,21 @@ declare
   now constant timestamptz := app.now();
   over uuid[];
   part int;
-  largest int;
 begin
   delete from vault.authorization_codes c where c.digest in (
     select o.digest from vault.authorization_codes o
     where o.expires_at <= now and (o.used_at is null or o.expires_at <= now - interval '1 day')
     order by o.expires_at limit 10000 for update skip locked);
-  get diagnostics largest = row_count;
+  get diagnostics part = row_count;
+  if part >= 10000 then
+    return part;
+  end if;
   delete from vault.access_tokens t where t.digest in (
     select o.digest from vault.access_tokens o where o.expires_at <= now order by o.expires_at limit 10000 for update skip locked);
   get diagnostics part = row_count;
-  largest := greatest(largest, part);
+  if part >= 10000 then
+    return part;
+  end if;
   -- What a node was about to forget when it was stopped.
   perform app.forget_answers(60000);
   -- Each by its index.
@@ -12146,11 +12152,13 @@ begin
     select o.ctid from unnest(over) f (id)
       cross join lateral (select r.ctid from vault.refresh_tokens r where r.family_id = f.id limit 10000) o limit 10000));
   get diagnostics part = row_count;
-  largest := greatest(largest, part);
+  if part >= 10000 then
+    return part;
+  end if;
   delete from vault.token_families f
     where f.id = any (over) and (select true from vault.refresh_tokens t where t.family_id = f.id limit 1) is null;
   get diagnostics part = row_count;
-  return greatest(largest, part);
+  return part;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.purge_authorization() TO dealkeep_server;
@@ -12272,7 +12280,6 @@ CREATE OR REPLACE FUNCTION app.purge_sign_in()
  SET search_path TO ''
 AS $function$
 declare
-  largest int := 0;
   part int;
   place uuid;
   reach uuid;
@@ -12284,8 +12291,6 @@ begin
     delete from vault.sessions s
       where s.id > place and s.id <= coalesce(reach, 'ffffffff-ffff-ffff-ffff-ffffffffffff')
         and (s.ended_at < app.now() - interval '1 day' or s.created_at < app.now() - interval '31 days' or s.last_seen_at < app.now() - interval '2 days');
-    get diagnostics part = row_count;
-    largest := greatest(largest, part);
     update vault.job_places p set place = reach where p.job = 'purge_sign_in';
     -- A request of theirs that was under way while they were erased may have written after it.
     perform app.clear_traces(array(
@@ -12295,35 +12300,49 @@ begin
   delete from vault.sign_in_steps s where s.ctid = any (array(
     select o.ctid from vault.sign_in_steps o where o.expires_at <= app.now() limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  largest := greatest(largest, part);
+  if part >= 10000 then
+    return part;
+  end if;
   delete from vault.known_devices k where k.ctid = any (array(
     select o.ctid from vault.known_devices o where o.used_at <= app.now() - interval '180 days' order by o.used_at limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  largest := greatest(largest, part);
+  if part >= 10000 then
+    return part;
+  end if;
   delete from vault.challenges c where c.ctid = any (array(
     select o.ctid from vault.challenges o where o.expires_at <= app.now() order by o.expires_at limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  largest := greatest(largest, part);
+  if part >= 10000 then
+    return part;
+  end if;
   delete from vault.password_resets r where r.ctid = any (array(
     select o.ctid from vault.password_resets o where o.expires_at <= app.now() limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  largest := greatest(largest, part);
+  if part >= 10000 then
+    return part;
+  end if;
   delete from vault.address_changes a where a.ctid = any (array(
     select o.ctid from vault.address_changes o where o.expires_at <= app.now() limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  largest := greatest(largest, part);
+  if part >= 10000 then
+    return part;
+  end if;
   delete from vault.set_up_links l where l.ctid = any (array(
     select o.ctid from vault.set_up_links o where o.expires_at <= app.now() limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  largest := greatest(largest, part);
+  if part >= 10000 then
+    return part;
+  end if;
   delete from vault.mail_counts m where m.ctid = any (array(
     select o.ctid from vault.mail_counts o where o.since < app.now() - interval '2 days' limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  largest := greatest(largest, part);
+  if part >= 10000 then
+    return part;
+  end if;
   delete from vault.invitations i where i.ctid = any (array(
     select o.ctid from vault.invitations o where o.expires_at < app.now() - interval '30 days' limit 10000 for update skip locked));
   get diagnostics part = row_count;
-  return greatest(largest, part);
+  return part;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.purge_sign_in() TO dealkeep_server;
@@ -12522,8 +12541,8 @@ begin
         update vault.notifications n set mail_due_at = date_trunc('hour', app.now(), 'UTC') + interval '1 hour'
           where n.id in (
             select o.id from vault.notifications o
-            where o.user_id = due.user_id and o.mail = 'at_once' and o.deal_id = due.deal_id and o.mail_due_at <= app.now()
-              and (reader_has_enough or o.actor_id = any (actors))
+            where o.user_id = due.user_id and o.mail = 'at_once' and o.deal_id is not null and o.mail_due_at <= app.now()
+              and (reader_has_enough or o.deal_id = due.deal_id and o.actor_id = any (actors))
             order by o.mail_due_at limit 2000);
         written := written + 1;
         continue;
@@ -16157,3 +16176,7 @@ $function$;
 -- 30f0f0e0122c5281612a94c5402e6aee60be13b984c64a9c1f84350c1686bb4d  571_purges_in_portions.sql
 -- 7370386e39667cc2de437cb8b1190c7a87e0c5e3f3afe1dd42a2c6d4d4ee379c  572_tests_of_webhooks_by_what_waits.sql
 -- f3ed121cd1cce059dd8f0d8ad5750dc5e05ce583f2bae7fb690146ae83d26c63  573_ids_in_the_order_they_were_made.sql
+-- 8c569dd1b4359d3cb37e8e7c48c58d729b559d25546d85282956090f4ca6e0de  574_addresses_cleared_by_person.sql
+-- ec2a47be0d6ca5bb1e15666e6c3f7b427cfb984b91c2b2ab82100bae0fe43408  575_webhooks_held_for_long.sql
+-- ce66e25c47df50fb02771b1e7762a4a7fd178949dc1a6565e5c153bc50c7db6b  576_news_put_off_together.sql
+-- 2941b182ac1a9f7b10aa18f37419d3897e0903f8bdc8d9279c778e8153cf0ec6  577_purges_by_table.sql

@@ -96,18 +96,20 @@ export function startScheduledJobs(services: CoreServices): () => void {
     await work().finally(() => unfinished.delete(job));
   }
   let turn = Promise.resolve();
+  /** One portion after the other: all jobs at once would take every connection to the database, and one with much to do does not keep the others waiting. */
   async function runToTheEnd(scheduled: ScheduledJob): Promise<void> {
-    const taken = await database.run(scheduled.job());
-    if (Number(taken) >= (scheduled.most ?? Infinity) && !isStopped) await runToTheEnd(scheduled);
-  }
-  // One after the other: all at once would take every connection to the database, and keep requests from them.
-  const runInTurn = (scheduled: ScheduledJob) => {
-    const { name } = scheduled;
-    void unlessUnfinished(name, () => {
-      turn = turn.then(() => (isStopped ? undefined : run(name, () => runToTheEnd(scheduled))));
-      return turn;
+    const { name, job, most = Infinity } = scheduled;
+    let more = false;
+    turn = turn.then(async () => {
+      if (isStopped) return;
+      await run(name, async () => {
+        more = Number(await database.run(job())) >= most;
+      });
     });
-  };
+    await turn;
+    if (more) await runToTheEnd(scheduled);
+  }
+  const runInTurn = (scheduled: ScheduledJob) => void unlessUnfinished(scheduled.name, () => runToTheEnd(scheduled));
   const alone = (name: JobName, work: () => Promise<unknown>) => void unlessUnfinished(name, () => run(name, work));
   const start = (every: number, work: () => void) => {
     work();

@@ -61,12 +61,13 @@ async function erase(services: Services, c: Context, confirmation: string) {
   const [{ user_id, email }] = await asCaller(services, c);
   if (confirmation !== email) throw new Problem(400, 'validation_error', 'Type your own e-mail address to confirm.');
   const digest = sessionDigest(c);
+  const { config, log } = services;
+  // A restored backup does not know of it: the operator erases them again by this id. It may take long, and a node that stops meanwhile does not say how it ended.
+  log.info({ person: user_id }, 'erasing a person');
   const [, mails, pseudonym] = await asCaller(services, c, mailsOfOneself(digest), eraseOneself(digest, originOf(c)));
   if (pseudonym === null) throw notSignedIn();
   clearTokenCookie(c, 'dealkeep');
   clearTokenCookie(c, 'dealkeep-device');
-  const { config, log } = services;
-  // A restored backup does not know of it: the operator erases them again by this id.
   log.info({ person: user_id }, 'erased a person');
   await removeMails(mailDirectory(config.dataDir), mails, email).catch((error: unknown) =>
     log.warn({ err: error }, 'mails in files to an erased person could not be removed'),

@@ -56,8 +56,8 @@ export function openWebhooks(services: Services): WebhookDelivery {
   });
 
   const begin = async (): Promise<void> => {
-    await queue();
-    await claim();
+    // What is due is sent also where nothing can be written.
+    await queue().finally(claim);
   };
 
   return {

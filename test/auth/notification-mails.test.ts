@@ -267,6 +267,16 @@ describe('many mails', () => {
     await news(web.scene.deal, reader, web.scene.people['seller']!, 3);
     expect(await written(reader)).toBe(0);
     expect((await waiting(reader)).map(({ due }) => due)).toEqual(['11:00', '11:00', '11:00']);
+    // Of whatever deals, at the first look.
+    const deals = await web.service.sql<{ id: string }>('select id from deals order by id limit 3');
+    expect(deals.length).toBeGreaterThan(1);
+    for (const { id } of deals) await news(id, reader, web.scene.people['seller']!, 2);
+    await web.service.database.run(queueNotificationMails(1));
+    expect(new Set((await waiting(reader)).map(({ due }) => due))).toEqual(new Set(['11:00']));
+    await web.service.sql(`update vault.notifications set mail_due_at = null where user_id = $1 and deal_id <> $2`, [
+      reader,
+      web.scene.deal,
+    ]);
     // What concerns the security of their account does not wait.
     await web.service.sql(
       `insert into vault.notifications (event_id, user_id, kind, at, mail, mail_due_at)

@@ -519,11 +519,41 @@ describe('a batch', () => {
       const queued = scene.service.database.run(queueWebhooks());
       await expect.poll(() => locksWaited(scene.service)).toBeGreaterThan(0);
       await other.query('commit');
-      expect(await queued).toBe(true);
+      await queued;
     } finally {
       await other.end();
     }
+    await scene.queue();
     expect((await log(id)).data).toMatchObject([{ state: 'waiting' }]);
+  });
+
+  test('is sent to others while the one webhook with something new is held for long', async () => {
+    const other = await brokerage(scene.service);
+    const by = as(
+      await other.key({ scopes: ['contacts:read', 'webhooks:read', 'webhooks:write'] }),
+      scene.service.restUrl,
+    );
+    await webhook({ url: `${scene.origin}/other` }, by);
+    scene.answering = (_request, response) => response.writeHead(500).end();
+    await contacts(1, other.id);
+    await deliver();
+    const { id } = await webhook();
+    await contacts(1);
+    await settle();
+    scene.service.clock.advance(60_000);
+    scene.answering = (_request, response) => response.writeHead(204).end();
+    const holder = new pg.Client(scene.service.connections.owner);
+    await holder.connect();
+    try {
+      await holder.query('begin');
+      await holder.query('select from webhook_endpoints where id = $1 for update', [id]);
+      await scene.nodes[0]!.deliverDue();
+      expect(received.map(({ path }) => path)).toEqual(['/other', '/other']);
+    } finally {
+      await holder.end();
+    }
+    await scene.nodes[0]!.deliverDue();
+    expect(received.map(({ path }) => path)).toEqual(['/other', '/other', '/in']);
   });
 
   test('is not taken of a webhook that another node lets rest meanwhile', async () => {
