@@ -57,6 +57,11 @@ describe('what a person types', () => {
     ['en', '007', '7'],
     ['de', '1.250.000,5', '1250000.5'],
     ['fr', '1 250 000,5 €', '1250000.5'],
+    ['fr', '1250.50', '1250.50'],
+    ['fa', '۱٬۲۵۰٬۰۰۰٫۵۰', '1250000.50'],
+    ['fa', '1250000.50', '1250000.50'],
+    ['ar-EG', '\u061c-٤٥٠٫٥', '-450.5'],
+    ['mr', '१२,५०,०००.५', '1250000.5'],
   ])('in %s %j is %s', (language, typed, read) => expect(readDecimal(typed, language)).toBe(read));
 
   test.each([
@@ -66,7 +71,10 @@ describe('what a person types', () => {
     ['en', '12k'],
     ['en', ''],
     ['de', '1,250,000'],
+    ['de', '1250.50'],
     ['nb', '250.000'],
+    ['fr', '1 250.500'],
+    ['fa', '250.000'],
     ['pl', '250.000'],
     ['de-AT', '250.000'],
   ])('in %s %j is no amount, rather than another one', (language, typed) =>

@@ -76,16 +76,23 @@ export const asUnread = (typed: string): string => (typed.trim() === '' ? '' : u
 export const unreadIn = (value: string): string | null => (value.startsWith(unreadMark) ? value.slice(1) : null);
 
 /**
- * The decimal that a person typed, read as their language writes numbers ("1,250.5" or "1.250,5"), or null when it is
- * none: also when its separators stand where that language has none. Currency signs and spaces are passed over.
+ * The decimal that a person typed, read as their language writes numbers ("1,250.5", "1.250,5" or "۱٬۲۵۰٫۵"), or null when it is
+ * none: also when its separators stand where that language has none, but for a point before one or two digits, as keypads write it where
+ * a point groups nothing. Currency signs, spaces and marks of direction are passed over.
  */
 export function readDecimal(typed: string, locale?: string): string | null {
   const parts = new Intl.NumberFormat(locale).formatToParts(1234567.8);
   const point = parts.find((part) => part.type === 'decimal')?.value ?? '.';
   const group = parts.find((part) => part.type === 'group')?.value ?? ',';
-  const bare = typed.replace(/[\s\u00a0\u202f]|\p{Sc}/gu, '').replace('\u2212', '-');
+  const ownDigits = [...new Intl.NumberFormat(locale, { useGrouping: false }).format(9876543210)].toReversed();
+  const bare = typed
+    .replace(/[\s\u00a0\u202f]|[\p{Sc}\p{Cf}]/gu, '')
+    .replace('\u2212', '-')
+    .replace(/\p{Nd}/gu, (digit) => (ownDigits.includes(digit) ? String(ownDigits.indexOf(digit)) : digit));
   const sign = bare.startsWith('-') ? '-' : '';
-  const [whole = '', fraction = '', ...more] = bare.slice(sign.length).split(point);
+  const amount = bare.slice(sign.length);
+  const isByKeypad = group !== '.' && /^\d+\.\d{1,2}$/.test(amount);
+  const [whole = '', fraction = '', ...more] = amount.split(isByKeypad ? '.' : point);
   const groups = whole.split(group);
   const wellGrouped = groups.length === 1 || (/^\d{1,3}$/.test(groups[0] ?? '') && groups.at(-1)?.length === 3);
   const digits = groups.join('');
