@@ -97,7 +97,15 @@ export async function readDraft(draft: string): Promise<unknown> {
 /** The latest wish for each draft: an older one that is still being sealed does not come after it. */
 const wishes = new Map<string, object>();
 
-async function write(draft: string, text: string | null): Promise<void> {
+/** Those that are being sealed or stored. */
+const writes = new Set<Promise<void>>();
+
+function write(draft: string, text: string | null): void {
+  const written = store(draft, text).finally(() => writes.delete(written));
+  writes.add(written);
+}
+
+async function store(draft: string, text: string | null): Promise<void> {
   const wish = {};
   wishes.set(draft, wish);
   try {
@@ -134,7 +142,7 @@ export function keepDraft(draft: string, values: object): void {
   forgetWaiting(draft);
   const timer = setTimeout(() => {
     resting.delete(draft);
-    void write(draft, JSON.stringify(values));
+    write(draft, JSON.stringify(values));
   }, restMillis);
   resting.set(draft, { values, timer });
 }
@@ -143,11 +151,12 @@ export function keepDraft(draft: string, values: object): void {
 export async function keepDraftsNow(): Promise<void> {
   const latest = [...resting];
   for (const [draft] of latest) forgetWaiting(draft);
-  await Promise.all(latest.map(([draft, { values }]) => write(draft, JSON.stringify(values))));
+  for (const [draft, { values }] of latest) write(draft, JSON.stringify(values));
+  await Promise.all(writes);
 }
 
 /** Forgets what was kept under a name: it was sent, or given up. */
 export function dropDraft(draft: string): void {
   forgetWaiting(draft);
-  void write(draft, null);
+  write(draft, null);
 }
