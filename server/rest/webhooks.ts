@@ -216,7 +216,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       tag: 'Webhooks',
       summary: 'Add a webhook',
       description:
-        'It receives changes from now on, as far as this key sees them. At most 20 for each key, of which 200 of a brokerage may be on. Needs the scopes webhooks:write and webhooks:read.',
+        'It receives changes from now on, as far as this key sees them. At most 20 for each key; at most 200 of a brokerage may be on. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
       body: create,

@@ -2306,7 +2306,7 @@ export abstract class Calls {
     return this.call('listWebhooks', input, options);
   }
 
-  /** Add a webhook. It receives changes from now on, as far as this key sees them. At most 20 for each key, of which 200 of a brokerage may be on. Needs the scopes webhooks:write and webhooks:read. */
+  /** Add a webhook. It receives changes from now on, as far as this key sees them. At most 20 for each key; at most 200 of a brokerage may be on. Needs the scopes webhooks:write and webhooks:read. */
   createWebhook(
     input: Operations['createWebhook']['input'],
     options?: CallOptions,

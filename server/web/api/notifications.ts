@@ -2,7 +2,6 @@
 
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
-import { Busy } from '../../database/errors.ts';
 import type { Services } from '../../services.ts';
 import { dealDeliveries, deliveries, isNotificationKind } from '../../domain/notifications/kinds.ts';
 import {
@@ -22,7 +21,7 @@ import {
 import { calendarLink, endCalendarLink, makeCalendarLink } from '../../domain/notifications/calendar.ts';
 import { withinDeal } from '../../domain/visibility/deal-scope.ts';
 import { originOf } from '../../http/origin.ts';
-import { nothingThere } from '../../http/problem.ts';
+import { nothingThere, Problem, retryAfter } from '../../http/problem.ts';
 import { mintToken, tokenDigest } from '../../http/session.ts';
 import { asPerson, asPersonWithin, withPerson } from '../../http/person.ts';
 import { calendarUrl } from '../calendar.ts';
@@ -47,7 +46,8 @@ export function notificationRoutes(services: Services) {
   async function readAll(c: Context, earlier: ReadPortion | null = null, portions = mostPortions): Promise<void> {
     const [portion] = await asPerson(services, c, readAllNotifications(earlier));
     if (!portion?.more) return;
-    if (portions === 1) throw new Busy('Not everything is marked as read yet: do it again.');
+    if (portions === 1)
+      throw new Problem(503, 'busy', 'Not everything is marked as read yet: do it again.', retryAfter(2));
     await readAll(c, portion, portions - 1);
   }
   return new Hono()

@@ -213,7 +213,8 @@ function booksOfExport(exported: ReadExport, into: BooksFor): ReadBooks {
         const { row, key, name, amounts } = account;
         return { row, account: key, name, is_income: isIncome(account), amount: written(sum(amounts)), line, by };
       }),
-      comparison,
+      // Pages loaded from an earlier release read `told`.
+      comparison: comparison.map((compared) => ({ ...compared, told: compared.reported })),
       doubts: doubts.slice(0, shownDoubts),
       doubt_count: doubts.length,
       lines,
