@@ -3,7 +3,7 @@
 import type pg from 'pg';
 import type { Config } from './config/config.ts';
 import { openChanges, type Changes } from './database/changes.ts';
-import { openDatabase, type Database } from './database/database.ts';
+import { openDatabase, type Database, type DatabaseOptions } from './database/database.ts';
 import { databaseIdentity } from './database/identity.ts';
 import { postgresStore, redisStore, type LimitStore } from './http/limit-stores.ts';
 import { keepSeconds, openLimits, type RateLimits } from './http/limits.ts';
@@ -62,6 +62,8 @@ interface ServicesOptions {
   readonly silenceMillis?: number;
   /** How long a request waits for a connection to the database, and for its count by all nodes, in milliseconds. */
   readonly waitMillis?: number;
+  /** How long a statement may take, wait for a lock and stay silent, other than usual. */
+  readonly limits?: Pick<DatabaseOptions, 'statementMillis' | 'lockMillis' | 'silenceMillis'>;
   /** What counts; by default something new. */
   readonly metrics?: ServiceMetrics;
   /** What makes traces of it, which is closed with the services; by default nothing does. */
@@ -125,7 +127,7 @@ async function openChangesOf(
 export async function openCoreServices(
   config: Config,
   connection: pg.ClientConfig,
-  { log, clock, silenceMillis, waitMillis, metrics = openServiceMetrics(), tracing = null }: ServicesOptions,
+  { log, clock, silenceMillis, waitMillis, limits, metrics = openServiceMetrics(), tracing = null }: ServicesOptions,
 ): Promise<CoreServices> {
   const opened = await openStorage(config);
   const storage = withStoreFailures(tracing === null ? opened : tracedStorage(opened, tracing));
@@ -141,6 +143,7 @@ export async function openCoreServices(
     ...(clock && { clock }),
     ...(silenceMillis !== undefined && { silenceMillis }),
     ...(waitMillis !== undefined && { waitMillis }),
+    ...limits,
   });
   return {
     config,

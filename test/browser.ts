@@ -8,6 +8,7 @@ import {
   type BrowserContext,
   type BrowserContextOptions,
   type Frame,
+  type Locator,
   type Page,
 } from 'playwright-core';
 import { expect } from 'vitest';
@@ -229,6 +230,21 @@ export async function openTestPage(browser: Browser, origin: string, options: Te
   };
   open.add(testPage);
   return testPage;
+}
+
+/** Closes a layer by Escape, for which it may not listen yet when it is shown. */
+export async function escapeFrom(page: Page, layer: Locator): Promise<void> {
+  const isGone = () =>
+    layer.waitFor({ state: 'detached', timeout: 5_000 }).then(
+      () => true,
+      () => false,
+    );
+  await expect
+    .poll(async () => {
+      await page.keyboard.press('Escape');
+      return isGone();
+    })
+    .toBe(true);
 }
 
 /** Waits until the page has its heading and nothing in it is still on its way. */

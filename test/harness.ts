@@ -103,6 +103,9 @@ function createClock(): TestClock {
 /** Room for whatever a test sends at once, however slow the machine is. */
 const roomy: Config['load'] = { atOnce: 1_000, waitMillis: 60_000 };
 
+/** Who waits for a lock that a test holds is not given up while the machine is busy. */
+export const longStatements = { statementMillis: 40_000, lockMillis: 30_000, silenceMillis: 45_000 };
+
 /** The least that Argon2 takes: where a hash is not what a test is about, its cost does not matter. */
 const leastParameters = '$argon2id$v=19$m=8,t=1,p=1';
 
@@ -188,6 +191,7 @@ export async function openService({
       clock: clock.now,
       mail,
       waitMillis,
+      limits: longStatements,
       tracing: tracing ?? null,
     });
     const services = demo ? { ...opened.services, storage: withDemoBodies(opened.services.storage) } : opened.services;

@@ -69,6 +69,8 @@ export interface DatabaseOptions {
   statementMillis?: number;
   /** The same for those that take long (statement.ts), and behind a pooler, too. */
   longMillis?: number;
+  /** How long a statement may wait for a lock, in milliseconds, where it may take as long; not behind a pooler. */
+  lockMillis?: number;
   /** How long the database may stay silent before the connection is given up, in milliseconds. */
   silenceMillis?: number;
   /** Called for connections that broke while they were idle. */
@@ -110,7 +112,7 @@ const setLimit = row<unknown, [millis: string]>('set_limit', `select set_config(
 /** Opens a pool; the first connection is made by the first run. */
 export function openDatabase(options: DatabaseOptions): Database {
   const { prepare = true, statementMillis = longest.statementMillis, silenceMillis = 10_000, clock } = options;
-  const { longMillis = longest.longMillis } = options;
+  const { longMillis = longest.longMillis, lockMillis = longest.lockMillis } = options;
   const { poolSize = 10, waitMillis = 3_000 } = options;
   const queue = openConnectionQueue({ size: poolSize, waitMillis, most: mostWaiting });
   const pool = new pg.Pool({
@@ -126,7 +128,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...(prepare
       ? {
           statement_timeout: statementMillis,
-          lock_timeout: Math.min(statementMillis, longest.lockMillis),
+          lock_timeout: Math.min(statementMillis, lockMillis),
           idle_in_transaction_session_timeout: statementMillis,
           // As in the embedded one: compiling the expressions of a statement pays where it runs for seconds.
           options: '-c TimeZone=UTC -c DateStyle=ISO -c jit=off',

@@ -53,7 +53,7 @@ async function whileNothingIsHashed<T>(work: (goOn: () => void) => Promise<T>): 
   let writer: number | undefined;
   const goOn = () => void (writer ??= openSync(pipe, 'r+'));
   // Where the queue has room for all of them nobody would ever be answered.
-  const timer = setTimeout(goOn, 30_000);
+  const timer = setTimeout(goOn, 120_000);
   try {
     return await work(goOn);
   } finally {

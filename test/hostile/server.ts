@@ -68,6 +68,7 @@ async function open({ config, server }: Opening): Promise<string> {
     log,
     clock,
     mail: { send: async () => {}, close: () => {} },
+    waitMillis: 30_000,
   });
   const app = createApp(services);
   const { fetch } = app;

@@ -40,7 +40,11 @@ beforeAll(async () => {
   });
   for (let node = 0; node < 2; node += 1) {
     const { config, log, clock } = service.services;
-    const { services, close } = await openServices(config, service.connections.server, { log, clock });
+    const { services, close } = await openServices(config, service.connections.server, {
+      log,
+      clock,
+      waitMillis: 30_000,
+    });
     opened.push(services);
     nodes.push(openDelivery(services));
     closers.push(close);

@@ -29,8 +29,10 @@ afterAll(async () => {
 type Kind = 'memory' | 'postgres' | 'redis';
 
 async function storeOf(kind: Kind, database = 'one'): Promise<LimitStore | undefined> {
-  if (kind === 'postgres') return postgresStore(service.connections.server, true, keepSeconds);
-  return kind === 'redis' ? redisStore(await openRedis(redis!.url), database, keepSeconds) : undefined;
+  // However busy the machine is, the store is not given up.
+  const waitMillis = 30_000;
+  if (kind === 'postgres') return postgresStore(service.connections.server, true, keepSeconds, waitMillis);
+  return kind === 'redis' ? redisStore(await openRedis(redis!.url), database, keepSeconds, waitMillis) : undefined;
 }
 
 function openOn(store: LimitStore | undefined, logged = log): RateLimits {

@@ -71,10 +71,13 @@ test('both workers answer, and /metrics adds up what they count', async () => {
     log().filter((line) => line.msg === 'request' && line.worker === worker).length;
   await expect.poll(() => Math.min(requestsOf(1), requestsOf(2)), patience).toBeGreaterThan(10);
   await writing.stop();
-  const text = await metrics();
-  expect(text).toContain('dealkeep_workers 2\n');
-  const [, counted] = /dealkeep_requests_total\{interface="rest",status="2xx"\} (\d+)/.exec(text) ?? [];
-  await expect.poll(() => requestsOf(1) + requestsOf(2), patience).toBe(Number(counted));
+  expect(await metrics()).toContain('dealkeep_workers 2\n');
+  // Until both have sent their counters within a second, and the log is written.
+  const uncounted = async () => {
+    const [, counted] = /dealkeep_requests_total\{interface="rest",status="2xx"\} (\d+)/.exec(await metrics()) ?? [];
+    return requestsOf(1) + requestsOf(2) - Number(counted);
+  };
+  await expect.poll(uncounted, patience).toBe(0);
 });
 
 test('a worker that is killed is replaced, the other goes on, and nothing acknowledged is lost', async () => {
@@ -226,7 +229,7 @@ test('each worker may fail to start some times, also when all do', async () => {
       kill(pid);
     }
   }
-  await expect.poll(() => answeringIn(told()).length, patience).toBe(4);
+  await expect.poll(() => answeringIn(told()).length, patience).toBeGreaterThanOrEqual(4);
   other.child.kill('SIGTERM');
   expect((await other.ended).code).toBe(0);
 });

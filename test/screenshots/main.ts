@@ -30,8 +30,8 @@ const faults: string[] = [];
 
 /** Resolves when the page has its heading and nothing in it is still on its way. */
 async function loaded(page: Page): Promise<void> {
-  await page.locator('h1').first().waitFor({ timeout: 10_000 });
-  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached', timeout: 10_000 });
+  await page.locator('h1').first().waitFor({ timeout: 45_000 });
+  await page.locator('[aria-busy=true]').first().waitFor({ state: 'detached', timeout: 45_000 });
   await page.evaluate('document.fonts.ready.then(() => true)');
 }
 

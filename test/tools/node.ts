@@ -26,6 +26,7 @@ export async function startNode(
     clock,
     log,
     mail,
+    waitMillis: 30_000,
     ...options,
   });
   listener.answerWith(createApp(services), services);

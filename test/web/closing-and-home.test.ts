@@ -22,17 +22,18 @@ describe('a closing condition', () => {
 
   test('is added by a broker, with an owner who takes part in the deal', async () => {
     const broker = await web.as('broker');
+    const deadline = dateIn(3);
     const added = await broker.ask(path(), {
       name: 'Landlord consents',
       owner_user_id: web.scene.people['seller'],
-      deadline: dateIn(3),
+      deadline,
     });
     expect(added).toMatchObject({
       status: 201,
       body: {
         status: 'open',
         owner_name: 'seller',
-        deadline: dateIn(3),
+        deadline,
         overdue: false,
         completed_at: null,
         can_edit: true,

@@ -2,7 +2,7 @@
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
+import { escapeFrom, expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from './person.ts';
 
@@ -51,10 +51,8 @@ test('a contact is added, found, edited, archived, and brought back by undo', as
   await row('+1 555 0199').waitFor();
 
   await row(email).click();
-  // A key that is pressed before the dialog has the focus is not for it.
   await expect.poll(() => page.evaluate(`document.activeElement.closest('[role="dialog"]') !== null`)).toBe(true);
-  await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await escapeFrom(page, page.getByRole('dialog'));
   await expect.poll(() => page.evaluate('document.activeElement.textContent')).toContain(email);
 
   await row(email).click();
@@ -103,8 +101,7 @@ test('the dialog shows the contact that was chosen last, however it was chosen',
   await shows('Otis', 'otis@example.test');
   await choose('new contact', 'New contact');
   await shows('New contact', '');
-  await page.keyboard.press('Escape');
-  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  await escapeFrom(page, page.getByRole('dialog'));
 
   await testPage.go('/contacts?search=otis');
   await row('otis@example.test').click();

@@ -3,7 +3,7 @@
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { renewForAnotherTry } from '../another-try.ts';
-import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
+import { escapeFrom, expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openScene, type WebScene } from './scene.ts';
 
 let web: WebScene;
@@ -143,8 +143,7 @@ describe('the sections of a deal', () => {
         await page.keyboard.press('Enter');
         await page.getByRole(layer).waitFor();
       }
-      await page.keyboard.press('Escape');
-      await page.getByRole(layers.at(-1)!).waitFor({ state: 'detached' });
+      await escapeFrom(page, page.getByRole(layers.at(-1)!));
       await expect.poll(() => opener.evaluate((one) => one.matches(':focus'))).toBe(true);
     };
     await opens(/exclusive buyer/, 'dialog');

@@ -3,7 +3,7 @@
 import type { Browser, Locator, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import { renewForAnotherTry } from '../another-try.ts';
-import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
+import { escapeFrom, expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 import { aLargePdf, aPdf, aPng, upload } from './uploads.ts';
@@ -116,6 +116,7 @@ test('a large file shows how far it is, goes on while the drawer is closed, and 
   const progress = drawer.getByRole('progressbar', { name: 'Upload of Scans, part 1.pdf' });
   await expect.poll(async () => Number(await progress.getAttribute('aria-valuenow'))).toBeGreaterThan(5);
   expect(Number(await progress.getAttribute('aria-valuenow'))).toBeLessThan(100);
+  await letThrough(5_000);
   await drawer.getByRole('button', { name: 'Stop Scans, part 2.pdf' }).click();
   await drawer.getByText('Stopped').waitFor();
   await drawer.getByRole('button', { name: 'Continue in the background' }).click();
@@ -243,7 +244,7 @@ test('a PDF and an image are shown in the page, and the broker reads who looked'
   await picture.waitFor();
   await expect.poll(() => page.evaluate(`document.querySelector('[role=dialog] img').naturalWidth`)).toBe(640);
   await expectAccessible(page);
-  await page.keyboard.press('Escape');
+  await escapeFrom(page, page.getByRole('dialog'));
   expect(await page.getByRole('button', { name: /More about|Opened/ }).count()).toBe(0);
   expect(await page.getByRole('button', { name: 'Upload' }).count()).toBe(0);
 
@@ -340,6 +341,8 @@ test('a document is found, edited, taken out, and brought back by undo, for ever
   await row(buyer, 'Lease, final.pdf').waitFor();
 
   await choose(page, 'Lease, final.pdf', 'Remove');
+  // It stays while the mouse is over it.
+  await page.getByRole('button', { name: 'Undo' }).hover();
   await row(page, 'Lease, final.pdf').waitFor({ state: 'detached' });
   await row(buyer, 'Lease, final.pdf').waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Undo' }).click();

@@ -17,6 +17,7 @@ import {
   questionCategories,
   questionStates,
 } from '../../web/src/lib/states.ts';
+import { escapeFrom } from '../browser.ts';
 import { findings, sources, totals } from './rows-diligence.ts';
 import { list, word, type DealPage, type Lines } from './rows-list.ts';
 import { checklist, customers, months, normalizations, snapshots } from './rows-qoe.ts';
@@ -163,8 +164,7 @@ const offers = list<Offer>({
       const [[whose = ''] = []] = await linesOf(drawer.getByRole('heading', { level: 2 }));
       const revisions = await linesOf(each);
       shown.push(...revisions.map((row) => [whose, ...row, ...(row.includes('Current') ? [] : ['Earlier'])]));
-      await page.keyboard.press('Escape');
-      await drawer.waitFor({ state: 'detached' });
+      await escapeFrom(page, drawer);
     }
     return shown;
   },

@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { generate } from 'otplib';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openAccount, type Account } from '../auth/scene.ts';
 import { openBrowser, openTestPage, type TestPage } from '../browser.ts';
@@ -187,6 +187,9 @@ test('123. with an authenticator, a code or a recovery code is asked for once, u
   await testPage.close();
 });
 
+/** Whatever a page asks for of itself may have opened the dialog over what is clicked by now. */
+const click = (at: Locator) => at.dispatchEvent('click');
+
 describe('where one is signed in', () => {
   const firefox = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64; rv:148.0) Gecko/20100101 Firefox/148.0';
   const phone = 'Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) AppleWebKit/605.1.15 Version/19.0 Safari/604.1';
@@ -217,7 +220,7 @@ describe('where one is signed in', () => {
     await expect.poll(() => devices(at).count()).toBe(2);
     await devices(at).filter({ hasText: 'Firefox' }).waitFor({ state: 'detached' });
     // The browser that is signed out learns it with its next request, and leads back after signing in.
-    await office.page.getByRole('button', { name: 'Sign out all others' }).click();
+    await click(office.page.locator('button', { hasText: 'Sign out all others' }));
     await isAsked(office.page);
     expect(new URL(office.page.url()).searchParams.get('return_to')).toBe(page);
     await pocket.go(page);
@@ -232,7 +235,7 @@ describe('where one is signed in', () => {
     await expect.poll(() => devices(at).count()).toBe(1);
     await at.getByRole('button', { name: 'Sign out all others' }).waitFor({ state: 'detached' });
     for (const { page: other } of [office, pocket]) {
-      await other.getByRole('link', { name: 'Deals' }).first().click();
+      await click(other.locator('a[href="/deals"]').first());
       await isAsked(other);
     }
     await here.go('/deals');
@@ -250,7 +253,7 @@ describe('where one is signed in', () => {
     await here.page.getByRole('button', { name: 'Sign out everywhere' }).click();
     await here.page.getByRole('alertdialog').getByRole('button', { name: 'Sign out everywhere' }).click();
     await isOut(here.page);
-    await there.page.getByRole('button', { name: 'Set up an authenticator' }).click();
+    await click(there.page.locator('button', { hasText: 'Set up an authenticator' }));
     await isAsked(there.page);
     expect([...here.complaints, ...there.complaints]).toEqual([]);
     await here.close();
@@ -323,8 +326,7 @@ test(
     await at.evaluate(`new MutationObserver(() => {
       if (document.body.textContent.includes('This could not be loaded')) document.body.dataset.failed = 'yes';
     }).observe(document.body, { childList: true, subtree: true })`);
-    // Whatever the page asks for of itself may have opened the dialog over the link by now.
-    await at.locator('main a[href="/settings/security"]').first().dispatchEvent('click');
+    await click(at.locator('main a[href="/settings/security"]').first());
     await again.getByLabel('Password', { exact: true }).fill(account.password);
     await again.getByRole('button', { name: 'Sign in', exact: true }).click();
     await again.waitFor({ state: 'detached' });

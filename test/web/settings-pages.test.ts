@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { openAccount } from '../auth/scene.ts';
-import { expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
+import { escapeFrom, expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
 import { signInAs } from './person.ts';
 
@@ -100,7 +100,7 @@ describe('an admin', () => {
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Create key' }).click();
     const token = await page.getByRole('dialog').getByLabel('Token').inputValue();
-    await page.keyboard.press('Escape');
+    await escapeFrom(page, page.getByRole('dialog'));
     expect(token).toMatch(/^dk_live_[0-9a-f]{32}$/);
     const ask = () => fetch(`${service.restUrl}/contacts`, { headers: { authorization: `Bearer ${token}` } });
     expect((await ask()).status).toBe(200);
@@ -218,7 +218,7 @@ describe('an admin', () => {
     await page.getByRole('row').filter({ hasText: 'Rename the brokerage' }).first().click();
     await page.getByRole('dialog').getByText('brokerage.rename').waitFor();
     await expectAccessible(page);
-    await page.keyboard.press('Escape');
+    await escapeFrom(page, page.getByRole('dialog'));
     await service.sql(
       `insert into audit_records (brokerage_id, user_id, action, outcome, noted)
        select brokerage_id, user_id, 'contact.merge', 'repeated', false from members where user_id = $1`,
@@ -230,7 +230,7 @@ describe('an admin', () => {
     expect(await repeated.textContent()).not.toContain('Already done');
     await repeated.click();
     await page.getByRole('dialog').getByText('Already done').waitFor();
-    await page.keyboard.press('Escape');
+    await escapeFrom(page, page.getByRole('dialog'));
     await page.getByLabel('Outcome').selectOption('Any');
     await page.getByLabel('About').selectOption('API keys');
     await page.getByRole('row').filter({ hasText: 'Revoke an API key' }).first().waitFor();

@@ -5,7 +5,7 @@ import path from 'node:path';
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
-import { expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
+import { escapeFrom, expectAccessible, loaded, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
 import { openScene, type WebScene } from './scene.ts';
 
@@ -187,8 +187,7 @@ describe('a dialog with something typed into it', () => {
       await open(page);
       expect([kind, await dialog.getByText('Your draft from last time').count()]).toEqual([kind, 0]);
       await expect.poll(now, { message: kind }).toBe(before);
-      await page.keyboard.press('Escape');
-      await dialog.waitFor({ state: 'detached' });
+      await escapeFrom(page, dialog);
     }
   });
 
@@ -240,8 +239,7 @@ describe('a dialog with something typed into it', () => {
       const field = page.getByRole('dialog').getByLabel('Question');
       await field.fill(typed);
       await field.fill('');
-      await page.keyboard.press('Escape');
-      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      await escapeFrom(page, page.getByRole('dialog'));
       expect(await asked(page).count()).toBe(0);
     }
   });

@@ -132,7 +132,7 @@ export async function openHost(browser: Browser): Promise<Host> {
     return route.abort();
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(45_000);
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
     if (message.type() === 'error' || /Content Security Policy|Refused to/.test(message.text()))
