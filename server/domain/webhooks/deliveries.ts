@@ -40,14 +40,22 @@ const fields = `d.id, d.event_id, d.type, d.object_type, d.object_id, d.about_de
   d.last_attempt_at, d.ended_at, d.sent_to, d.sent_bytes, d.sent_digest, d.status, d.error, d.answer, d.answer_type, d.millis`;
 
 /**
+ * What a page of one state is read from. Of those that wait there are some thousands at most: all are read by their own index, and then put in order, since there may
+ * be few of them in a long log, which would be read from one end to the other for them.
+ */
+const ofState = (state: DeliveryState | null): string =>
+  state === 'waiting'
+    ? `(select w.* from webhook_deliveries w where w.endpoint_id = e.id and w.state = 'waiting' offset 0) d where true`
+    : `webhook_deliveries d where d.endpoint_id = e.id${state === null ? '' : ` and d.state = '${state}'`}`;
+
+/**
  * SQL of a page of the log of webhook $1 of $2 rows; a row without `id` for a log with none. One plan serves every number of rows,
  * since PostgreSQL does not know it when it plans; a state is written out, since it must know whether an index is for it.
  */
 const page = (state: DeliveryState | null, behind: string) => `
   select l.* from webhook_endpoints e
   left join lateral (
-    select ${fields} from webhook_deliveries d
-    where d.endpoint_id = e.id${state === null ? '' : ` and d.state = '${state}'`}${behind}
+    select ${fields} from ${ofState(state)}${behind}
     order by d.created_at desc, d.nr desc limit (select $2::int)) l on true
   where e.id = $1`;
 
