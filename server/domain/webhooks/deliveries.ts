@@ -36,8 +36,9 @@ export interface Delivery {
   millis: number | null;
 }
 
-const fields = `d.id, d.event_id, d.type, d.object_type, d.object_id, d.about_deal as deal_id, d.is_again, d.state, d.attempts, d.next_attempt_at, d.created_at,
-  d.last_attempt_at, d.ended_at, d.sent_to, d.sent_bytes, d.sent_digest, d.status, d.error, d.answer, d.answer_type, d.millis`;
+const columns = `about_deal, id, event_id, type, object_type, object_id, is_again, state, attempts, next_attempt_at, created_at, last_attempt_at, ended_at,
+  sent_to, sent_bytes, sent_digest, status, error, answer, answer_type, millis`;
+const fields = columns.replaceAll(/\w+/g, 'd.$&').replace('d.about_deal', '$& as deal_id');
 
 /**
  * What a page of one state is read from. Of those that wait there are some thousands at most: all are read by their own index, and then put in order, since there may
@@ -45,7 +46,7 @@ const fields = `d.id, d.event_id, d.type, d.object_type, d.object_id, d.about_de
  */
 const ofState = (state: DeliveryState | null): string =>
   state === 'waiting'
-    ? `(select w.* from webhook_deliveries w where w.endpoint_id = e.id and w.state = 'waiting' offset 0) d where true`
+    ? `(select nr, ${columns} from webhook_deliveries w where w.endpoint_id = e.id and w.state = 'waiting' offset 0) d where true`
     : `webhook_deliveries d where d.endpoint_id = e.id${state === null ? '' : ` and d.state = '${state}'`}`;
 
 /**
