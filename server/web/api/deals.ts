@@ -36,6 +36,7 @@ import {
   pageSize,
   pathId,
   query,
+  searchText,
   several,
   text,
 } from './input.ts';
@@ -43,7 +44,7 @@ import { changeDeal, withDeal } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const List = z.object({
-  search: z.string().max(200, 'At most 200 characters.').default(''),
+  search: searchText,
   state: several(z.enum(dealStates, `Choose among ${dealStates.join(', ')}.`)),
   role: several(z.enum(callerRoles, `Choose among ${callerRoles.join(', ')}.`)),
   sort: z.enum(dealSorts, `Choose among ${dealSorts.join(', ')}.`).default('-updated_at'),
