@@ -4630,23 +4630,26 @@ CREATE OR REPLACE FUNCTION app.check_owner_takes_part()
 AS $function$
 declare
   reader uuid;
+  owner_role text;
 begin
   if new.owner_user_id is null or (tg_op = 'UPDATE' and new.owner_user_id is not distinct from old.owner_user_id) then
     return new;
   end if;
-  if not exists (
-    select from public.participants p
-    where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active')
-  then
+  select p.role into owner_role from public.participants p
+    where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active';
+  if not found then
     perform app.refuse('owner_takes_no_part', 'The owner must be an active participant of the deal.');
+  end if;
+  if tg_table_name = 'closing_conditions' and app.has_caller() and owner_role = 'viewer' then
+    perform app.refuse('owner_is_viewer',
+      'A viewer cannot report progress on a condition: choose a broker, the seller, the buyer or one of their advisors.');
   end if;
   if tg_table_name = 'findings' and app.has_caller() and not exists (
     select from public.participants p
     left join public.participants advised on advised.id = p.advises
     where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active'
-      and (coalesce(advised.role, p.role) in ('broker', 'seller')
-        or coalesce(p.advises, p.id) = (to_jsonb(new) ->> 'participant_id')::uuid
-        or (tg_op = 'INSERT' and coalesce(p.advises, p.id) = any (app.principals()))))
+      and app.finding_opens_to(coalesce(advised.role, p.role), coalesce(p.advises, p.id),
+        (to_jsonb(new) ->> 'participant_id')::uuid || case when tg_op = 'INSERT' then app.principals() end))
   then
     perform app.refuse('owner_cannot_open_finding',
       'This person cannot open the finding: choose a broker, the seller, one of their advisors or somebody of your own side.');
@@ -8005,6 +8008,13 @@ begin
       (3, 'cash_buyer_equity', 'Ferreira Search Partners', 400000, 'committed')) s (nr, type, name, amount, status);
 end
 $function$;
+
+CREATE OR REPLACE FUNCTION app.finding_opens_to(role text, principal uuid, sides uuid[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((role = ANY (ARRAY['broker'::text, 'seller'::text])) OR (principal = ANY (sides)));
+GRANT EXECUTE ON FUNCTION app.finding_opens_to(text,uuid,uuid[]) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.finish_sign_in(step bytea, code_step bigint, recovery_digest bytea, device bytea, token bytea, earlier bytea, address inet, agent text, request_id text)
  RETURNS TABLE(outcome text, user_id uuid, email text, name text)
@@ -16180,3 +16190,4 @@ $function$;
 -- ec2a47be0d6ca5bb1e15666e6c3f7b427cfb984b91c2b2ab82100bae0fe43408  575_webhooks_held_for_long.sql
 -- ce66e25c47df50fb02771b1e7762a4a7fd178949dc1a6565e5c153bc50c7db6b  576_news_put_off_together.sql
 -- 2941b182ac1a9f7b10aa18f37419d3897e0903f8bdc8d9279c778e8153cf0ec6  577_purges_by_table.sql
+-- 2646ac876fac55e80b71a1ba276967af2dd588e0a82989d5314414a4a0c43d28  595_owners_of_conditions.sql
