@@ -10,13 +10,11 @@ import {
   closingWarnings,
   dealStates,
   editDeal,
-  extendExclusivity,
   fullDeal,
-  grantExclusivity,
   moveDeal,
   openDeal,
-  releaseExclusivity,
 } from '../../domain/deals/deals.ts';
+import { extendExclusivity, grantExclusivity, releaseExclusivity } from '../../domain/deals/exclusivity.ts';
 import { dealList, dealSorts } from '../../domain/deals/list.ts';
 import { asDealPage, dealPage, type DealPage } from '../../domain/deals/page.ts';
 import { Refusal } from '../../database/errors.ts';
