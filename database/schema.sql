@@ -4630,23 +4630,26 @@ CREATE OR REPLACE FUNCTION app.check_owner_takes_part()
 AS $function$
 declare
   reader uuid;
+  owner_role text;
 begin
   if new.owner_user_id is null or (tg_op = 'UPDATE' and new.owner_user_id is not distinct from old.owner_user_id) then
     return new;
   end if;
-  if not exists (
-    select from public.participants p
-    where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active')
-  then
+  select p.role into owner_role from public.participants p
+    where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active';
+  if not found then
     perform app.refuse('owner_takes_no_part', 'The owner must be an active participant of the deal.');
+  end if;
+  if tg_table_name = 'closing_conditions' and app.has_caller() and owner_role = 'viewer' then
+    perform app.refuse('owner_is_viewer',
+      'A viewer cannot report progress on a condition: choose a broker, the seller, the buyer or one of their advisors.');
   end if;
   if tg_table_name = 'findings' and app.has_caller() and not exists (
     select from public.participants p
     left join public.participants advised on advised.id = p.advises
     where p.deal_id = new.deal_id and p.user_id = new.owner_user_id and p.status = 'active'
-      and (coalesce(advised.role, p.role) in ('broker', 'seller')
-        or coalesce(p.advises, p.id) = (to_jsonb(new) ->> 'participant_id')::uuid
-        or (tg_op = 'INSERT' and coalesce(p.advises, p.id) = any (app.principals()))))
+      and app.finding_opens_to(coalesce(advised.role, p.role), coalesce(p.advises, p.id),
+        (to_jsonb(new) ->> 'participant_id')::uuid || case when tg_op = 'INSERT' then app.principals() end))
   then
     perform app.refuse('owner_cannot_open_finding',
       'This person cannot open the finding: choose a broker, the seller, one of their advisors or somebody of your own side.');
@@ -8006,6 +8009,13 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.finding_opens_to(role text, principal uuid, sides uuid[])
+ RETURNS boolean
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN ((role = ANY (ARRAY['broker'::text, 'seller'::text])) OR (principal = ANY (sides)));
+GRANT EXECUTE ON FUNCTION app.finding_opens_to(text,uuid,uuid[]) TO dealkeep_server;
+
 CREATE OR REPLACE FUNCTION app.finish_sign_in(step bytea, code_step bigint, recovery_digest bytea, device bytea, token bytea, earlier bytea, address inet, agent text, request_id text)
  RETURNS TABLE(outcome text, user_id uuid, email text, name text)
  LANGUAGE plpgsql
@@ -8448,7 +8458,7 @@ end
 $function$;
 
 CREATE OR REPLACE FUNCTION app.home(with_findings boolean)
- RETURNS TABLE(part text, kind text, deal_id uuid, deal_title text, count integer, due_at timestamp with time zone, waiting_since timestamp with time zone, id uuid, at timestamp with time zone, user_id uuid, client_id uuid, action text, subject_id text, outcome text, details jsonb, is_own boolean)
+ RETURNS TABLE(part text, kind text, deal_id uuid, deal_title text, count integer, due_at timestamp with time zone, waiting_since timestamp with time zone, id uuid, at timestamp with time zone, user_id uuid, client_id uuid, action text, subject_id text, outcome text, details jsonb, is_own boolean, due_on date)
  LANGUAGE plpgsql
  STABLE SECURITY DEFINER
  SET search_path TO ''
@@ -8525,9 +8535,9 @@ begin
       (select u.id, u.principal_id, null from unread u where u.read_until is null and u.first_at is not null order by u.first_at, u.id limit 200)),
     findings as materialized (
       select f.deal_id, f.participant_id, f.created_at from public.findings f where with_findings and f.status = 'open' and f.owner_user_id = me),
-    waiting (kind, deal_id, count, due_at, since) as (
+    waiting (kind, deal_id, count, due_on, since) as (
       select case t.status when 'pending_broker_review' then 'questions_to_review' else 'answers_to_distribute' end, t.deal_id, count(*),
-          null::timestamptz, min(case t.status when 'answered' then t.updated_at else t.asked_at end)
+          null::date, min(case t.status when 'answered' then t.updated_at else t.asked_at end)
         from public.questions t
         where t.deal_id = any ((select l.run from lists l)::uuid[]) and t.status in ('pending_broker_review', 'with_seller', 'answered') and t.status <> 'with_seller'
         group by t.deal_id, t.status
@@ -8580,7 +8590,7 @@ begin
         group by change.kind, t.deal_id
       union all
       -- A week ahead: one's own, and for brokers those that nobody has or nobody has met in time.
-      select 'conditions_due', t.deal_id, count(*), app.end_of(min(t.deadline)), null
+      select 'conditions_due', t.deal_id, count(*), min(t.deadline), null
         from (
           select c.id, c.deal_id, c.deadline from public.closing_conditions c
           left join mine d on d.id = c.deal_id and d.goes_on
@@ -8601,7 +8611,7 @@ begin
         join (select m.id, m.side, m.principal_id from mine m where m.goes_on and exists (select from findings)) d on d.id = t.deal_id
         where d.side in ('broker', 'seller') or t.participant_id = d.principal_id
         group by t.deal_id),
-    first as materialized (select w.* from waiting w order by coalesce(w.due_at, w.since), w.deal_id, w.kind limit 200),
+    first as materialized (select w.*, app.end_of(w.due_on) as due_at from waiting w order by coalesce(app.end_of(w.due_on), w.since), w.deal_id, w.kind limit 200),
     -- Of these, what is of somebody who was a buyer and has another role by now: nobody has to do anything about it. It is looked for last, being rare.
     not_buyers as materialized (
       select 'offers_to_consider' as kind, o.deal_id, count(*) as count
@@ -8668,22 +8678,22 @@ begin
     named as materialized (
       select t.id, t.title from public.deals t
       where t.id = any (array(select first.deal_id from first union select running.id from running union select latest.deal_id from latest)))
-    (select 'queue', f.kind, f.deal_id, n.title, (f.count - coalesce(b.count, 0))::int, f.due_at, f.since, null::uuid, null::timestamptz, null::uuid, null::uuid, null, null, null, null::jsonb, null::boolean
+    (select 'queue', f.kind, f.deal_id, n.title, (f.count - coalesce(b.count, 0))::int, f.due_at, f.since, null::uuid, null::timestamptz, null::uuid, null::uuid, null, null, null, null::jsonb, null::boolean, f.due_on
      from first f join named n on n.id = f.deal_id left join not_buyers b on b.kind = f.kind and b.deal_id = f.deal_id
      where f.count > coalesce(b.count, 0) order by coalesce(f.due_at, f.since), f.deal_id, f.kind)
     union all
-    (select 'state', c.state, null, null, sum(c.count)::int, null, null, null, null, null, null, null, null, null, null, null
+    (select 'state', c.state, null, null, sum(c.count)::int, null, null, null, null, null, null, null, null, null, null, null, null
      from (select m.state, count(*) as count from mine m group by m.state
        union all select b.state, count(*) from administered_only b group by b.state
        union all select s.state_for_all, - count(*) from staged s group by s.state_for_all
        union all select s.state, count(*) from staged s group by s.state) c
      group by c.state having sum(c.count) > 0 order by c.state)
     union all
-    (select 'exclusivity', null, r.id, n.title, null, r.expires_at, null, null, null, null, null, null, null, null, null, null
+    (select 'exclusivity', null, r.id, n.title, null, r.expires_at, null, null, null, null, null, null, null, null, null, null, null
      from running r join named n on n.id = r.id order by r.expires_at, r.id)
     union all
     (select 'activity', null, l.deal_id, n.title, null, null, null, l.id, l.at, l.user_id, l.client_id, l.action, l.subject_id, l.outcome, l.details,
-       l.is_own
+       l.is_own, null
      from latest l join named n on n.id = l.deal_id order by l.at desc, l.id desc);
 end
 $function$;
@@ -16180,3 +16190,5 @@ $function$;
 -- ec2a47be0d6ca5bb1e15666e6c3f7b427cfb984b91c2b2ab82100bae0fe43408  575_webhooks_held_for_long.sql
 -- ce66e25c47df50fb02771b1e7762a4a7fd178949dc1a6565e5c153bc50c7db6b  576_news_put_off_together.sql
 -- 2941b182ac1a9f7b10aa18f37419d3897e0903f8bdc8d9279c778e8153cf0ec6  577_purges_by_table.sql
+-- 2646ac876fac55e80b71a1ba276967af2dd588e0a82989d5314414a4a0c43d28  595_owners_of_conditions.sql
+-- 88beaad10f28743977606e1c104d38bd0c19a4a49f97d808d1a2dda1461ddca1  596_home_says_due_on.sql

@@ -1,6 +1,7 @@
 /** Background work of a node that a notification of the database wakes, and a timer every few seconds: it claims deliveries and makes them. */
 
 import { setTimeout as wait } from 'node:timers/promises';
+import { oneAtATime } from '../lib/one-at-a-time.ts';
 import type { Services } from '../services.ts';
 
 /** How often a node looks when nothing wakes it, in milliseconds. */
@@ -18,18 +19,13 @@ export function startQueueWorker(
   work: (stopping: AbortSignal) => Promise<void>,
 ): () => Promise<void> {
   const stopping = new AbortController();
-  let isWoken = false;
-  let running: Promise<void> | undefined;
-  async function run(): Promise<void> {
-    while (isWoken && !stopping.signal.aborted) {
-      isWoken = false;
+  const run = oneAtATime(async () => {
+    if (!stopping.signal.aborted)
       await work(stopping.signal).catch((error: unknown) => log.warn({ err: error }, failed));
-    }
-    running = undefined;
-  }
+  });
+  let running: Promise<void> | undefined;
   const wake = () => {
-    isWoken = true;
-    running ??= run();
+    running = run();
   };
   const unfollow = changes.onQueued(wake);
   const timer = setInterval(wake, every).unref();

@@ -3,7 +3,7 @@
 import { noteDeliveries, type ClaimedDelivery, type NotedBatch } from '../domain/webhooks/deliveries.ts';
 import type { Services } from '../services.ts';
 import { recordOutcome } from '../background/queue-worker.ts';
-import { oneAtATime } from './one-at-a-time.ts';
+import { oneAtATime } from '../lib/one-at-a-time.ts';
 
 /** How many deliveries of a webhook are taken together. */
 export const takenAtOnce = 50;

@@ -7,7 +7,7 @@ import { claimDeliveries, queueWebhooks, type ClaimedBatch } from '../domain/web
 import type { Services } from '../services.ts';
 import { startDeliveryWorker } from '../background/queue-worker.ts';
 import { openReceivers } from './connections.ts';
-import { oneAtATime } from './one-at-a-time.ts';
+import { oneAtATime } from '../lib/one-at-a-time.ts';
 import { openDeliveryResults } from './delivery-results.ts';
 import { Sending } from './sending.ts';
 

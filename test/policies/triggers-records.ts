@@ -30,6 +30,7 @@ check('a condition is for somebody who takes part, and whom the selected buyer m
       values ('${on.deal}', 'N', ${literal(who === null ? null : person(who))})`;
   assert.equal(await as('broker', adding(null)), 'done');
   for (const who of ['outsider', 'removed']) assert.equal(await as('broker', adding(who)), 'owner_takes_no_part');
+  assert.equal(await as('broker', adding('viewer')), 'owner_is_viewer');
   assert.equal(await as('broker', adding('other buyer')), 'done');
   assert.equal(await as('broker', granting(on.deal, on.buyer, 9)), 'done');
   assert.equal(await as('broker', adding('other buyer')), 'owner_not_known_to_buyer');
@@ -44,6 +45,10 @@ check('a condition is for somebody who takes part, and whom the selected buyer m
     'done',
   );
   const id = await put('closing_conditions', { deal_id: on.deal, name: 'N', owner_user_id: person('viewer') });
+  assert.equal(
+    await as('broker', `update closing_conditions set name = 'M', owner_user_id = owner_user_id where id = '${id}'`),
+    'done',
+  );
   const own = (value: string) => `update closing_conditions set owner_user_id = ${value} where id = '${id}'`;
   assert.equal(await past(null, `update participants set status = 'removed' where id = '${on.viewer}'`), 'done');
   assert.equal(await as('broker', own('owner_user_id')), 'done');

@@ -418,6 +418,7 @@ describe('in the settings', () => {
       [`/webhooks/${id}/rotate`, { overlap_seconds: 0 }, 'POST'],
     ];
     for (const [path, body, method] of asked) expect((await admin.ask(path, body, method)).status).toBe(403);
+    expect((await admin.ask(`/webhooks/${id}`, { url: `${scene.origin}/settings` }, 'PATCH')).status).toBe(200);
     expect((await admin.ask(`/webhooks/${id}`, { state: 'off' }, 'PATCH')).status).toBe(200);
   });
 

@@ -2,14 +2,8 @@
 
 import { createHash } from 'node:crypto';
 import { changeMemberRole, removeMember } from '../../server/domain/people/members.ts';
-import {
-  editDeal,
-  extendExclusivity,
-  grantExclusivity,
-  moveDeal,
-  openDeal,
-  releaseExclusivity,
-} from '../../server/domain/deals/deals.ts';
+import { editDeal, moveDeal, openDeal } from '../../server/domain/deals/deals.ts';
+import { extendExclusivity, grantExclusivity, releaseExclusivity } from '../../server/domain/deals/exclusivity.ts';
 import { answerInvitation, inviteToDeal, removeFromDeal } from '../../server/domain/deals/participants.ts';
 import { acceptInvitation, inviteMember } from '../../server/domain/people/invitations.ts';
 import { revokeNda, sendNda, signNda } from '../../server/domain/deals/ndas.ts';

@@ -36,7 +36,7 @@ describe('a closing condition', () => {
         deadline,
         overdue: false,
         completed_at: null,
-        can_edit: true,
+        moves: ['in_progress', 'satisfied', 'waived'],
       },
     });
     expect((await broker.ask(path(), { name: 'By nobody' })).body).toMatchObject({
@@ -78,8 +78,9 @@ describe('a closing condition', () => {
     expect(await seen('broker')).toEqual(known);
 
     const owned = (owner: string) => broker.ask(path(), { name: owner, owner_user_id: people[owner] });
-    for (const owner of ['seller', 'other buyer', "seller's advisor", "broker's advisor", 'viewer'])
+    for (const owner of ['seller', 'other buyer', "seller's advisor", "broker's advisor"])
       expect([owner, (await owned(owner)).body.error.code]).toEqual([owner, 'owner_not_known_to_buyer']);
+    expect((await owned('viewer')).body.error.code).toBe('owner_is_viewer');
     // What stays as it is needs no new consent.
     expect(
       (await broker.ask(`/conditions/${id}`, { name: 'Tax clearance', deadline: dateIn(9) }, 'PATCH')).status,
@@ -118,7 +119,7 @@ describe('a closing condition', () => {
 
     expect((await change('seller', { status: 'in_progress' })).body).toMatchObject({
       status: 'in_progress',
-      can_edit: true,
+      moves: ['open', 'satisfied'],
     });
     expect((await change('seller', { deadline: dateIn(90) })).body.error.code).toBe('broker_only');
     expect((await change('seller', { name: 'Nothing' })).body.error.code).toBe('broker_only');
@@ -134,7 +135,11 @@ describe('a closing condition', () => {
       name: 'Landlord agrees',
       owner_name: 'seller',
     });
-    expect((await change('broker', { status: 'waived' })).body.status).toBe('waived');
+    expect((await change('broker', { status: 'waived' })).body).toMatchObject({ status: 'waived', moves: ['open'] });
+    const movesOf = async (caller: string) =>
+      (await (await web.as(caller)).ask(path())).body.items.find((one: { id: string }) => one.id === id).moves;
+    for (const caller of ['seller', 'exclusive buyer', 'viewer'])
+      expect([caller, await movesOf(caller)]).toEqual([caller, []]);
     expect((await change('broker', { status: 'in_progress' })).body.error.code).toBe('move_not_allowed');
     expect((await trail(web.service, 'condition.change'))[0]).toMatchObject({
       subject_id: id,
@@ -161,7 +166,13 @@ describe('a closing condition', () => {
     expect(items.find((one: { id: string }) => one.id === body.id).overdue).toBe(true);
     for (const caller of ['exclusive buyer', 'broker'])
       expect((await (await web.as(caller)).ask('/home')).body.queue).toContainEqual(
-        expect.objectContaining({ kind: 'conditions_due', deal_id: deal, count: 1, waiting_since: null }),
+        expect.objectContaining({
+          kind: 'conditions_due',
+          deal_id: deal,
+          count: 1,
+          due_on: dateIn(-2),
+          waiting_since: null,
+        }),
       );
     await (await web.as('exclusive buyer')).ask(`/conditions/${body.id}`, { status: 'satisfied' }, 'PATCH');
     const after = (await broker.ask(path())).body.items;

@@ -420,8 +420,14 @@ describe('a broker', () => {
     await button(page, 'Undo').click();
     await page.getByText('0 of 1 satisfied or waived').waitFor();
     await expect.poll(() => status.textContent()).toBe('Open');
+    // Of a viewer, as it could be before: it stays theirs.
+    await web.service.sql(`update closing_conditions set owner_user_id = $1 where name = 'Lease assigned'`, [
+      web.scene.people['viewer'],
+    ]);
+    await page.reload();
     await choose(page, 'Actions for Lease assigned', 'Edit');
     const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Owner').filter({ hasText: 'viewer' }).waitFor();
     await dialog.getByLabel('Deadline').fill('2020-01-31');
     await button(dialog, 'Save').click();
     await page.getByText('Overdue', { exact: true }).waitFor();

@@ -130,6 +130,13 @@ describe('findings', () => {
     for (const owner of ['exclusive buyer', "exclusive buyer's advisor", 'broker', 'seller'])
       expect([owner, await owned('exclusive buyer', owner)]).toEqual([owner, 201]);
     expect((await as('new buyer').ask(`/deals/${scene.deal}/findings`, finding)).status).toBe(403);
+    // Who is offered is who is taken.
+    for (const caller of ['seller', 'exclusive buyer', 'new buyer']) {
+      const { participants } = (await as(caller).ask(`/deals/${scene.deal}`)).body;
+      for (const { name, can_own_findings: offered } of participants)
+        if (scene.people[name])
+          expect([caller, name, (await owned(caller, name)) === 201]).toEqual([caller, name, offered]);
+    }
   });
 });
 

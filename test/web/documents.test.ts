@@ -340,7 +340,12 @@ describe('the list', () => {
     expect(await names('category=employees')).toEqual(['Payroll 2025.pdf']);
     expect(await names('search=PAYROLL')).toEqual(['Payroll 2025.pdf']);
     expect(await names('search=graphs OF the yard')).toEqual(['Yard.png']);
+    expect(await names('search=2025%20%20payroll%20')).toEqual(['Payroll 2025.pdf']);
+    expect(await names('search=payroll%20yard')).toEqual([]);
     expect(await names('search=%25')).toEqual([]);
+    expect((await person.ask(`${roomOf()}?search=${'x'.repeat(201)}`)).body.error).toMatchObject({
+      details: [{ path: 'search', message: 'At most 200 characters.' }],
+    });
     expect(await names('confidentiality=selected_buyer_only')).toEqual([
       'selected_buyer_only.pdf',
       'selected_buyer_only.pdf',

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
-import { addFullDeal, addPerson, insert, type FullDeal } from '../tools/scene.ts';
+import { addBrokerage, addFullDeal, addPerson, insert, type FullDeal } from '../tools/scene.ts';
 import { signInAs } from './person.ts';
 
 const sizes = { wide: { width: 1280, height: 900 }, phone: { width: 390, height: 844 } };
@@ -164,4 +164,35 @@ test('a link that was passed on offers to sign in and to open an account', async
     await fits(testPage);
   }
   await testPage.close();
+});
+
+test('who is staff in the brokerage they work for opens deals for the one that they are a broker of', async () => {
+  const [staffOf, ownedBy] = [
+    await addBrokerage(service, 'Aspen Brokers'),
+    await addBrokerage(service, 'Birch Brokers'),
+  ];
+  const person = await addPerson(service, 'Sam Staff');
+  await insert(service, 'members', { brokerage_id: staffOf, user_id: person, role: 'staff', status: 'active' });
+  await insert(service, 'members', { brokerage_id: ownedBy, user_id: person, role: 'broker', status: 'active' });
+  const { page, go, close } = await testPageOf(person);
+  await go('/');
+  await page.keyboard.press('Control+k');
+  await page.getByRole('option', { name: 'New deal' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('link', { name: 'New deal' }).click();
+  const dialog = page.getByRole('dialog', { name: 'New deal' });
+  await dialog.getByLabel('Brokerage').filter({ hasText: 'Birch Brokers' }).waitFor();
+  await dialog.getByLabel('Title').fill('Marine repair yard');
+  await dialog.getByRole('button', { name: 'Open deal' }).click();
+  await page.getByRole('heading', { level: 1, name: 'Marine repair yard' }).waitFor();
+  const opened = await service.sql('select organization_id from deals where created_by = $1', [person]);
+  expect(opened).toEqual([{ organization_id: ownedBy }]);
+  // Who is staff alone opens none, also not at the address of the dialog.
+  await service.sql(`update members set status = 'removed' where user_id = $1 and role = 'broker'`, [person]);
+  await go('/deals?new=true');
+  await page.getByRole('heading', { level: 1, name: 'Deals' }).waitFor();
+  await page.getByRole('searchbox', { name: 'Search deals' }).waitFor();
+  expect(await page.getByRole('dialog').count()).toBe(0);
+  expect(await page.getByRole('button', { name: 'New deal' }).count()).toBe(0);
+  await close();
 });

@@ -7,11 +7,12 @@ import { knownPerson, personOnDeal, type Mentioned } from './participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const conditionStatuses = ['open', 'in_progress', 'satisfied', 'waived'] as const;
+type ConditionStatus = (typeof conditionStatuses)[number];
 
 export interface ClosingCondition {
   id: string;
   name: string;
-  status: (typeof conditionStatuses)[number];
+  status: ConditionStatus;
   /** Null also when the caller may not know of the person. */
   owner_user_id: string | null;
   /** A date. */
@@ -41,16 +42,19 @@ interface DealCondition extends ClosingCondition {
   created_at: string;
   /** Its deadline has passed and it is not met. */
   overdue: boolean;
-  /** Whether the caller may change its status; brokers may change all of it. */
-  can_edit: boolean;
+  /** The statuses that the caller can give it now, as its owner or as a broker; none when they may not. Only brokers waive. */
+  moves: ConditionStatus[];
 }
 
 const fields = `c.id, c.deal_id, c.name, c.status, owner.id as owner_user_id, owner.name as owner_name,
   c.owner_user_id is not null as has_owner, c.deadline, c.completed_at, c.created_at,
   app.is_overdue(c.status, c.deadline) as overdue,
-  ${onOpenDeal('c')} and (c.deal_id = any ((select app.deals_acting_as('broker'))::uuid[])
-    or (c.owner_user_id = (select app.user_id())
-      and c.deal_id = any ((select app.deals_acting_as('seller', 'buyer', 'advisor'))::uuid[]))) as can_edit`;
+  array(select m.to_state from app.moves m
+    where m.subject = 'closing_condition' and m.from_state = c.status and ${onOpenDeal('c')}
+      and (c.deal_id = any ((select app.deals_acting_as('broker'))::uuid[])
+        or ('waived' not in (m.from_state, m.to_state) and c.owner_user_id = (select app.user_id())
+          and c.deal_id = any ((select app.deals_acting_as('seller', 'buyer', 'advisor'))::uuid[])))
+    order by array_position('{${conditionStatuses.join(',')}}', m.to_state)) as moves`;
 
 const owner = knownPerson('owner', 'c.owner_user_id', 'c.deal_id');
 

@@ -1,4 +1,4 @@
-/** Deals as their people see them (specification, sections 2.2 and 4.3), which of them the database decides; and what is done to one as a whole: opening and editing it, moving it on, granting it exclusively. */
+/** Deals as their people see them (specification, sections 2.2 and 4.3), which of them the database decides; and what is done to one as a whole: opening and editing it, moving it on. */
 
 import { anywhere, type Place, type Placed } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
@@ -264,42 +264,6 @@ const warnings = row<{ warnings: string[] }, [id: string]>(
 /** What is missing for closing a deal, a sentence each; to its brokers. */
 export const closingWarnings = (id: string): Statement<string[]> =>
   mapped(warnings(id), (found) => found?.warnings ?? []);
-
-const grant = row<Changed>(
-  'grant_exclusivity',
-  `with granted as (
-     insert into exclusivities (deal_id, participant_id, expires_at) values ($3, $4, $5) returning id, deal_id)
-   select granted.id from granted ${audited('exclusivity.grant', { subject: '$4', deal: 'granted.deal_id' })}`,
-);
-
-/** Grants a buyer exclusivity until a time, which moves the deal there. Denied to all but the deal's brokers. */
-export const grantExclusivity = (
-  dealId: string,
-  { participant_id, expires_at }: { readonly participant_id: string; readonly expires_at: string },
-  origin: Origin,
-): Statement<boolean> => tookPlace(grant(...from(origin), dealId, participant_id, expires_at));
-
-const extend = row<Changed>(
-  'extend_exclusivity',
-  `with changed as (
-     update exclusivities set expires_at = $4 where deal_id = (select app.lock_deal($3)) and ended_at is null returning id, deal_id, participant_id)
-   select changed.id from changed ${audited('exclusivity.extend', { subject: 'changed.participant_id' })}`,
-);
-
-/** Gives the exclusivity that runs another end; false when none runs or the caller may not. */
-export const extendExclusivity = (dealId: string, expiresAt: string, origin: Origin): Statement<boolean> =>
-  tookPlace(extend(...from(origin), dealId, expiresAt));
-
-const release = row<Changed>(
-  'release_exclusivity',
-  `with changed as (
-     update exclusivities set ended_at = app.now() where deal_id = (select app.lock_deal($3)) and ended_at is null returning id, deal_id, participant_id)
-   select changed.id from changed ${audited('exclusivity.release', { subject: 'changed.participant_id' })}`,
-);
-
-/** Ends the exclusivity that runs; a deal in exclusivity is listed again. False when none runs or the caller may not. */
-export const releaseExclusivity = (dealId: string, origin: Origin): Statement<boolean> =>
-  tookPlace(release(...from(origin), dealId));
 
 /** A deal as the REST API and webhooks return it. */
 export interface DealResource {

@@ -29,8 +29,10 @@ export interface QueueEntry {
   deal_id: string;
   deal_title: string;
   count: number;
-  /** When the first is due; null where nothing is due. */
+  /** When the day on which the first is due is over everywhere; null where nothing is due. */
   due_at: string | null;
+  /** That day; null where nothing is due. */
+  due_on: string | null;
   /** Since when the oldest waits; null where something is due. */
   waiting_since: string | null;
 }
@@ -60,7 +62,7 @@ type Found =
 
 const found = rows<Found, [withFindings: boolean]>(
   'home',
-  `select h.part, h.kind, h.deal_id, h.deal_title, h.count, h.due_at, h.waiting_since, h.id, h.at,
+  `select h.part, h.kind, h.deal_id, h.deal_title, h.count, h.due_at, h.due_on, h.waiting_since, h.id, h.at,
      ${actorColumns('h')}, h.action, h.outcome, h.details,
      case when h.part = 'activity' then ${objectName('h')} end as object_name
    from app.home($1) with ordinality h
@@ -74,8 +76,8 @@ export const home = (withFindings: boolean): Statement<Home> =>
     const page: Home = { queue: [], deals_by_state: [], exclusivities: [], activity: [] };
     for (const row of all) {
       if (row.part === 'queue') {
-        const { kind, deal_id, deal_title, count, due_at, waiting_since } = row;
-        page.queue.push({ kind, deal_id, deal_title, count, due_at, waiting_since });
+        const { kind, deal_id, deal_title, count, due_at, due_on, waiting_since } = row;
+        page.queue.push({ kind, deal_id, deal_title, count, due_at, due_on, waiting_since });
       } else if (row.part === 'state') page.deals_by_state.push({ state: row.kind, count: row.count });
       else if (row.part === 'exclusivity')
         page.exclusivities.push({ deal_id: row.deal_id, deal_title: row.deal_title, expires_at: row.due_at });

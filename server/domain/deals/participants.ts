@@ -65,8 +65,10 @@ export interface PersonOfDeal {
   advises: string | null;
   /** Of the NDA that counts, or of the latest; null to whom it is no business. */
   nda_status: NdaStatus | null;
-  /** Whether the caller can make a closing condition theirs: they take part, and a buyer who is selected may know of them. */
+  /** Whether the caller can make a closing condition theirs: they take part and do more than view, and a buyer who is selected may know of them. */
   can_own_conditions: boolean;
+  /** Whether the caller can make a finding that they record theirs: they take part, and can open it. */
+  can_own_findings: boolean;
   /** What is wrong with the mail of their invitation; null to all but the deal's brokers and its brokerage's admins. */
   mail_trouble: MailTrouble;
   created_at: string;
@@ -90,10 +92,12 @@ const personFields = `p.id, p.person_id as user_id, ${participantName} as name, 
   case when p.role <> 'advisor' then p.role else coalesce(advised.role, 'viewer') end as side, p.advises,
   nda.status as nda_status,
   case
-    when p.status <> 'active' or not p.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) then false
+    when p.status <> 'active' or p.role = 'viewer' or not p.deal_id = any ((select app.deals_acting_as('broker'))::uuid[]) then false
     when app.selected_side(p.deal_id) is null then true
     else app.side_knows(app.selected_side(p.deal_id), p.user_id)
   end as can_own_conditions,
+  p.status = 'active' and p.deal_id = any ((select app.diligence_deals())::uuid[])
+    and app.finding_opens_to(coalesce(advised.role, p.role), coalesce(p.advises, p.id), (select app.principals())) as can_own_findings,
   case when p.status = 'invited' then app.participant_mail_trouble(p.id) end as mail_trouble, p.created_at, p.updated_at`;
 
 const personTables = `participants p ${accountOf}

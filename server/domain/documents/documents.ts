@@ -1,5 +1,6 @@
 /** A deal's documents (specification, sections 2.2 and 4.3): what is known of them, and uploading, opening, changing, removing. */
 
+import { anywhere } from '../../database/paging.ts';
 import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { DealAction } from '../audit/actions.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
@@ -131,15 +132,22 @@ const tablesOf = (source: DocumentSource): string =>
 const list = (source: DocumentSource): string => `(
   select ${fields(source)} from ${tablesOf(source)}
   where d.deal_id = $1 and ($2::text is null or d.category = $2) and ($3::text is null or d.confidentiality = $3)
-    and ($4::text is null or position(lower($4) in lower(concat_ws(' ', d.filename, d.category,
-      ${source === 'simple' ? 'null' : 'd.diligence_request'}))) > 0)
+    and lower(concat_ws(' ', d.filename, d.category, ${source === 'simple' ? 'null' : 'd.diligence_request'}))
+      like all (array(select lower(word) from unnest($4::text[]) word))
   order by d.uploaded_at desc, d.id desc limit ${mostDocumentsOfSource})`;
 
-/** The documents of a deal that the caller may open, the latest first; those of a category, a confidentiality, or that contain `search`. */
-export const documentsOnPage = rows<
+const onPage = rows<
   DealDocument,
-  [dealId: string, category: string | null, confidentiality: Confidentiality | null, search: string | null]
+  [dealId: string, category: string | null, confidentiality: Confidentiality | null, patterns: readonly string[]]
 >('documents_on_page', `${list('simple')} union all ${list('production')} order by uploaded_at desc, id desc`);
+
+/** The documents of a deal that the caller may open, the latest first; those of a category, a confidentiality, or in which all `words` occur. */
+export const documentsOnPage = (
+  dealId: string,
+  category: string | null,
+  confidentiality: Confidentiality | null,
+  words: readonly string[],
+): Statement<DealDocument[]> => onPage(dealId, category, confidentiality, words.map(anywhere));
 
 function bySource<V extends readonly unknown[], R>(
   declare: (source: DocumentSource) => (...values: V) => Statement<R>,

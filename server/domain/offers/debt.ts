@@ -31,7 +31,7 @@ import type { Earnings } from '../diligence/earnings.ts';
 import { rounded } from '../diligence/fractions.ts';
 import type { SbaFacts } from '../diligence/sba-rules.ts';
 import type { CertainMoney, OfferAmounts } from './valuation.ts';
-import type { SourceType } from './financing.ts';
+import { counts, type SourceType } from './financing.ts';
 
 /** What a buyer's side has recorded of one kind of source in one currency. */
 export interface FundingRow {
@@ -46,7 +46,7 @@ export const funding = rows<FundingRow, [dealId: string]>(
   'funding_by_side',
   `select s.participant_id, s.source_type, s.currency, sum(s.commitment_amount)::text as total
    from financing_sources s
-   where s.deal_id = ${seenDeal('$1')} and s.commitment_status not in ('expired', 'withdrawn')
+   where s.deal_id = ${seenDeal('$1')} and ${counts('s.commitment_status')}
    group by s.participant_id, s.source_type, s.currency`,
 );
 

@@ -20,7 +20,7 @@ export const sourceTypes = [
 ] as const;
 export type SourceType = (typeof sourceTypes)[number];
 
-/** In the order in which a source moves forward; the last two end it. */
+/** In the order in which a source moves forward; the last end it. */
 export const commitmentStatuses = [
   'identified',
   'applied',
@@ -31,6 +31,12 @@ export const commitmentStatuses = [
   'withdrawn',
 ] as const;
 export type CommitmentStatus = (typeof commitmentStatuses)[number];
+
+/** Those that end a source, which counts in no total from then on. */
+export const endedStatuses: readonly CommitmentStatus[] = ['expired', 'withdrawn'];
+
+/** In SQL: whether a source in this status counts. */
+export const counts = (status: string): string => `${status} <> all ('{${endedStatuses.join(',')}}')`;
 
 export interface FinancingSource {
   id: string;

@@ -22,7 +22,7 @@ import { nothingThere, Problem, tooLarge } from '../../http/problem.ts';
 import { contactCells, contactHeading, contactInput, readContactCsv } from './contact-csv.ts';
 import { csvExport } from './csv.ts';
 import { listPages } from './list-pages.ts';
-import { body, id, pageCursor, pageSize, pathId, query } from './input.ts';
+import { body, id, pageCursor, pageSize, pathId, query, searchText } from './input.ts';
 import { orNotFound } from './problems.ts';
 
 /** The most bytes of a file of contacts, and how that is said. The page says so, too. */
@@ -30,7 +30,7 @@ export const largestContactFile = { bytes: 2_097_152, words: '2 MB' } as const;
 
 const List = z.object({
   brokerage_id: id,
-  search: z.string().max(200, 'At most 200 characters.').default(''),
+  search: searchText,
   archived: z.enum(['true', 'false'], 'Send true or false.').default('false'),
   sort: z.enum(contactSorts, `Choose among ${contactSorts.join(', ')}.`).default('-created_at'),
   cursor: pageCursor,

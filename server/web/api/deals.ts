@@ -10,13 +10,11 @@ import {
   closingWarnings,
   dealStates,
   editDeal,
-  extendExclusivity,
   fullDeal,
-  grantExclusivity,
   moveDeal,
   openDeal,
-  releaseExclusivity,
 } from '../../domain/deals/deals.ts';
+import { extendExclusivity, grantExclusivity, releaseExclusivity } from '../../domain/deals/exclusivity.ts';
 import { dealList, dealSorts } from '../../domain/deals/list.ts';
 import { asDealPage, dealPage, type DealPage } from '../../domain/deals/page.ts';
 import { Refusal } from '../../database/errors.ts';
@@ -36,6 +34,7 @@ import {
   pageSize,
   pathId,
   query,
+  searchText,
   several,
   text,
 } from './input.ts';
@@ -43,7 +42,7 @@ import { changeDeal, withDeal } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
 
 const List = z.object({
-  search: z.string().max(200, 'At most 200 characters.').default(''),
+  search: searchText,
   state: several(z.enum(dealStates, `Choose among ${dealStates.join(', ')}.`)),
   role: several(z.enum(callerRoles, `Choose among ${callerRoles.join(', ')}.`)),
   sort: z.enum(dealSorts, `Choose among ${dealSorts.join(', ')}.`).default('-updated_at'),

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { lengths } from '../../domain/lengths.ts';
 import type { Services } from '../../services.ts';
 import { Unavailable } from '../../database/errors.ts';
+import { searchWords } from '../../database/paging.ts';
 import { UploadAborted, checkContentLength, storeUpload, TooLarge, type StoredBody } from '../../documents/upload.ts';
 import type { TransferredFor } from '../../documents/transfer-places.ts';
 import { faultOfFilename } from '../../documents/filenames.ts';
@@ -32,7 +33,7 @@ import { originOf } from '../../http/origin.ts';
 import { withinDocument } from '../../domain/visibility/deal-scope.ts';
 import { asPersonWithin, withPersonWithin } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
-import { body, line, optional, pathId, query } from './input.ts';
+import { body, line, optional, pathId, query, searchText } from './input.ts';
 import { withDeal, withPersonAndDeal } from './visible-record.ts';
 import { invalid, orNotFound } from './problems.ts';
 
@@ -48,7 +49,7 @@ const confidentiality = z.enum(confidentialities, { error: 'Choose who may open 
 const Filter = z.object({
   category: optional(z.string().max(lengths.documents.category)),
   confidentiality: optional(confidentiality),
-  search: optional(z.string().trim().max(200)),
+  search: searchText,
 });
 const New = z.object({
   filename,
@@ -121,7 +122,7 @@ export function documentRoutes(services: Services) {
         services,
         c,
         dealId,
-        documentsOnPage(dealId, filter.category, filter.confidentiality, filter.search),
+        documentsOnPage(dealId, filter.category, filter.confidentiality, searchWords(filter.search)),
       );
       return c.json({ items });
     })

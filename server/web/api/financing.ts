@@ -7,6 +7,7 @@ import type { Services } from '../../services.ts';
 import {
   addSource,
   commitmentStatuses,
+  endedStatuses,
   financingTotals,
   financingTotalsBySide,
   moveSource,
@@ -52,7 +53,7 @@ export function financingRoutes(services: Services) {
         financingTotals(dealId),
         financingTotalsBySide(dealId),
       );
-      return c.json({ items, totals, totals_by_side });
+      return c.json({ items, totals, totals_by_side, ended_statuses: endedStatuses });
     })
 
     .post('/deals/:id/financing', body(New), async (c) => {

@@ -186,6 +186,9 @@ export const exactDecimal = z
   .max(longestAmount, `At most ${longestAmount} characters.`)
   .refine(isDecimal, 'Write an amount with digits and at most one point, like -1250000.50.');
 
+/** What a list is searched for; its words are those of `searchWords`. */
+export const searchText = z.string().max(200, 'At most 200 characters.').default('');
+
 /** The place behind which a page begins: long ones hold a name. */
 export const pageCursor = z.string().max(2000).optional();
 

@@ -60,3 +60,10 @@ export function useBrokerage(): Membership | null {
   const { memberships } = useMe();
   return memberships.find((membership) => membership.brokerage_id === id) ?? memberships[0] ?? null;
 }
+
+/** The brokerage in which the person would open a deal: the one that they work for, else the first in which they may; null where they may in none. */
+export function useBrokerageForNewDeals(): Membership | null {
+  const { memberships } = useMe();
+  const brokerage = useBrokerage();
+  return brokerage?.can_open_deals ? brokerage : (memberships.find((one) => one.can_open_deals) ?? null);
+}

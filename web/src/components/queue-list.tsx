@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router';
 import { ChevronRight } from 'lucide-react';
-import type { Day, Instant, QueueEntry } from '../api/shapes.ts';
+import type { QueueEntry } from '../api/shapes.ts';
 import { cx } from '../lib/cx.ts';
 import { queues } from '../lib/queues.ts';
 import { useNow } from '../lib/use-now.ts';
@@ -11,9 +11,6 @@ interface QueueListProps {
   /** Names the deal of each: where several deals come together. */
   withDeal?: boolean;
 }
-
-/** The day that ends everywhere on earth at an instant, at noon of the next in UTC: what is due is due on a day. */
-const dayEndingAt = (at: Instant): Day => new Date(new Date(at).getTime() - 36 * 3_600_000).toISOString().slice(0, 10);
 
 /** What waits for the person, each leading to where it is done; what is overdue comes first. */
 export function QueueList({ entries, withDeal = false }: QueueListProps) {
@@ -46,10 +43,10 @@ export function QueueList({ entries, withDeal = false }: QueueListProps) {
                   {withDeal && <span className="block truncate text-sm text-faint">{entry.deal_title}</span>}
                 </span>
                 <span className={cx('block text-sm', overdue ? 'font-medium text-bad' : 'text-faint')}>
-                  {entry.due_at ? (
+                  {entry.due_on ? (
                     <>
                       {overdue ? 'was due ' : 'due '}
-                      <DayText day={dayEndingAt(entry.due_at)} />
+                      <DayText day={entry.due_on} />
                     </>
                   ) : (
                     entry.waiting_since && <Time at={entry.waiting_since} />

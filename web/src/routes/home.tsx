@@ -4,7 +4,7 @@ import { CircleCheckBig, Handshake } from 'lucide-react';
 import { acceptInvitation, declineInvitation, homeQuery, pipelineQuery } from '../api/home.ts';
 import { refreshAll } from '../api/query-client.ts';
 import { keys } from '../api/query-keys.ts';
-import { useBrokerage, useMe } from '../api/me.ts';
+import { useBrokerageForNewDeals, useMe } from '../api/me.ts';
 import type { DealInvitation, Home, Pipeline as PipelineFigures } from '../api/shapes.ts';
 import { ActivityList } from '../components/activity-list.tsx';
 import { StatePill } from '../components/badge.tsx';
@@ -178,8 +178,7 @@ function greeting(): string {
 }
 
 function NothingYet() {
-  const brokerage = useBrokerage();
-  const mayOpen = brokerage?.role === 'admin' || brokerage?.role === 'broker';
+  const mayOpen = useBrokerageForNewDeals() !== null;
   return (
     <Card>
       <EmptyState

@@ -20,7 +20,7 @@ import { Dialog } from 'radix-ui';
 import { useDeferredValue, useState, type ReactNode } from 'react';
 import { contactsQuery } from '../api/contacts.ts';
 import { dealsQuery } from '../api/deals.ts';
-import { useBrokerage, useMe } from '../api/me.ts';
+import { useBrokerage, useBrokerageForNewDeals, useMe } from '../api/me.ts';
 import { refreshAll } from '../api/query-client.ts';
 import { StatePill } from '../components/badge.tsx';
 import { dealStates } from '../lib/states.ts';
@@ -65,6 +65,7 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
   const search = useDeferredValue(typed.trim());
   const me = useMe();
   const brokerage = useBrokerage();
+  const mayOpenDeals = useBrokerageForNewDeals() !== null;
   const navigate = useNavigate();
   const client = useQueryClient();
   const deals = useInfiniteQuery({
@@ -166,7 +167,7 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
               )}
               {search !== '' && places}
               <Command.Group heading="Actions" className={group}>
-                {(role === 'admin' || role === 'broker') && (
+                {mayOpenDeals && (
                   <Entry
                     value="action new deal open listing"
                     icon={<Plus />}

@@ -211,22 +211,19 @@ export type ConditionIn = Pick<ClosingCondition, 'name' | 'status' | 'deadline' 
   owner: string;
 };
 
-/** The conditions in an answer of svc_closing_conditions_list; `today` decides which are overdue where they do not say. */
-export function conditionsIn(answer: Row, today: string): ConditionIn[] {
+/** The conditions in an answer of svc_closing_conditions_list. */
+export function conditionsIn(answer: Row): ConditionIn[] {
   const names = namesOf(answer);
   return rowsOf(answer, 'closing_conditions').map((row, place) => {
     const status = textOf(row['status']) as ClosingCondition['status'];
-    const deadline = dayOf(row['deadline']);
-    const completed = instantOf(row['completed_at']);
     const owner = textOf(row['owner_user_id']);
-    const late = completed === null && deadline !== null && deadline < today;
     return {
       id: textOf(row['id']) || String(place),
       name: textOf(row['name']),
       status: Object.hasOwn(conditionStates, status) ? status : 'open',
-      deadline,
-      completed_at: completed,
-      overdue: typeof row['overdue'] === 'boolean' ? row['overdue'] : late,
+      deadline: dayOf(row['deadline']),
+      completed_at: instantOf(row['completed_at']),
+      overdue: row['overdue'] === true,
       owner: owner === '' ? 'Unassigned' : (names.get(owner) ?? 'Assigned'),
     };
   });

@@ -16,8 +16,6 @@ import { formatCount, formatDay, formatTime } from '../lib/format.ts';
 import { charted } from '../lib/periods.ts';
 import { conditionStates } from '../lib/states.ts';
 import { useBreakpoint } from '../lib/use-media.ts';
-import { localDay } from '../lib/local-time.ts';
-import { useNow } from '../lib/use-now.ts';
 import { paths } from '../paths.ts';
 import {
   bridgeIn,
@@ -201,7 +199,7 @@ const byUrgency = (conditions: readonly ConditionIn[]): ConditionIn[] =>
   );
 
 function Conditions({ answer }: { answer: Readonly<Record<string, unknown>> }) {
-  const conditions = conditionsIn(answer, localDay(new Date(useNow('half-minute'))));
+  const conditions = conditionsIn(answer);
   return (
     <section aria-label="Closing conditions" className="-mx-4 -mt-4">
       <ConditionsProgress conditions={conditions} />

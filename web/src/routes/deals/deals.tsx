@@ -3,7 +3,7 @@ import { getRouteApi } from '@tanstack/react-router';
 import { Handshake, ListFilter, Plus, SearchX } from 'lucide-react';
 import { useCallback } from 'react';
 import { dealsQuery } from '../../api/deals.ts';
-import { useBrokerage } from '../../api/me.ts';
+import { useBrokerageForNewDeals } from '../../api/me.ts';
 import type { CallerRole, DealSort } from '../../api/shapes.ts';
 import { Button } from '../../components/button.tsx';
 import { DataTable } from '../../components/data-table.tsx';
@@ -49,7 +49,7 @@ function Filters({ search, change }: { search: DealsSearch; change: (part: Searc
 export default function DealsPage() {
   const { new: creating, ...filter } = route.useSearch();
   const navigate = route.useNavigate();
-  const brokerage = useBrokerage();
+  const brokerage = useBrokerageForNewDeals();
   const query = useInfiniteQuery({ ...dealsQuery(filter), placeholderData: keepPreviousData });
   const change = useCallback(
     (part: SearchChange) => {
@@ -60,7 +60,6 @@ export default function DealsPage() {
   );
   const filtered = Boolean(filter.search ?? filter.state ?? filter.role);
   const bare = query.isSuccess && itemsOf(query.data).length === 0 && !filtered;
-  const mayOpen = brokerage?.role === 'admin' || brokerage?.role === 'broker';
   const openNew = (
     <Button kind="primary" icon={<Plus className="size-4" />} onClick={() => change({ new: true })}>
       New deal
@@ -68,7 +67,7 @@ export default function DealsPage() {
   );
   return (
     <>
-      <PageHeader title="Deals" actions={!bare && mayOpen && openNew} />
+      <PageHeader title="Deals" actions={!bare && brokerage && openNew} />
       <div className="rounded-xl border border-line bg-surface shadow-1">
         <Filters search={filter} change={change} />
         <PagedList
@@ -88,8 +87,8 @@ export default function DealsPage() {
                 Try fewer words, or another state or role.
               </EmptyState>
             ) : (
-              <EmptyState icon={Handshake} title="No deals yet" action={mayOpen && openNew}>
-                {mayOpen
+              <EmptyState icon={Handshake} title="No deals yet" action={brokerage && openNew}>
+                {brokerage
                   ? 'Open one for a business you are about to sell. It starts as a draft, which nobody outside your brokerage sees until you invite them.'
                   : 'Deals appear here once someone invites you to one and you accept.'}
               </EmptyState>

@@ -51,7 +51,7 @@ interface DealDialogProps<R> {
 
 function DealDialog<R>({ initial, draft, choosesBrokerage = false, submit, onDone, ...dialog }: DealDialogProps<R>) {
   const { memberships } = useMe();
-  const brokerages = memberships.filter(({ role }) => role !== 'staff');
+  const brokerages = memberships.filter((membership) => membership.can_open_deals);
   const form = useForm({
     initial,
     draft,
@@ -61,7 +61,7 @@ function DealDialog<R>({ initial, draft, choosesBrokerage = false, submit, onDon
   });
   return (
     <FormDialog form={form} {...dialog}>
-      {choosesBrokerage && brokerages.length > 1 && (
+      {choosesBrokerage && memberships.length > 1 && (
         <Field label="Brokerage" error={form.errors.organization_id}>
           <Select
             {...form.field('organization_id')}

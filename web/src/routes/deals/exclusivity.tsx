@@ -12,17 +12,10 @@ import { Countdown } from '../../components/time.tsx';
 import { toast } from '../../components/toast.tsx';
 import { DateTimeField } from '../../components/value-fields.tsx';
 import { formatTime } from '../../lib/format.ts';
+import { endOfBusinessIn } from '../../lib/local-time.ts';
 import { dealStates } from '../../lib/states.ts';
 import { required, useForm } from '../../lib/use-form.ts';
 import { useIsOver } from '../../lib/use-is-over.ts';
-
-/** In so many years and days, at 17:00 in the viewer's zone: the usual end of a period. Two years have a day more where a 29 February is among them. */
-export function endOfBusinessIn({ years = 0, days = 0 }: { years?: number; days?: number }): Instant {
-  const end = new Date();
-  end.setFullYear(end.getFullYear() + years, end.getMonth(), end.getDate() + days);
-  end.setHours(17, 0, 0, 0);
-  return end.toISOString();
-}
 
 interface UntilDialogProps {
   /** Under what the day is kept until it is sent. */

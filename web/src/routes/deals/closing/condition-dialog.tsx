@@ -22,7 +22,8 @@ const toInput = (values: Record<'name' | 'owner_user_id' | 'deadline', string>):
 export function ConditionDialog({ condition, onClose }: { condition: ClosingCondition | null; onClose: () => void }) {
   const { deal, participants } = useDeal();
   const { add, edit } = useConditionActions(deal.id);
-  const owners = participants.filter((one) => one.can_own_conditions && one.role !== 'viewer');
+  // Whoever owns it already may stay its owner.
+  const owners = participants.filter((one) => one.can_own_conditions || one.user_id === condition?.owner_user_id);
   const form = useForm({
     initial: {
       name: condition?.name ?? '',

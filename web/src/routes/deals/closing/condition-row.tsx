@@ -13,33 +13,24 @@ import { useMe } from '../../../api/me.ts';
 import { useDeal } from '../context.ts';
 import { RemindButton } from '../remind-button.tsx';
 
-/** Where a condition can go from here, and for whom: only brokers waive. */
-function choices(condition: ClosingCondition, asBroker: boolean) {
-  const met = condition.status === 'satisfied' || condition.status === 'waived';
-  return optionsOf(conditionStates).filter(({ value }) => {
-    if (value === condition.status) return true;
-    if (met && value !== 'open') return false;
-    return asBroker || (value !== 'waived' && condition.status !== 'waived');
-  });
-}
-
 function StatusControl({ condition }: { condition: ClosingCondition }) {
-  const { deal, capacities } = useDeal();
+  const { deal } = useDeal();
   const { setStatus: reopen } = useConditionActions(deal.id);
   const { setStatus } = useConditionActions(deal.id, ({ id, name, status }) => {
     // From met there is one way back: to open.
     const undo = () => reopen.mutate({ id, status: 'open' });
     if (status === 'satisfied' || status === 'waived') toast(`“${name}” is ${status}`, { undo });
   });
-  const options = choices(condition, capacities.can_edit_conditions);
-  if (!condition.can_edit || options.length < 2) return <StatePill look={conditionStates[condition.status]} />;
+  if (condition.moves.length === 0) return <StatePill look={conditionStates[condition.status]} />;
   return (
     <StatusSelect
       label={`Status of ${condition.name}`}
       look={conditionStates[condition.status]}
       value={condition.status}
       onChange={(status: ConditionStatus) => setStatus.mutate({ id: condition.id, status })}
-      options={options}
+      options={optionsOf(conditionStates).filter(
+        ({ value }) => value === condition.status || condition.moves.includes(value),
+      )}
     />
   );
 }

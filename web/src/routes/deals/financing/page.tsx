@@ -59,14 +59,14 @@ export default function FinancingTab() {
   );
 }
 
-const fellAway = ({ commitment_status: status }: FinancingSource) => status === 'expired' || status === 'withdrawn';
-
 function Stack({ stack }: { stack: FinancingStack }) {
-  return bySide(stack, useDeal()).map(({ key, name, items, totals }) => {
+  const hasEnded = (status: CommitmentStatus) => stack.ended_statuses.includes(status);
+  return bySide(stack, useDeal()).map(({ key, name, items, totals: all }) => {
+    const totals = all.filter((one) => !hasEnded(one.commitment_status));
     const currencies = [...new Set(totals.map(({ currency }) => currency))];
     const groups = [
-      { title: 'Sources of financing', sources: items.filter((one) => !fellAway(one)) },
-      { title: 'Expired or withdrawn', sources: items.filter(fellAway) },
+      { title: 'Sources of financing', sources: items.filter((one) => !hasEnded(one.commitment_status)) },
+      { title: 'Expired or withdrawn', sources: items.filter((one) => hasEnded(one.commitment_status)) },
     ];
     return (
       <Fragment key={key}>
@@ -79,7 +79,7 @@ function Stack({ stack }: { stack: FinancingStack }) {
               <Card key={title} title={ofSide(title, name)} flush>
                 <ul className="divide-y divide-line border-t border-line">
                   {sources.map((source) => (
-                    <SourceRow key={source.id} source={source} />
+                    <SourceRow key={source.id} source={source} hasEnded={hasEnded} />
                   ))}
                 </ul>
               </Card>
@@ -90,7 +90,13 @@ function Stack({ stack }: { stack: FinancingStack }) {
   });
 }
 
-function SourceRow({ source }: { source: FinancingSource }) {
+interface SourceRowProps {
+  source: FinancingSource;
+  /** Whether a source in this status counts in no total any more. */
+  hasEnded: (status: CommitmentStatus) => boolean;
+}
+
+function SourceRow({ source, hasEnded }: SourceRowProps) {
   const { move } = useFinancingActions(source.deal_id);
   const confirm = useConfirm();
   const ask = (status: CommitmentStatus) => {
@@ -98,10 +104,9 @@ function SourceRow({ source }: { source: FinancingSource }) {
     confirm(
       {
         title: `Mark this source as ${word}?`,
-        body:
-          status === 'expired' || status === 'withdrawn'
-            ? `${source.source_name} no longer counts in the total. This cannot be undone; you can add it again.`
-            : `${source.source_name} only moves forward: this cannot be undone.`,
+        body: hasEnded(status)
+          ? `${source.source_name} no longer counts in the total. This cannot be undone; you can add it again.`
+          : `${source.source_name} only moves forward: this cannot be undone.`,
         action: `Mark as ${word}`,
         done: `${source.source_name}: ${word}`,
       },
@@ -117,7 +122,7 @@ function SourceRow({ source }: { source: FinancingSource }) {
       <Money
         amount={source.commitment_amount}
         currency={source.currency}
-        className={cx('text-right font-medium', fellAway(source) ? 'text-faint' : 'text-ink')}
+        className={cx('text-right font-medium', hasEnded(source.commitment_status) ? 'text-faint' : 'text-ink')}
       />
       <StatePill look={commitmentStates[source.commitment_status]} className="justify-self-start" />
       {source.moves.length > 0 && (

@@ -6,28 +6,32 @@ import { toPixels } from '../../../lib/pixels.ts';
 import { commitmentStates } from '../../../lib/states.ts';
 import { ofSide } from './sides.ts';
 
-/** The colour of each state that counts, from what is sure to what is not. */
+/** The colours, from what is sure to what is not. */
 const shades: Partial<Record<CommitmentStatus, string>> = {
   funded: 'bg-good',
   committed: 'bg-accent',
   term_sheet: 'bg-rare',
   applied: 'bg-info',
-  identified: 'bg-edge',
 };
 
+const statuses = (Object.keys(commitmentStates) as CommitmentStatus[]).toReversed();
+
 interface TotalsProps {
+  /** Of what counts. */
   totals: FinancingStack['totals'];
   currency: string;
   /** Whose sources they are, where that is said. */
   side: string | null;
 }
 
-/** What the sources of a side come to in one currency, how sure each part of it is; not those that fell away. */
+/** What the sources of a side come to in one currency, how sure each part of it is. */
 export function Totals({ totals, currency, side }: TotalsProps) {
-  const parts = (Object.entries(shades) as [CommitmentStatus, string][]).flatMap(([status, shade]) => {
+  const parts = statuses.flatMap((status) => {
     // Several where people of one side recorded some each.
     const its = totals.filter((one) => one.currency === currency && one.commitment_status === status);
-    return its.length === 0 ? [] : [{ status, shade, total: sum(its.map(({ total }) => total)) }];
+    return its.length === 0
+      ? []
+      : [{ status, shade: shades[status] ?? 'bg-edge', total: sum(its.map(({ total }) => total)) }];
   });
   if (parts.length === 0) return null;
   const whole = sum(parts.map(({ total }) => total));

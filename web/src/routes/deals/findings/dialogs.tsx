@@ -20,7 +20,7 @@ interface Values {
 
 /** Records a finding. */
 export function FindingDialog({ onClose }: { onClose: () => void }) {
-  const { deal, participants, side } = useDeal();
+  const { deal, participants } = useDeal();
   const { add } = useFindingActions(deal.id);
   const form = useForm<Values, Finding>({
     initial: { title: '', category: '', severity: '', description: '', owner_user_id: '' },
@@ -66,8 +66,7 @@ export function FindingDialog({ onClose }: { onClose: () => void }) {
           options={[
             { value: '', label: 'Unassigned' },
             ...participants
-              // Others cannot open it; of buyers' sides a buyer is shown their own alone.
-              .filter((one) => one.status === 'active' && ['broker', 'seller', side].includes(one.side))
+              .filter((one) => one.can_own_findings)
               .map(({ user_id, name }) => ({ value: user_id, label: name })),
           ]}
         />

@@ -12,7 +12,7 @@ import { DateTimeField } from '../../../components/value-fields.tsx';
 import { lengths } from '../../../lib/lengths.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
 import { useDeal } from '../context.ts';
-import { endOfBusinessIn } from '../exclusivity.tsx';
+import { endOfBusinessIn } from '../../../lib/local-time.ts';
 
 interface SendNdaDialogProps {
   /** Those to whom one can be sent now. */

@@ -1,0 +1,40 @@
+/** Granting a buyer a deal exclusively, and ending that. */
+
+import { row, type Statement } from '../../database/statement.ts';
+import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+
+const grant = row<{ id: string }>(
+  'grant_exclusivity',
+  `with granted as (
+     insert into exclusivities (deal_id, participant_id, expires_at) values ($3, $4, $5) returning id, deal_id)
+   select granted.id from granted ${audited('exclusivity.grant', { subject: '$4', deal: 'granted.deal_id' })}`,
+);
+
+/** Grants a buyer exclusivity until a time, which moves the deal there. Denied to all but the deal's brokers. */
+export const grantExclusivity = (
+  dealId: string,
+  { participant_id, expires_at }: { readonly participant_id: string; readonly expires_at: string },
+  origin: Origin,
+): Statement<boolean> => tookPlace(grant(...from(origin), dealId, participant_id, expires_at));
+
+const extend = row<{ id: string }>(
+  'extend_exclusivity',
+  `with changed as (
+     update exclusivities set expires_at = $4 where deal_id = (select app.lock_deal($3)) and ended_at is null returning id, deal_id, participant_id)
+   select changed.id from changed ${audited('exclusivity.extend', { subject: 'changed.participant_id' })}`,
+);
+
+/** Gives the exclusivity that runs another end; false when none runs or the caller may not. */
+export const extendExclusivity = (dealId: string, expiresAt: string, origin: Origin): Statement<boolean> =>
+  tookPlace(extend(...from(origin), dealId, expiresAt));
+
+const release = row<{ id: string }>(
+  'release_exclusivity',
+  `with changed as (
+     update exclusivities set ended_at = app.now() where deal_id = (select app.lock_deal($3)) and ended_at is null returning id, deal_id, participant_id)
+   select changed.id from changed ${audited('exclusivity.release', { subject: 'changed.participant_id' })}`,
+);
+
+/** Ends the exclusivity that runs; a deal in exclusivity is listed again. False when none runs or the caller may not. */
+export const releaseExclusivity = (dealId: string, origin: Origin): Statement<boolean> =>
+  tookPlace(release(...from(origin), dealId));
