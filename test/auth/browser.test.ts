@@ -217,6 +217,17 @@ it('an answer of a passkey is taken once, and for its own challenge', async () =
   });
 });
 
+it('what does not fit is said at its field', async () => {
+  const { page, go, close } = await openTestPage(browser, origin);
+  await go('/sign-in');
+  await signIn(page, { email: 'ann', password: 'a password' });
+  const email = page.getByRole('textbox', { name: 'E-mail' }).and(page.locator('[aria-invalid=true]'));
+  await email.waitFor();
+  await page.getByText('Enter an e-mail address, such as ann@example.com.').waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  await close();
+});
+
 it('the pages have no fault that axe finds, and nothing wider than a phone', async () => {
   const account = await openAccount(service, { name: 'Anna Miller' });
   const [brokerage] = await service.sql<{ id: string }>(
