@@ -8,7 +8,7 @@ import { openService, type TestService } from '../harness.ts';
 import { whileChanging } from '../locks.ts';
 import { addBrokerage } from '../oauth/scene.ts';
 import { addDevice, openLocalhostProxy, type LocalhostProxy } from '../passkeys.ts';
-import { openAccount, resetOf } from './scene.ts';
+import { newPassword, openAccount, resetOf } from './scene.ts';
 
 let service: TestService;
 let browser: Browser;
@@ -215,6 +215,45 @@ it('an answer of a passkey is taken once, and for its own challenge', async () =
       expect((await send(JSON.stringify({ response: forged }))).status).toBe(401);
     }
   });
+});
+
+it('a link to a new password that no longer works leads to another one, and what was refused otherwise does not', async () => {
+  const account = await openAccount(service);
+  const { page, go, close } = await openTestPage(browser, origin);
+  const choose = async (password: string) => {
+    await page.getByLabel('New password').fill(password);
+    await page.getByRole('button', { name: 'Change password' }).click();
+  };
+  const newLink = page.getByRole('alert').getByRole('link', { name: 'New link' });
+  const token = mintToken();
+  await service.sql('insert into vault.password_resets (digest, user_id) values ($1, $2)', [
+    tokenDigest(token),
+    account.id,
+  ]);
+  await go(`/reset/new#token=${token}`);
+  await page.route('**/api/auth/reset/confirm', (route) => route.abort());
+  await choose(newPassword());
+  await page.getByRole('alert').getByText('Dealkeep cannot be reached.').waitFor();
+  expect(await newLink.count()).toBe(0);
+  await page.unrouteAll();
+  await service.sql('delete from vault.password_resets where user_id = $1', [account.id]);
+  await choose(newPassword());
+  await page.getByRole('alert').getByText('This link has been used or has expired').waitFor();
+  await newLink.click();
+  await page.getByLabel('E-mail').fill(account.email);
+  await page.getByRole('button', { name: 'Send the link' }).click();
+  const sent = page.getByRole('heading', { name: 'Check your e-mail' });
+  await sent.waitFor();
+  await expect.poll(() => sent.evaluate((heading) => heading === heading.ownerDocument.activeElement)).toBe(true);
+  await expect.poll(() => page.title()).toBe('Check your e-mail · Dealkeep');
+  await expectAccessible(page);
+
+  await page.goto(`${origin}/sign-in`);
+  await page.goto(`${origin}/reset/new#token=cut`);
+  await choose(newPassword());
+  await page.getByRole('alert').getByText('The link is not complete').waitFor();
+  await newLink.waitFor();
+  await close();
 });
 
 it('what does not fit is said at its field', async () => {
