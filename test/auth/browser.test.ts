@@ -8,7 +8,7 @@ import { openService, type TestService } from '../harness.ts';
 import { whileChanging } from '../locks.ts';
 import { addBrokerage } from '../oauth/scene.ts';
 import { addDevice, openLocalhostProxy, type LocalhostProxy } from '../passkeys.ts';
-import { newPassword, openAccount, resetOf } from './scene.ts';
+import { newPassword, openAccount, openBrokerage, resetOf } from './scene.ts';
 
 let service: TestService;
 let browser: Browser;
@@ -253,6 +253,50 @@ it('a link to a new password that no longer works leads to another one, and what
   await choose(newPassword());
   await page.getByRole('alert').getByText('The link is not complete').waitFor();
   await newLink.waitFor();
+  await close();
+});
+
+/** A link by which somebody is invited to a brokerage, as its token. */
+async function inviteTo(brokerage: string, email: string): Promise<string> {
+  const token = mintToken();
+  await service.sql(
+    `with guest as (insert into users (email, name) values ($1, 'Gina')
+       on conflict (email) do update set name = users.name returning id),
+     member as (insert into members (brokerage_id, user_id, role, status) select $2, id, 'broker', 'invited' from guest)
+     insert into vault.invitations (digest, user_id, brokerage_id, mailed) select $3, id, $2, false from guest`,
+    [email, brokerage, tokenDigest(token)],
+  );
+  return token;
+}
+
+it('a link of an invitation that was cut off is said to be incomplete, one that was used to be over', async () => {
+  const { page, go, close } = await openTestPage(browser, origin);
+  for (const [path, heading] of [
+    ['/accept-invitation', 'This link is not complete'],
+    ['/accept-invitation#token=cut', 'This link is not complete'],
+    [`/accept-invitation#token=${mintToken()}`, 'This invitation no longer works'],
+  ] as const) {
+    await go('/sign-in');
+    await go(path);
+    await page.getByRole('heading', { name: heading }).waitFor();
+  }
+  await close();
+});
+
+it('whoever opens an invitation that is for somebody else signs out and comes back to it', async () => {
+  const { id: brokerage } = await openBrokerage(service);
+  const [other, invited] = [await openAccount(service), await openAccount(service)];
+  const { page, go, close } = await openTestPage(browser, origin);
+  await go('/sign-in?return_to=/settings/security');
+  await signIn(page, other);
+  await isAtSecurity(page);
+  await page.goto(`${origin}/accept-invitation#token=${await inviteTo(brokerage, invited.email)}`);
+  await page.getByRole('link', { name: `Sign out ${other.email}` }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signIn(page, invited);
+  await page.getByText(`You are signed in as ${invited.email}.`).waitFor();
+  await page.getByRole('button', { name: 'Accept' }).click();
+  await page.getByRole('heading', { name: 'Deals', level: 1 }).waitFor();
   await close();
 });
 
