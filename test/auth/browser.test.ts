@@ -8,6 +8,7 @@ import { openService, type TestService } from '../harness.ts';
 import { whileChanging } from '../locks.ts';
 import { addBrokerage } from '../oauth/scene.ts';
 import { addDevice, openLocalhostProxy, type LocalhostProxy } from '../passkeys.ts';
+import { signInAs } from '../web/person.ts';
 import { newPassword, openAccount, openBrokerage, resetOf } from './scene.ts';
 
 let service: TestService;
@@ -297,6 +298,44 @@ it('whoever opens an invitation that is for somebody else signs out and comes ba
   await page.getByText(`You are signed in as ${invited.email}.`).waitFor();
   await page.getByRole('button', { name: 'Accept' }).click();
   await page.getByRole('heading', { name: 'Deals', level: 1 }).waitFor();
+  await close();
+});
+
+it('a code that comes too late leads back to the password', async () => {
+  const account = await openAccount(service);
+  await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
+    account.id,
+    'A'.repeat(32),
+  ]);
+  const { page, go, close } = await openTestPage(browser, origin);
+  const tooLate = async () => {
+    await page.getByLabel('Code').fill('123456');
+    service.clock.advance(11 * 60_000);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('That took too long, or too many codes were wrong.').waitFor();
+    expect(await page.getByLabel('Code').count()).toBe(0);
+  };
+  await go('/sign-in?return_to=/re-authenticate');
+  await signIn(page, account);
+  await tooLate();
+  await signIn(page, account);
+  await page.getByLabel('Code').waitFor();
+  expect(await page.getByText('That took too long').count()).toBe(0);
+
+  const { cookie } = await signInAs(service, account.id);
+  await page.context().addCookies([{ ...cookie, url: origin }]);
+  await page.goto(`${origin}/re-authenticate`);
+  const password = page.getByLabel('Password', { exact: true });
+  const confirm = async () => {
+    await password.fill(account.password);
+    await page.getByRole('button', { name: 'Continue' }).click();
+  };
+  await confirm();
+  await tooLate();
+  await expect.poll(() => password.evaluate((field) => field === field.ownerDocument.activeElement)).toBe(true);
+  expect(await password.inputValue()).toBe('');
+  await confirm();
+  expect(await page.getByLabel('Code').inputValue()).toBe('');
   await close();
 });
 
