@@ -149,7 +149,7 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
     await context.clearCookies({ name: 'dealkeep' });
     await page.goto(`${origin}/sign-in`);
     await usePasskey(page);
-    await page.getByText('This passkey is not registered here').waitFor();
+    await page.getByText('This passkey could not be used to sign in.').waitFor();
     expect(faults).toEqual([]);
   });
 });
@@ -171,14 +171,14 @@ it('a passkey that is refused says so, and nobody is signed in: no verification 
       await route.fulfill({ response, json: { ...(await response.json()), userVerification: 'discouraged' } });
     });
     await usePasskey(page);
-    await page.getByText('This passkey is not registered here').waitFor();
+    await page.getByText('This passkey could not be used to sign in.').waitFor();
     await page.unroute('**/api/auth/passkey/options');
     await page.reload();
     await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
 
     await service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
     await usePasskey(page);
-    await page.getByText('This passkey is not registered here').waitFor();
+    await page.getByText('This passkey could not be used to sign in.').waitFor();
     expect((await context.cookies()).filter(({ name }) => name === 'dealkeep')).toEqual([]);
   });
 });
@@ -218,6 +218,19 @@ it('an answer of a passkey is taken once, and for its own challenge', async () =
   });
 });
 
+/** A link by which somebody is invited to a brokerage, as its token. */
+async function inviteTo(brokerage: string, email: string): Promise<string> {
+  const token = mintToken();
+  await service.sql(
+    `with guest as (insert into users (email, name) values ($1, 'Gina')
+       on conflict (email) do update set name = users.name returning id),
+     member as (insert into members (brokerage_id, user_id, role, status) select $2, id, 'broker', 'invited' from guest)
+     insert into vault.invitations (digest, user_id, brokerage_id, mailed) select $3, id, $2, false from guest`,
+    [email, brokerage, tokenDigest(token)],
+  );
+  return token;
+}
+
 it('a link to a new password that no longer works leads to another one, and what was refused otherwise does not', async () => {
   const account = await openAccount(service);
   const { page, go, close } = await openTestPage(browser, origin);
@@ -256,19 +269,6 @@ it('a link to a new password that no longer works leads to another one, and what
   await newLink.waitFor();
   await close();
 });
-
-/** A link by which somebody is invited to a brokerage, as its token. */
-async function inviteTo(brokerage: string, email: string): Promise<string> {
-  const token = mintToken();
-  await service.sql(
-    `with guest as (insert into users (email, name) values ($1, 'Gina')
-       on conflict (email) do update set name = users.name returning id),
-     member as (insert into members (brokerage_id, user_id, role, status) select $2, id, 'broker', 'invited' from guest)
-     insert into vault.invitations (digest, user_id, brokerage_id, mailed) select $3, id, $2, false from guest`,
-    [email, brokerage, tokenDigest(token)],
-  );
-  return token;
-}
 
 it('a link of an invitation that was cut off is said to be incomplete, one that was used to be over', async () => {
   const { page, go, close } = await openTestPage(browser, origin);
@@ -396,6 +396,7 @@ it('the pages have no fault that axe finds, and nothing wider than a phone', asy
     '/reset',
     `/reset/new#token=${reset}`,
     '/accept-invitation#token=none',
+    '/set-up',
     '/set-up#token=none',
     `/accept-invitation#token=${invitation}`,
   ]) {
