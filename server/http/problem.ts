@@ -174,9 +174,9 @@ function errorsIn(details: Problem['details']): { details?: readonly FieldError[
 }
 
 /** Writes a problem as JSON: {@link ErrorBody}. */
-export function writeProblemJson(c: Context, problem: Problem): Response {
+export function writeProblemJson(c: Context, problem: Problem, message = problem.message): Response {
   setHeaders(c, problem);
-  const { status, code, message, details } = problem;
+  const { status, code, details } = problem;
   return c.json({ error: { code, message, ...errorsIn(details) } } satisfies ErrorBody, status);
 }
 

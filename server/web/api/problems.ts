@@ -23,5 +23,14 @@ export async function orMissing<T>(answer: Promise<T>): Promise<T> {
 export const changedMeanwhile = (what: string): Problem =>
   new Problem(409, 'conflict', `${what} meanwhile. Review it, then try again.`);
 
+/** Moves that a page offers only while it does not know yet where things stand. */
+const impossibleMoves: ReadonlySet<string> = new Set(['move_not_allowed', 'question_closed']);
+
+/** A problem in words for who reads it on a page: they know no names of states. */
+function sentenceOf({ code, message }: Problem): string {
+  if (impossibleMoves.has(code)) return 'This was changed meanwhile. Look at where it stands now, and choose again.';
+  return message;
+}
+
 /** The problem as an answer to a page. */
-export const answerProblem: WriteProblem = writeProblemJson;
+export const answerProblem: WriteProblem = (c, problem) => writeProblemJson(c, problem, sentenceOf(problem));
