@@ -129,7 +129,7 @@ const failure = (requestId: string, cause: unknown): Problem =>
   new Problem(
     500,
     'internal_error',
-    `Something failed on our side. Please report it with this request id: ${requestId}.`,
+    `Something failed on our side. If it happens again, tell whoever runs Dealkeep this number: ${requestId}.`,
     { cause },
   );
 

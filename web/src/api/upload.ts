@@ -18,9 +18,10 @@ export const upload = <P extends PathOf<'post'>>(
 function send(path: string, file: Blob | FormData, options: Options & Progress, again = false): Promise<unknown> {
   const { signal, onProgress } = options;
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const asked = { method: 'POST', path };
   const request = new XMLHttpRequest();
   const stop = () => request.abort();
-  request.open('POST', addressOf(path, options));
+  request.open(asked.method, addressOf(path, options));
   request.setRequestHeader('Accept', 'application/json');
   // Of a form the browser itself says where each part of it ends.
   if (file instanceof Blob) request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
@@ -29,13 +30,13 @@ function send(path: string, file: Blob | FormData, options: Options & Progress, 
   request.addEventListener('load', () => {
     if (request.status < 300) {
       try {
-        resolve(valueOf(request.status, request.responseText));
+        resolve(valueOf(asked, request.status, request.responseText));
       } catch (fault) {
         reject(fault as Error);
       }
       return;
     }
-    const error = errorOf(request.status, request.responseText);
+    const error = errorOf(asked, request.status, request.responseText);
     if (again) {
       reject(error);
       return;
