@@ -26,7 +26,11 @@ function send(path: string, file: Blob | FormData, options: Options & Progress, 
   // Of a form the browser itself says where each part of it ends.
   if (file instanceof Blob) request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
   for (const [name, value] of Object.entries(csrfHeader())) request.setRequestHeader(name, value);
+  let isSent = false;
   request.upload.addEventListener('progress', (event) => onProgress?.(event.loaded));
+  request.upload.addEventListener('load', () => {
+    isSent = true;
+  });
   request.addEventListener('load', () => {
     if (request.status < 300) {
       try {
@@ -47,7 +51,9 @@ function send(path: string, file: Blob | FormData, options: Options & Progress, 
     );
   });
   request.addEventListener('error', () => {
-    const message = 'The upload was interrupted. Check your connection and try again.';
+    const message = isSent
+      ? 'The connection broke before Dealkeep answered. The file may have arrived: look before you send it again.'
+      : 'The upload was interrupted. Check your connection and try again.';
     reject(new ApiError(0, { code: 'unreachable', message }));
   });
   request.addEventListener('abort', () => reject(new DOMException('The upload was stopped.', 'AbortError')));
