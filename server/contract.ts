@@ -27,7 +27,7 @@ import type { largestBooksFile } from './web/api/qoe-import.ts';
 import type { ApiRoutes } from './web/api/routes.ts';
 
 export type { ViewName } from './tools/views.ts';
-export type { ErrorBody } from './web/api/problems.ts';
+export type { ErrorBody } from './http/problem.ts';
 
 type Below<Prefix extends string, Routes> = {
   [Path in keyof Routes as Path extends string ? `${Prefix}${Path}` : never]: Routes[Path];

@@ -9,7 +9,7 @@ import { passwordLength } from '../domain/accounts/password-rules.ts';
 import { bodyAtMost, bodyType, sendJson } from '../http/bounded-body.ts';
 import { asToken } from '../domain/accounts/secret-tokens.ts';
 import { charactersIn } from '../domain/characters.ts';
-import { Problem, tooLarge, writeProblemJson } from '../http/problem.ts';
+import { errorsOf, invalid, Problem, tooLarge, writeProblemJson } from '../http/problem.ts';
 
 const largestBody = 65_536;
 
@@ -38,7 +38,7 @@ type Sent<S extends z.ZodType> = Context<Env, string, { in: { json: z.input<S> }
 
 async function inputOf<S extends z.ZodType>(c: Context, schema: S): Promise<z.output<S>> {
   const parsed = schema.safeParse(await readBody(c));
-  if (!parsed.success) throw invalid(parsed.error);
+  if (!parsed.success) throw invalid(errorsOf(parsed.error));
   return parsed.data;
 }
 
@@ -67,11 +67,6 @@ export function textAction<S extends z.ZodType>(
     });
     return answer as Response & TypedResponse<Record<string, unknown>, 200, 'json'>;
   };
-}
-
-function invalid(error: z.ZodError): Problem {
-  const [issue] = error.issues;
-  return new Problem(400, 'validation_error', issue?.message ?? 'Something is missing.');
 }
 
 const text = (missing: string) => z.string({ error: missing });

@@ -32,7 +32,8 @@ import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts
 // Loaded with the first passkey: it brings a quarter of all the modules that a start would load.
 const webAuthn = () => import('@simplewebauthn/server');
 
-const refused = () => new Problem(401, 'passkey_refused', 'This passkey is not registered here. Sign in another way.');
+const refused = () =>
+  new Problem(401, 'passkey_refused', 'This passkey could not be used to sign in. Try again, or sign in another way.');
 const notRegistered = () => new Problem(400, 'passkey_refused', 'The passkey could not be checked. Try again.');
 
 // A passkey holds for one host name, the public one.

@@ -25,7 +25,11 @@ const refused = () => new Problem(401, 'sign_in_refused', 'The e-mail address or
 const codeRefused = () =>
   new Problem(401, 'code_refused', 'The code is not correct, or was used before. Enter the next one.');
 const stepExpired = () =>
-  new Problem(401, 'sign_in_expired', 'This sign-in took too long or failed too often: start again.');
+  new Problem(
+    401,
+    'sign_in_expired',
+    'That took too long, or too many codes were wrong. Enter your password once more.',
+  );
 
 /** Checks the password; `undefined`: a second factor is owed, and the browser holds the step. Throws 401 or 429. */
 async function checkPassword(services: Services, c: Context, email: string, password: string) {

@@ -2,6 +2,7 @@
 
 import type { Context, ErrorHandler } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { z } from 'zod';
 import { Busy, Conflict, Denied, Invalid, Refusal, StorageFull, Unavailable } from '../database/errors.ts';
 import { NoRoom } from '../lib/fair-queue.ts';
 import type { Logger } from '../lib/log.ts';
@@ -15,6 +16,14 @@ export interface Detail {
   /** The property, parts joined by dots, the parameter or the header; '' is the whole. */
   path: string;
   message: string;
+}
+
+/** One thing to change in the body or the query. */
+export type FieldError = Omit<Detail, 'in'>;
+
+/** Every answer of the web application's routes, and of those to sign in, that is not 2xx. */
+export interface ErrorBody {
+  error: { code: string; message: string; details?: readonly FieldError[] };
 }
 
 export interface ProblemOptions {
@@ -120,7 +129,7 @@ const failure = (requestId: string, cause: unknown): Problem =>
   new Problem(
     500,
     'internal_error',
-    `Something failed on our side. Please report it with this request id: ${requestId}.`,
+    `Something failed on our side. If it happens again, tell whoever runs Dealkeep this number: ${requestId}.`,
     { cause },
   );
 
@@ -149,11 +158,27 @@ export const problemHandler =
   (error, c) =>
     write(c, reported(error, c, log, knows));
 
-/** Writes a problem as JSON `{error: {code, message}}`. */
-export const writeProblemJson: WriteProblem = (c, problem) => {
+/** What does not fit a schema. */
+export const errorsOf = (error: z.ZodError): FieldError[] =>
+  error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
+
+/** 400 with each fault at its field. */
+export const invalid = (details: FieldError[]): Problem =>
+  new Problem(400, 'validation_error', details[0]?.message ?? 'Something does not fit.', { details });
+
+/** What a form can show at its fields: no headers. */
+function errorsIn(details: Problem['details']): { details?: readonly FieldError[] } {
+  if (!Array.isArray(details)) return {};
+  const errors = (details as readonly Detail[]).filter((detail) => detail.in !== 'header');
+  return errors.length === 0 ? {} : { details: errors };
+}
+
+/** Writes a problem as JSON: {@link ErrorBody}. */
+export function writeProblemJson(c: Context, problem: Problem, message = problem.message): Response {
   setHeaders(c, problem);
-  return c.json({ error: { code: problem.code, message: problem.message } }, problem.status);
-};
+  const { status, code, details } = problem;
+  return c.json({ error: { code, message, ...errorsIn(details) } } satisfies ErrorBody, status);
+}
 
 /** Puts the headers of a problem on the answer. */
 export function setHeaders(c: Context, { headers }: Problem): void {

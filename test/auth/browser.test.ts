@@ -8,7 +8,8 @@ import { openService, type TestService } from '../harness.ts';
 import { whileChanging } from '../locks.ts';
 import { addBrokerage } from '../oauth/scene.ts';
 import { addDevice, openLocalhostProxy, type LocalhostProxy } from '../passkeys.ts';
-import { openAccount, resetOf } from './scene.ts';
+import { signInAs } from '../web/person.ts';
+import { newPassword, openAccount, openBrokerage, resetOf } from './scene.ts';
 
 let service: TestService;
 let browser: Browser;
@@ -148,7 +149,7 @@ it('a passkey signs in by itself, stands in for the code, and proves a recent si
     await context.clearCookies({ name: 'dealkeep' });
     await page.goto(`${origin}/sign-in`);
     await usePasskey(page);
-    await page.getByText('This passkey is not registered here').waitFor();
+    await page.getByText('This passkey could not be used to sign in.').waitFor();
     expect(faults).toEqual([]);
   });
 });
@@ -170,14 +171,14 @@ it('a passkey that is refused says so, and nobody is signed in: no verification 
       await route.fulfill({ response, json: { ...(await response.json()), userVerification: 'discouraged' } });
     });
     await usePasskey(page);
-    await page.getByText('This passkey is not registered here').waitFor();
+    await page.getByText('This passkey could not be used to sign in.').waitFor();
     await page.unroute('**/api/auth/passkey/options');
     await page.reload();
     await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
 
     await service.sql('update users set suspended_at = app.now() where id = $1', [account.id]);
     await usePasskey(page);
-    await page.getByText('This passkey is not registered here').waitFor();
+    await page.getByText('This passkey could not be used to sign in.').waitFor();
     expect((await context.cookies()).filter(({ name }) => name === 'dealkeep')).toEqual([]);
   });
 });
@@ -215,6 +216,138 @@ it('an answer of a passkey is taken once, and for its own challenge', async () =
       expect((await send(JSON.stringify({ response: forged }))).status).toBe(401);
     }
   });
+});
+
+/** A link by which somebody is invited to a brokerage, as its token. */
+async function inviteTo(brokerage: string, email: string): Promise<string> {
+  const token = mintToken();
+  await service.sql(
+    `with guest as (insert into users (email, name) values ($1, 'Gina')
+       on conflict (email) do update set name = users.name returning id),
+     member as (insert into members (brokerage_id, user_id, role, status) select $2, id, 'broker', 'invited' from guest)
+     insert into vault.invitations (digest, user_id, brokerage_id, mailed) select $3, id, $2, false from guest`,
+    [email, brokerage, tokenDigest(token)],
+  );
+  return token;
+}
+
+it('a link to a new password that no longer works leads to another one, and what was refused otherwise does not', async () => {
+  const account = await openAccount(service);
+  const { page, go, close } = await openTestPage(browser, origin);
+  const choose = async (password: string) => {
+    await page.getByLabel('New password').fill(password);
+    await page.getByRole('button', { name: 'Change password' }).click();
+  };
+  const newLink = page.getByRole('alert').getByRole('link', { name: 'New link' });
+  const token = mintToken();
+  await service.sql('insert into vault.password_resets (digest, user_id) values ($1, $2)', [
+    tokenDigest(token),
+    account.id,
+  ]);
+  await go(`/reset/new#token=${token}`);
+  await page.route('**/api/auth/reset/confirm', (route) => route.abort());
+  await choose(newPassword());
+  await page.getByRole('alert').getByText('Dealkeep cannot be reached.').waitFor();
+  expect(await newLink.count()).toBe(0);
+  await page.unrouteAll();
+  await service.sql('delete from vault.password_resets where user_id = $1', [account.id]);
+  await choose(newPassword());
+  await page.getByRole('alert').getByText('This link has been used or has expired').waitFor();
+  await newLink.click();
+  await page.getByLabel('E-mail').fill(account.email);
+  await page.getByRole('button', { name: 'Send the link' }).click();
+  const sent = page.getByRole('heading', { name: 'Check your e-mail' });
+  await sent.waitFor();
+  await expect.poll(() => sent.evaluate((heading) => heading === heading.ownerDocument.activeElement)).toBe(true);
+  await expect.poll(() => page.title()).toBe('Check your e-mail · Dealkeep');
+  await expectAccessible(page);
+
+  await page.goto(`${origin}/sign-in`);
+  await page.goto(`${origin}/reset/new#token=cut`);
+  await choose(newPassword());
+  await page.getByRole('alert').getByText('The link is not complete').waitFor();
+  await newLink.waitFor();
+  await close();
+});
+
+it('a link of an invitation that was cut off is said to be incomplete, one that was used to be over', async () => {
+  const { page, go, close } = await openTestPage(browser, origin);
+  for (const [path, heading] of [
+    ['/accept-invitation', 'This link is not complete'],
+    ['/accept-invitation#token=cut', 'This link is not complete'],
+    [`/accept-invitation#token=${mintToken()}`, 'This invitation no longer works'],
+  ] as const) {
+    await go('/sign-in');
+    await go(path);
+    await page.getByRole('heading', { name: heading }).waitFor();
+  }
+  await close();
+});
+
+it('whoever opens an invitation that is for somebody else signs out and comes back to it', async () => {
+  const { id: brokerage } = await openBrokerage(service);
+  const [other, invited] = [await openAccount(service), await openAccount(service)];
+  const { page, go, close } = await openTestPage(browser, origin);
+  await go('/sign-in?return_to=/settings/security');
+  await signIn(page, other);
+  await isAtSecurity(page);
+  await page.goto(`${origin}/accept-invitation#token=${await inviteTo(brokerage, invited.email)}`);
+  await page.getByRole('link', { name: `Sign out ${other.email}` }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await signIn(page, invited);
+  await page.getByText(`You are signed in as ${invited.email}.`).waitFor();
+  await page.getByRole('button', { name: 'Accept' }).click();
+  await page.getByRole('heading', { name: 'Deals', level: 1 }).waitFor();
+  await close();
+});
+
+it('a code that comes too late leads back to the password', async () => {
+  const account = await openAccount(service);
+  await service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, $2, app.now())`, [
+    account.id,
+    'A'.repeat(32),
+  ]);
+  const { page, go, close } = await openTestPage(browser, origin);
+  const tooLate = async () => {
+    await page.getByLabel('Code').fill('123456');
+    service.clock.advance(11 * 60_000);
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByText('That took too long, or too many codes were wrong.').waitFor();
+    expect(await page.getByLabel('Code').count()).toBe(0);
+  };
+  await go('/sign-in?return_to=/re-authenticate');
+  await signIn(page, account);
+  await tooLate();
+  await signIn(page, account);
+  await page.getByLabel('Code').waitFor();
+  expect(await page.getByText('That took too long').count()).toBe(0);
+
+  const { cookie } = await signInAs(service, account.id);
+  await page.context().addCookies([{ ...cookie, url: origin }]);
+  await page.goto(`${origin}/re-authenticate`);
+  const password = page.getByLabel('Password', { exact: true });
+  const confirm = async () => {
+    await password.fill(account.password);
+    await page.getByRole('button', { name: 'Continue' }).click();
+  };
+  await confirm();
+  await tooLate();
+  await expect.poll(() => password.evaluate((field) => field === field.ownerDocument.activeElement)).toBe(true);
+  expect(await password.inputValue()).toBe('');
+  await confirm();
+  expect(await page.getByLabel('Code').inputValue()).toBe('');
+  await close();
+});
+
+it('what does not fit is said at its field', async () => {
+  const { page, go, close } = await openTestPage(browser, origin);
+  await go('/sign-in');
+  await signIn(page, { email: 'ann', password: 'a password' });
+  const email = page.getByRole('textbox', { name: 'E-mail' }).and(page.locator('[aria-invalid=true]'));
+  await email.waitFor();
+  await page.getByText('Enter an e-mail address, such as ann@example.com.').waitFor();
+  expect(await page.getByRole('alert').count()).toBe(0);
+  await close();
 });
 
 it('the pages have no fault that axe finds, and nothing wider than a phone', async () => {
@@ -263,6 +396,7 @@ it('the pages have no fault that axe finds, and nothing wider than a phone', asy
     '/reset',
     `/reset/new#token=${reset}`,
     '/accept-invitation#token=none',
+    '/set-up',
     '/set-up#token=none',
     `/accept-invitation#token=${invitation}`,
   ]) {

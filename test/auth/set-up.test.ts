@@ -34,7 +34,20 @@ describe('an empty service', () => {
     service.clock.advance(60_000);
     const visitor = new Visitor(service.origin);
     const setUp = (input: object, by = visitor) => by.json('/api/auth/set-up', input);
-    expect((await setUp(fieldsOf('x'))).status).toBe(400);
+    expect(await setUp({ ...fieldsOf('x'), name: ' ', email: 'ada' })).toMatchObject({
+      status: 400,
+      body: {
+        error: {
+          code: 'validation_error',
+          message: 'The link is not complete: open it again from where you got it.',
+          details: [
+            { path: 'token', message: 'The link is not complete: open it again from where you got it.' },
+            { path: 'name', message: 'Enter a name.' },
+            { path: 'email', message: 'Enter an e-mail address, such as ann@example.com.' },
+          ],
+        },
+      },
+    });
     expect((await setUp(fieldsOf(mintToken()))).status).toBe(410);
 
     const weak = await setUp({ ...fieldsOf(first), password: 'harborbrokers' });

@@ -9,7 +9,7 @@ import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, type Key } from '../rest/scene.ts';
 import { startNode } from '../tools/node.ts';
 import { addFullDeal, type FullDeal } from '../tools/scene.ts';
-import { signInAs } from '../web/person.ts';
+import { signInAs, type SignedIn } from '../web/person.ts';
 import { aPdf, upload } from '../web/uploads.ts';
 
 let service: TestService;
@@ -21,6 +21,20 @@ beforeAll(async () => {
   scene = await addFullDeal(service);
 });
 afterAll(() => service.close());
+
+/** A change as a page sends it. */
+async function send(url: string, { headers }: SignedIn, json: object) {
+  const answer = await fetch(url, {
+    method: 'PATCH',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(json),
+  });
+  return {
+    status: answer.status,
+    headers: answer.headers,
+    body: (await answer.json()) as { error?: { message: string } },
+  };
+}
 
 const contact = { type: 'person', displayName: 'Somebody' };
 
@@ -50,6 +64,46 @@ test('PostgreSQL falls silent, goes away and comes back: REST says 503 and when 
   expect((await ask('POST', '/contacts', contact)).status).toBe(201);
   await network.stop();
   await refused();
+});
+
+test('a change on a page in the middle of which PostgreSQL falls silent may have been done, one before which it was away was not', async () => {
+  const network = await startNetwork(service.connections.server);
+  const node = await startNode(service, network.connection, { silenceMillis: 2_000 });
+  onTestFinished(node.stop);
+  const broker = await signInAs(service, scene.people.broker.userId);
+  const ask = async (json: object) => {
+    const { status, headers, body } = await send(`${node.origin}/api/web/deals/${scene.deal}`, broker, json);
+    return [status, headers.get('retry-after'), body.error?.message];
+  };
+  expect(await ask({ title: 'A bakery' })).toEqual([200, null, undefined]);
+  network.state.silent = true;
+  expect(await ask({ title: 'A mill' })).toEqual([
+    503,
+    '5',
+    'The service lost its database before it could answer. What you sent may have arrived, so look before you send it again.',
+  ]);
+  await network.stop();
+  expect(await ask({ title: 'A dairy' })).toEqual([
+    503,
+    '5',
+    'The service cannot reach its database: try again in a moment.',
+  ]);
+});
+
+test('a failure of ours is told to pages by its number, and after a change with what to look at first', async () => {
+  const broker = await signInAs(service, scene.people.broker.userId);
+  await service.sql(
+    `create function fail() returns trigger language plpgsql as $$ begin raise 'broken' using errcode = 'XX000'; end $$`,
+  );
+  await service.sql('create trigger fail before update on deals execute function fail()');
+  onTestFinished(() => service.sql('drop trigger fail on deals').then(() => {}));
+  const { status, body } = await send(`${service.origin}/api/web/deals/${scene.deal}`, broker, { title: 'A mill' });
+  expect([status, body.error?.message]).toEqual([
+    500,
+    expect.stringMatching(
+      /^Something failed on our side\. Look whether it was done before you do it again\. If it happens again, tell whoever runs Dealkeep this number: [\w-]+\.$/,
+    ),
+  ]);
 });
 
 test('while PostgreSQL is silent /readyz says so long before that connection is given up, and takes up one however often it is asked', async () => {

@@ -123,6 +123,25 @@ test('what is written about a question stays when somebody else takes the questi
   expect(await reason.inputValue()).toBe('The teaser says so.');
 });
 
+test('a step that is no longer there, since somebody else took another one, leads to where the question stands', async () => {
+  const asked = { category: 'legal', question_text: 'Who owns the roof?' };
+  const { body: question } = await (await web.as('exclusive buyer')).ask(`/deals/${web.scene.deal}/questions`, asked);
+  const { cookie } = await web.as('broker');
+  const { page, go } = await openTestPage(browser, web.service.origin, { cookie, alone: true });
+  // Nothing tells the page what others do, and it does not ask from time to time.
+  await page.addInitScript('window.setInterval = () => 0');
+  await page.route('**/api/web/events*', (route) => route.abort());
+  await go(`/deals/${web.scene.deal}/questions`);
+  const card = page.getByRole('listitem').filter({ hasText: asked.question_text });
+  await card.getByRole('button', { name: 'Reject' }).click();
+  await (await web.as('broker')).ask(`/questions/${question.id}/release`, {});
+  const dialog = page.getByRole('dialog', { name: 'Reject this question' });
+  await dialog.getByRole('button', { name: 'Reject' }).click();
+  await dialog.getByText('This was changed meanwhile. Look at where it stands now, and choose again.').waitFor();
+  await page.locator('section[aria-label^="All"] li').filter({ hasText: asked.question_text }).waitFor();
+  expect(await card.getByRole('button', { name: 'Reject' }).count()).toBe(0);
+});
+
 test('notes on a finding do not set back a status that somebody else gives it meanwhile', async () => {
   const buyer = await web.as('exclusive buyer');
   const recorded = {

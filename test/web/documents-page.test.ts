@@ -167,6 +167,25 @@ test('uploads go on while another page is shown, which says what failed, and are
   await row(page, 'Permit.pdf').getByText('Tax').waitFor();
 });
 
+test('an upload whose answer was lost is not said to be one that did not arrive', async () => {
+  const page = await roomOf('seller');
+  const devtools = await page.context().newCDPSession(page);
+  devtools.on('Fetch.requestPaused', ({ requestId }) => {
+    void devtools.send('Fetch.failRequest', { requestId, errorReason: 'ConnectionReset' });
+  });
+  await devtools.send('Fetch.enable', { patterns: [{ urlPattern: '*filename=Title*', requestStage: 'Response' }] });
+  await page.getByRole('button', { name: 'Upload' }).click();
+  const drawer = page.getByRole('dialog', { name: 'Upload documents' });
+  await drawer.getByLabel('Category').selectOption('Tax');
+  await drawer
+    .locator('input[type=file]')
+    .setInputFiles([{ name: 'Title.pdf', mimeType: 'application/pdf', buffer: aPdf() }]);
+  await drawer.getByText('The file may have arrived: look before you send it again.').waitFor();
+  await drawer.getByRole('button', { name: 'Done' }).click();
+  await row(page, 'Title.pdf').waitFor();
+  await devtools.detach();
+});
+
 test('whoever signs out during an upload is asked, and it stops', async () => {
   const page = await roomOf('seller');
   await leaveUploading(page, ['Roof.pdf']);

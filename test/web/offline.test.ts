@@ -219,7 +219,7 @@ test('an answer that is not of ours is said to have gone wrong, and what was wri
       : route.fallback(),
   );
   await dialog.getByRole('button', { name: 'Ask', exact: true }).click();
-  await dialog.getByText('Something went wrong on our side.').waitFor();
+  await dialog.getByText('Look whether it was done before you do it again.').waitFor();
   expect(await dialog.getByLabel('Question').inputValue()).toBe('Answered by a proxy');
 });
 

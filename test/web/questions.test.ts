@@ -150,7 +150,12 @@ describe('what is refused', () => {
     });
     expect(await as('broker').ask(`/questions/${id}/answer`, { answer_text: 'I think so.' })).toMatchObject({
       status: 409,
-      body: { error: { code: 'move_not_allowed' } },
+      body: {
+        error: {
+          code: 'move_not_allowed',
+          message: 'This was changed meanwhile. Look at where it stands now, and choose again.',
+        },
+      },
     });
     expect((await as('broker').ask(`/questions/${id}/distribute`, { distributed_response: ' ' })).body).toMatchObject({
       error: { code: 'validation_error', details: [{ path: 'distributed_response' }] },

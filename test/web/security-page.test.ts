@@ -120,7 +120,7 @@ test('a passkey is added, signs in by itself, is renamed and removed', async () 
 
   await signOut(testPage, account);
   await at.getByRole('button', { name: 'Use a passkey' }).click();
-  await at.getByText('This passkey is not registered here').waitFor();
+  await at.getByText('This passkey could not be used to sign in.').waitFor();
   expect(
     await service.sql(`select action from audit_records where user_id = $1 and action like 'passkey.%' order by id`, [
       account.id,

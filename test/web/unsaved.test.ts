@@ -538,6 +538,26 @@ describe('a session that ends', () => {
     expect(await asks('Sent after signing in again')).toBe(1);
   });
 
+  test('goes back to the password when the code came too late', async () => {
+    const person = web.scene.people['exclusive buyer'];
+    await web.service.sql(`insert into vault.totp (user_id, secret, confirmed_at) values ($1, 'A', app.now())`, [
+      person,
+    ]);
+    try {
+      const over = (await writing('Signed in too slowly')).getByRole('dialog', { name: 'Sign in again' });
+      await over.getByLabel('Password', { exact: true }).fill(password);
+      await button(over, 'Sign in').click();
+      await over.getByLabel('Code').fill('123456');
+      await web.service.sql('delete from vault.sign_in_steps where user_id = $1', [person]);
+      await button(over, 'Continue').click();
+      await over.getByText('That took too long, or too many codes were wrong.').waitFor();
+      expect(await over.getByLabel('E-mail').inputValue()).toBe('exclusive-buyer@example.test');
+      expect(await over.getByLabel('Password', { exact: true }).inputValue()).toBe('');
+    } finally {
+      await web.service.sql('delete from vault.totp where user_id = $1', [person]);
+    }
+  });
+
   test('and is begun by somebody else shows the page as theirs, and sends nothing of what was written', async () => {
     const page = await writing('Not for the other buyer to send');
     const over = page.getByRole('dialog', { name: 'Sign in again' });

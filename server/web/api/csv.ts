@@ -1,7 +1,7 @@
 /** CSV files for people who open them in a spreadsheet: written so that nothing in them is run, and read again. */
 
 import { responseOf } from '../../http/open-response.ts';
-import { Problem } from '../../http/problem.ts';
+import { invalid, Problem } from '../../http/problem.ts';
 import { finished } from 'node:stream/promises';
 import { setImmediate } from 'node:timers/promises';
 import { parse } from 'csv-parse';
@@ -10,7 +10,6 @@ import { csvHeading, csvLines, type Cells } from '../../lib/csv.ts';
 import type { Page, Place } from '../../database/paging.ts';
 import { inSmallerPortions } from '../../database/result-memory.ts';
 import { cellText, isCut } from './cell-text.ts';
-import { invalid } from './problems.ts';
 
 /** Rows of cells as CSV, with a byte order mark so that spreadsheets read it as UTF-8. */
 export const writeCsv = (heading: readonly string[], rows: Iterable<Cells>): string =>

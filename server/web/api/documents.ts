@@ -32,10 +32,10 @@ import { readsOn, sendBody } from '../../http/document-body.ts';
 import { originOf } from '../../http/origin.ts';
 import { withinDocument } from '../../domain/visibility/deal-scope.ts';
 import { asPersonWithin, withPersonWithin } from '../../http/person.ts';
-import { notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
+import { invalid, notAllowed, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
 import { body, line, optional, pathId, query, searchText } from './input.ts';
 import { withDeal, withPersonAndDeal } from './visible-record.ts';
-import { invalid, orNotFound } from './problems.ts';
+import { orNotFound } from './problems.ts';
 
 const filename = line(lengths.documents.filename)
   .transform((name) => name.normalize('NFC'))

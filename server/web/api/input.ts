@@ -10,14 +10,9 @@ import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { amountPattern, currencyPattern, isAfterYearZero, isStorable } from '../../http/values.ts';
 import { isTooDeep } from '../../http/json-text.ts';
 import { isUuid } from '../../http/uuid.ts';
-import { nothingThere, Problem, tooLarge } from '../../http/problem.ts';
-import { invalid, type FieldError } from './problems.ts';
+import { errorsOf, invalid, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
 
 const largestBody = 262_144;
-
-function errorsOf(error: z.ZodError): FieldError[] {
-  return error.issues.map(({ path, message }) => ({ path: path.join('.'), message }));
-}
 
 /** The JSON body, as `parse` reads it, as the schema gives it. Throws 400, 413 or 415. */
 async function readBody<T extends z.ZodType>(

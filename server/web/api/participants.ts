@@ -21,10 +21,10 @@ import { invitationUrl } from '../../http/links.ts';
 import { mintLink } from '../../mail/secrets.ts';
 import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
-import { notAllowed, nothingThere } from '../../http/problem.ts';
+import { invalid, notAllowed, nothingThere } from '../../http/problem.ts';
 import { body, delivery, emailAddress, id, pathId, properName } from './input.ts';
 import { changeDeal, withDeal } from './visible-record.ts';
-import { invalid, orNotFound } from './problems.ts';
+import { orNotFound } from './problems.ts';
 
 const Invite = z
   .strictObject({

@@ -1,15 +1,9 @@
 /** The errors of the web application's JSON routes: one shape, with words that say what to change. */
 
-import { Refusal } from '../../database/errors.ts';
-import { nothingThere, Problem, setHeaders, type Detail, type WriteProblem } from '../../http/problem.ts';
-
-/** One thing to change in the body or the query. */
-export type FieldError = Omit<Detail, 'in'>;
-
-/** Every answer that is not 2xx. */
-export interface ErrorBody {
-  error: { code: string; message: string; details?: readonly FieldError[] };
-}
+import type { Context } from 'hono';
+import { ConnectionLost, Refusal, Unavailable } from '../../database/errors.ts';
+import { nothingThere, Problem, writeProblemJson, type WriteProblem } from '../../http/problem.ts';
+import { requestIdOf } from '../../http/request-id.ts';
 
 /** What was looked up. Throws 404 where it is null: it is not there, or not for the person. */
 export function orNotFound<T>(answer: T | null): T {
@@ -27,24 +21,23 @@ export async function orMissing<T>(answer: Promise<T>): Promise<T> {
   }
 }
 
-/** 400 with each fault at its field. */
-export const invalid = (details: FieldError[]): Problem =>
-  new Problem(400, 'validation_error', details[0]?.message ?? 'Something does not fit.', { details });
-
 /** 409: `what` the person has read is not what is there now. */
 export const changedMeanwhile = (what: string): Problem =>
   new Problem(409, 'conflict', `${what} meanwhile. Review it, then try again.`);
 
-/** What a form can show at its fields: no headers. */
-function errorsIn(details: Problem['details']): { details?: readonly FieldError[] } {
-  if (!Array.isArray(details)) return {};
-  const errors = (details as readonly Detail[]).filter((detail) => detail.in !== 'header');
-  return errors.length === 0 ? {} : { details: errors };
+/** Moves that a page offers only while it does not know yet where things stand. */
+const impossibleMoves: ReadonlySet<string> = new Set(['move_not_allowed', 'question_closed']);
+
+/** A problem in words for who reads it on a page: they know no names of states, and what was perhaps done they could do twice. */
+function sentenceOf(c: Context, { code, message, cause }: Problem): string {
+  if (impossibleMoves.has(code)) return 'This was changed meanwhile. Look at where it stands now, and choose again.';
+  if (c.req.method === 'GET') return message;
+  if (code === 'internal_error')
+    return `Something failed on our side. Look whether it was done before you do it again. If it happens again, tell whoever runs Dealkeep this number: ${requestIdOf(c)}.`;
+  if (cause instanceof Unavailable && cause.cause instanceof ConnectionLost)
+    return 'The service lost its database before it could answer. What you sent may have arrived, so look before you send it again.';
+  return message;
 }
 
-/** The problem as an answer: {@link ErrorBody}. */
-export const answerProblem: WriteProblem = (c, problem) => {
-  setHeaders(c, problem);
-  const { status, code, message, details } = problem;
-  return c.json({ error: { code, message, ...errorsIn(details) } } satisfies ErrorBody, status);
-};
+/** The problem as an answer to a page. */
+export const answerProblem: WriteProblem = (c, problem) => writeProblemJson(c, problem, sentenceOf(c, problem));

@@ -26,13 +26,13 @@ import { requestIdOf } from '../../http/request-id.ts';
 import { originOf } from '../../http/origin.ts';
 import { withinDeal } from '../../domain/visibility/deal-scope.ts';
 import { asPerson, asPersonWithin, personIdOf } from '../../http/person.ts';
-import { notAllowed, problemOf, tooLarge } from '../../http/problem.ts';
+import { invalid, notAllowed, problemOf, tooLarge } from '../../http/problem.ts';
 import { booksTemplate, readBooks, type ReadBooks } from './books/read.ts';
 import { csvHeaders, unreadable } from './csv.ts';
 import { partiesOf } from './file-queue.ts';
 import { line, optional, pathId, query } from './input.ts';
 import { withDeal } from './visible-record.ts';
-import { invalid, orNotFound } from './problems.ts';
+import { orNotFound } from './problems.ts';
 
 /** The most bytes of a file of accounts, and how that is said. The page says so, too. */
 export const largestBooksFile = { bytes: 5_242_880, words: '5 MB' } as const;

@@ -63,6 +63,10 @@ export const signIn = (email: string, password: string): Promise<SignInAnswer> =
 export const finishSignIn = (code: string): Promise<SignInAnswer> =>
   api.post('/auth/second-factor', { json: { code } });
 
+/** Whether a sign-in begins again with the password: its code came too late, or too many were wrong. */
+export const isSignInOver = (error: unknown): error is ApiError =>
+  error instanceof ApiError && error.code === 'sign_in_expired';
+
 /** Signs in with a passkey that the browser or the person's device holds. */
 export async function signInWithPasskey(): Promise<SignInAnswer> {
   const { startAuthentication } = await import('@simplewebauthn/browser');

@@ -88,6 +88,15 @@ export function addressOf(path: string, { param = {}, query = {} }: Options): st
 export const address = <P extends PathOf<'get'>>(path: P, ...[options]: Needed<RequestOptions<'get', P>>): string =>
   addressOf(path, options ?? {});
 
+/** What was asked for, by its path below /api. */
+interface Asked {
+  method: string;
+  path: string;
+}
+
+/** Whether nothing is there twice when it is sent again: what only asks, and what is about one's account. */
+const isRepeatable = ({ method, path }: Asked): boolean => method === 'GET' || path.startsWith('/auth/');
+
 const unreachable = {
   code: 'unreachable',
   message: 'Dealkeep cannot be reached. Check your connection and try again.',
@@ -101,10 +110,11 @@ const unanswered = {
   message:
     'The connection broke before Dealkeep answered. What you sent may have arrived, so look before you send it again. What you wrote stays here.',
 };
-const broken = {
+/** The error of an answer in another format than ours. */
+const broken = (asked: Asked) => ({
   code: 'internal_error',
-  message: 'Something went wrong on our side. Try again. If it happens again, tell us when it happened.',
-};
+  message: `Something went wrong on our side. ${isRepeatable(asked) ? 'Try again' : 'Look whether it was done before you do it again'}. If it happens again, tell whoever runs Dealkeep when it happened.`,
+});
 
 function isErrorBody(value: unknown): value is ErrorBody {
   const error = (value as ErrorBody | null)?.error;
@@ -115,15 +125,14 @@ function isErrorBody(value: unknown): value is ErrorBody {
 export const cannotBeReached = (): ApiError => new ApiError(0, unreachable);
 
 /** The error of a request whose answer did not come, or not as a whole; `sent` says that there was a connection as it was sent. */
-function noAnswer(method: string, path: string, sent: boolean): ApiError {
-  if (method === 'GET') return cannotBeReached();
+function noAnswer(asked: Asked, sent: boolean): ApiError {
+  if (asked.method === 'GET') return cannotBeReached();
   if (!sent) return new ApiError(0, offline);
-  // Of one's account nothing is there twice when it is sent again.
-  return new ApiError(0, path.startsWith('/auth/') ? unreachable : unanswered);
+  return new ApiError(0, isRepeatable(asked) ? unreachable : unanswered);
 }
 
 /** The error of an answer, from its text; an answer in another format is reported as a fault on our side. */
-export function errorOf(status: number, text: string, retryAfter: string | null = null): ApiError {
+export function errorOf(asked: Asked, status: number, text: string, retryAfter: string | null = null): ApiError {
   const seconds = retryAfter !== null && /^\d{1,4}$/.test(retryAfter) ? wholeNumber(retryAfter) : null;
   try {
     const body: unknown = JSON.parse(text);
@@ -131,7 +140,7 @@ export function errorOf(status: number, text: string, retryAfter: string | null 
   } catch {
     // No JSON: a proxy's page, perhaps.
   }
-  return new ApiError(status, broken, seconds);
+  return new ApiError(status, broken(asked), seconds);
 }
 
 /** Whether an answer says that the session which the page knows of has ended, or that another has taken its place. */
@@ -176,11 +185,11 @@ function exactly(text: string): unknown {
 }
 
 /** The value of an answer that went well, from its text; what is no JSON, such as a proxy's page, is reported as a fault on our side. */
-export function valueOf(status: number, text: string): unknown {
+export function valueOf(asked: Asked, status: number, text: string): unknown {
   try {
     return exactly(text);
   } catch {
-    throw new ApiError(status, broken);
+    throw new ApiError(status, broken(asked));
   }
 }
 
@@ -209,7 +218,7 @@ async function requestText(method: string, path: string, options: Options, again
     response = await asked;
   } catch (fault) {
     if (signal?.aborted) throw fault;
-    throw noAnswer(method, path, online);
+    throw noAnswer({ method, path }, online);
   } finally {
     accountChanges.delete(asked);
   }
@@ -217,10 +226,10 @@ async function requestText(method: string, path: string, options: Options, again
   if (!Number.isNaN(answered)) lastAsked = Math.floor(answered - (performance.now() - began));
   const text = await response.text().catch((fault: unknown) => {
     if (signal?.aborted) throw fault;
-    throw noAnswer(method, path, true);
+    throw noAnswer({ method, path }, true);
   });
   if (!response.ok) {
-    const error = errorOf(response.status, text, response.headers.get('retry-after'));
+    const error = errorOf({ method, path }, response.status, text, response.headers.get('retry-after'));
     if (!again && (await isSignedInAgain(error, path))) return requestText(method, path, options, true);
     throw error;
   }
@@ -229,7 +238,7 @@ async function requestText(method: string, path: string, options: Options, again
 
 async function request(method: string, path: string, options: Options): Promise<unknown> {
   const { status, text } = await requestText(method, path, options);
-  return text === '' ? undefined : valueOf(status, text);
+  return text === '' ? undefined : valueOf({ method, path }, status, text);
 }
 
 /** POSTs as {@link api} does, for the answer's text as it came: to read its numbers would round them. */

@@ -95,6 +95,8 @@ export function useDealActions(id: Id) {
       mutationFn: ({ to, confirm = false }: { to: DealState; confirm?: boolean }) =>
         api.post('/web/deals/:id/moves', { param: { id }, json: { to, confirm } }),
       onSuccess: show,
+      // What is refused may have been offered because of what has changed since.
+      onError: () => void again(),
     }),
     grantExclusivity: useMutation({
       mutationFn: (grant: { participant_id: Id; expires_at: Instant }) =>

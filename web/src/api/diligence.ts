@@ -68,6 +68,8 @@ export function useFinancingActions(dealId: Id) {
       mutationFn: ({ id, commitment_status }: { id: Id; commitment_status: CommitmentStatus }) =>
         api.post('/web/financing/:id/status', { param: { id }, json: { commitment_status } }),
       onSuccess,
+      // What is refused may have been offered because of what has changed since.
+      onError: () => void onSuccess(),
     }),
   };
 }

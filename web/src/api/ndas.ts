@@ -42,6 +42,7 @@ export function useNdaActions(dealId: Id) {
     revoke: useMutation({
       mutationFn: (id: Id) => api.post('/web/ndas/:id/revoke', { param: { id } }),
       onSuccess: again,
+      onError: () => void again(),
     }),
   };
 }

@@ -45,6 +45,11 @@ export function useQuestionActions(dealId: Id) {
     void client.invalidateQueries({ queryKey: keys.deal(dealId), exact: true });
     void client.invalidateQueries({ queryKey: keys.home });
   };
+  const then = {
+    onSuccess: show,
+    // What is refused may have been offered because of what has changed since.
+    onError: () => void client.invalidateQueries({ queryKey: questionsQuery(dealId).queryKey }),
+  };
   return {
     /** The seller's answer to a question as it is now. */
     currentAnswer: async (id: Id): Promise<string | null> => {
@@ -54,30 +59,30 @@ export function useQuestionActions(dealId: Id) {
     ask: useMutation({
       mutationFn: (input: { category: QuestionCategory; question_text: string }) =>
         api.post('/web/deals/:id/questions', { param: { id: dealId }, json: input }),
-      onSuccess: show,
+      ...then,
     }),
     release: useMutation({
       mutationFn: ({ id }: { id: Id }) => api.post('/web/questions/:id/release', { param: { id } }),
-      onSuccess: show,
+      ...then,
     }),
     withdraw: useMutation({
       mutationFn: ({ id }: { id: Id }) => api.post('/web/questions/:id/withdraw', { param: { id } }),
-      onSuccess: show,
+      ...then,
     }),
     reject: useMutation({
       mutationFn: ({ id, ...json }: { id: Id } & RequestBody<'post', '/web/questions/:id/reject'>) =>
         api.post('/web/questions/:id/reject', { param: { id }, json }),
-      onSuccess: show,
+      ...then,
     }),
     answer: useMutation({
       mutationFn: ({ id, ...json }: { id: Id } & RequestBody<'post', '/web/questions/:id/answer'>) =>
         api.post('/web/questions/:id/answer', { param: { id }, json }),
-      onSuccess: show,
+      ...then,
     }),
     distribute: useMutation({
       mutationFn: ({ id, ...json }: { id: Id } & RequestBody<'post', '/web/questions/:id/distribute'>) =>
         api.post('/web/questions/:id/distribute', { param: { id }, json }),
-      onSuccess: show,
+      ...then,
     }),
   };
 }

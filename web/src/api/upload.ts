@@ -18,24 +18,29 @@ export const upload = <P extends PathOf<'post'>>(
 function send(path: string, file: Blob | FormData, options: Options & Progress, again = false): Promise<unknown> {
   const { signal, onProgress } = options;
   const { promise, resolve, reject } = Promise.withResolvers<unknown>();
+  const asked = { method: 'POST', path };
   const request = new XMLHttpRequest();
   const stop = () => request.abort();
-  request.open('POST', addressOf(path, options));
+  request.open(asked.method, addressOf(path, options));
   request.setRequestHeader('Accept', 'application/json');
   // Of a form the browser itself says where each part of it ends.
   if (file instanceof Blob) request.setRequestHeader('Content-Type', file.type || 'application/octet-stream');
   for (const [name, value] of Object.entries(csrfHeader())) request.setRequestHeader(name, value);
+  let isSent = false;
   request.upload.addEventListener('progress', (event) => onProgress?.(event.loaded));
+  request.upload.addEventListener('load', () => {
+    isSent = true;
+  });
   request.addEventListener('load', () => {
     if (request.status < 300) {
       try {
-        resolve(valueOf(request.status, request.responseText));
+        resolve(valueOf(asked, request.status, request.responseText));
       } catch (fault) {
         reject(fault as Error);
       }
       return;
     }
-    const error = errorOf(request.status, request.responseText);
+    const error = errorOf(asked, request.status, request.responseText);
     if (again) {
       reject(error);
       return;
@@ -46,7 +51,9 @@ function send(path: string, file: Blob | FormData, options: Options & Progress, 
     );
   });
   request.addEventListener('error', () => {
-    const message = 'The upload was interrupted. Check your connection and try again.';
+    const message = isSent
+      ? 'The connection broke before Dealkeep answered. The file may have arrived: look before you send it again.'
+      : 'The upload was interrupted. Check your connection and try again.';
     reject(new ApiError(0, { code: 'unreachable', message }));
   });
   request.addEventListener('abort', () => reject(new DOMException('The upload was stopped.', 'AbortError')));

@@ -124,7 +124,7 @@ export function ErrorState({ error, onRetry, level }: ErrorStateProps) {
           ? 'It does not exist, or you have no access to it. If you expected to see it, ask the person who sent you here.'
           : error instanceof ApiError
             ? error.message
-            : 'Something unexpected happened. Reload the page. If it happens again, tell us what you were doing.'}
+            : 'Something unexpected happened. Reload the page. If it happens again, tell whoever runs Dealkeep what you were doing.'}
       </EmptyState>
     </div>
   );

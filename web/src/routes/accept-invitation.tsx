@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { MailX } from 'lucide-react';
+import { MailX, Unlink } from 'lucide-react';
 import { acceptInvitation, invitationQuery, joinByInvitation, sessionQuery, type Invitation } from '../api/auth.ts';
 import { ApiError } from '../api/client.ts';
 import type { Id } from '../api/shapes.ts';
@@ -80,9 +80,14 @@ function JoinForm({ token, invitation }: { token: string; invitation: Invitation
   }
   if (email !== invitation.email) {
     return (
-      <Notice tone="warn" title={`This invitation is for ${invitation.email}`}>
-        You are signed in as {email}. Sign out, and open the link again.
-      </Notice>
+      <div className="flex flex-col gap-4">
+        <Notice tone="warn" title={`This invitation is for ${invitation.email}`}>
+          You are signed in as {email}. Sign out, and sign in as {invitation.email} to accept.
+        </Notice>
+        <ButtonLink to="/sign-out" search={{ return_to: paths.acceptInvitation }} kind="primary">
+          Sign out
+        </ButtonLink>
+      </div>
     );
   }
   return (
@@ -108,8 +113,8 @@ function AnyForm({ token, invitation }: { token: string; invitation: Invitation 
           If you have an account as <strong className="font-medium text-ink">{invitation.email}</strong>, sign in with
           it to accept.
         </p>
-        <ButtonLink to="/sign-in" search={{ return_to: paths.acceptInvitation }}>
-          Sign in
+        <ButtonLink to={session.data ? '/sign-out' : '/sign-in'} search={{ return_to: paths.acceptInvitation }}>
+          {session.data ? `Sign out ${session.data.user.email}` : 'Sign in'}
         </ButtonLink>
       </div>
       <div className="flex flex-col gap-3 border-t border-line pt-5">
@@ -164,15 +169,24 @@ function DeadLink() {
   );
 }
 
+function IncompleteLink() {
+  return (
+    <Card>
+      <EmptyState level={1} icon={Unlink} title="This link is not complete">
+        Open it again from the e-mail, or copy all of it.
+      </EmptyState>
+    </Card>
+  );
+}
+
 /** Where an invitation's link leads: choosing a name and password, or signing in for who has them already. */
 export default function AcceptInvitationPage() {
   useTitle('Invitation');
   const token = linkToken();
   const query = useQuery({ ...invitationQuery(token ?? ''), enabled: token !== undefined });
-  const dead =
-    token === undefined ||
-    (query.error instanceof ApiError && ['link_expired', 'validation_error'].includes(query.error.code));
-  if (dead) return <DeadLink />;
+  const code = query.error instanceof ApiError ? query.error.code : null;
+  if (token === undefined || code === 'validation_error') return <IncompleteLink />;
+  if (code === 'link_expired') return <DeadLink />;
   return (
     <Loaded query={query} skeleton={<Skeleton className="h-96 w-full rounded-xl" />}>
       {(invitation) => <InvitationCard token={token} invitation={invitation} />}

@@ -26,6 +26,22 @@ function BackToSignIn() {
   );
 }
 
+function SentStep({ to }: { to: string }) {
+  useTitle('Check your e-mail');
+  return (
+    <>
+      <SignedOutTitle title="Check your e-mail" ref={useFocusOnMount<HTMLHeadingElement>()} />
+      <Card>
+        <p className="text-soft">
+          If an account uses <strong className="font-medium text-ink">{to}</strong>, we sent it a link to choose a new
+          password. It works once and expires in {lifetimes.mailedLink}.
+        </p>
+      </Card>
+      <BackToSignIn />
+    </>
+  );
+}
+
 function AskStep() {
   const [sentTo, setSentTo] = useState<string | null>(null);
   const first = useFocusOnMount<HTMLInputElement>();
@@ -36,20 +52,7 @@ function AskStep() {
     submit: ({ email }) => askReset(email.trim()),
     onDone: (_, { email }) => setSentTo(email.trim()),
   });
-  if (sentTo !== null) {
-    return (
-      <>
-        <SignedOutTitle title="Check your e-mail" />
-        <Card>
-          <p className="text-soft">
-            If an account uses <strong className="font-medium text-ink">{sentTo}</strong>, we sent it a link to choose a
-            new password. It works once and expires in {lifetimes.mailedLink}.
-          </p>
-        </Card>
-        <BackToSignIn />
-      </>
-    );
-  }
+  if (sentTo !== null) return <SentStep to={sentTo} />;
   return (
     <>
       <SignedOutTitle title="Choose a new password">We send a link to your e-mail address.</SignedOutTitle>
@@ -71,10 +74,11 @@ function AskStep() {
 function ChooseStep({ token }: { token: string }) {
   const navigate = useNavigate();
   const form = useForm({
-    initial: { password: '' },
+    // The token for what is said of the link, which is shown above the form with the way to another link.
+    initial: { token, password: '' },
     draft: null,
     check: (values) => required(values, { password: 'Enter a new password.' }),
-    about: { password_refused: 'password' },
+    about: { password_refused: 'password', link_expired: 'token' },
     submit: ({ password }) => resetPassword(token, password),
     onDone: async () => {
       toast('Your password was changed. Sign in with the new one.');
@@ -90,9 +94,11 @@ function ChooseStep({ token }: { token: string }) {
             <Notice
               tone="bad"
               action={
-                <Link to="/reset" className="font-medium whitespace-nowrap underline">
-                  New link
-                </Link>
+                form.errors.token !== undefined && (
+                  <Link to="/reset" className="font-medium whitespace-nowrap underline">
+                    New link
+                  </Link>
+                )
               }
             >
               {form.fault}

@@ -77,9 +77,11 @@ export default function SetUpPage() {
     <Card>
       <EmptyState level={1} icon={Terminal} title="Open the set-up link">
         <p>
-          When it starts on an empty database, Dealkeep prints a link in its console that lets one person create the
-          first brokerage. Restart it to get a new one.
+          When it starts on an empty database, Dealkeep makes a link that lets one person create the first brokerage. It
+          prints the link in the terminal in which it was started; started without one, it writes the link to the file
+          set-up-link in its data folder.
         </p>
+        <p className="mt-4">The link works for 24 hours. A restart makes a new one.</p>
         <p className="mt-4">
           <Link to="/sign-in" className="text-accent-ink underline-offset-3 hover:underline">
             I already have an account

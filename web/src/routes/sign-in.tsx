@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, Navigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { finishSignIn, sessionQuery, signIn, signInWaysQuery } from '../api/auth.ts';
+import { finishSignIn, isSignInOver, sessionQuery, signIn, signInWaysQuery } from '../api/auth.ts';
 import { Button } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { CodeField } from '../components/code-field.tsx';
@@ -18,7 +18,14 @@ import { required, useForm } from '../lib/use-form.ts';
 
 const route = getRouteApi('/entrance/sign-in');
 
-function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; onDone: () => Promise<void> }) {
+interface PasswordStepProps {
+  /** Why it is there once more. */
+  fault: string | null;
+  onSecondFactor: () => void;
+  onDone: () => Promise<void>;
+}
+
+function PasswordStep({ fault, onSecondFactor, onDone }: PasswordStepProps) {
   const ways = useQuery(signInWaysQuery).data;
   const form = useForm({
     initial: { email: '', password: '' },
@@ -37,7 +44,7 @@ function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; 
     <>
       <SignedOutTitle title="Sign in" />
       <Card>
-        <FormFields form={form}>
+        <FormFields form={{ ...form, fault: form.fault ?? fault }}>
           <Field label="E-mail" error={form.errors.email}>
             <Input {...form.text('email')} type="email" autoComplete="username webauthn" ref={first} />
           </Field>
@@ -66,13 +73,23 @@ function PasswordStep({ onSecondFactor, onDone }: { onSecondFactor: () => void; 
   );
 }
 
-function SecondFactorStep({ onBack, onDone }: { onBack: () => void; onDone: () => Promise<void> }) {
+interface SecondFactorStepProps {
+  /** Given why, when that is not the person's own choice. */
+  onBack: (fault: string | null) => void;
+  onDone: () => Promise<void>;
+}
+
+function SecondFactorStep({ onBack, onDone }: SecondFactorStepProps) {
   const form = useForm({
     initial: { code: '' },
     draft: null,
     check: (values) => required(values, { code: 'Enter the code.' }),
     about: { code_refused: 'code' },
-    submit: ({ code }) => finishSignIn(code.trim()),
+    submit: ({ code }) =>
+      finishSignIn(code.trim()).catch((error: unknown) => {
+        if (isSignInOver(error)) onBack(error.message);
+        throw error;
+      }),
     onDone,
   });
   return (
@@ -89,7 +106,7 @@ function SecondFactorStep({ onBack, onDone }: { onBack: () => void; onDone: () =
         </FormFields>
         <OrDivider />
         <PasskeyButton onDone={onDone} />
-        <Button kind="quiet" onClick={onBack} className="mt-2.5 w-full">
+        <Button kind="quiet" onClick={() => onBack(null)} className="mt-2.5 w-full">
           Start over
         </Button>
       </Card>
@@ -101,10 +118,17 @@ function SecondFactorStep({ onBack, onDone }: { onBack: () => void; onDone: () =
 export default function SignInPage() {
   useTitle('Sign in');
   const [step, setStep] = useState<'password' | 'second_factor'>('password');
+  const [fault, setFault] = useState<string | null>(null);
   const arrive = useArrival(route.useSearch().return_to);
   return step === 'password' ? (
-    <PasswordStep onSecondFactor={() => setStep('second_factor')} onDone={arrive} />
+    <PasswordStep fault={fault} onSecondFactor={() => setStep('second_factor')} onDone={arrive} />
   ) : (
-    <SecondFactorStep onBack={() => setStep('password')} onDone={arrive} />
+    <SecondFactorStep
+      onBack={(why) => {
+        setFault(why);
+        setStep('password');
+      }}
+      onDone={arrive}
+    />
   );
 }

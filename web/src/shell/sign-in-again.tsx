@@ -1,5 +1,6 @@
 import { useState } from 'react';
-import { finishSignIn, signIn } from '../api/auth.ts';
+import { flushSync } from 'react-dom';
+import { finishSignIn, isSignInOver, signIn } from '../api/auth.ts';
 import { useMe } from '../api/me.ts';
 import { CodeField } from '../components/code-field.tsx';
 import { Field } from '../components/field.tsx';
@@ -9,7 +10,7 @@ import { PasskeyButton } from '../components/passkey-button.tsx';
 import { useArrival } from '../components/recent-sign-in.tsx';
 import { keepDraftsNow } from '../lib/drafts.ts';
 import { leaveFreely } from '../lib/unsaved.ts';
-import { required, useForm } from '../lib/use-form.ts';
+import { required, useForm, type Form } from '../lib/use-form.ts';
 import { paths } from '../paths.ts';
 
 /** Goes to the sign-in page, which leads back here. What was typed is kept. */
@@ -28,7 +29,16 @@ export default function SignInAgain({ onDone }: { onDone: () => void }) {
   const { user } = useMe();
   const [step, setStep] = useState<'password' | 'code'>('password');
   const arrive = useArrival(onDone);
-  const form = useForm({
+  const backToPassword = (error: unknown): never => {
+    // At once: what is said about the password is shown at its field, if that is there.
+    if (isSignInOver(error))
+      flushSync(() => {
+        setStep('password');
+        form.reset({ ...form.values, password: '', code: '' });
+      });
+    throw error;
+  };
+  const form: Form<{ email: string; password: string; code: string }> = useForm({
     initial: { email: user.email, password: '', code: '' },
     draft: null,
     check: (values) =>
@@ -38,9 +48,9 @@ export default function SignInAgain({ onDone }: { onDone: () => void }) {
           ? { email: 'Enter your e-mail address.', password: 'Enter your password.' }
           : { code: 'Enter the code.' },
       ),
-    about: { sign_in_refused: 'password', code_refused: 'code' },
+    about: { sign_in_refused: 'password', sign_in_expired: 'password', code_refused: 'code' },
     submit: ({ email, password, code }) =>
-      step === 'password' ? signIn(email.trim(), password) : finishSignIn(code.trim()),
+      step === 'password' ? signIn(email.trim(), password) : finishSignIn(code.trim()).catch(backToPassword),
     onDone: ({ outcome }) => (outcome === 'signed_in' ? arrive() : setStep('code')),
   });
   return (

@@ -56,7 +56,7 @@ function AddressCard() {
     initial: { email: user.email },
     draft: 'profile/address',
     check: (values) => required(values, { email: 'Enter an e-mail address.' }),
-    about: { validation_error: 'email', conflict: 'email' },
+    about: { conflict: 'email' },
     submit: ({ email }) => withRecentSignIn(() => askAddress.mutateAsync(email.trim())),
     onDone: (_, { email }) => setSentTo(email.trim()),
   });
