@@ -23,6 +23,7 @@ import {
   rotateWebhookSecret,
   testWebhook,
   webhooksOf,
+  webhookStates,
   type ManagedWebhook,
 } from '../../domain/webhooks/endpoints.ts';
 import { faultOfUrl } from '../../http/guarded-fetch.ts';
@@ -82,7 +83,7 @@ export function webhookRoutes(services: Services) {
     url: url.optional(),
     description: line(lengths.webhook_endpoints.description).nullable().optional(),
     types: types.optional(),
-    state: z.enum(['on', 'off'], 'Choose on or off.').optional(),
+    state: z.enum(webhookStates, 'Choose on or off.').optional(),
   });
 
   /** The webhook after something was done about it, for which the person may have to sign in again. */
