@@ -17,9 +17,9 @@ import {
   fitting,
   futureTime,
   json,
-  scopeList,
   lineUpTo,
   properName,
+  scopeList,
   wholeNumber,
 } from './command.ts';
 

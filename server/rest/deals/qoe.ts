@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { onOneLine } from '../../domain/characters.ts';
 import { checklistOfDeal, checklistStatuses } from '../../domain/diligence/checklist.ts';
 import { customersOfDeal, periodsOfDeal } from '../../domain/diligence/figures.ts';
 import { adjustmentCategories, normalizationsOfDeal } from '../../domain/diligence/normalizations.ts';
@@ -14,15 +15,14 @@ import {
   snapshotTypes,
   type DeliveredBooks,
 } from '../../domain/diligence/snapshots.ts';
-import { onOneLine } from '../../domain/characters.ts';
 import { lengths } from '../../domain/lengths.ts';
+import { keepsDirection } from '../../domain/people/names.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
 import { resourceOf } from '../../domain/events/resources.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import type { Callers } from '../caller.ts';
-import { keepsDirection } from '../../domain/people/names.ts';
 import { amount, currency, date, day, decimal, id, lineUpTo, time } from '../fields.ts';
 import { replayed, type Operation } from '../operation.ts';
 import { dayParameter, idParameter, textParameter } from '../parameters.ts';
