@@ -2,9 +2,8 @@
 
 import type { Context, Env, TypedResponse } from 'hono';
 import { z } from 'zod';
-import { lengths } from '../domain/lengths.ts';
 import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
-import { keepsDirection, oneLine } from '../domain/people/names.ts';
+import { faultOfName } from '../domain/people/names.ts';
 import { passwordLength } from '../domain/accounts/password-rules.ts';
 import { bodyAtMost, bodyType, sendJson } from '../http/bounded-body.ts';
 import { asToken } from '../domain/accounts/secret-tokens.ts';
@@ -70,7 +69,7 @@ export function textAction<S extends z.ZodType>(
 }
 
 const text = (missing: string) => z.string({ error: missing });
-const isWithin = (most: number) => (value: string) => charactersIn(value) <= most;
+export const isWithin = (most: number) => (value: string) => charactersIn(value) <= most;
 
 const incompleteLink = 'The link is not complete: open it again from where you got it.';
 
@@ -87,10 +86,10 @@ export const fields = {
     .refine(isWithin(passwordLength.most), `Enter a password of at most ${passwordLength.most} characters.`),
   name: text('Enter a name.')
     .trim()
-    .min(1, 'Enter a name.')
-    .max(lengths.users.name, `Enter a name of at most ${lengths.users.name} characters.`)
-    .regex(oneLine, 'Enter a name without line breaks.')
-    .regex(keepsDirection, 'Enter a name without characters that change the direction of writing.'),
+    .superRefine((name, { addIssue }) => {
+      const message = faultOfName(name);
+      if (message !== null) addIssue({ code: 'custom', message });
+    }),
   token: text(incompleteLink).refine((value) => asToken(value) !== null, incompleteLink),
   id: z.uuid({ error: 'Send the id.' }),
 };

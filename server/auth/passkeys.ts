@@ -25,7 +25,7 @@ import { csrfGuard, csrfToken, originGuard } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
 import { ourOrigin, sessionDigest, setTokenCookie } from '../http/session.ts';
 import { Problem } from '../http/problem.ts';
-import { action, fields, smallBody } from './action.ts';
+import { action, fields, isWithin, smallBody } from './action.ts';
 import { countingRefusals, countRequest } from './attempts.ts';
 import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 
@@ -104,8 +104,8 @@ async function checkRegistration(c: Context, response: RegistrationResponseJSON)
   return { challenge: challenge.digest(), credential: registrationInfo.credential };
 }
 
-const passkeyName = fields.name.max(
-  lengths.passkeys.name,
+const passkeyName = fields.name.refine(
+  isWithin(lengths.passkeys.name),
   `Enter a name of at most ${lengths.passkeys.name} characters.`,
 );
 const noPasskey = () => new Problem(404, 'not_found', 'This passkey no longer exists.');

@@ -5,7 +5,9 @@ import type pg from 'pg';
 import type { Config } from '../config/config.ts';
 import type * as Administration from '../domain/accounts/administration.ts';
 import { keyScopes, type KeyScope } from '../domain/clients/key-scopes.ts';
+import { charactersIn, isVisible } from '../domain/characters.ts';
 import { isEmailAddress } from '../domain/people/email-address.ts';
+import { faultOfName } from '../domain/people/names.ts';
 
 interface CommandContext {
   /** What can be done. */
@@ -71,8 +73,23 @@ export function fitting(pattern: RegExp, allowed: string) {
   };
 }
 
-/** The value of an option: a line of 1 to `max` characters. */
-export const textUpTo = (max: number) => fitting(new RegExp(`^.{1,${max}}$`), `1 to ${max} characters`);
+/** The value of an option: a line of 1 to `max` visible characters, without the space around it. */
+export const lineUpTo =
+  (max: number) =>
+  (text: string): string => {
+    const given = text.trim();
+    if (given === '' || charactersIn(given) > max || !isVisible(given))
+      throw new InvalidArgumentError(`It must be 1 to ${max} visible characters.`);
+    return given;
+  };
+
+/** The value of an option: the name of a person or a brokerage. */
+export function properName(text: string): string {
+  const name = text.trim();
+  const fault = faultOfName(name);
+  if (fault !== null) throw new InvalidArgumentError(fault);
+  return name;
+}
 
 /** The value of an option: an e-mail address. */
 export function emailAddress(text: string): string {

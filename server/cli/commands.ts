@@ -17,8 +17,9 @@ import {
   fitting,
   futureTime,
   json,
+  lineUpTo,
+  properName,
   scopeList,
-  textUpTo,
   wholeNumber,
 } from './command.ts';
 
@@ -39,7 +40,7 @@ function addKeys(program: Command): void {
     .command('create')
     .description('Create a key. Its token is printed once and not kept.')
     .requiredOption(...brokerage)
-    .requiredOption('--name <name>', 'what the key is for', textUpTo(lengths.api_keys.name))
+    .requiredOption('--name <name>', 'what the key is for', lineUpTo(lengths.api_keys.name))
     .option(
       '--scopes <scopes>',
       `what it may do, of: ${keyScopes.join(', ')}`,
@@ -104,7 +105,7 @@ function addUsers(program: Command): void {
     .command('create')
     .description('Invite a person to a brokerage. Prints the one-time link by which they choose a password.')
     .requiredOption('--email <email>', 'their address', emailAddress)
-    .requiredOption('--name <name>', 'their name', textUpTo(lengths.users.name))
+    .requiredOption('--name <name>', 'their name', properName)
     .requiredOption(...brokerage)
     .addOption(new Option('--role <role>', 'their role').choices(memberRoles).makeOptionMandatory())
     .option(...json)
@@ -349,7 +350,7 @@ function addHolds(program: Command): void {
     .description('Put a deal, a brokerage or a person under a legal hold.')
     .argument('<kind>', kinds, kindOf)
     .argument(...which)
-    .option('--reference <text>', 'the matter, for yourself', textUpTo(lengths.legal_holds.reference))
+    .option('--reference <text>', 'the matter, for yourself', lineUpTo(lengths.legal_holds.reference))
     .option(...json)
     .action((kind: HoldKind, id: string, options: { json?: boolean; reference?: string }) =>
       command(
@@ -414,7 +415,7 @@ function addBrokerages(program: Command): void {
   brokerages
     .command('create')
     .description('Create a brokerage; then invite its first admin with users create.')
-    .requiredOption('--name <name>', 'its name', textUpTo(lengths.brokerages.name))
+    .requiredOption('--name <name>', 'its name', properName)
     .requiredOption(
       '--slug <slug>',
       'its short name',

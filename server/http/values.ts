@@ -11,3 +11,6 @@ export const currencyPattern = /^[A-Z]{3}$/;
 
 /** An amount: up to 16 digits before the point and 4 behind it, below 0 where it is `signed`. */
 export const amountPattern = (signed: boolean): RegExp => new RegExp(`^${signed ? '-?' : ''}\\d{1,16}(\\.\\d{1,4})?$`);
+
+/** The largest whole amount, 2^53 - 1: a number in JSON is exact no further, because most readers take it as a double (RFC 8259, section 6). */
+export const largestWholeAmount = Number.MAX_SAFE_INTEGER;

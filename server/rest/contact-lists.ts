@@ -18,7 +18,7 @@ import { placeOf, positionOf } from './cursor.ts';
 import { invalid } from './envelope.ts';
 import { queryParameter } from './operation.ts';
 import type { List } from './pages.ts';
-import { oneOfParameter, searchParameter } from './parameters.ts';
+import { oneOfParameter, searchParameter, timeParameter } from './parameters.ts';
 
 const archivedOf = <const Words extends readonly [string, ...string[]]>(words: Words, description: string) =>
   oneOfParameter('archived', words, description, { default: 'false' });
@@ -52,27 +52,9 @@ const search = searchParameter(
   'Contacts whose name, e-mail address or phone number contains each of these words, ignoring case.',
 );
 
-const latest = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
-
-/** A time of RFC 3339 in UTC with milliseconds; undefined for what is none. */
-function timeIn(value: string): string | undefined {
-  if (!/^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/.test(value)) return undefined;
-  const milliseconds = Date.parse(value.toUpperCase());
-  const day = new Date(`${value.slice(0, 10)}T00:00:00Z`);
-  // A day that the month does not have would be taken for one of the next month.
-  const isDay = !Number.isNaN(day.getTime()) && day.toISOString().startsWith(value.slice(0, 10));
-  return isDay && milliseconds >= 0 && milliseconds <= latest ? new Date(milliseconds).toISOString() : undefined;
-}
-
-const updatedSince = queryParameter(
+const updatedSince = timeParameter(
   'updatedSince',
-  {
-    description: 'Contacts that were changed at this time or later, the earliest change first.',
-    schema: { type: 'string', format: 'date-time' },
-    message: 'Send a time of RFC 3339 from 1970 to 9999, such as 2026-11-22T13:00:00Z (a + is written %2B).',
-  },
-  timeIn,
-  null,
+  'Contacts that were changed at this time or later, the earliest change first.',
 );
 
 const sortMessage = 'With updatedSince the order is updatedAt: leave sort out.';

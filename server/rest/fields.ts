@@ -1,7 +1,7 @@
 /** The values of which what the REST API takes and answers is made: ids, times, decimals, texts. */
 
 import { z } from 'zod';
-import { charactersIn } from '../domain/characters.ts';
+import { charactersIn, isBlank } from '../domain/characters.ts';
 import { amountPattern, currencyPattern, isAfterYearZero } from '../http/values.ts';
 
 /** What is wrong with a property: that it is required, where it is missing, before what to send. */
@@ -40,12 +40,23 @@ export const date = z.string().meta({ format: 'date' });
 /** A decimal as it is answered: text, so that no digit is lost. */
 export const decimal = z.string().meta({ pattern: '^-?[0-9]+(\\.[0-9]+)?$', examples: ['1250000.50'] });
 
-/** A line or more of text that is sent: from one character, of which one is visible, up to `max`. */
-export const textUpTo = (max: number) =>
-  text(`Send a text of at most ${max} characters.`)
-    .refine((value) => /\S/u.test(value), { error: 'It is blank: send at least one visible character.' })
+/** What is said of a text without a visible character. */
+export const blank = 'It is blank: send at least one visible character.';
+
+const within = (max: number, sent: z.ZodString) =>
+  sent
+    .refine((value) => !isBlank(value), { error: blank })
     .refine((value) => charactersIn(value) <= max, { error: `It is too long: at most ${max} characters.` })
     .meta({ minLength: 1, maxLength: max, pattern: visible });
+
+const sentUpTo = (max: number) => text(`Send a text of at most ${max} characters.`);
+
+/** Text of several lines that is sent: from one character, of which one is visible, up to `max`; kept as it is. */
+export const textUpTo = (max: number) => within(max, sentUpTo(max));
+
+/** A line of text that is sent: the same, without the space around it, or as `kept` keeps it. */
+export const lineUpTo = (max: number, kept = (value: string): string => value.trim()) =>
+  within(max, sentUpTo(max).overwrite(kept));
 
 /** One of several words, as it is sent. */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words) =>

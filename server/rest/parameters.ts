@@ -2,9 +2,10 @@
 
 import { z } from 'zod';
 import { mostSearchWords, wordsIn } from '../database/paging.ts';
-import { charactersIn } from '../domain/characters.ts';
+import { charactersIn, isBlank } from '../domain/characters.ts';
 import { isAfterYearZero, isStorable } from '../http/values.ts';
 import { isUuid } from '../http/uuid.ts';
+import { visible } from './fields.ts';
 import { queryParameter, type Json, type Parameter } from './operation.ts';
 
 /** A parameter that is one of several words; `more` goes into its schema. */
@@ -22,20 +23,32 @@ export const oneOfParameter = <const Words extends readonly [string, ...string[]
   );
 
 const isTextUpTo = (max: number, value: string): boolean =>
-  value.length >= 1 && charactersIn(value) <= max && isStorable(value);
+  !isBlank(value) && charactersIn(value) <= max && isStorable(value);
 
-/** A parameter that is a text of 1 to `max` characters. */
-export const textParameter = (name: string, max: number, description: string): Parameter<string | null> =>
+/** A parameter that is a text of 1 to `max` characters, one of them visible; as `kept` keeps it. */
+export const textParameter = (
+  name: string,
+  max: number,
+  description: string,
+  kept = (value: string): string => value,
+): Parameter<string | null> =>
   queryParameter<string, null>(
     name,
     {
       description,
-      schema: { type: 'string', minLength: 1, maxLength: max },
-      message: `Send a text of 1 to ${max} characters.`,
+      schema: { type: 'string', minLength: 1, maxLength: max, pattern: visible },
+      message: `Send a text of 1 to ${max} characters, of which one is visible.`,
     },
-    (value) => (isTextUpTo(max, value) ? value : undefined),
+    (value) => {
+      const text = kept(value);
+      return isTextUpTo(max, text) ? text : undefined;
+    },
     null,
   );
+
+/** The same of a line that is stored: the space around it is left out. */
+export const lineParameter = (name: string, max: number, description: string): Parameter<string | null> =>
+  textParameter(name, max, description, (value) => value.trim());
 
 /** `search` of a list: words that are looked for. */
 export const searchParameter = (description: string): Parameter<readonly string[] | null> =>
@@ -69,10 +82,13 @@ export const timeParameter = (name: string, description: string): Parameter<stri
     {
       description,
       schema: { type: 'string', format: 'date-time' },
-      message: 'Send a time as RFC 3339, like 2026-01-31T12:00:00Z.',
+      message: 'Send a time as RFC 3339, like 2026-01-31T12:00:00Z (a + is written %2B).',
     },
-    (value) =>
-      z.iso.datetime({ offset: true }).safeParse(value).success && isAfterYearZero(value) ? value : undefined,
+    (value) => {
+      // RFC 3339, section 5.6: its letters may be small.
+      const time = value.toUpperCase();
+      return z.iso.datetime({ offset: true }).safeParse(time).success && isAfterYearZero(time) ? time : undefined;
+    },
     null,
   );
 

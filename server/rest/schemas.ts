@@ -1,9 +1,10 @@
 /** What the REST API takes and answers (specification, section 2.1): these validate, and the OpenAPI document is made of them. */
 
 import { z } from 'zod';
+import { isBlank } from '../domain/characters.ts';
 import { contactTypes } from '../domain/contacts/contacts.ts';
 import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
-import { absent, id, text, time, visible } from './fields.ts';
+import { absent, blank, id, text, time, visible } from './fields.ts';
 import { errorCodes } from './envelope.ts';
 
 const asLongAsTheBody =
@@ -15,7 +16,7 @@ const type = z
 
 // The pattern is for the document alone.
 const displayName = text('Send a text.')
-  .refine((value) => /\S/u.test(value), { error: 'It is blank: send at least one visible character.' })
+  .refine((value) => !isBlank(value), { error: blank })
   .meta({
     minLength: 1,
     pattern: visible,

@@ -17,6 +17,8 @@ import {
   rotateWebhookSecret,
   testWebhook,
   webhookById,
+  webhookOffReasons,
+  webhookStates,
   type Webhook,
 } from '../domain/webhooks/endpoints.ts';
 import { faultOfUrl } from '../http/guarded-fetch.ts';
@@ -30,7 +32,7 @@ import { answerJson } from './answer.ts';
 import { readBody } from './body.ts';
 import type { Callers } from './caller.ts';
 import { conflict } from './envelope.ts';
-import { absent, id, text, textUpTo, time } from './fields.ts';
+import { absent, id, lineUpTo, text, time } from './fields.ts';
 import { location, replayed, type Operation } from './operation.ts';
 import type { Position } from '../domain/contacts/contacts.ts';
 import { byTime, cursor, limitOf, openPages, type List } from './pages.ts';
@@ -53,6 +55,7 @@ const typesOf = z
   })
   .min(1, { error: 'Name one type at least, or leave the property out for all.' })
   .max(100, { error: 'It is too long: at most 100 types.' })
+  .overwrite((types) => [...new Set(types)])
   .meta({
     description: 'Types of events that are sent; all when left out.',
     examples: [['contact.created', 'contact.updated']],
@@ -72,7 +75,7 @@ const urlOf = (allowLoopback: boolean) =>
       examples: ['https://crm.example.com/dealkeep'],
     });
 
-const descriptionOf = textUpTo(lengths.webhook_endpoints.description).meta({
+const descriptionOf = lineUpTo(lengths.webhook_endpoints.description).meta({
   description: 'For people.',
   examples: ['Our CRM'],
 });
@@ -89,9 +92,9 @@ const shared = {
     .nullable()
     .meta({ description: 'Null for all.', examples: [['contact.created']] }),
   state: z
-    .enum(['on', 'off'])
+    .enum(webhookStates)
     .meta({ description: 'off: nothing is sent; what changes meanwhile is sent when it is on again.' }),
-  offReason: z.enum(['asked', 'failing', 'admin_gone', 'key_rotated']).nullable().meta({
+  offReason: z.enum(webhookOffReasons).nullable().meta({
     description:
       'failing: it was turned off because nothing was accepted for three days; admin_gone, key_rotated: with the admin or key that last set it up, or an admin who was shown a token of the key that did. More may come.',
   }),
@@ -183,7 +186,7 @@ export function webhookOperations(services: Services, callers: Callers): readonl
         description: descriptionOf.nullable().optional(),
         types: typesOf.nullable().optional(),
         state: z
-          .enum(['on', 'off'], { error: 'Say "on" or "off".' })
+          .enum(webhookStates, { error: 'Say "on" or "off".' })
           .optional()
           .meta({ description: 'Turned on again, it continues where it stopped.' }),
       },

@@ -4,6 +4,8 @@
  */
 
 import type { Upload } from '../domain/diligence/books.ts';
+import { monthOf } from '../domain/diligence/calendar.ts';
+import { isMonthRow } from '../domain/diligence/earnings.ts';
 import type { PlPeriod } from '../domain/diligence/figures.ts';
 import { plAmounts } from '../domain/diligence/snapshots.ts';
 
@@ -26,9 +28,6 @@ export function sharing<List extends string, Row extends object, const Name exte
   return { ...beside, [list]: shortened } as Shared<List, Row, Name>;
 }
 
-const lastDay = (month: string): string =>
-  new Date(Date.UTC(Number(month.slice(0, 4)), Number(month.slice(5, 7)), 0)).toISOString().slice(8, 10);
-
 /**
  * Periods of profit and loss, each with its amounts in the order of `columns`, which leaves out what no period has. A period
  * without `period_end_date` is the calendar month that begins on `period_start_date`, one without `period_label` is labelled
@@ -48,12 +47,10 @@ export function periodsInColumns(periods: readonly Omit<PlPeriod, 'id'>[], uploa
       places.set(books, (snapshot = snapshots.length));
       snapshots.push({ snapshot_id, currency });
     }
-    const month = start.slice(0, 7);
-    const isMonth = start === `${month}-01` && end === `${month}-${lastDay(month)}`;
     return {
       period_start_date: start,
-      ...(isMonth ? {} : { period_end_date: end }),
-      ...(period_label === month ? {} : { period_label }),
+      ...(isMonthRow({ first: start, last: end }) ? {} : { period_end_date: end }),
+      ...(period_label === monthOf(start) ? {} : { period_label }),
       ...(snapshot === 0 ? {} : { snapshot }),
       amounts: columns.map((name) => period[name]),
     };

@@ -2,8 +2,8 @@
 
 import { z } from 'zod';
 import { decimalPattern, isDecimal, longestAmount } from '../domain/diligence/normalizations.ts';
-import { charactersIn } from '../domain/characters.ts';
-import { isAfterYearZero } from '../http/values.ts';
+import { charactersIn, isBlank } from '../domain/characters.ts';
+import { isAfterYearZero, largestWholeAmount } from '../http/values.ts';
 import { isObject } from './request-context.ts';
 import type { RefusalBody } from './results.ts';
 
@@ -22,14 +22,13 @@ export const dealId = () => id('From svc_deals_list.');
 function textFault(value: string, least: number, most: number): string | null {
   if (value.includes('\0')) return 'It contains a null character (U+0000).';
   if (!value.isWellFormed()) return 'It contains half of a surrogate pair, which is not a character.';
+  if (isBlank(value) && (least > 0 || value !== '')) return 'It is blank: it has no visible character.';
   const length = charactersIn(value);
   return length < least || length > most ? `It has ${length} characters.` : null;
 }
 
-/** Text of so many characters (Unicode code points, as PostgreSQL and JSON Schema count them), all of which can be stored. */
-export function text(least: number, most: number, description: string) {
-  return z
-    .string()
+const bounded = (sent: z.ZodString, least: number, most: number, description: string) =>
+  sent
     .superRefine((value, context) => {
       const message = textFault(value, least, most);
       if (message !== null) context.addIssue({ code: 'custom', message });
@@ -38,7 +37,12 @@ export function text(least: number, most: number, description: string) {
     .register(allowances, {
       allowed: least > 0 ? `text of ${least} to ${most} characters` : `text of at most ${most} characters`,
     });
-}
+
+/** Text of so many characters (Unicode code points, as PostgreSQL and JSON Schema count them), all of which can be stored. */
+export const text = (least: number, most: number, description: string) => bounded(z.string(), least, most, description);
+
+/** A line of 1 to `most` characters that is stored, without the space around it. */
+export const line = (most: number, description: string) => bounded(z.string().trim(), 1, most, description);
 
 /** One of these words. */
 export const oneOf = <const Words extends readonly [string, ...string[]]>(words: Words, description: string) =>
@@ -55,16 +59,13 @@ export const date = (description: string) =>
     .meta({ description: `${description}, YYYY-MM-DD.` })
     .register(allowances, { allowed: 'a date, written YYYY-MM-DD' });
 
-/**
- * A whole number up to 2^53 - 1: a number in JSON is exact no further, because most readers take it as a double (RFC 8259,
- * section 6), and an amount that is not kept exactly is none.
- */
+/** A whole amount that JSON carries exactly: `z.int()` takes none above {@link largestWholeAmount}. */
 export const wholeAmount = (description: string) =>
   z
     .int()
     .min(0)
     .meta({ description })
-    .register(allowances, { allowed: `a whole number (no text) from 0 to ${Number.MAX_SAFE_INTEGER}` });
+    .register(allowances, { allowed: `a whole number (no text) from 0 to ${largestWholeAmount}` });
 
 /** Text of any length that can be stored; the body's bound is its own. */
 export const anyText = (description: string) =>

@@ -404,7 +404,7 @@ describe('contradictions', () => {
       expect(said(kept)).toEqual([
         'sign: Cost of goods sold is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
         'sign: Operating expenses are below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
-        'sign: The owner’s pay is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
+        'sign: Owner compensation is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
         'sign: Depreciation and amortization is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
         'sign: Interest is below zero in 12 of 12 months: costs are counted as amounts that are subtracted.',
       ]);

@@ -10,18 +10,22 @@ let web: WebScene;
 let browser: Browser;
 let deal: string;
 
-beforeAll(async () => {
-  [web, browser] = await Promise.all([openScene(), openBrowser()]);
+async function dealOf(title: string): Promise<string> {
   const { sql } = web.service;
   const [made] = await sql<{ id: string }>(
-    `insert into deals (organization_id, title, state) values ($1, 'Long books, many bids', 'listed') returning id`,
-    [web.scene.brokerage],
+    `insert into deals (organization_id, title, state) values ($1, $2, 'listed') returning id`,
+    [web.scene.brokerage, title],
   );
-  deal = made!.id;
   await sql(`insert into participants (deal_id, user_id, role, status) values ($1, $2, 'broker', 'active')`, [
-    deal,
+    made!.id,
     web.scene.people['broker'],
   ]);
+  return made!.id;
+}
+
+beforeAll(async () => {
+  [web, browser] = await Promise.all([openScene(), openBrowser()]);
+  deal = await dealOf('Long books, many bids');
 });
 afterAll(async () => {
   await browser?.close();
@@ -72,6 +76,36 @@ test('of many years the latest have a column, the others on request, and of a pa
   await page.getByText('2 customers with $5,000 of $10,000 revenue.').waitFor();
   await page.getByText('40.0% of all revenue').first().waitFor();
   await page.getByText('6,800 by uploaded customers, 1,700 by all revenue').waitFor();
+  expect(testPage.complaints).toEqual([]);
+  await testPage.close();
+});
+
+test('periods of four and five weeks are all in the chart, and a bridge can be of each: they are no months', async () => {
+  const own = await dealOf('Periods of weeks');
+  await uploadTo(
+    web,
+    own,
+  )(`period,period_start_date,period_end_date,currency,revenue,ebitda
+P1,2025-02-01,2025-02-28,USD,100,20
+P2,2025-03-01,2025-03-28,USD,110,21
+P3,2025-03-29,2025-05-02,USD,120,22
+FY2025,2025-01-01,2025-12-31,USD,1200,240
+`);
+  const testPage = await openTestPage(browser, web.service.origin, { cookie: (await web.as('broker')).cookie });
+  const { page } = testPage;
+  await testPage.go(`/deals/${own}/qoe`);
+  await page.getByRole('button', { name: 'Table: Revenue and EBITDA by period' }).click();
+  const rows = page.getByRole('table', { name: 'Revenue and EBITDA by period' }).getByRole('row');
+  await rows.first().waitFor();
+  const shown = (await rows.allInnerTexts()).slice(1).map((row) => row.split(/\s+/).slice(0, 2));
+  expect(shown).toEqual([
+    ['P1', '$100'],
+    ['P2', '$110'],
+    ['P3', '$120'],
+  ]);
+  const { body } = await (await web.as('broker')).ask(`/deals/${own}/qoe/bridge`);
+  // The first is of the whole of February: a month, under whatever name.
+  expect(body).toMatchObject({ period_labels: ['P3', 'P2', 'FY2025'], month_labels: ['P1'] });
   expect(testPage.complaints).toEqual([]);
   await testPage.close();
 });

@@ -588,6 +588,19 @@ describe('accounting snapshots', () => {
     expect(only.body).toMatchObject({ snapshotType: 'profit_and_loss', sourceName: null });
   });
 
+  test('keep labels and names of customers without the space around them, as the pages and files do', async () => {
+    const { body } = await ask('POST', path(), {
+      sourceName: ' Ledger ',
+      periods: [{ periodLabel: ' 2026-03\u00a0', ...month, revenue: '1' }],
+      customers: [{ customerName: ' Blue \n Ridge  Diner ', ...month, revenueTotal: '3' }],
+    });
+    expect(body).toMatchObject({ sourceName: 'Ledger' });
+    const periods = await ask('GET', `/deals/${scene.deal}/qoe/periods?snapshotId=${body?.id}`);
+    expect(periods.body?.data).toMatchObject([{ periodLabel: '2026-03' }]);
+    const customers = await ask('GET', `/deals/${scene.deal}/qoe/customers?snapshotId=${body?.id}`);
+    expect(customers.body?.data).toMatchObject([{ customerName: 'Blue Ridge Diner' }]);
+  });
+
   test('are refused with each fault and its place, and nothing is kept', async () => {
     const count = async () => (await web.service.sql('select count(*)::int as n from accounting_snapshots'))[0]!['n'];
     const before = await count();
@@ -602,7 +615,9 @@ describe('accounting snapshots', () => {
       [{ periods: [{ ...row, revenue: '1.12345' }] }, 'periods.0.revenue'],
       [{ periods: [{ ...row, revenue: undefined }] }, 'periods.0.revenue'],
       [{ periods: [{ ...row, more: '1' }] }, 'periods.0.more'],
+      [{ periods: [{ ...row, periodLabel: ' ' }] }, 'periods.0.periodLabel'],
       [{ customers: [{ customerName: '', ...month, revenueTotal: '1' }] }, 'customers.0.customerName'],
+      [{ customers: [{ customerName: 'A\u202eB', ...month, revenueTotal: '1' }] }, 'customers.0.customerName'],
     ] as const) {
       const answer = await ask('POST', path(), sent);
       expect([answer.status, answer.body?.error.details.faults[0]?.path]).toEqual([400, at]);
@@ -616,7 +631,8 @@ describe('accounting snapshots', () => {
 const pdf = aPdf();
 const sha256 = createHash('sha256').update(pdf).digest('hex');
 const octets = { 'Content-Type': 'application/octet-stream' };
-const aboutPdf = '?filename=Lease.pdf&category=legal&confidentiality=nda_gated';
+// A category is kept without the space around it.
+const aboutPdf = '?filename=Lease.pdf&category=%20legal%20&confidentiality=nda_gated';
 const upload = (by = ask, more = aboutPdf, headers: Record<string, string> = {}, deal = scene.deal) =>
   by('POST', `/deals/${deal}/documents${more}`, pdf, { ...octets, ...headers });
 const content = (token: string, id: string, headers: Record<string, string> = {}, method = 'GET') =>
@@ -724,6 +740,8 @@ describe('documents', () => {
       [`?filename=${encodeURIComponent('🥐'.repeat(252))}.pdf&category=legal&confidentiality=public`, 'filename'],
       ['?filename=a%2Fb.pdf&category=legal&confidentiality=public', 'filename'],
       ['?filename=a.pdf&confidentiality=public', 'category'],
+      ['?filename=a.pdf&category=%20%09&confidentiality=public', 'category'],
+      ['?filename=a.pdf&category=legal&confidentiality=public&diligenceRequest=%20', 'diligenceRequest'],
       ['?filename=a.pdf&category=legal', 'confidentiality'],
       ['?filename=a.pdf&category=legal&confidentiality=secret', 'confidentiality'],
     ] as const) {

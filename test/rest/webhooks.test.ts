@@ -66,7 +66,8 @@ describe('a delivery', () => {
   });
 
   test('of types that were not chosen is not made', async () => {
-    await webhook({ types: ['contact.archived'] });
+    const made = await webhook({ types: ['contact.archived', 'contact.archived'] });
+    expect((await scene.rest('GET', `/webhooks/${made.id}`)).body).toMatchObject({ types: ['contact.archived'] });
     const id = await contact('Typed');
     await scene.service.sql('update contacts set archived_at = app.now() where id = $1', [id]);
     await deliver();

@@ -75,7 +75,7 @@ test.for([
 });
 
 test('a brokerage, its admin and a key are made beside the running service; the key works, and then no more', async () => {
-  const brokerage = await json('brokerages', 'create', '--name', 'Harbor & Pine', '--slug', 'harbor-pine');
+  const brokerage = await json('brokerages', 'create', '--name', ' Harbor & Pine ', '--slug', 'harbor-pine');
   expect(brokerage).toMatchObject({ slug: 'harbor-pine', name: 'Harbor & Pine' });
 
   const early = await run(['keys', 'create', '--brokerage', 'harbor-pine', '--name', 'early'], env);
@@ -152,6 +152,12 @@ test('a brokerage, its admin and a key are made beside the running service; the 
 
 test.for([
   [['brokerages', 'create', '--name', 'X', '--slug', 'Not A Slug'], 'up to 64 of a-z'],
+  [['brokerages', 'create', '--name', 'A\u202eB', '--slug', 'a-b'], 'characters that change the direction of writing'],
+  [
+    ['users', 'create', '--email', 'a@b.example', '--name', ' ', '--brokerage', 'x', '--role', 'admin'],
+    'Enter a name.',
+  ],
+  [['keys', 'create', '--brokerage', 'x', '--name', 'a\u200bb'], 'It must be 1 to 100 visible characters.'],
   [['brokerages', 'create', '--name', 'X'], "required option '--slug"],
   [['users', 'create', '--email', 'nobody', '--name', 'N', '--brokerage', 'x', '--role', 'admin'], 'an e-mail address'],
   [

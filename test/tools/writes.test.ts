@@ -344,6 +344,20 @@ describe('svc_qoe_normalization_create', () => {
     ]);
   });
 
+  test('takes no blank label and no blank reason, and keeps a label without the space around it', async () => {
+    const broker = await writer('broker');
+    for (const [path, allowed] of [
+      ['period_label', 'text of 1 to 64 characters'],
+      ['rationale', 'text of at most 2000 characters'],
+    ] as const)
+      expect((await broker.refused(normalize, adjustment({ [path]: ' \n' })))['details']).toEqual([
+        { path, message: expect.stringContaining('blank'), allowed },
+      ]);
+    const { id } = await broker.ok(normalize, adjustment({ period_label: ' FY2025 ' }));
+    const [row] = await service.sql('select period_label from normalizations where id = $1', [id]);
+    expect(row).toEqual({ period_label: 'FY2025' });
+  });
+
   test('says of a period without figures that the adjustment counts nowhere, and which periods have some', async () => {
     const snapshot_id = await insert(service, 'accounting_snapshots', {
       deal_id: scene.deal,

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => service?.close());
 
 const finding = { category: 'tax', title: 'Sales tax not filed in 2024', severity: 'major' };
-const source = { source_type: 'sba_7a', source_name: 'First Bank', commitment_amount: '123456789012345' };
+const source = { source_type: 'sba_7a', source_name: 'First Bank', commitment_amount: '9007199254740991' };
 
 describe('findings', () => {
   test('are recorded, given a status with notes, commented on, and keep their history', async () => {
@@ -106,6 +106,12 @@ describe('findings', () => {
         );
   });
 
+  test('are counted in characters, of which a bread is one, as by the other doors', async () => {
+    const titled = async (title: string) =>
+      (await as('broker').ask(`/deals/${scene.deal}/findings`, { ...finding, title })).status;
+    expect([await titled('🥐'.repeat(120)), await titled('🥐'.repeat(121))]).toEqual([201, 400]);
+  });
+
   test('say what to change', async () => {
     const { status, body } = await as('broker').ask(`/deals/${scene.deal}/findings`, {
       category: '',
@@ -153,7 +159,7 @@ describe('financing', () => {
     ).toMatchObject({ status: 409, body: { error: { code: 'move_not_allowed' } } });
     const { body } = await as('seller').ask(`/deals/${scene.deal}/financing`);
     expect(body.totals).toContainEqual(
-      expect.objectContaining({ commitment_status: 'committed', currency: 'USD', total: '123456789012345' }),
+      expect.objectContaining({ commitment_status: 'committed', currency: 'USD', total: source.commitment_amount }),
     );
     expect((await as('other buyer').ask(`/deals/${scene.deal}/financing`)).body.items).toEqual([]);
   });
@@ -184,7 +190,7 @@ describe('financing', () => {
   });
 
   test('takes whole amounts only', async () => {
-    for (const commitment_amount of ['1.5', '-1', '1e6', '', 100])
+    for (const commitment_amount of ['1.5', '-1', '1e6', '', '9007199254740992', '1'.repeat(400), 100])
       expect(await as('broker').ask(`/deals/${scene.deal}/financing`, { ...source, commitment_amount })).toMatchObject({
         status: 400,
         body: { error: { details: [{ path: 'commitment_amount' }] } },

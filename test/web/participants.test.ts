@@ -296,7 +296,7 @@ describe('an invitation', () => {
     const broker = await web.as('broker');
     expect((await broker.ask(path, person('seller@example.test'))).body.error.code).toBe('already_participant');
     const lines = await broker.ask(path, { ...person('lines@example.test'), name: 'Ann\nBcc: everybody@example.test' });
-    expect(lines.body.error.details).toEqual([{ path: 'name', message: 'Leave out line breaks.' }]);
+    expect(lines.body.error.details).toEqual([{ path: 'name', message: 'A name must not contain line breaks.' }]);
     const turned = await broker.ask(path, { ...person('lines@example.test'), name: 'Ann\u202eknab' });
     expect(turned.body.error.details).toMatchObject([{ path: 'name' }]);
     const faulty = await broker.ask(path, { email: 'not an address', name: '', role: 'owner', advises: null });

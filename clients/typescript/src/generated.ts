@@ -576,7 +576,7 @@ export type InvalidTokenError = ErrorEnvelope & {
 
 export type Invitation = {
   email: string;
-  name: unknown & unknown;
+  name: string;
   role: 'broker' | 'seller' | 'buyer' | 'advisor' | 'viewer';
   /** The participant whom an advisor advises: of an advisor, and of nobody else. */
   advises?: string | null | undefined;

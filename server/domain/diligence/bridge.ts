@@ -1,9 +1,9 @@
 /** From reported to adjusted EBITDA of one period, by kinds of adjustment: the periods are those of the earnings (docs/books.md). */
 
-import type { BookedPeriod, Books } from './books.ts';
-import { byText, daysFrom } from './calendar.ts';
+import type { Books } from './books.ts';
+import { byText } from './calendar.ts';
 import { add, sum, written, zero, type Decimal } from './decimals.ts';
-import { basisOf, bridgeLabel, earnings, ebitdaOf, isTtm, resolved, together } from './earnings.ts';
+import { basisOf, bridgeLabel, earnings, ebitdaOf, isMonthRow, isTtm, resolved, together } from './earnings.ts';
 import { memoized } from './caches.ts';
 import { adjustmentCategories, type AdjustmentCategory } from './normalizations.ts';
 
@@ -41,11 +41,10 @@ const startsOf = memoized(function startsOf(books: Books): ReadonlyMap<string, S
     rows.filter((row) => !taken.has(bridgeLabel(row)) && !(isTtm({ label: bridgeLabel(row) }) && row.last < latest)),
     bridgeLabel,
   );
-  const isMonth = ({ first, last }: BookedPeriod): boolean => daysFrom(first, last) <= 32n;
   return new Map([
     ...[...own].flatMap(([label, its]): [string, Start][] => {
       const reported = together(its.map(({ amounts }) => ebitdaOf(amounts)));
-      return reported ? [[label, { reported, count: its.length, isMonth: its.every(isMonth) }]] : [];
+      return reported ? [[label, { reported, count: its.length, isMonth: its.every(isMonthRow) }]] : [];
     }),
     // Of several of one label the latest stays, which is that which prices are compared with.
     ...earned

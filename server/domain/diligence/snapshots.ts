@@ -62,6 +62,20 @@ export const plAmounts = [
 ] as const;
 export type PlAmount = (typeof plAmounts)[number];
 
+/** What these lines are called in reports and contradictions, and on the pages. */
+export const lineWords = {
+  revenue: 'Revenue',
+  cost_of_goods_sold: 'Cost of goods sold',
+  gross_profit: 'Gross profit',
+  operating_expenses: 'Operating expenses',
+  owner_compensation: 'Owner compensation',
+  depreciation_amortization: 'Depreciation and amortization',
+  interest_expense: 'Interest',
+  tax_expense: 'Income tax',
+  net_income: 'Net income',
+  ebitda: 'EBITDA',
+} as const satisfies Record<PlAmount, string>;
+
 interface InPeriod {
   readonly period_start_date: string;
   readonly period_end_date: string;

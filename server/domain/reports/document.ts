@@ -2,6 +2,7 @@
 
 import { answerInWords } from '../diligence/contradiction-answers.ts';
 import { absolute, compare, decimal, multiply, round, spoken, sum, whole, written } from '../diligence/decimals.ts';
+import { lineWords } from '../diligence/snapshots.ts';
 import type { ReportContents } from './contents.ts';
 import { Pages, type Column, type Fonts, type TableRow } from './pdf-layout.ts';
 import {
@@ -10,7 +11,6 @@ import {
   computedFrom,
   isOfOffers,
   leftOutWords,
-  lineWords,
   moreOffers,
   offersTitle,
   restatedSentence,

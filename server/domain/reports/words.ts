@@ -3,25 +3,12 @@
 import type { answerWords } from '../diligence/contradiction-answers.ts';
 import { decimal, spoken } from '../diligence/decimals.ts';
 import type { AdjustmentCategory } from '../diligence/normalizations.ts';
-import type { PlAmount, Snapshot } from '../diligence/snapshots.ts';
+import type { lineWords, Snapshot } from '../diligence/snapshots.ts';
 import type { SbaAnswer } from '../diligence/sba-rules.ts';
 import { mostOffersAPage } from '../offers/offers.ts';
 import type { ReportContents } from './contents.ts';
 
 /** The pages have these words, too ({@link SharedWords}). */
-export const lineWords = {
-  revenue: 'Revenue',
-  cost_of_goods_sold: 'Cost of goods sold',
-  gross_profit: 'Gross profit',
-  operating_expenses: 'Operating expenses',
-  owner_compensation: 'Owner compensation',
-  depreciation_amortization: 'Depreciation and amortization',
-  interest_expense: 'Interest',
-  tax_expense: 'Income tax',
-  net_income: 'Net income',
-  ebitda: 'EBITDA',
-} as const satisfies Record<PlAmount, string>;
-
 export const categoryWords = {
   owner_comp: 'Owner compensation',
   related_party: 'Related party',

@@ -4,6 +4,13 @@ import { mapped, row, rows, type Statement } from '../../database/statement.ts';
 import type { Origin } from '../audit/audited.ts';
 import type { KeyEnvironment } from '../clients/api-keys.ts';
 
+export const webhookStates = ['on', 'off'] as const;
+
+/** Whether a person switched it off, three days without success did, or it went off with the admin or key that it went by. */
+export const webhookOffReasons = ['asked', 'failing', 'admin_gone', 'key_rotated'] as const;
+
+type WebhookState = (typeof webhookStates)[number];
+
 export interface Webhook {
   id: string;
   key_id: string;
@@ -11,9 +18,8 @@ export interface Webhook {
   description: string | null;
   /** Types of events; null for all. */
   types: string[] | null;
-  state: 'on' | 'off';
-  /** Whether a person switched it off, three days without success did, or it went off with the admin or key that it went by. */
-  off_reason: 'asked' | 'failing' | 'admin_gone' | 'key_rotated' | null;
+  state: WebhookState;
+  off_reason: (typeof webhookOffReasons)[number] | null;
   off_since: string | null;
   created_at: string;
   updated_at: string;
@@ -111,7 +117,7 @@ export interface WebhookChange {
   readonly description?: string | null | undefined;
   /** Null for all. */
   readonly types?: readonly string[] | null | undefined;
-  readonly state?: 'on' | 'off' | undefined;
+  readonly state?: WebhookState | undefined;
 }
 
 const change = row('change_webhook', 'select app.change_webhook($1, $2, $3, $4, $5, $6, $7)');

@@ -16,7 +16,7 @@ import { resourceOf } from '../../domain/events/resources.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import type { Callers } from '../caller.ts';
-import { date, day, id, idSent, oneOf, textUpTo, time } from '../fields.ts';
+import { date, day, id, idSent, lineUpTo, oneOf, time } from '../fields.ts';
 import { replayed, type Operation } from '../operation.ts';
 import { oneOfParameter } from '../parameters.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
@@ -39,7 +39,7 @@ export const condition = z
   .meta({ id: 'ClosingCondition', description: 'What must be done before the deal closes.' });
 
 const said = {
-  name: textUpTo(lengths.closing_conditions.name).meta({ examples: ['The lease is assigned'] }),
+  name: lineUpTo(lengths.closing_conditions.name).meta({ examples: ['The lease is assigned'] }),
   ownerUserId: idSent.nullable(),
   deadline: day.nullable(),
 };

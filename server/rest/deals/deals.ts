@@ -20,7 +20,7 @@ import { restPath } from '../../http/rest-path.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import { digestOfKey, type Callers } from '../caller.ts';
-import { absent, amount, currency, decimal, id, oneOf, textUpTo, time } from '../fields.ts';
+import { absent, amount, currency, decimal, id, lineUpTo, oneOf, textUpTo, time } from '../fields.ts';
 import { location, replayed, type Operation } from '../operation.ts';
 import { byKey, cursor, limitOf, openPages } from '../pages.ts';
 import { oneOfParameter, searchParameter, timeParameter } from '../parameters.ts';
@@ -61,11 +61,11 @@ export const deal = z
   .meta({ id: 'Deal', description: 'The sale of a business.' });
 
 const said = {
-  title: textUpTo(lengths.deals.title).meta({ examples: ['Kestrel Creek Bakery'] }),
-  industry: textUpTo(lengths.deals.industry)
+  title: lineUpTo(lengths.deals.title).meta({ examples: ['Kestrel Creek Bakery'] }),
+  industry: lineUpTo(lengths.deals.industry)
     .nullable()
     .meta({ examples: ['Food production'] }),
-  location: textUpTo(lengths.deals.location)
+  location: lineUpTo(lengths.deals.location)
     .nullable()
     .meta({ examples: ['Asheville, NC'] }),
   summary: textUpTo(lengths.deals.summary)

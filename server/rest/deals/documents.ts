@@ -39,7 +39,7 @@ import type { Callers } from '../caller.ts';
 import { invalid } from '../envelope.ts';
 import { id, time } from '../fields.ts';
 import { queryParameter, replayed, type Operation, type Parameter } from '../operation.ts';
-import { oneOfParameter, textParameter } from '../parameters.ts';
+import { lineParameter, oneOfParameter, textParameter } from '../parameters.ts';
 import { errorEnvelope } from '../schemas.ts';
 import { idempotencyKey, openWrites, type Write } from '../writes.ts';
 import { dealInPath, dealResources, idInPath, notFound, withinDealInPath } from './records.ts';
@@ -122,7 +122,7 @@ const filenameSent = required(
   ),
 );
 const categorySent = required(
-  textParameter('category', lengths.documents.category, 'What kind of document it is, as the data room is sorted.'),
+  lineParameter('category', lengths.documents.category, 'What kind of document it is, as the data room is sorted.'),
 );
 const confidentialitySent = required(
   oneOfParameter(
@@ -131,7 +131,7 @@ const confidentialitySent = required(
     'Who may open it: everybody on the deal, buyers with an active NDA, or the exclusive buyer.',
   ),
 );
-const diligenceRequest = textParameter(
+const diligenceRequest = lineParameter(
   'diligenceRequest',
   lengths.production_documents.diligence_request,
   'The request for which it is produced, where there is one.',

@@ -15,7 +15,7 @@ import {
 } from '../../domain/deals/participants.ts';
 import { lengths } from '../../domain/lengths.ts';
 import { isEmailAddress } from '../../domain/people/email-address.ts';
-import { keepsDirection, oneLine } from '../../domain/people/names.ts';
+import { faultOfName } from '../../domain/people/names.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
 import { mintLink } from '../../mail/secrets.ts';
@@ -23,7 +23,7 @@ import { resourceOf } from '../../domain/events/resources.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import { digestOfKey, type Callers } from '../caller.ts';
-import { id, idSent, oneOf, textUpTo, time } from '../fields.ts';
+import { id, idSent, lineUpTo, oneOf, textUpTo, time } from '../fields.ts';
 import { replayed, type Operation } from '../operation.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
 import { dealInPath, dealResources, notFound, withinDealInPath } from './records.ts';
@@ -52,9 +52,11 @@ export const invitation = z
     email: textUpTo(lengths.participants.invited_email)
       .refine(isEmailAddress, { error: 'It is not an e-mail address.' })
       .meta({ format: 'email' }),
-    name: textUpTo(lengths.participants.invited_name)
-      .regex(oneLine, { error: 'Leave out line breaks.' })
-      .regex(keepsDirection, { error: 'Leave out characters that change the direction of writing.' })
+    name: lineUpTo(lengths.participants.invited_name)
+      .superRefine((name, { addIssue }) => {
+        const message = faultOfName(name);
+        if (message !== null) addIssue({ code: 'custom', message });
+      })
       .meta({ examples: ['Ron Kestrel'] }),
     role: oneOf(participantRoles),
     advises: idSent

@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import { z } from 'zod';
+import { onOneLine } from '../../domain/characters.ts';
 import { checklistOfDeal, checklistStatuses } from '../../domain/diligence/checklist.ts';
 import { customersOfDeal, periodsOfDeal } from '../../domain/diligence/figures.ts';
 import { adjustmentCategories, normalizationsOfDeal } from '../../domain/diligence/normalizations.ts';
@@ -15,13 +16,14 @@ import {
   type DeliveredBooks,
 } from '../../domain/diligence/snapshots.ts';
 import { lengths } from '../../domain/lengths.ts';
+import { keepsDirection } from '../../domain/people/names.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
 import { resourceOf } from '../../domain/events/resources.ts';
 import type { Services } from '../../services.ts';
 import { readBody } from '../body.ts';
 import type { Callers } from '../caller.ts';
-import { amount, currency, date, day, decimal, id, textUpTo, time } from '../fields.ts';
+import { amount, currency, date, day, decimal, id, lineUpTo, time } from '../fields.ts';
 import { replayed, type Operation } from '../operation.ts';
 import { dayParameter, idParameter, textParameter } from '../parameters.ts';
 import { idempotencyKey, openWrites } from '../writes.ts';
@@ -126,7 +128,7 @@ const maybe = amountSent.nullable().optional();
 
 const periodSent = z
   .strictObject({
-    periodLabel: textUpTo(lengths.pl_periods.period_label).meta({ examples: ['2026-01'] }),
+    periodLabel: lineUpTo(lengths.pl_periods.period_label).meta({ examples: ['2026-01'] }),
     ...inPeriod,
     revenue: amountSent,
     costOfGoodsSold: maybe,
@@ -143,7 +145,9 @@ const periodSent = z
 
 const customerSent = z
   .strictObject({
-    customerName: textUpTo(lengths.customer_revenues.customer_name).meta({ examples: ['Blue Ridge Diner'] }),
+    customerName: lineUpTo(lengths.customer_revenues.customer_name, onOneLine)
+      .regex(keepsDirection, { error: 'Leave out characters that change the direction of writing.' })
+      .meta({ examples: ['Blue Ridge Diner'] }),
     ...inPeriod,
     revenueTotal: amountSent,
   })
@@ -182,7 +186,7 @@ const rowsOf = <T extends z.ZodType>(row: T) =>
 
 const snapshotCreate = z
   .strictObject({
-    sourceName: textUpTo(lengths.accounting_snapshots.source_name)
+    sourceName: lineUpTo(lengths.accounting_snapshots.source_name)
       .nullable()
       .default(null)
       .meta({ description: 'The system that the books come from.', examples: ['QuickBooks'] }),

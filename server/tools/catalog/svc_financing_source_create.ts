@@ -3,7 +3,7 @@ import { lengths } from '../../domain/lengths.ts';
 import { addSource, commitmentStatuses, sourceTypes } from '../../domain/offers/financing.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { adds, defineTool } from '../define.ts';
-import { dealId, oneOf, text, wholeAmount } from '../inputs.ts';
+import { dealId, line, oneOf, wholeAmount } from '../inputs.ts';
 import { added } from '../records.ts';
 import { notInDiligence } from '../refusals.ts';
 
@@ -18,7 +18,7 @@ export const svcFinancingSourceCreate = defineTool({
   input: z.strictObject({
     deal_id: dealId(),
     source_type: oneOf(sourceTypes, 'One'),
-    source_name: text(1, lengths.financing_sources.source_name, 'Such as a bank.'),
+    source_name: line(lengths.financing_sources.source_name, 'Such as a bank.'),
     commitment_amount: wholeAmount('Whole currency units, 0 to 2^53 - 1.'),
     commitment_status: oneOf(commitmentStatuses, 'Default identified').optional(),
   }),

@@ -3,7 +3,7 @@ import { addFinding, severities } from '../../domain/diligence/findings.ts';
 import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { lengths } from '../../domain/lengths.ts';
 import { adds, defineTool } from '../define.ts';
-import { dealId, oneOf, personId, text } from '../inputs.ts';
+import { dealId, line, oneOf, personId, text } from '../inputs.ts';
 import { added } from '../records.ts';
 import { notInDiligence } from '../refusals.ts';
 
@@ -16,8 +16,8 @@ export const svcFindingsCreate = defineTool({
   annotations: adds,
   input: z.strictObject({
     deal_id: dealId(),
-    category: text(1, lengths.findings.category, 'Any text, such as tax.'),
-    title: text(1, lengths.findings.title, 'In a line.'),
+    category: line(lengths.findings.category, 'Any text, such as tax.'),
+    title: line(lengths.findings.title, 'In a line.'),
     description: text(0, lengths.findings.description, 'In full.').optional(),
     severity: oneOf(severities, 'One'),
     owner_user_id: personId('user_id of an active participant.').optional(),

@@ -6,7 +6,7 @@ import { passDealGate } from '../../domain/clients/tool-gate.ts';
 import { lengths } from '../../domain/lengths.ts';
 import { adds, defineTool } from '../define.ts';
 import { mostKnown } from '../filters.ts';
-import { dealId, decimal, oneOf, text } from '../inputs.ts';
+import { dealId, decimal, line, oneOf, text } from '../inputs.ts';
 import { added, hint } from '../records.ts';
 import { notQoeEditor } from '../refusals.ts';
 
@@ -19,8 +19,7 @@ export const svcQoeNormalizationCreate = defineTool({
   annotations: adds,
   input: z.strictObject({
     deal_id: dealId(),
-    period_label: text(
-      1,
+    period_label: line(
       lengths.normalizations.period_label,
       'Exactly as in svc_qoe_pl_periods, or TTM, FY2025; counts in that period alone.',
     ),

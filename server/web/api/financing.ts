@@ -17,6 +17,7 @@ import {
 } from '../../domain/offers/financing.ts';
 import { originOf } from '../../http/origin.ts';
 import { nothingThere } from '../../http/problem.ts';
+import { largestWholeAmount } from '../../http/values.ts';
 import { body, line, pathId } from './input.ts';
 import { withDeal, withRecord } from './visible-record.ts';
 import { orNotFound } from './problems.ts';
@@ -25,10 +26,13 @@ const status = z.enum(commitmentStatuses, { error: 'Choose a status.' });
 const New = z.strictObject({
   source_type: z.enum(sourceTypes, { error: 'Choose what kind of source it is.' }),
   source_name: line(lengths.financing_sources.source_name),
-  // As much as the tools take: a whole number that JSON carries exactly.
   commitment_amount: z
     .string()
-    .regex(/^\d{1,15}$/, 'Write a whole amount of at most 15 digits, without cents, like 1250000.'),
+    .regex(/^\d+$/, 'Write a whole amount, without cents, like 1250000.')
+    .refine(
+      (amount) => Number(amount) <= largestWholeAmount,
+      `Write an amount of at most ${largestWholeAmount.toLocaleString('en')}.`,
+    ),
   commitment_status: status.default('identified'),
 });
 const Status = z.strictObject({ commitment_status: status });

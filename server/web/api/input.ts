@@ -2,10 +2,10 @@
 
 import type { Context, Env, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
-import { lengths } from '../../domain/lengths.ts';
+import { charactersIn, isBlank, isVisible } from '../../domain/characters.ts';
 import { isEmailAddress, longestEmailAddress } from '../../domain/people/email-address.ts';
 import { isDecimal, longestAmount } from '../../domain/diligence/normalizations.ts';
-import { keepsDirection, oneLine } from '../../domain/people/names.ts';
+import { faultOfName } from '../../domain/people/names.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
 import { amountPattern, currencyPattern, isAfterYearZero, isStorable } from '../../http/values.ts';
 import { isTooDeep } from '../../http/json-text.ts';
@@ -99,23 +99,28 @@ export function query<S extends z.ZodType, E extends Env, P extends string>(
   return check;
 }
 
+const isWithin = (max: number) => (value: string) => charactersIn(value) <= max;
+
 /** A line of text without space around it, 1 to `max` characters; `missing` is said where there is none. */
 export const line = (max: number, missing = 'Write something here.') =>
   z
     .string()
     .trim()
     .min(1, missing)
-    .max(max, `At most ${max} characters.`)
+    .refine(isWithin(max), `At most ${max} characters.`)
     .refine(isStorable, 'This contains characters that cannot be stored.');
 
 /** A line of which every character is to be seen: the name of a client or a key. */
-export const visibleLine = (max: number) =>
-  line(max).refine((name) => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(name), 'Leave out invisible characters.');
+export const visibleLine = (max: number) => line(max).refine(isVisible, 'Leave out invisible characters.');
 
 /** The name of a person or a brokerage. */
-export const properName = line(lengths.users.name)
-  .regex(oneLine, 'Leave out line breaks.')
-  .regex(keepsDirection, 'Leave out characters that change the direction of writing.');
+export const properName = z
+  .string()
+  .trim()
+  .superRefine((name, { addIssue }) => {
+    const message = faultOfName(name);
+    if (message !== null) addIssue({ code: 'custom', message });
+  });
 
 /** Whether an invitation is mailed, or its link handed on by whoever invites. */
 export const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
@@ -130,8 +135,8 @@ export const emailAddress = z
 export const text = (max: number) =>
   z
     .string()
-    .max(max, `At most ${max} characters.`)
-    .refine((value) => value.trim() !== '', 'Write something here.')
+    .refine(isWithin(max), `At most ${max} characters.`)
+    .refine((value) => !isBlank(value), 'Write something here.')
     .refine(isStorable, 'This contains characters that cannot be stored.');
 
 type Several<T extends z.ZodType> = z.ZodType<

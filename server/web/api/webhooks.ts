@@ -22,6 +22,7 @@ import {
   rotateWebhookSecret,
   testWebhook,
   webhooksOf,
+  webhookStates,
   type ManagedWebhook,
 } from '../../domain/webhooks/endpoints.ts';
 import { faultOfUrl } from '../../http/guarded-fetch.ts';
@@ -80,7 +81,7 @@ export function webhookRoutes(services: Services) {
     url: url.optional(),
     description: line(lengths.webhook_endpoints.description).nullable().optional(),
     types: types.optional(),
-    state: z.enum(['on', 'off'], 'Choose on or off.').optional(),
+    state: z.enum(webhookStates, 'Choose on or off.').optional(),
   });
 
   /** The webhook after something was done about it. */

@@ -20,9 +20,9 @@ import {
   type Decimal,
 } from '../decimals.ts';
 import { isMonthRow } from '../earnings.ts';
-import { plAmounts, type PlAmount } from '../snapshots.ts';
+import { lineWords, plAmounts, type PlAmount } from '../snapshots.ts';
 import type { Found } from './contradiction.ts';
-import { counted, labelOf, lineNames, listed } from './words.ts';
+import { counted, labelOf, lineNameOf, listed } from './words.ts';
 
 type Row = BookedPeriod;
 
@@ -70,7 +70,7 @@ const signsOff = (faults: readonly SignFault[]): Found[] =>
   faults.map(({ row, name, amount }) => ({
     kind: 'sign',
     of: `${name} ${row.first} ${row.last}`,
-    sentence: `In ${labelOf(row)} ${lineNames[name]} ${verbOf(name)} ${spoken(amount)}: the other periods have the other sign.`,
+    sentence: `In ${labelOf(row)} ${lineNameOf(name)} ${verbOf(name)} ${spoken(amount)}: the other periods have the other sign.`,
     ask: 'Ask whether the sign was mistyped, or what was credited or reversed.',
     amounts: { amount },
     rows: [row.id],
@@ -104,14 +104,13 @@ function costsBelowZero(rows: readonly Row[]): BelowZero[] {
 
 const costsOff = (found: readonly BelowZero[]): Found[] =>
   found.map(({ name, below, count }) => {
-    const line = `${lineNames[name].charAt(0).toUpperCase()}${lineNames[name].slice(1)}`;
     const rows = below.map(({ row }) => row);
     const most = `${below.length} of ${counted(count, rows.every(isMonthRow) ? 'month' : 'period')}`;
     return {
       kind: 'sign',
       of: `${name} below zero`,
       says: below.map(({ row, amount }) => `${datesOf(row)} ${written(amount)}`),
-      sentence: `${line} ${verbOf(name)} below zero in ${count === 1 ? listed(rows.map(labelOf)) : most}: costs are counted as amounts that are subtracted.`,
+      sentence: `${lineWords[name]} ${verbOf(name)} below zero in ${count === 1 ? listed(rows.map(labelOf)) : most}: costs are counted as amounts that are subtracted.`,
       ask: 'Ask whether these are costs, and upload them without a minus or brackets.',
       amounts: { below: whole(BigInt(below.length)), all: whole(BigInt(count)) },
       rows: rows.map(({ id }) => id),

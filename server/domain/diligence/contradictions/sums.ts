@@ -8,7 +8,7 @@ import type { PlAmount } from '../snapshots.ts';
 import type { Found } from './contradiction.ts';
 import { differs } from './rounded.ts';
 import { partsOf, type View } from './view.ts';
-import { labelOf, lineNames, listed, sayDifference } from './words.ts';
+import { labelOf, lineNameOf, listed, sayDifference } from './words.ts';
 
 type Row = BookedPeriod;
 
@@ -36,7 +36,7 @@ export function yearUnlikeMonths({ rows, months, pieces, mended }: View): Found[
         {
           kind: 'year_unlike_months',
           of: `${name} ${row.first} ${row.last}`,
-          sentence: `${labelOf(row)} says ${spoken(reported)} of ${lineNames[name]}, ${words} to ${spoken(added)}: ${sayDifference(difference)}.`,
+          sentence: `${labelOf(row)} says ${spoken(reported)} of ${lineNameOf(name)}, ${words} to ${spoken(added)}: ${sayDifference(difference)}.`,
           ask: 'Ask what was booked for the whole period and in none of its parts, or the other way about.',
           amounts: { told: reported, months: added, difference },
           rows: [row.id, ...parts.map(({ id }) => id)],
@@ -93,7 +93,7 @@ export function totalsOff({ rows, mended }: View): Found[] {
         {
           kind,
           of: `${row.first} ${row.last}`,
-          sentence: `${labelOf(row)} says ${spoken(reported)} of ${lineNames[total]}, but ${words} ${spoken(made)}: ${sayDifference(difference)}.`,
+          sentence: `${labelOf(row)} says ${spoken(reported)} of ${lineNameOf(total)}, but ${words} ${spoken(made)}: ${sayDifference(difference)}.`,
           ask,
           amounts: { told: reported, computed: made, difference },
           rows: [row.id],

@@ -5,7 +5,7 @@ import type { BookedPeriod } from '../books.ts';
 import { monthOf } from '../calendar.ts';
 import { absolute, isNegative, spoken, type Decimal } from '../decimals.ts';
 import { isMonthRow } from '../earnings.ts';
-import type { PlAmount } from '../snapshots.ts';
+import { lineWords, type PlAmount } from '../snapshots.ts';
 
 /** "a", "a and b", "a, b and c", "a, b, c and 4 more". */
 export function listed(names: readonly string[], most = 6): string {
@@ -16,18 +16,9 @@ export function listed(names: readonly string[], most = 6): string {
 /** "1 month", "3 months". */
 export const counted = (count: number, thing: string): string => `${count} ${thing}${count === 1 ? '' : 's'}`;
 
-export const lineNames: Readonly<Record<PlAmount, string>> = {
-  revenue: 'revenue',
-  cost_of_goods_sold: 'cost of goods sold',
-  gross_profit: 'gross profit',
-  operating_expenses: 'operating expenses',
-  owner_compensation: 'the owner’s pay',
-  depreciation_amortization: 'depreciation and amortization',
-  interest_expense: 'interest',
-  tax_expense: 'tax',
-  net_income: 'net income',
-  ebitda: 'EBITDA',
-};
+/** A line amid a sentence: "owner compensation", "EBITDA". */
+export const lineNameOf = (line: PlAmount): string =>
+  line === 'ebitda' ? lineWords.ebitda : lineWords[line].toLowerCase();
 
 /** What a person wrote, in a sentence: between quotation marks, with none and no line break in it, so that nobody takes it for words of ours. */
 export const quoted = (text: string): string =>

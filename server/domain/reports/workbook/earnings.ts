@@ -2,10 +2,10 @@
 
 import { decimal, sum, written } from '../../diligence/decimals.ts';
 import { adjustmentCategories } from '../../diligence/normalizations.ts';
-import { plAmounts, type PlAmount } from '../../diligence/snapshots.ts';
+import { lineWords, plAmounts, type PlAmount } from '../../diligence/snapshots.ts';
 import { at, day, downFrom, fixed, formula, head, text, type ReportSheet, type SheetCell } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
-import { categoryWords, lineWords } from '../words.ts';
+import { categoryWords } from '../words.ts';
 import { below, firstRow, listed, titled, widthFor } from './layout.ts';
 import { amountColumn } from './periods.ts';
 

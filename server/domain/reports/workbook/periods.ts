@@ -1,9 +1,8 @@
 /** The profit and loss as it was uploaded: the rows of which everything else is computed. */
 
-import { plAmounts, type PlAmount } from '../../diligence/snapshots.ts';
+import { lineWords, plAmounts, type PlAmount } from '../../diligence/snapshots.ts';
 import { amount, at, count, day, formula, head, text, type ReportSheet, type SheetCell } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
-import { lineWords } from '../words.ts';
 import { below, firstRow, titled, widthFor } from './layout.ts';
 
 const firstAmount = 4;

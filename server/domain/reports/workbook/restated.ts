@@ -2,7 +2,8 @@
 
 import { amount, at, formula, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
-import { lineWords, restatedSentence } from '../words.ts';
+import { lineWords } from '../../diligence/snapshots.ts';
+import { restatedSentence } from '../words.ts';
 import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
 
 /** The sheet of restated figures; null where there are none. */

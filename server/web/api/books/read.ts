@@ -1,7 +1,7 @@
 /** What a file of accounts holds: the rows that can be stored, and each fault of the others. */
 
 import { isUtf8 } from 'node:buffer';
-import { charactersIn } from '../../../domain/characters.ts';
+import { charactersIn, onOneLine } from '../../../domain/characters.ts';
 import { currencyPattern, isStorable } from '../../../http/values.ts';
 import {
   mostSnapshotRows,
@@ -301,7 +301,7 @@ async function readSheet(sheet: Sheet, several: boolean, currency: string, books
     const { first = '', last = '', label = '' } = 'column' in period ? {} : period;
     const common = { period_start_date: first, period_end_date: last, currency: money };
     const isCustomers = sheet.kind === 'customer_revenue';
-    const name = (given.customer_name ?? '').replaceAll(/\s+/g, ' ');
+    const name = onOneLine(given.customer_name ?? '');
     const values = isCustomers
       ? { customer_name: name, ...common, revenue_total: amount('revenue_total', true) }
       : {

@@ -1,7 +1,7 @@
 import type { Day, Decimal, PlPeriod } from '../../api/shapes.ts';
 import { toPixels } from '../../lib/pixels.ts';
 import { formatMonth, plural } from '../../lib/format.ts';
-import { isMonth } from '../../lib/periods.ts';
+import { isMonth, isWithinMonth, lastDayOfMonth } from '../../lib/periods.ts';
 import { ChartFrame } from './chart-frame.tsx';
 import { amountOf, MoneyGrid, Plot, widthOf } from './plot.tsx';
 import { scaleOf } from './scale.ts';
@@ -29,9 +29,9 @@ function monthsBetween(before: Day, after: Day): number {
   return (to.getUTCFullYear() - from.getUTCFullYear()) * 12 + to.getUTCMonth() - from.getUTCMonth() - 1;
 }
 
-/** Months in their order, with a place for each between two of them that there are no figures of, or for many together; what is no month as it is. */
+/** Months in their order, with a place for each between two of them that there are no figures of, or for many together; what is of several months as it is. */
 function withMissing(inOrder: readonly Period[]): readonly Place[] {
-  if (!inOrder.every(isMonth)) return inOrder;
+  if (!inOrder.every(isWithinMonth)) return inOrder;
   return inOrder.flatMap((period, at): Place[] => {
     const before = inOrder[at - 1];
     if (!before) return [period];
@@ -44,7 +44,11 @@ function withMissing(inOrder: readonly Period[]): readonly Place[] {
     }
     const missing: Place[] = [];
     while (missing.length < count) {
-      const dates = { period_label: next.slice(0, 7), period_start_date: next, period_end_date: next };
+      const dates = {
+        period_label: next.slice(0, 7),
+        period_start_date: next,
+        period_end_date: lastDayOfMonth(next),
+      };
       missing.push({ ...dates, ...without });
       next = monthAfter(next);
     }
@@ -174,14 +178,14 @@ export function MonthlyChart({ periods }: MonthlyChartProps) {
   const currency = inOrder[0]?.currency ?? 'USD';
   const leftOut = inOrder.filter((place) => place.left_out).map(leftOutOf);
   const labels = inOrder.map((period) =>
-    !period.left_out && isMonth(period) ? formatMonth(period.period_start_date) : period.period_label,
+    !period.left_out && isWithinMonth(period) ? formatMonth(period.period_start_date) : period.period_label,
   );
   const tipOf = (place: number) => {
     const period = inOrder[place];
     if (!period) return null;
     return (
       <Tip
-        title={period.left_out ? leftOutOf(period) : labels[place]}
+        title={period.left_out ? leftOutOf(period) : isMonth(period) ? labels[place] : period.period_label}
         rows={[
           { label: 'Revenue', value: amountOf(period.revenue, currency), color: '--chart-1' },
           { label: 'EBITDA', value: amountOf(period.ebitda, currency), color: '--chart-2' },
