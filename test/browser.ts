@@ -267,6 +267,12 @@ export const settled = `(async () => {
   }
 })()`;
 
+/** To be evaluated in a page: whether an element is in the window, and nothing covers it; `one` is an expression for it. */
+export const isSeen = (one: string): string => `(() => {
+  const { x, y, width, height } = ${one}.getBoundingClientRect();
+  return ${one}.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+})()`;
+
 // The version that @axe-core/playwright is made for.
 const axeHome = createRequire(import.meta.url).resolve('@axe-core/playwright');
 const axe =

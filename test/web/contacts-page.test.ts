@@ -203,6 +203,22 @@ test('a page that cannot be loaded is asked for once, is said to be missing, and
   await expect.poll(toTheEnd, { interval: 50 }).toBeGreaterThan(there);
 });
 
+test('what takes long to come is said to be loading', async () => {
+  const { page, go } = testPage;
+  const { promise: held, resolve: letGo } = Promise.withResolvers<void>();
+  await page.route(/\/contacts\?/, async (route) => {
+    await held;
+    await route.fallback();
+  });
+  const said = page.getByRole('status').filter({ hasText: 'Loading…' });
+  const there = go('/contacts');
+  await said.waitFor({ state: 'attached' });
+  letGo();
+  await there;
+  expect(await said.count()).toBe(0);
+  await page.unroute(/\/contacts\?/);
+});
+
 test('a phone shows the same as cards', async () => {
   const { page } = testPage;
   await page.setViewportSize({ width: 390, height: 844 });

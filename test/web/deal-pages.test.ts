@@ -3,7 +3,7 @@
 import type { Browser, Locator, Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { renewForAnotherTry } from '../another-try.ts';
-import { escapeFrom, expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
+import { escapeFrom, expectAccessible, isSeen, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { openScene, type WebScene } from './scene.ts';
 
 let web: WebScene;
@@ -132,6 +132,35 @@ describe('the sections of a deal', () => {
     expect(words![0]).toBe('rgb(0, 0, 0)');
     await page.emulateMedia({ media: null, colorScheme: 'light' });
     await page.getByRole('navigation').first().waitFor();
+  });
+
+  test('show in a low window what is filled in, refused and asked', async () => {
+    const page = await at('broker', `/deals/${web.scene.deal}`);
+    await page.route('**/deals/*', (route) =>
+      route.request().method() === 'PATCH'
+        ? route.fulfill({ status: 409, json: { error: { code: 'conflict', message: 'Not at the moment.' } } })
+        : route.fallback(),
+    );
+    await choose(page, 'More actions', 'Edit deal');
+    await page.setViewportSize({ width: 320, height: 222 });
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Location').fill('At the harbour');
+    await expect.poll(() => page.evaluate(isSeen('document.activeElement'))).toBe(true);
+    await button(dialog, 'Save').click();
+    await dialog.getByText('Not at the moment.').waitFor();
+    await expect.poll(() => page.evaluate(isSeen(`document.querySelector('form [role=alert]')`))).toBe(true);
+    await page.unroute('**/deals/*');
+    await page.keyboard.press('Escape');
+    await confirm(page, 'Discard');
+    await dialog.waitFor({ state: 'detached' });
+
+    await button(page, /^Move to/).click();
+    const question = page.getByRole('alertdialog');
+    const title = `document.querySelector('[role=alertdialog] h2')`;
+    await question.waitFor();
+    await page.evaluate(`${title}.scrollIntoView()`);
+    expect(await page.evaluate(isSeen(title))).toBe(true);
+    await button(question, 'Cancel').click();
   });
 
   test('give the focus back to what opened a dialog, a drawer or a question', async () => {
@@ -594,6 +623,7 @@ describe('the list of deals', () => {
     await expect.poll(async () => (await titles()).length).toBe(1);
     expect(new URL(page.url()).searchParams.get('search')).toBe('print');
     await button(page, 'Clear search').click();
+    await page.getByRole('searchbox', { name: 'Search deals' }).and(page.locator(':focus')).waitFor();
     await expect.poll(async () => (await titles()).length).toBe(5);
     await button(page, 'Stage').first().click();
     await page.getByRole('menuitemcheckbox', { name: 'Draft' }).click();
@@ -802,8 +832,10 @@ test('an NDA says at which hour it ends, to who signs it and to who reads of it'
   const signer = await openTestPage(browser, service.origin, { cookie: (await web.as('new buyer')).cookie, ...zone });
   await signer.go(`/deals/${deal}/nda`);
   await signer.page.getByText(/Sent by broker .+, ends May 20, 2031, 9:00.PM/).waitFor();
-  await signer.page.getByLabel('I have read the terms and agree to them.').click();
   await signer.page.getByLabel('Your full name').fill('New Buyer');
+  await button(signer.page, 'Sign NDA').click();
+  const agreed = signer.page.getByRole('checkbox', { description: 'Read the terms and tick this to agree to them.' });
+  await agreed.and(signer.page.locator(':focus')).click();
   await button(signer.page, 'Sign NDA').click();
   await signer.page.getByText('Signed as').waitFor();
   await signer.close();

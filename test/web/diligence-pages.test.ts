@@ -195,6 +195,21 @@ test('what need not be chosen can be taken back: the owner of a finding, the con
   expect(await contingency.inputValue()).toBe('');
 });
 
+test('an offer whose parts are not its price is said to be one in a region that was there before', async () => {
+  const page = await at('exclusive buyer', 'offers');
+  const dialog = page.getByRole('dialog');
+  await page.getByRole('button', { name: 'Propose a change' }).click();
+  await dialog.getByLabel('Price').fill('900000');
+  for (const part of ['Cash at close', 'Seller note', 'Earn-out', 'Rollover equity'])
+    await dialog.getByLabel(part).fill(part === 'Cash at close' ? '900000' : '');
+  const said = dialog.getByRole('status').filter({ hasText: 'The parts add up to' });
+  await said.waitFor({ state: 'detached' });
+  const before = await dialog.getByRole('status').count();
+  await dialog.getByLabel('Seller note').fill('100000');
+  await said.getByText('The parts add up to $1,000,000, but the price is $900,000.').waitFor();
+  expect(await dialog.getByRole('status').count()).toBe(before);
+});
+
 test('an answer that the seller corrects while the broker is about to send it is shown before it is sent', async () => {
   const asked = { category: 'tax', question_text: 'Is any tax overdue?' };
   const path = `/deals/${web.scene.deal}/questions`;

@@ -256,6 +256,12 @@ test('a PDF and an image are shown in the page, and the broker reads who looked'
   await dialog.getByRole('button', { name: 'Zoom in' }).click();
   await dialog.getByText('125%').waitFor();
   await expect.poll(() => page.evaluate(drawn)).toBe(true);
+  for (const shown of ['100%', '75%', '50%']) {
+    await dialog.getByRole('button', { name: 'Zoom out' }).click();
+    await dialog.getByText(shown).waitFor();
+  }
+  // It can be made no smaller, but the keyboard goes on from there.
+  await dialog.getByRole('button', { name: 'Zoom out', disabled: true }).and(page.locator(':focus')).waitFor();
   await dialog.getByRole('button', { name: 'Close', exact: true }).last().click();
 
   await page.getByRole('button', { name: 'Preview Plan.png' }).click();

@@ -106,6 +106,11 @@ test('a broker reminds whoever something waits for, once a day', async () => {
       .getByText(/^Reminded/)
       .first()
       .waitFor();
+    // The button is gone: one goes on at what it was about.
+    await page
+      .locator(':focus:not(main)')
+      .getByText(/^Reminded/)
+      .waitFor();
     await expectAccessible(page);
     expect(await page.evaluate('document.documentElement.scrollWidth'), tab).toBe(390);
     if (pictures) await page.screenshot({ path: `${pictures}/remind-${tab}-phone.png` });

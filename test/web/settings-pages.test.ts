@@ -96,6 +96,11 @@ describe('an admin', () => {
     const dialog = page.getByRole('dialog');
     const name = `Newsletter ${crypto.randomUUID()}`;
     await dialog.getByLabel('Name').fill(name);
+    await dialog.getByLabel('Read contacts').click();
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    const description = /^Choose what the key may do\. Beyond contacts/;
+    await dialog.getByRole('group', { name: 'Permissions', description }).and(page.locator(':focus')).waitFor();
+    await dialog.getByLabel('Read contacts').click();
     await dialog.getByLabel('Add and change contacts').click();
     await expectAccessible(page);
     await dialog.getByRole('button', { name: 'Create key' }).click();
@@ -288,6 +293,7 @@ describe('anybody', () => {
     await tool.click();
     await page.getByRole('button', { name: 'Set an end date for Ask a question on a deal' }).click();
     const end = page.getByLabel('On until, Ask a question on a deal');
+    await end.and(page.locator(':focus')).waitFor();
     const ends = () =>
       service.sql('select tool from tool_grants where client_id = $1 and expires_at is not null', [clientId]);
     await end.fill('2099-01-01T12:00');
@@ -345,6 +351,9 @@ describe('anybody', () => {
     await page.getByLabel('Name').fill('Renamed Buyer');
     await page.getByRole('button', { name: 'Save name' }).click();
     await page.getByText('Name saved').first().waitFor();
+    // There is nothing more to save, but the keyboard goes on from there.
+    const idle = page.getByRole('button', { name: 'Save name', disabled: true });
+    await idle.and(page.locator(':focus')).waitFor();
     await page.getByLabel('E-mail').fill(`new-${id}@example.test`);
     await page.getByRole('button', { name: 'Change address' }).click();
     await page.getByText('Check your e-mail').waitFor();
@@ -353,6 +362,7 @@ describe('anybody', () => {
     await testPage.visit('/settings/security');
     await page.getByRole('button', { name: 'Sign out all others' }).click();
     await page.getByText('All other sessions are signed out').first().waitFor();
+    await page.locator('section:focus').getByRole('heading', { name: 'Where you are signed in' }).waitFor();
     await other.page.goto(`${service.origin}/settings/security`);
     await other.page.waitForURL('**/sign-in*');
 

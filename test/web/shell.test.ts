@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   escapeFrom,
   expectAccessible,
+  isSeen,
   loaded,
   openBrowser,
   openTestPage,
@@ -111,6 +112,25 @@ describe('by keyboard', () => {
     expect(await page.evaluate('location.hash')).toBe('#main');
   });
 
+  test('what has the focus on a phone is behind neither bar', async () => {
+    const { page } = await visit('broker', `/deals/${demo.deals.with_everything}`, { width: 390, height: 600 });
+    const hidden = await page.evaluate(`(() => {
+      const stops = [...document.querySelectorAll('main a, main button')].filter((one) => one.offsetHeight > 0 && !one.closest('nav'));
+      return stops.flatMap((one) =>
+        ['start', 'end'].flatMap((block) => {
+          document.activeElement.blur();
+          // At the very edge, where the bars are.
+          document.documentElement.style.scrollPadding = '0';
+          one.scrollIntoView({ block });
+          document.documentElement.style.scrollPadding = '';
+          one.focus();
+          return ${isSeen('one')} ? [] : [one.textContent + ' at the ' + block];
+        }),
+      );
+    })()`);
+    expect(hidden).toEqual([]);
+  });
+
   test('the palette goes to a deal, which is then announced', async () => {
     const { page } = await visit('broker', '/');
     await page.keyboard.press('Control+k');
@@ -140,6 +160,19 @@ describe('the palette', () => {
     await buyers.keyboard.press('Control+k');
     await buyers.getByRole('option', { name: 'Sign out' }).waitFor();
     expect(await buyers.getByRole('option', { name: 'New contact' }).count()).toBe(0);
+  });
+
+  test('is closed by a button, as a screen reader on a phone has no Escape', async () => {
+    const { page } = await visit('broker', '/');
+    await page.keyboard.press('Control+k');
+    const palette = page.getByRole('dialog');
+    await palette.getByRole('combobox').and(page.locator(':focus')).waitFor();
+    await page.keyboard.press('Tab');
+    await palette.getByRole('button', { name: 'Close' }).and(page.locator(':focus')).waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Enter');
+    await palette.waitFor({ state: 'detached' });
+    expect(new URL(page.url()).pathname).toBe('/');
   });
 
   test('does what it says: a new contact, an import', async () => {

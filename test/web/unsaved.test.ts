@@ -380,7 +380,7 @@ describe('what was typed', () => {
     expect(prompts).toEqual(['beforeunload']);
     await button(page, 'Ask a question').click();
     const dialog = page.getByRole('dialog');
-    await dialog.getByText('Your draft from last time is still here.').waitFor();
+    await dialog.getByRole('status').getByText('Your draft from last time is still here.').waitFor();
     const field = dialog.getByLabel('Question');
     expect(await field.inputValue()).toBe(words);
     await expectAccessible(page);

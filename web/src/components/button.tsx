@@ -38,21 +38,24 @@ function buttonClass({ kind = 'secondary', size = 'md' }: Look, className?: stri
 interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement>, Look {
   /** What it started is under way: it keeps its width, shows a spinner and takes no more clicks. */
   pending?: boolean;
+  /** There is nothing for it to do, as after saving: it takes no clicks, but keeps the focus, which `disabled` does not. */
+  idle?: boolean;
   icon?: ReactNode;
   ref?: Ref<HTMLButtonElement>;
 }
 
 /** A button. It submits a form only with `type="submit"`. */
-export function Button({ kind, size, pending = false, icon, className, children, onClick, ...rest }: ButtonProps) {
+export function Button(props: ButtonProps) {
+  const { kind, size, pending = false, idle = false, icon, className, children, onClick, ...rest } = props;
   return (
     <button
       type="button"
       {...rest}
       aria-busy={pending || undefined}
-      aria-disabled={pending || undefined}
+      aria-disabled={pending || idle || undefined}
       className={buttonClass({ ...(kind && { kind }), ...(size && { size }) }, className)}
       onClick={(event) => {
-        if (pending) event.preventDefault();
+        if (pending || idle) event.preventDefault();
         else onClick?.(event);
       }}
     >
@@ -113,7 +116,7 @@ export function IconButton({ label, icon, size = 'md', kind = 'quiet', className
         {...rest}
         aria-label={label}
         className={cx(
-          'inline-grid shrink-0 place-items-center rounded-md border transition-colors duration-100 disabled:opacity-55 print:hidden',
+          'inline-grid shrink-0 place-items-center rounded-md border transition-colors duration-100 disabled:opacity-55 aria-disabled:opacity-55 print:hidden',
           kinds[kind],
           size === 'sm' ? 'size-8 coarse:size-10' : 'size-9 coarse:size-11',
           className,

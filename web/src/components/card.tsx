@@ -17,10 +17,7 @@ interface CardProps {
 /** A bordered part of the page: one subject with a title. */
 export function Card({ id, title, description, actions, flush = false, className, children }: CardProps) {
   return (
-    <section
-      id={id}
-      className={cx('min-w-0 scroll-mt-20 rounded-xl border border-line bg-surface shadow-1', className)}
-    >
+    <section id={id} className={cx('min-w-0 scroll-mt-4 rounded-xl border border-line bg-surface shadow-1', className)}>
       {(title || actions) && (
         <header className="flex flex-wrap items-start justify-between gap-x-3 gap-y-2 px-4 pt-4 pb-3 sm:px-5">
           <div className="min-w-0 flex-1 basis-40">

@@ -2,6 +2,7 @@ import { Check, Minus } from 'lucide-react';
 import { Checkbox as RadixCheckbox, Switch as RadixSwitch } from 'radix-ui';
 import { useId, type ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
+import { describe, Fault } from './field.tsx';
 
 interface ToggleProps {
   checked: boolean;
@@ -29,9 +30,16 @@ function Words({ id, label, hint, hideLabel }: { id: string } & Pick<ToggleProps
   );
 }
 
+interface CheckboxProps extends ToggleProps {
+  indeterminate?: boolean;
+  /** What is wrong and what to do about it. */
+  error?: string | undefined;
+}
+
 /** A box to tick. */
-export function Checkbox({ checked, onChange, indeterminate, ...rest }: ToggleProps & { indeterminate?: boolean }) {
+export function Checkbox({ checked, onChange, indeterminate, error, ...rest }: CheckboxProps) {
   const id = useId();
+  const { errorId, describedBy } = describe(id, error, rest.hint);
   return (
     <div className="flex items-start gap-2.5 coarse:py-1.5">
       <RadixCheckbox.Root
@@ -39,7 +47,8 @@ export function Checkbox({ checked, onChange, indeterminate, ...rest }: TogglePr
         checked={indeterminate ? 'indeterminate' : checked}
         onCheckedChange={(state) => onChange(state === true)}
         disabled={rest.disabled}
-        aria-describedby={rest.hint ? `${id}-hint` : undefined}
+        aria-describedby={describedBy}
+        aria-invalid={error ? true : undefined}
         className={cx(
           'relative mt-0.5 grid size-4.5 shrink-0 place-items-center rounded-sm border border-edge bg-surface text-on-accent',
           'after:absolute after:-inset-2.5',
@@ -55,7 +64,10 @@ export function Checkbox({ checked, onChange, indeterminate, ...rest }: TogglePr
           )}
         </RadixCheckbox.Indicator>
       </RadixCheckbox.Root>
-      <Words id={id} {...rest} />
+      <div className="flex min-w-0 flex-col gap-1">
+        <Words id={id} {...rest} />
+        {error && <Fault id={errorId}>{error}</Fault>}
+      </div>
     </div>
   );
 }

@@ -69,7 +69,7 @@ export function ConfirmDialog({ open, onOpenChange, onConfirm, ...question }: Co
         <div className="pointer-events-none fixed inset-0 z-50 flex items-end justify-center sm:items-center sm:p-6">
           <Radix.Content
             {...returning}
-            className="appear-dialog pointer-events-auto w-full rounded-t-xl bg-surface p-5 shadow-3 sm:max-w-md sm:rounded-xl sm:p-6"
+            className="appear-dialog pointer-events-auto max-h-[92dvh] w-full overflow-y-auto rounded-t-xl bg-surface p-5 shadow-3 sm:max-h-[86dvh] sm:max-w-md sm:rounded-xl sm:p-6"
           >
             <Radix.Title className="font-serif text-xl font-semibold text-ink">{title}</Radix.Title>
             <Radix.Description asChild>

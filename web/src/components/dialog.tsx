@@ -10,6 +10,8 @@ import { Notice } from './notice.tsx';
 import { useAskDiscard } from './unsaved.tsx';
 
 const scrim = 'appear-fade fixed inset-0 z-50 bg-scrim';
+/** What scrolls between head and buttons. In a low window, where these leave it no height, the whole layer scrolls. */
+const middle = 'min-h-0 flex-1 overflow-y-auto px-5 pt-1 sm:px-6 low:flex-none low:overflow-visible';
 
 interface LayerProps {
   onClose: () => void;
@@ -93,11 +95,14 @@ export function CancelButton({ children = 'Cancel' }: { children?: ReactNode }) 
 }
 
 /** Comes last in the source, so that the first field has the focus when a layer opens. */
-function Close() {
+export function Close({ className = 'top-3.5 right-3.5' }: { className?: string }) {
   return (
     <Radix.Close
       aria-label="Close"
-      className="absolute top-3.5 right-3.5 grid size-9 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink coarse:size-11"
+      className={cx(
+        'absolute grid size-9 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink coarse:size-11',
+        className,
+      )}
     >
       <X className="size-4.5" />
     </Radix.Close>
@@ -140,15 +145,17 @@ export function Dialog({
             onEscapeKeyDown={stay}
             onInteractOutside={stay}
             className={cx(
-              'appear-dialog pointer-events-auto relative flex max-h-[92dvh] w-full flex-col bg-surface shadow-3',
+              'appear-dialog pointer-events-auto relative flex max-h-[92dvh] w-full flex-col bg-surface shadow-3 low:overflow-y-auto',
               'rounded-t-xl pb-[env(safe-area-inset-bottom)] sm:max-h-[86dvh] sm:rounded-xl',
               widths[size],
             )}
           >
             <PortalContainerContext value={layer}>
               <Head title={title} description={description} />
-              <Restored layer={layer} />
-              <div className="min-h-0 flex-1 overflow-y-auto px-5 pt-1 pb-5 sm:px-6">{children}</div>
+              <div role="status">
+                <Restored layer={layer} />
+              </div>
+              <div className={cx(middle, 'pb-5')}>{children}</div>
               {footer && <Actions className="border-t border-line px-5 py-3.5 sm:px-6">{footer}</Actions>}
               <Close />
             </PortalContainerContext>
@@ -181,12 +188,14 @@ export function Drawer({ onClose, title, description, footer, children }: LayerP
           onCloseAutoFocus={onCloseAutoFocus}
           ref={setLayer}
           {...(description ? {} : { 'aria-describedby': undefined })}
-          className="appear-side fixed outline-none inset-y-0 right-0 z-50 flex w-full max-w-xl flex-col bg-surface shadow-3"
+          className="appear-side fixed outline-none inset-y-0 right-0 z-50 flex w-full max-w-xl flex-col bg-surface shadow-3 low:overflow-y-auto"
         >
           <PortalContainerContext value={layer}>
             <Head title={title} description={description} />
-            <Restored layer={layer} />
-            <div className="min-h-0 flex-1 overflow-y-auto px-5 pt-1 pb-6 sm:px-6">{children}</div>
+            <div role="status">
+              <Restored layer={layer} />
+            </div>
+            <div className={cx(middle, 'pb-6')}>{children}</div>
             {footer && (
               <Actions className="border-t border-line px-5 pt-3.5 pb-[max(0.875rem,env(safe-area-inset-bottom))] sm:px-6">
                 {footer}

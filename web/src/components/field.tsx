@@ -23,6 +23,16 @@ export function useControl() {
   };
 }
 
+/** What is wrong with the control or group that it describes. */
+export function Fault({ id, children }: { id: string; children: ReactNode }) {
+  return (
+    <p id={id} className="flex gap-1.5 text-sm text-bad">
+      <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
+      {children}
+    </p>
+  );
+}
+
 interface FieldProps {
   label: ReactNode;
   /** What is wrong and what to do about it. */
@@ -39,12 +49,17 @@ interface FieldProps {
   children: ReactNode;
 }
 
+/** The ids of a control's error and hint, and what describes it of the two. */
+export function describe(id: string, error: ReactNode, hint: ReactNode) {
+  const hintId = `${id}-hint`;
+  const errorId = `${id}-error`;
+  return { hintId, errorId, describedBy: [error && errorId, hint && hintId].filter(Boolean).join(' ') || undefined };
+}
+
 /** A label, one control, a hint and the control's fault, tied together for screen readers. */
 export function Field({ label, error, hint, optional, aside, hideLabel, className, children }: FieldProps) {
   const id = useId();
-  const hintId = `${id}-hint`;
-  const errorId = `${id}-error`;
-  const describedBy = [error && errorId, hint && hintId].filter(Boolean).join(' ') || undefined;
+  const { hintId, errorId, describedBy } = describe(id, error, hint);
   return (
     <div className={cx('flex min-w-0 flex-col gap-1.5', className)}>
       <div className={cx('flex items-baseline justify-between gap-3', hideLabel && 'sr-only')}>
@@ -62,12 +77,7 @@ export function Field({ label, error, hint, optional, aside, hideLabel, classNam
           {hint}
         </p>
       )}
-      {error && (
-        <p id={errorId} className="flex gap-1.5 text-sm text-bad">
-          <CircleAlert className="mt-0.5 size-4 shrink-0" aria-hidden />
-          {error}
-        </p>
-      )}
+      {error && <Fault id={errorId}>{error}</Fault>}
     </div>
   );
 }
@@ -79,19 +89,23 @@ interface FieldGroupProps {
   children: ReactNode;
 }
 
-/** Several controls that answer one question, such as a set of checkboxes. */
+/** Several controls that answer one question, such as a set of checkboxes. The form gives it the focus as a whole when it is faulty. */
 export function FieldGroup({ legend, hint, error, children }: FieldGroupProps) {
-  const id = useId();
+  const { hintId, errorId, describedBy } = describe(useId(), error, hint);
   return (
-    <fieldset className="flex min-w-0 flex-col gap-2" aria-describedby={error ? id : undefined}>
+    <fieldset
+      className="flex min-w-0 flex-col gap-2"
+      aria-describedby={describedBy}
+      {...(error && { 'data-invalid': true, tabIndex: -1 })}
+    >
       <legend className="mb-2 text-sm font-medium text-ink">{legend}</legend>
-      {hint && <p className="-mt-1 text-sm text-faint">{hint}</p>}
-      {children}
-      {error && (
-        <p id={id} className="text-sm text-bad">
-          {error}
+      {hint && (
+        <p id={hintId} className="-mt-1 text-sm text-faint">
+          {hint}
         </p>
       )}
+      {children}
+      {error && <Fault id={errorId}>{error}</Fault>}
     </fieldset>
   );
 }

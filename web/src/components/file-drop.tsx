@@ -43,9 +43,9 @@ export function FileDrop({ onFiles, accept, multiple = false, hint, disabled = f
         Drop {multiple ? 'files' : 'a file'} here or{' '}
         <button
           type="button"
-          disabled={disabled}
+          aria-disabled={disabled || undefined}
           aria-describedby={hint ? hintId : undefined}
-          onClick={() => input.current?.click()}
+          onClick={() => !disabled && input.current?.click()}
           className="rounded-sm font-medium text-accent-ink underline underline-offset-3 hover:text-ink coarse:py-2"
         >
           choose {multiple ? 'files' : 'one'}

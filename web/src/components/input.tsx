@@ -1,5 +1,6 @@
 import { ChevronDown, Eye, EyeOff, Search, X } from 'lucide-react';
 import {
+  useRef,
   useState,
   type InputHTMLAttributes,
   type Ref,
@@ -54,10 +55,12 @@ interface SearchInputProps {
 
 /** A search box with a button that clears it; Escape clears it too. */
 export function SearchInput({ label, value, onChange, className }: SearchInputProps) {
+  const input = useRef<HTMLInputElement>(null);
   return (
     <div role="search" className={cx('relative', className)}>
       <Search className="pointer-events-none absolute top-1/2 left-3 size-4 -translate-y-1/2 text-faint" aria-hidden />
       <input
+        ref={input}
         type="search"
         aria-label={label}
         placeholder={label}
@@ -75,7 +78,10 @@ export function SearchInput({ label, value, onChange, className }: SearchInputPr
         <button
           type="button"
           aria-label="Clear search"
-          onClick={() => onChange('')}
+          onClick={() => {
+            onChange('');
+            input.current?.focus();
+          }}
           className="absolute inset-y-0 right-0 grid w-9 place-items-center rounded-r-md text-faint hover:text-ink"
         >
           <X className="size-4" />

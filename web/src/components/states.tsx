@@ -1,7 +1,7 @@
 /** What a view shows in place of its content: loading, empty, failed. */
 import type { UseQueryResult } from '@tanstack/react-query';
 import { CloudOff, FileQuestion, RotateCw, type LucideIcon } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { useEffect, useState, type ReactNode } from 'react';
 import { ApiError } from '../api/client.ts';
 import { cx } from '../lib/cx.ts';
 import { formatCount } from '../lib/format.ts';
@@ -130,6 +130,27 @@ export function ErrorState({ error, onRetry, level }: ErrorStateProps) {
   );
 }
 
+/** How long something may take before it is said to be on its way. */
+const shortWaitMillis = 1000;
+
+/** The shape of what is on its way; where that takes long, screen readers say so. */
+export function Loading({ children }: { children: ReactNode }) {
+  const [isLong, setIsLong] = useState(false);
+  useEffect(() => {
+    const wait = setTimeout(() => setIsLong(true), shortWaitMillis);
+    return () => clearTimeout(wait);
+  }, []);
+  return (
+    <>
+      {/* Not within what is busy, of which nothing may be read until it is no longer. */}
+      <span className="sr-only" role="status">
+        {isLong && 'Loading…'}
+      </span>
+      <div aria-busy="true">{children}</div>
+    </>
+  );
+}
+
 interface LoadedProps<T> {
   query: UseQueryResult<T, Error>;
   /** The same shape in grey. */
@@ -147,14 +168,7 @@ export function Loaded<T>({ query, skeleton, level, children }: LoadedProps<T>) 
   if (query.data !== undefined && !isMissing(query.error)) return children(query.data);
   if (query.error)
     return <ErrorState error={query.error} onRetry={() => void query.refetch()} {...(level && { level })} />;
-  return (
-    <div aria-busy="true">
-      <span className="sr-only" role="status">
-        Loading…
-      </span>
-      {skeleton}
-    </div>
-  );
+  return <Loading>{skeleton}</Loading>;
 }
 
 interface CutNoteProps {

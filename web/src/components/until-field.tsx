@@ -1,4 +1,4 @@
-import { useRef, useState, type ReactNode } from 'react';
+import { useEffect, useEffectEvent, useRef, useState, type ReactNode } from 'react';
 import type { Instant } from '../api/shapes.ts';
 import { useUnsaved } from '../lib/use-unsaved.ts';
 import { Button } from './button.tsx';
@@ -12,6 +12,8 @@ interface UntilFieldProps {
   hideLabel?: boolean;
   /** Null of no end. */
   value: Instant | null;
+  /** It takes the place of the button that asked for it, and the focus. */
+  asked?: boolean;
   onSave: (until: Instant | null) => void;
 }
 
@@ -19,12 +21,22 @@ interface UntilFieldProps {
  * Until when something holds, changed where it stands: nothing changes before it is saved, since the arrow keys step
  * through days and hours on the way (WCAG 2.2, 3.2.2).
  */
-export function UntilField({ label, about, hideLabel = false, value, onSave }: UntilFieldProps): ReactNode {
+export function UntilField({
+  label,
+  about,
+  hideLabel = false,
+  value,
+  asked = false,
+  onSave,
+}: UntilFieldProps): ReactNode {
   const [chosen, setChosen] = useState<Instant | '' | null>(null);
   const input = useRef<HTMLDivElement>(null);
   const present = value ?? '';
   const dirty = chosen !== null && chosen !== present;
   const { around } = useUnsaved({ dirty, discard: () => setChosen(null) });
+  const focus = () => input.current?.querySelector('input')?.focus();
+  const arrive = useEffectEvent(() => asked && focus());
+  useEffect(() => void arrive(), []);
   const whole = about === undefined ? label : `${label}, ${about}`;
   return (
     <form
@@ -36,7 +48,7 @@ export function UntilField({ label, about, hideLabel = false, value, onSave }: U
         onSave(chosen === '' ? null : chosen);
         setChosen(null);
         // The button goes away with what there was to save.
-        input.current?.querySelector('input')?.focus();
+        focus();
       }}
       className="flex flex-wrap items-end gap-2.5"
     >

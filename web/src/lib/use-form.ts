@@ -101,7 +101,10 @@ export function useForm<V extends object, R = unknown>({
 
   useEffect(() => {
     if (refused === 0) return;
-    element.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+    const faulty = element.current?.querySelector<HTMLElement>('[aria-invalid="true"], fieldset[data-invalid]');
+    if (faulty) faulty.focus();
+    // The person is at the button, and what went wrong with the whole stands above the fields.
+    else element.current?.querySelector('[role="alert"]')?.scrollIntoView({ block: 'nearest' });
   }, [refused]);
 
   const open = useRef<OpenForm>({ element: null, dirty: false, pending: false, restored: false, discard: () => {} });

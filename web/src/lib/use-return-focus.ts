@@ -1,7 +1,8 @@
 import { useRef } from 'react';
+import { focusPlace, placeOf } from './place.ts';
 
-/** What had the focus outside every dialog when the latest one opened. */
-let outside: HTMLElement | null = null;
+/** What had the focus outside every dialog when the latest one opened, and where that is. */
+let outside: HTMLElement[] = [];
 let dialogs = 0;
 
 /** What stays when `element` goes: a menu closes behind its choice, so it is the button that the menu belongs to. */
@@ -21,20 +22,20 @@ function focused(): HTMLElement | null {
  * follows another, such as the one that shows a new key, gives it back to what opened the first.
  */
 export function useReturnFocus() {
-  const before = useRef<HTMLElement | null>(null);
+  const before = useRef<HTMLElement[]>([]);
   return {
     onOpenAutoFocus: () => {
-      before.current = focused();
-      const within = before.current?.closest('[role=dialog], [role=alertdialog]') ?? null;
+      const opener = focused();
+      before.current = placeOf(opener);
+      const within = opener?.closest('[role=dialog], [role=alertdialog]') ?? null;
       // With no focus and a dialog still on its way out, this one follows it: both give back to what opened the first.
-      if (within === null && (before.current !== null || dialogs === 0)) outside = before.current;
+      if (within === null && (opener !== null || dialogs === 0)) outside = before.current;
       dialogs += 1;
     },
     onCloseAutoFocus: (event: Event) => {
       dialogs -= 1;
       event.preventDefault();
-      const back = [before.current, outside, document.getElementById('main')].find((one) => one?.isConnected);
-      back?.focus({ preventScroll: back.id === 'main' });
+      focusPlace([...before.current, ...outside]);
     },
   };
 }

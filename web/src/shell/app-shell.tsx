@@ -9,6 +9,7 @@ import { Avatar } from '../components/avatar.tsx';
 import { IconButton } from '../components/button.tsx';
 import { lazyPart } from '../components/lazy-part.tsx';
 import { cx } from '../lib/cx.ts';
+import { focusPlace, placeOf } from '../lib/place.ts';
 import { PortalContainerContext } from '../components/portal-container.tsx';
 import { useArrival } from '../components/recent-sign-in.tsx';
 import { AccountMenu } from './account-menu.tsx';
@@ -75,20 +76,19 @@ function useSignInAgain() {
   return { asking, onDone };
 }
 
-/** Moves the focus to the main part when what had it in there goes away, such as a button that is no longer needed. */
+/** Moves the focus to the part of the page around what had it when that goes away, such as a button that is no longer needed. */
 function useKeptFocus(main: HTMLElement | null) {
   useEffect(() => {
     if (!main) return;
-    let last: HTMLElement | null = null;
+    let last: HTMLElement[] = [];
     const onFocus = ({ target }: FocusEvent) => {
-      last = target instanceof HTMLElement ? target : null;
+      last = placeOf(target instanceof HTMLElement ? target : null);
     };
     // A click on the background takes the focus away though the element stays.
-    const onPointer = () => setTimeout(() => document.activeElement === document.body && (last = null));
+    const onPointer = () => setTimeout(() => document.activeElement === document.body && (last = []));
     const watch = new MutationObserver(() => {
-      if (last === null || last.isConnected || document.activeElement !== document.body) return;
-      last = null;
-      main.focus({ preventScroll: true });
+      if (last.length === 0 || last[0]!.isConnected || document.activeElement !== document.body) return;
+      focusPlace(last);
     });
     main.addEventListener('focusin', onFocus);
     document.addEventListener('pointerup', onPointer);

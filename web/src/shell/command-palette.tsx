@@ -23,6 +23,7 @@ import { dealsQuery } from '../api/deals.ts';
 import { useBrokerage, useBrokerageForNewDeals, useMe } from '../api/me.ts';
 import { refreshAll } from '../api/query-client.ts';
 import { StatePill } from '../components/badge.tsx';
+import { Close } from '../components/dialog.tsx';
 import { dealStates } from '../lib/states.ts';
 import { chooseTheme } from '../lib/theme.ts';
 import { useReturnFocus } from '../lib/use-return-focus.ts';
@@ -123,7 +124,7 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
         >
           <Dialog.Title className="sr-only">Go to a page or run an action</Dialog.Title>
           <Command loop label="Go to a page or run an action">
-            <div className="flex items-center gap-3 border-b border-line px-4">
+            <div className="flex items-center gap-3 border-b border-line pr-14 pl-4">
               <Search className="size-4.5 shrink-0 text-faint" aria-hidden />
               <Command.Input
                 value={typed}
@@ -228,6 +229,8 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
               </Command.Group>
             </Command.List>
           </Command>
+          {/* Not within the Command, which takes Enter for its own. */}
+          <Close className="top-2 right-2 coarse:top-1 coarse:right-1" />
         </Dialog.Content>
       </Dialog.Portal>
     </Dialog.Root>

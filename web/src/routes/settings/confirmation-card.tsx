@@ -40,7 +40,7 @@ export function ConfirmationCard({ title, description, word, wrong, action, subm
           <Input {...form.text('confirmation')} autoComplete="off" maxLength={longestEmailAddress} />
         </Field>
         <div>
-          <Button type="submit" kind="danger" pending={form.pending} disabled={!form.dirty}>
+          <Button type="submit" kind="danger" pending={form.pending} idle={!form.dirty}>
             {action}
           </Button>
         </div>

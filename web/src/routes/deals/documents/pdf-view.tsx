@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'react';
 import { openPdf } from './pdf.ts';
 import { Button, IconButton } from '../../../components/button.tsx';
 import { Notice } from '../../../components/notice.tsx';
-import { Skeleton } from '../../../components/states.tsx';
+import { Loading, Skeleton } from '../../../components/states.tsx';
 
 interface PdfViewProps {
   /** Where the PDF is. */
@@ -69,12 +69,9 @@ export default function PdfView({ url, label }: PdfViewProps) {
     );
   if (opened === null) {
     return (
-      <div aria-busy="true">
-        <span className="sr-only" role="status">
-          Loading…
-        </span>
+      <Loading>
         <Skeleton className="h-[60dvh] w-full" />
-      </div>
+      </Loading>
     );
   }
   const { numPages } = opened.document;
@@ -88,7 +85,7 @@ export default function PdfView({ url, label }: PdfViewProps) {
             size="sm"
             label="Zoom out"
             icon={<Minus className="size-4" />}
-            disabled={step(-1) === undefined}
+            aria-disabled={step(-1) === undefined}
             onClick={() => setZoom(step(-1) ?? zoom)}
           />
           <span className="w-12 text-center tabular" aria-live="polite">
@@ -98,7 +95,7 @@ export default function PdfView({ url, label }: PdfViewProps) {
             size="sm"
             label="Zoom in"
             icon={<Plus className="size-4" />}
-            disabled={step(1) === undefined}
+            aria-disabled={step(1) === undefined}
             onClick={() => setZoom(step(1) ?? zoom)}
           />
         </span>

@@ -47,18 +47,12 @@ export function SignForm({ nda }: { nda: Nda }) {
         <Terms text={nda.terms} />
       </div>
       <FormFields form={form} className="mt-5 max-w-prose">
-        <div>
-          <Checkbox
-            checked={form.values.agreed}
-            onChange={(agreed) => form.set('agreed', agreed)}
-            label="I have read the terms and agree to them."
-          />
-          {form.errors.agreed && (
-            <p role="alert" className="mt-1 text-sm text-bad">
-              {form.errors.agreed}
-            </p>
-          )}
-        </div>
+        <Checkbox
+          checked={form.values.agreed}
+          onChange={(agreed) => form.set('agreed', agreed)}
+          label="I have read the terms and agree to them."
+          error={form.errors.agreed}
+        />
         <Field
           label="Your full name"
           error={form.errors.signed_name}

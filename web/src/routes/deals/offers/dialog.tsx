@@ -11,6 +11,7 @@ import { compare, isDecimal } from '../../../lib/decimal.ts';
 import { formatMoney } from '../../../lib/format.ts';
 import { longestTerms } from '../../../lib/lengths.ts';
 import { orNull, required, useForm } from '../../../lib/use-form.ts';
+import { useRested } from '../../../lib/use-rested.ts';
 import { useDeal } from '../context.ts';
 import { parts, sumOfParts, type Part } from '../../../components/offers/payload.ts';
 
@@ -72,15 +73,20 @@ function atFields(error: unknown): never {
   throw new ApiError(error.status, { code: error.code, message: error.message, details });
 }
 
-/** Says when the parts do not make up the price; an offer may be submitted all the same. */
-function PartsNotice({ values, currency }: { values: Values; currency: string }) {
+/** How the parts differ from the price, where they do. */
+function differenceIn(values: Values, currency: string): string | null {
   const total = sumOfParts(values);
   if (total === null || !isDecimal(values.purchase_price) || compare(total, values.purchase_price) === 0) return null;
+  return `The parts add up to ${formatMoney(total, currency)}, but the price is ${formatMoney(values.purchase_price, currency)}.`;
+}
+
+/** Says when the parts do not make up the price; an offer may be submitted all the same. */
+function PartsNotice({ values, currency }: { values: Values; currency: string }) {
+  const difference = useRested(differenceIn(values, currency));
   return (
-    <Notice tone="warn">
-      The parts add up to {formatMoney(total, currency)}, but the price is{' '}
-      {formatMoney(values.purchase_price, currency)}.
-    </Notice>
+    <div role="status" className="empty:-mt-4">
+      {difference !== null && <Notice tone="warn">{difference}</Notice>}
+    </div>
   );
 }
 

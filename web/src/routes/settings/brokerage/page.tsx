@@ -39,7 +39,7 @@ function NameForm({ brokerage }: { brokerage: Brokerage }) {
         <Input {...form.text('name')} maxLength={lengths.brokerages.name} autoComplete="organization" />
       </Field>
       <div>
-        <Button type="submit" kind="primary" pending={form.pending} disabled={!form.dirty}>
+        <Button type="submit" kind="primary" pending={form.pending} idle={!form.dirty}>
           Save
         </Button>
       </div>

@@ -38,7 +38,7 @@ function NameCard() {
           <Input {...form.text('name')} autoComplete="name" maxLength={lengths.users.name} />
         </Field>
         <div>
-          <Button type="submit" kind="primary" pending={form.pending} disabled={!form.dirty}>
+          <Button type="submit" kind="primary" pending={form.pending} idle={!form.dirty}>
             Save name
           </Button>
         </div>
@@ -72,7 +72,7 @@ function AddressCard() {
           <Input {...form.text('email')} type="email" autoComplete="email" maxLength={longestEmailAddress} />
         </Field>
         <div>
-          <Button type="submit" kind="primary" pending={form.pending} disabled={!form.dirty}>
+          <Button type="submit" kind="primary" pending={form.pending} idle={!form.dirty}>
             Change address
           </Button>
         </div>

@@ -77,6 +77,7 @@ function ToolRow({ tool, clientId, grants }: { tool: Tool; clientId: Id; grants:
           label="On until"
           about={tool.title}
           value={grant.expires_at}
+          asked={choosing}
           onSave={(until) => change(true, until)}
         />
       )}
