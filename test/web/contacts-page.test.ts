@@ -21,6 +21,8 @@ afterAll(async () => {
   await service?.close();
 });
 
+/** What screen readers are told: nothing of it is seen. */
+const announced = (text: string) => testPage.page.getByRole('status').filter({ hasText: text }).first();
 const row = (name: string) => testPage.page.getByRole('row').filter({ hasText: name });
 
 test('a contact is added, found, edited, archived, and brought back by undo', async () => {
@@ -45,7 +47,10 @@ test('a contact is added, found, edited, archived, and brought back by undo', as
 
   await page.getByRole('searchbox', { name: 'Search contacts' }).fill(name.toLowerCase().slice(0, -1));
   await page.waitForURL('**/contacts?search=zora*');
-  await row(email).click();
+  await announced('1 result').waitFor({ state: 'attached' });
+  await row(email)
+    .getByRole('button', { name: `Person: ${name}` })
+    .click();
   await page.getByRole('dialog').getByLabel('Phone').fill('+1 555 0199');
   await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
   await row('+1 555 0199').waitFor();
@@ -64,7 +69,14 @@ test('a contact is added, found, edited, archived, and brought back by undo', as
   await dialog.getByRole('button', { name: 'Archive' }).click();
   await page.getByRole('button', { name: 'Discard' }).click();
   await page.getByText('No matching contacts').waitFor();
+  await page.locator('[data-radix-toast-announce-alt="Press F8 to reach Undo."]').waitFor();
   await page.getByRole('button', { name: 'Undo' }).click();
+  await row('+1 555 0199').waitFor();
+  await announced('Undone').waitFor({ state: 'attached' });
+  await page.getByRole('searchbox', { name: 'Search contacts' }).fill(`${name} of whom there is none`);
+  await page.getByText('No matching contacts').waitFor();
+  await announced('No results').waitFor({ state: 'attached' });
+  await page.getByRole('searchbox', { name: 'Search contacts' }).fill(name);
   await row('+1 555 0199').waitFor();
 
   await page.getByRole('button', { name: `Archive ${name}` }).click();
@@ -219,11 +231,33 @@ test('what takes long to come is said to be loading', async () => {
   await page.unroute(/\/contacts\?/);
 });
 
-test('a phone shows the same as cards', async () => {
+test('keys go on from a contact that was opened by a click', async () => {
+  const { page } = testPage;
+  const name = await goToMany(3);
+  await row(`${name} 00001`)
+    .getByRole('button', { name: `Person: ${name} 00001` })
+    .click();
+  await escapeFrom(page, page.getByRole('dialog'));
+  await page.keyboard.press('ArrowDown');
+  await expect.poll(() => page.evaluate('document.activeElement.textContent')).toContain(`${name} 00002`);
+  await page.keyboard.press('Enter');
+  await page.getByRole('dialog', { name: `${name} 00002` }).waitFor();
+  expect(await page.getByRole('dialog').count()).toBe(1);
+  await escapeFrom(page, page.getByRole('dialog'));
+});
+
+test('a phone shows the same as cards, and sorts them', async () => {
   const { page } = testPage;
   await page.setViewportSize({ width: 390, height: 844 });
-  await testPage.go('/contacts?search=zora');
+  const name = await goToMany(3);
   await expectAccessible(page);
+  const first = page.locator('[role=row][data-index="0"]');
+  await first.filter({ hasText: `${name} 00001` }).waitFor();
+  expect(await page.getByRole('columnheader').getByRole('button').count()).toBe(0);
+  const order = page.getByLabel('Sort by');
+  expect(await order.inputValue()).toBe('display_name');
+  await order.selectOption('Name, descending');
+  await first.filter({ hasText: `${name} 00003` }).waitFor();
   expect(await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')).toBe(0);
   await page.setViewportSize({ width: 1280, height: 900 });
 });

@@ -270,6 +270,8 @@ describe('a broker', () => {
     const asked: string[] = [];
     page.on('request', (request) => void (request.method() === 'PATCH' && asked.push(request.postData() ?? '')));
     await norwegian.go(`/deals/${web.scene.deal}`);
+    // The page is in English, its dates are not.
+    await page.locator('time[lang=nb-NO]').first().waitFor();
     await choose(page, 'More actions', 'Edit deal');
     const dialog = page.getByRole('dialog', { name: 'Edit deal' });
     const price = dialog.getByLabel('Asking price');
@@ -403,7 +405,8 @@ describe('a broker', () => {
     await go('/');
     await invited.getByText('Scene Brokers invites you as a buyer').waitFor();
     await expectAccessible(invited);
-    await button(invited, 'Decline').click();
+    await button(invited, /^Accept the invitation to /).waitFor();
+    await button(invited, /^Decline the invitation to /).click();
     await confirm(invited, 'Decline');
     await invited.getByText('Scene Brokers invites you').waitFor({ state: 'detached' });
     await row.getByText('Removed').waitFor();
@@ -538,7 +541,7 @@ test('offers stand below each other on a phone, and say when they are no longer 
   expect(await page.getByText('Highest').count()).toBe(1);
   expect(await button(offer('new buyer'), 'Accept').isDisabled()).toBe(true);
   await offer('new buyer').getByText('Ask the buyer to submit it again.').waitFor();
-  expect(await button(offer('third buyer'), 'Accept').isEnabled()).toBe(true);
+  expect(await button(page, 'Accept the offer from third buyer').isEnabled()).toBe(true);
   const sideways = await page
     .getByRole('list')
     .filter({ has: page.getByRole('article') })

@@ -154,7 +154,11 @@ test('notes on a finding do not set back a status that somebody else gives it me
   const { body: finding } = await buyer.ask(`/deals/${web.scene.deal}/findings`, recorded);
   const page = await at('exclusive buyer', 'findings');
   const card = page.getByRole('listitem').filter({ hasText: 'Roof leaks' });
-  await card.getByRole('button', { name: 'Change status' }).click();
+  await card.getByText('Comments and history').click();
+  await card.getByLabel('Comment').fill('Who owns the gutter?');
+  await card.getByRole('button', { name: 'Comment on Roof leaks' }).click();
+  await page.getByText('Comment added').first().waitFor();
+  await card.getByRole('button', { name: 'Change status of Roof leaks' }).click();
   const dialog = page.getByRole('dialog');
   const status = dialog.getByLabel('Status');
   await dialog.getByLabel('Notes').fill('The roofer was there on Monday.');
@@ -164,7 +168,11 @@ test('notes on a finding do not set back a status that somebody else gives it me
   // What was chosen stays.
   await status.selectOption('accepted');
   await buyer.ask(`/findings/${finding.id}/status`, { status: 'resolved', status_notes: null });
-  await page.locator('li').filter({ hasText: 'Roof leaks' }).getByText('Resolved').waitFor({ state: 'attached' });
+  await page
+    .locator('li')
+    .filter({ hasText: 'Roof leaks' })
+    .getByText('Resolved', { exact: true })
+    .waitFor({ state: 'attached' });
   expect(await status.inputValue()).toBe('accepted');
   await dialog.getByRole('button', { name: 'Change', exact: true }).click();
   await dialog.waitFor({ state: 'detached' });

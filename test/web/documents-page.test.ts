@@ -72,16 +72,24 @@ test('several files are dropped at once, each with its progress, and what is ref
   await drawer.getByLabel('Category').selectOption('Tax');
   await drawer.getByLabel('Who may open them').selectOption('Under NDA');
   await drawer.locator('input[type=file]').setInputFiles([
+    ...['Empty 1.pdf', 'Empty 2.pdf', 'Empty 3.pdf'].map((name) => ({
+      name,
+      mimeType: 'application/pdf',
+      buffer: Buffer.alloc(0),
+    })),
     { name: 'Returns 2025.pdf', mimeType: 'application/pdf', buffer: aPdf() },
     { name: 'Plan of the yard.png', mimeType: 'image/png', buffer: aPng() },
     { name: 'Vans.csv', mimeType: 'text/csv', buffer: Buffer.from('Van,Age\r\n1,7\r\n') },
     { name: 'Invoice.pdf', mimeType: 'application/pdf', buffer: Buffer.from('MZ this is a program') },
-    { name: 'Nothing.pdf', mimeType: 'application/pdf', buffer: Buffer.alloc(0) },
   ]);
   const uploads = drawer.getByRole('list', { name: 'Uploads' });
   await expect.poll(() => uploads.getByText('Uploaded').count()).toBe(3);
   await uploads.getByText('contains a program').waitFor();
-  await uploads.getByText('The file is empty.').waitFor();
+  await uploads.getByText('The file is empty.').first().waitFor();
+  await page
+    .getByRole('status')
+    .filter({ hasText: '3 files uploaded. 4 files could not be uploaded.' })
+    .waitFor({ state: 'attached' });
   await uploads.getByRole('button', { name: 'Send Invoice.pdf again' }).waitFor();
   await expectAccessible(page);
   await drawer.getByRole('button', { name: 'Clear finished' }).click();
@@ -243,6 +251,7 @@ test('a PDF and an image are shown in the page, and the broker reads who looked'
   await page.getByRole('button', { name: 'Preview Lease.pdf' }).click();
   const dialog = page.getByRole('dialog', { name: 'Lease.pdf' });
   await dialog.getByText('1 page').waitFor();
+  await dialog.getByRole('region', { name: 'Pages' }).waitFor();
   await dialog.getByRole('heading', { name: 'Page 1' }).waitFor({ state: 'attached' });
   await dialog.getByText('The shop is let from year to year.').waitFor({ state: 'attached' });
   // Something was drawn: not every point of the page is blank.
@@ -349,8 +358,11 @@ test('a document is found, edited, taken out, and brought back by undo, for ever
 
   await page.getByRole('searchbox', { name: 'Search documents' }).fill('draft of');
   await expect.poll(() => rows(page).count()).toBe(1);
+  const announced = (text: string) => page.getByRole('status').filter({ hasText: text });
+  await announced('1 result').waitFor({ state: 'attached' });
   await page.getByLabel('Category').selectOption('Legal');
   await page.getByText('No matching documents').waitFor();
+  await announced('No results').waitFor({ state: 'attached' });
   await page.getByRole('button', { name: 'Show all' }).click();
   await page.getByLabel('Who may open it').selectOption('All participants');
 

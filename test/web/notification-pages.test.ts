@@ -56,6 +56,7 @@ test('the bell says what is new as it comes, leads there, and forgets what was r
   await page.getByRole('link', { name: 'Notifications, 1 new' }).first().waitFor();
   await page.getByRole('link', { name: 'Notifications, 1 new' }).first().click();
   await page.getByRole('button', { name: 'Mark all as read' }).click();
+  await page.getByText('All marked as read').first().waitFor();
   await page.getByRole('link', { name: 'Notifications', exact: true }).first().waitFor();
   // The time zone of the first visit was kept, once.
   expect(zones).toHaveLength(1);

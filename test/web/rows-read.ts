@@ -6,7 +6,7 @@ import { loaded } from '../browser.ts';
 
 /**
  * The lines of each of these elements, from top to bottom: of a menu what is chosen, of a time or date the exact one that
- * it bears; the state that a button shows and changes, no other buttons, no forms, and nothing that is only drawn.
+ * it bears; the state that a button shows and changes, the button that opens a row, no other buttons, no forms, and nothing that is only drawn.
  */
 export const linesOf = (rows: Locator): Promise<string[][]> =>
   rows.evaluateAll((elements) => {
@@ -14,7 +14,10 @@ export const linesOf = (rows: Locator): Promise<string[][]> =>
     const textNode = 3;
     const read = (node: Element): string => {
       if (node.nodeType === textNode) return node.data;
-      if (node.matches?.('button:not([data-status]), form, svg, a[download], [aria-hidden=true]') !== false) return '';
+      if (
+        node.matches?.('button:not([data-status], [data-opens]), form, svg, a[download], [aria-hidden=true]') !== false
+      )
+        return '';
       const { display } = node.ownerDocument.defaultView.getComputedStyle(node);
       if (display === 'none') return '';
       const chosen: string | undefined = node.selectedOptions?.[0]?.text;

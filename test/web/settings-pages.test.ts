@@ -193,7 +193,7 @@ describe('an admin', () => {
     await row.getByText('Not delivered').waitFor();
     await row.getByText('550 No such user').waitFor();
     await expectAccessible(page);
-    await row.getByRole('button', { name: `Send the e-mail to ${lost} again` }).click();
+    await row.getByRole('button', { name: `Send again to ${lost}` }).click();
     await row.getByText('Waiting').waitFor();
     expect((await service.deliver()).map(({ to }) => to)).toContain(lost);
   });
@@ -220,7 +220,8 @@ describe('an admin', () => {
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('navigation', { name: 'Settings' }).getByText(renamed).waitFor();
     await visit('/settings/audit');
-    await page.getByRole('row').filter({ hasText: 'Rename the brokerage' }).first().click();
+    const record = page.getByRole('row').filter({ hasText: 'Rename the brokerage' }).first();
+    await record.getByRole('button', { name: 'Rename the brokerage' }).click();
     await page.getByRole('dialog').getByText('brokerage.rename').waitFor();
     await expectAccessible(page);
     await escapeFrom(page, page.getByRole('dialog'));
@@ -284,6 +285,7 @@ describe('anybody', () => {
     await dialog.getByLabel('Redirect URIs').fill('https://vscode.dev/redirect');
     await dialog.getByRole('button', { name: 'Register' }).click();
     await page.getByRole('dialog', { name: 'My VS Code is registered' }).waitFor();
+    await page.getByRole('button', { name: 'Copy client_id' }).waitFor();
     const clientId = await page.getByRole('dialog').getByLabel('client_id', { exact: true }).inputValue();
     await page.getByRole('button', { name: 'Done' }).click();
 
@@ -336,6 +338,7 @@ describe('anybody', () => {
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Register client' }).click();
     await page.getByText('The client is registered.').waitFor();
+    await page.getByText('opencode registered').first().waitFor();
     const [made] = await service.sql<{ id: string }>(
       `select id from connected_clients where name = 'opencode' order by created_at desc`,
     );
@@ -357,6 +360,8 @@ describe('anybody', () => {
     await page.getByLabel('E-mail').fill(`new-${id}@example.test`);
     await page.getByRole('button', { name: 'Change address' }).click();
     await page.getByText('Check your e-mail').waitFor();
+    const sent = `A link is on its way to new-${id}@example.test.`;
+    await page.getByRole('status').filter({ hasText: sent }).waitFor({ state: 'attached' });
     expect((await service.deliver()).some(({ to }) => to === `new-${id}@example.test`)).toBe(true);
 
     await testPage.visit('/settings/security');

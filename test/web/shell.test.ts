@@ -136,6 +136,11 @@ describe('by keyboard', () => {
     await page.keyboard.press('Control+k');
     await page.getByRole('dialog').getByRole('combobox').fill('hvac');
     await page.getByRole('option', { name: /HVAC/ }).and(page.locator('[aria-selected=true]')).waitFor();
+    const found = await page.getByRole('option').count();
+    await page
+      .getByRole('status')
+      .filter({ hasText: new RegExp(`^${found} results?$`) })
+      .waitFor({ state: 'attached' });
     await page.keyboard.press('Enter');
     await page.waitForURL(`**/deals/${demo.deals.with_everything}`);
     const title = 'Commercial HVAC contractor, central Ohio';
@@ -325,6 +330,15 @@ describe('without a connection', () => {
     expect(await violationsOn(page)).toEqual([]);
     await page.context().setOffline(false);
     await notice.waitFor({ state: 'detached' });
+    // Also to a person in a dialog, for whom all else is hidden.
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog').waitFor();
+    await expect.poll(() => page.getByRole('heading', { level: 1 }).count()).toBe(0);
+    await page.context().setOffline(true);
+    await notice.waitFor();
+    await page.context().setOffline(false);
+    await notice.waitFor({ state: 'detached' });
+    await escapeFrom(page, page.getByRole('dialog'));
   });
 });
 

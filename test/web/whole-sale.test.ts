@@ -212,7 +212,7 @@ describe('a sale', () => {
       await page('broker')
         .getByRole('listitem')
         .filter({ hasText: names[who] })
-        .getByRole('button', { name: 'Send NDA' })
+        .getByRole('button', { name: `Send NDA to ${names[who]}` })
         .click();
       await expect.poll(() => dialog('broker').getByLabel('Terms').inputValue()).toContain('CONFIDENTIALITY AGREEMENT');
       if (who === 'bea') await expectAccessible(page('broker'));
@@ -258,7 +258,11 @@ describe('a sale', () => {
     await dialog('bea').getByLabel('Question').fill('Who bakes on Sundays?');
     await button('bea', 'Ask', dialog('bea')).click();
     await tab('broker', '/questions');
-    await button('broker', 'Release to seller').click();
+    const release = button('broker', 'Release to seller');
+    // Beside other questions it says which it releases.
+    const described = await release.getAttribute('aria-describedby');
+    expect(await page('broker').locator(`[id="${described}"]`).innerText()).toBe('Who bakes on Sundays?');
+    await release.click();
     await tab('seller', '/questions');
     await button('seller', 'Answer').click();
     await dialog('seller').getByRole('textbox').fill('The owner and one apprentice.');
@@ -298,8 +302,8 @@ describe('a sale', () => {
       await beside.getByRole('columnheader', { name: new RegExp(names.bob) }).waitFor();
       await expectAccessible(page(who));
     }
-    expect(await button('seller', 'Accept').count()).toBe(0);
-    await button('seller', '2 revisions').click();
+    expect(await button('seller', /^Accept/).count()).toBe(0);
+    await button('seller', `2 revisions of the offer from ${names.bea}`).click();
     await dialog('seller').getByRole('heading', { name: 'Revision 1' }).waitFor();
     await expectAccessible(page('seller'));
     expect(await page('bea').getByText(names.bob).count()).toBe(0);
@@ -312,7 +316,7 @@ describe('a sale', () => {
       .getByRole('columnheader', { name: new RegExp(names.bea) })
       .first()
       .waitFor();
-    await button('broker', 'Accept').first().click();
+    await button('broker', `Accept the offer from ${names.bea}`).first().click();
     await dialog('broker').getByRole('heading', { name: 'Accept the offer of $1,200,000?' }).waitFor();
     await expectAccessible(page('broker'));
     await button('broker', 'Accept offer').click();

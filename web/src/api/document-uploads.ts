@@ -3,6 +3,8 @@
  * they have seen it.
  */
 import { toast } from '../components/toast.tsx';
+import { announce } from '../lib/announce.ts';
+import { plural } from '../lib/format.ts';
 import { ApiError } from './client.ts';
 import type { Confidentiality, Id, SharedBounds } from './shapes.ts';
 import { upload } from './upload.ts';
@@ -48,6 +50,8 @@ class UploadQueue {
   readonly #onDone: () => void;
   #uploads: readonly Upload[] = [];
   #lastId = 0;
+  /** What has become of files since there was nothing under way. */
+  #ended = { done: 0, failed: 0 };
   readonly #stops = new Map<number, AbortController>();
   readonly #followers = new Set<() => void>();
 
@@ -92,6 +96,7 @@ class UploadQueue {
   /** Stops everything, and forgets it. */
   readonly end = (): void => {
     this.#keep([]);
+    this.#ended = { done: 0, failed: 0 };
     for (const stop of this.#stops.values()) stop.abort();
   };
 
@@ -113,14 +118,28 @@ class UploadQueue {
 
   #fail({ id, file }: Upload, message: string): void {
     this.#change(id, { state: 'failed', message });
+    this.#ended.failed += 1;
     if (this.#followers.size === 0)
       toast(`${file.name} could not be uploaded. The deal’s documents show why.`, { tone: 'bad' });
   }
 
   #advance(): void {
-    const sending = this.#uploads.filter(({ state }) => state === 'sending').length;
-    const next = this.#uploads.filter(({ state }) => state === 'waiting').slice(0, parallel - sending);
-    for (const one of next) void this.#send(one);
+    while (this.#uploads.filter(({ state }) => state === 'sending').length < parallel) {
+      const next = this.#uploads.find(({ state }) => state === 'waiting');
+      if (!next) break;
+      void this.#send(next);
+    }
+    if (!this.#uploads.some(isUnderWay)) this.#sayEnd();
+  }
+
+  #sayEnd(): void {
+    const { done, failed } = this.#ended;
+    this.#ended = { done: 0, failed: 0 };
+    const said = [
+      ...(done > 0 ? [`${plural(done, 'file')} uploaded.`] : []),
+      ...(failed > 0 ? [`${plural(failed, 'file')} could not be uploaded.`] : []),
+    ];
+    if (said.length > 0) announce(said.join(' '));
   }
 
   async #send(one: Upload): Promise<void> {
@@ -146,6 +165,7 @@ class UploadQueue {
         onProgress: (sent) => this.#change(id, { sent }),
       });
       this.#change(id, { state: 'done', sent: file.size });
+      this.#ended.done += 1;
       this.#onDone();
     } catch (error) {
       if (stop.signal.aborted) this.#change(id, { state: 'stopped' });

@@ -11,10 +11,9 @@ function mayPass(error: Error): boolean {
 
 /** When to ask again, in milliseconds: as the server says, where it does, and not all at the same moment. */
 function delayOf(attempt: number, error: Error): number {
-  const seconds = error instanceof ApiError ? error.retryAfter : null;
-  if (seconds === null) return Math.min(500 * 2 ** attempt, 4_000);
-  const millis = (seconds + Math.random()) * 1_000;
-  noteWait(millis);
+  if (!(error instanceof ApiError) || error.retryAfter === null) return Math.min(500 * 2 ** attempt, 4_000);
+  const millis = (error.retryAfter + Math.random()) * 1_000;
+  noteWait(millis, error.status >= 500 ? 'down' : 'limited');
   return millis;
 }
 

@@ -1,21 +1,24 @@
-/** Counts the reads that the server has asked to be repeated later, so that the page says that it is waiting. */
+/** Counts the reads that the server has asked to be repeated later, so that the page says that it is waiting, and why. */
 
-let waiting = 0;
+/** `limited`: the person has asked for too much; `down`: the service itself cannot answer. */
+type Why = 'limited' | 'down';
+
+const waiting = { limited: 0, down: 0 };
 const listeners = new Set<() => void>();
 
-function add(change: 1 | -1): void {
-  waiting += change;
+function add(why: Why, change: 1 | -1): void {
+  waiting[why] += change;
   for (const listener of listeners) listener();
 }
 
-/** Notes that a read is sent again in so many milliseconds. */
-export function noteWait(millis: number): void {
-  add(1);
-  setTimeout(() => add(-1), millis);
+/** Notes that a read is sent again in so many milliseconds, and why it has to be. */
+export function noteWait(millis: number, why: Why): void {
+  add(why, 1);
+  setTimeout(() => add(why, -1), millis);
 }
 
-/** Whether a read is being waited for. */
-export const isWaiting = (): boolean => waiting > 0;
+/** Why a read is being waited for; null where none is. */
+export const waitsFor = (): Why | null => (waiting.down > 0 ? 'down' : waiting.limited > 0 ? 'limited' : null);
 
 /** Calls `listener` when that changes, until the returned function is called. */
 export function followWaits(listener: () => void): () => void {

@@ -6,27 +6,29 @@ import { useControl } from './field.tsx';
 
 interface CopyFieldProps {
   value: string;
-  /** Names it for screen readers where no Field does. */
-  label?: string;
+  /** What it is, for screen readers: names the button, and where no Field does, what is copied. */
+  label: string;
 }
 
 /** Something to copy and use elsewhere: a link, a client id, a key shown once. */
 export function CopyField({ value, label }: CopyFieldProps) {
+  const control = useControl();
   const input = useRef<HTMLInputElement>(null);
   const [copied, copy] = useCopy(value, () => input.current?.select());
   return (
     <div className="flex gap-2">
       <input
-        {...useControl()}
+        {...control}
         ref={input}
         readOnly
         value={value}
-        aria-label={label}
+        aria-label={control.id === undefined ? label : undefined}
         onFocus={(event) => event.target.select()}
         className="control min-w-0 flex-1 truncate bg-sunken font-mono text-sm"
       />
       <Button onClick={copy} icon={copied ? <Check className="size-4" /> : <Copy className="size-4" />}>
         <span aria-live="polite">{copied ? 'Copied' : 'Copy'}</span>
+        <span className="sr-only"> {label}</span>
       </Button>
     </div>
   );

@@ -5,6 +5,7 @@ import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardE
 import { cx } from '../lib/cx.ts';
 import { reaches, useBreakpoint, type Breakpoint } from '../lib/use-media.ts';
 import { pixelsOf } from '../lib/pixels.ts';
+import { Select } from './input.tsx';
 
 export interface Column<Row> {
   id: string;
@@ -77,6 +78,37 @@ function Header<Row>({ column, sort, onSort }: HeaderProps<Row>) {
   );
 }
 
+interface SortSelectProps {
+  columns: readonly Column<never>[];
+  sort: string;
+  onSort: (sort: string) => void;
+}
+
+/** The order of cards, which have no header to choose it by. */
+function SortSelect({ columns, sort, onSort }: SortSelectProps) {
+  const options = columns.flatMap(({ header, sort: by }) =>
+    by === undefined
+      ? []
+      : [
+          { value: by, label: `${header}, ascending` },
+          { value: `-${by}`, label: `${header}, descending` },
+        ],
+  );
+  return (
+    <label className="flex items-center gap-3 border-b border-line p-3 text-sm text-soft">
+      <span className="shrink-0">Sort by</span>
+      <span className="min-w-0 flex-1">
+        <Select
+          value={options.some(({ value }) => value === sort) ? sort : ''}
+          placeholder="Other"
+          onChange={onSort}
+          options={options}
+        />
+      </span>
+    </label>
+  );
+}
+
 interface TableRowProps<Row> extends RowBehaviour<Row> {
   row: Row;
   index: number;
@@ -102,15 +134,22 @@ function TableRowView<Row>(props: TableRowProps<Row>) {
       <Link {...target} data-opens tabIndex={-1} className="block min-w-0 after:absolute after:inset-0">
         {content}
       </Link>
+    ) : onOpen ? (
+      // Its click reaches the row, which opens.
+      <button type="button" data-opens tabIndex={-1} className="block w-full min-w-0 text-left">
+        {content}
+      </button>
     ) : (
       content
     );
   const onKeyDown = (event: KeyboardEvent<HTMLElement>) => {
-    if (event.target !== event.currentTarget || event.altKey || event.ctrlKey || event.metaKey) return;
+    const opens = event.currentTarget.querySelector<HTMLElement>('[data-opens]');
+    // A click gives the focus to what opens the row: arrow keys go on from there, too.
+    const isOnRow = event.target === event.currentTarget;
+    if ((!isOnRow && event.target !== opens) || event.altKey || event.ctrlKey || event.metaKey) return;
     if (event.key === 'Enter' || event.key === ' ') {
-      const opens = event.currentTarget.querySelector<HTMLElement>('[data-opens]');
-      if (opens) opens.click();
-      else onOpen?.(row);
+      if (!isOnRow) return;
+      opens?.click();
     } else if (!onMove(index, event.key)) return;
     event.preventDefault();
   };
@@ -208,38 +247,41 @@ export function DataTable<Row>(props: DataTableProps<Row>) {
   );
 
   return (
-    <div role="grid" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1} className="min-w-0">
-      <div role="rowgroup" className={cx(asCards && 'sr-only')}>
-        <div
-          role="row"
-          aria-rowindex={1}
-          style={{ gridTemplateColumns: tracks }}
-          className="grid border-b border-line text-sm font-medium text-faint"
-        >
-          {shown.map((column) => (
-            <Header key={column.id} column={column} {...(sort && { sort })} {...(onSort && { onSort })} />
+    <>
+      {asCards && sort !== undefined && onSort && <SortSelect columns={columns} sort={sort} onSort={onSort} />}
+      <div role="grid" aria-label={label} aria-rowcount={more ? -1 : rows.length + 1} className="min-w-0">
+        <div role="rowgroup" className={cx(asCards && 'sr-only')}>
+          <div
+            role="row"
+            aria-rowindex={1}
+            style={{ gridTemplateColumns: tracks }}
+            className="grid border-b border-line text-sm font-medium text-faint"
+          >
+            {shown.map((column) => (
+              <Header key={column.id} column={column} {...(sort && { sort })} {...(onSort && !asCards && { onSort })} />
+            ))}
+          </div>
+        </div>
+        <div role="rowgroup" ref={place} style={{ height: virtual.getTotalSize() }} className="relative">
+          {virtual.getVirtualItems().map((item) => (
+            <TableRow
+              key={item.key}
+              row={rows[item.index]!}
+              index={item.index}
+              top={item.start - offset}
+              height={asCards ? null : height}
+              tracks={tracks}
+              columns={shown}
+              reachable={item.index === Math.min(active, last)}
+              onReach={setActive}
+              onMove={onMove}
+              {...(asCards && { renderCard, measure: virtual.measureElement })}
+              {...(link && { link })}
+              {...(onOpen && { onOpen })}
+            />
           ))}
         </div>
       </div>
-      <div role="rowgroup" ref={place} style={{ height: virtual.getTotalSize() }} className="relative">
-        {virtual.getVirtualItems().map((item) => (
-          <TableRow
-            key={item.key}
-            row={rows[item.index]!}
-            index={item.index}
-            top={item.start - offset}
-            height={asCards ? null : height}
-            tracks={tracks}
-            columns={shown}
-            reachable={item.index === Math.min(active, last)}
-            onReach={setActive}
-            onMove={onMove}
-            {...(asCards && { renderCard, measure: virtual.measureElement })}
-            {...(link && { link })}
-            {...(onOpen && { onOpen })}
-          />
-        ))}
-      </div>
-    </div>
+    </>
   );
 }

@@ -47,7 +47,7 @@ export function InvitedDialog({ person: { name, email }, url, onLink, making, on
           label="Invitation link"
           hint={`Only for this person. It works once, expires in ${lifetimes.invitation}, and is shown only now.`}
         >
-          <CopyField value={url} />
+          <CopyField value={url} label="Invitation link" />
         </Field>
       )}
     </Dialog>

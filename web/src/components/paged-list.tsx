@@ -1,6 +1,7 @@
 import type { InfiniteData, UseInfiniteQueryResult } from '@tanstack/react-query';
 import { useEffect, useMemo, useRef, type ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
+import { useFound } from '../lib/use-found.ts';
 import { Button } from './button.tsx';
 import { Loaded } from './states.tsx';
 
@@ -17,6 +18,8 @@ export function itemsOf<Item>(data: InfiniteData<Page<Item>, unknown> | undefine
 
 interface PagedListProps<Item> {
   query: PagedQuery<Page<Item>>;
+  /** What it is searched for or filtered by: screen readers are told how much was found when that changes. */
+  filter?: object;
   /** The same shape in grey. */
   skeleton: ReactNode;
   /** What stands in place of the list while there is nothing in it. */
@@ -30,8 +33,9 @@ interface PagedListProps<Item> {
  * A list that comes in pages: its skeleton before the first, its error instead, and the next page as its end nears the
  * screen. While it shows what was asked for before, it is dimmed.
  */
-export function PagedList<Item>({ query, skeleton, empty, className, children }: PagedListProps<Item>) {
+export function PagedList<Item>({ query, filter = {}, skeleton, empty, className, children }: PagedListProps<Item>) {
   const items = useMemo(() => itemsOf(query.data), [query.data]);
+  useFound(filter, query.data && !query.isPlaceholderData ? items.length : undefined, query.hasNextPage);
   return (
     <Loaded query={query} skeleton={skeleton}>
       {() =>

@@ -1,6 +1,15 @@
 import type { Day, Instant } from '../api/shapes.ts';
 import { cx } from '../lib/cx.ts';
-import { formatDate, formatDay, formatExactly, formatRelative, formatSpan, formatTime } from '../lib/format.ts';
+import {
+  formatDate,
+  formatDay,
+  formatExactly,
+  formatLanguage,
+  formatRelative,
+  formatSpan,
+  formatTime,
+  languageOfRelative,
+} from '../lib/format.ts';
 import { useNow } from '../lib/use-now.ts';
 
 interface TimeProps {
@@ -15,7 +24,12 @@ export function Time({ at, as = 'relative', className }: TimeProps) {
   const now = useNow('half-minute');
   const text = as === 'relative' ? formatRelative(at, now) : as === 'date' ? formatDate(at) : formatTime(at);
   return (
-    <time dateTime={at} title={formatExactly(at)} className={cx('whitespace-nowrap', className)}>
+    <time
+      dateTime={at}
+      lang={as === 'relative' ? languageOfRelative(text) : formatLanguage}
+      title={formatExactly(at)}
+      className={cx('whitespace-nowrap', className)}
+    >
       {text}
     </time>
   );
@@ -24,7 +38,7 @@ export function Time({ at, as = 'relative', className }: TimeProps) {
 /** A date without a time. */
 export function DayText({ day, className }: { day: Day; className?: string }) {
   return (
-    <time dateTime={day} className={cx('whitespace-nowrap', className)}>
+    <time dateTime={day} lang={formatLanguage} className={cx('whitespace-nowrap', className)}>
       {formatDay(day)}
     </time>
   );

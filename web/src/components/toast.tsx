@@ -2,6 +2,7 @@ import { CircleAlert, CircleCheck, X } from 'lucide-react';
 import { Toast as Radix } from 'radix-ui';
 import { useSyncExternalStore } from 'react';
 import { ApiError } from '../api/client.ts';
+import { announce } from '../lib/announce.ts';
 
 interface Toast {
   id: number;
@@ -43,6 +44,7 @@ export function toastError(error: unknown): void {
 async function takeBack({ undo }: Toast): Promise<void> {
   try {
     await undo?.();
+    announce('Undone');
   } catch (error) {
     toastError(error);
   }
@@ -76,7 +78,7 @@ export function Toaster() {
           )}
           <Radix.Title className="min-w-0 flex-1">{one.title}</Radix.Title>
           {one.undo && (
-            <Radix.Action asChild altText="Undo">
+            <Radix.Action asChild altText="Press F8 to reach Undo.">
               <button
                 type="button"
                 onClick={() => void takeBack(one)}

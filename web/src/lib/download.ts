@@ -8,3 +8,10 @@ export function download(url: string, filename = ''): void {
   link.download = filename;
   link.click();
 }
+
+/** Has the browser save a file that is here already. */
+export function save(file: File): void {
+  const url = URL.createObjectURL(file);
+  download(url, file.name);
+  URL.revokeObjectURL(url);
+}

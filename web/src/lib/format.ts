@@ -94,6 +94,9 @@ const relativeFormat = new Intl.RelativeTimeFormat(undefined);
 /** Says "yesterday" and "tomorrow". */
 const relativeDayFormat = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 
+/** The viewer's language, in which dates are written; the page is in English. */
+export const formatLanguage = dayFormat.resolvedOptions().locale;
+
 /** "31 Jan 2026" of a date without a time; no zone moves it. */
 export function formatDay(day: Day): string {
   return dayFormat.format(new Date(`${day}T00:00:00Z`));
@@ -143,6 +146,13 @@ export function daysAfter(first: Instant, second: Instant): number {
   return dayNumber(new Date(first).getTime()) - dayNumber(new Date(second).getTime());
 }
 
+const justNow = 'just now';
+const inAMoment = 'in a moment';
+
+/** The language of what {@link formatRelative} wrote: undefined where it is the page's. */
+export const languageOfRelative = (text: string): string | undefined =>
+  text === justNow || text === inAMoment ? undefined : formatLanguage;
+
 /** "3 hours ago", "in 2 days", "yesterday", "just now"; `now` in milliseconds. From a day on, days of the calendar are counted. */
 export function formatRelative(at: Instant, now: number): string {
   const time = new Date(at).getTime();
@@ -157,7 +167,7 @@ export function formatRelative(at: Instant, now: number): string {
   if (Math.abs(distance) >= 3_600_000) return relativeFormat.format(Math.trunc(distance / 3_600_000), 'hour');
   if (Math.abs(distance) >= 60_000) return relativeFormat.format(Math.trunc(distance / 60_000), 'minute');
   // The clock of a page moves every half minute: what was just made seems to be in the future.
-  return distance > 30_000 ? 'in a moment' : 'just now';
+  return distance > 30_000 ? inAMoment : justNow;
 }
 
 /** The two largest parts of a span of milliseconds: "12 d 4 h", "3 h 20 min", "45 s". */

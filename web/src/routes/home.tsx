@@ -57,10 +57,10 @@ function Invitation({ invitation }: { invitation: DealInvitation }) {
       </div>
       <div className="flex gap-2">
         <Button size="sm" kind="primary" pending={accept.isPending} onClick={() => accept.mutate()}>
-          Accept
+          Accept<span className="sr-only"> the invitation to {invitation.deal_title}</span>
         </Button>
         <Button size="sm" kind="quiet" onClick={decline}>
-          Decline
+          Decline<span className="sr-only"> the invitation to {invitation.deal_title}</span>
         </Button>
       </div>
     </li>

@@ -1,6 +1,6 @@
 import { keepPreviousData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, type LinkOptions } from '@tanstack/react-router';
-import { Command } from 'cmdk';
+import { Command, useCommandState } from 'cmdk';
 import {
   Building2,
   CornerDownLeft,
@@ -17,15 +17,17 @@ import {
   UserRound,
 } from 'lucide-react';
 import { Dialog } from 'radix-ui';
-import { useDeferredValue, useState, type ReactNode } from 'react';
+import { useDeferredValue, useEffect, useState, type ReactNode } from 'react';
 import { contactsQuery } from '../api/contacts.ts';
 import { dealsQuery } from '../api/deals.ts';
 import { useBrokerage, useBrokerageForNewDeals, useMe } from '../api/me.ts';
 import { refreshAll } from '../api/query-client.ts';
 import { StatePill } from '../components/badge.tsx';
 import { Close } from '../components/dialog.tsx';
+import { announce } from '../lib/announce.ts';
 import { dealStates } from '../lib/states.ts';
 import { chooseTheme } from '../lib/theme.ts';
+import { foundInWords } from '../lib/use-found.ts';
 import { useReturnFocus } from '../lib/use-return-focus.ts';
 import { placesFor, settingsFor } from './navigation.ts';
 import { useLeave } from './use-leave.ts';
@@ -54,6 +56,16 @@ function Entry({ value, icon, onSelect, children }: EntryProps) {
 }
 
 const mostContacts = 5;
+
+/** Tells screen readers how many entries there are for what was typed. */
+function Found({ search, asking }: { search: string; asking: boolean }) {
+  const count = useCommandState(({ filtered }) => filtered.count);
+  // What is counted comes a moment after what was asked for.
+  useEffect(() => {
+    if (search !== '' && !asking) announce(foundInWords(count));
+  }, [search, asking, count]);
+  return null;
+}
 
 interface CommandPaletteProps {
   open: boolean;
@@ -133,6 +145,7 @@ export default function CommandPalette({ open, onOpenChange }: CommandPalettePro
                 className="w-full bg-transparent py-3.5 text-md outline-none placeholder:text-faint"
               />
             </div>
+            <Found search={search} asking={deals.isFetching || contacts.isFetching} />
             <Command.List className="max-h-[min(26rem,60dvh)] overflow-y-auto p-2">
               <Command.Empty className="px-3 py-8 text-center text-faint">No results for “{typed}”.</Command.Empty>
               {search === '' && places}

@@ -1,6 +1,6 @@
 import { Hourglass, WifiOff } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
-import { followWaits, isWaiting } from '../api/retry-state.ts';
+import { followWaits, waitsFor } from '../api/retry-state.ts';
 
 function follow(changed: () => void): () => void {
   for (const event of ['online', 'offline']) window.addEventListener(event, changed);
@@ -15,10 +15,12 @@ function follow(changed: () => void): () => void {
  */
 export function ConnectionNotice() {
   const online = useSyncExternalStore(follow, () => navigator.onLine);
-  const waiting = useSyncExternalStore(followWaits, isWaiting);
+  const waiting = useSyncExternalStore(followWaits, waitsFor);
   return (
     <div
       role="status"
+      // An open dialog hides from screen readers whatever does not say this.
+      aria-live="polite"
       className="pointer-events-none fixed inset-x-4 bottom-[calc(4.5rem+env(safe-area-inset-bottom))] z-30 flex justify-center lg:bottom-5 lg:left-60"
     >
       {!online && (
@@ -27,10 +29,12 @@ export function ConnectionNotice() {
           You are offline. What you see may be out of date.
         </p>
       )}
-      {online && waiting && (
+      {online && waiting !== null && (
         <p className="flex items-center gap-2.5 rounded-full bg-warn-wash px-4 py-2 font-medium text-warn shadow-2">
           <Hourglass className="size-4 shrink-0" aria-hidden />
-          Too many requests. This page will continue on its own within a minute.
+          {waiting === 'down'
+            ? 'Dealkeep is busy or restarting. This page tries again by itself.'
+            : 'Too many requests. This page will continue on its own within a minute.'}
         </p>
       )}
     </div>

@@ -73,8 +73,7 @@ export function ChartFrame(props: ChartFrameProps) {
         style={{ height }}
         className={cx(asTable && 'overflow-auto rounded-lg border border-line')}
         // What scrolls must be reachable by keyboard.
-        // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex
-        tabIndex={asTable ? 0 : undefined}
+        {...(asTable && { role: 'region', 'aria-labelledby': titleId, tabIndex: 0 })}
       >
         {asTable ? (
           <table aria-labelledby={titleId} className="w-full border-collapse text-sm">
@@ -94,14 +93,19 @@ export function ChartFrame(props: ChartFrameProps) {
             <tbody className="divide-y divide-line">
               {rows.map((cells, row) => (
                 <tr key={row}>
-                  {cells.map((cell, index) => (
-                    <td
-                      key={columns[index]?.header}
-                      className={cx('px-3 py-1.5', columns[index]?.align === 'end' && 'text-right tabular')}
-                    >
-                      {cell}
-                    </td>
-                  ))}
+                  {cells.map((cell, index) => {
+                    const column = columns[index];
+                    const look = cx('px-3 py-1.5', column?.align === 'end' && 'text-right tabular');
+                    return index === 0 ? (
+                      <th key={column?.header} scope="row" className={cx('text-left font-normal', look)}>
+                        {cell}
+                      </th>
+                    ) : (
+                      <td key={column?.header} className={look}>
+                        {cell}
+                      </td>
+                    );
+                  })}
                 </tr>
               ))}
             </tbody>

@@ -96,11 +96,14 @@ export function Plot({ label, height, draw, tip }: PlotProps) {
           ))}
         </svg>
       )}
-      {zone && point !== null && (
-        <div className="pointer-events-none absolute z-10 w-max max-w-full" style={placeOf(zone, { width, height })}>
-          {tip(point)}
-        </div>
-      )}
+      {/* Always there: screen readers say what changes in it. */}
+      <div role="status">
+        {zone && point !== null && (
+          <div className="pointer-events-none absolute z-10 w-max max-w-full" style={placeOf(zone, { width, height })}>
+            {tip(point)}
+          </div>
+        )}
+      </div>
     </div>
   );
 }

@@ -8,7 +8,7 @@ interface TipProps {
 /** What appears beside the point that is looked at, with exact amounts. */
 export function Tip({ title, rows }: TipProps) {
   return (
-    <div role="status" className="rounded-lg border border-line bg-surface px-3 py-2 text-sm shadow-2">
+    <div className="rounded-lg border border-line bg-surface px-3 py-2 text-sm shadow-2">
       <p className="mb-1 font-medium text-ink">{title}</p>
       {rows.map(({ label, value, color }) => (
         <p key={label} className="flex items-center justify-between gap-5 text-soft">

@@ -137,6 +137,7 @@ function Contacts({ brokerageId }: { brokerageId: Id }) {
         <Filters search={filter} change={change} />
         <PagedList
           query={query}
+          filter={filter}
           skeleton={<SkeletonRows rows={10} />}
           empty={
             filter.search ? (

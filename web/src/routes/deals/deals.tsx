@@ -72,6 +72,7 @@ export default function DealsPage() {
         <Filters search={filter} change={change} />
         <PagedList
           query={query}
+          filter={filter}
           skeleton={<SkeletonRows rows={10} />}
           empty={
             filtered ? (

@@ -10,6 +10,7 @@ import { PageHeader } from '../../components/page-header.tsx';
 import { PagedList } from '../../components/paged-list.tsx';
 import { EmptyState, SkeletonCard } from '../../components/states.tsx';
 import { Time } from '../../components/time.tsx';
+import { toast } from '../../components/toast.tsx';
 import { cx } from '../../lib/cx.ts';
 import { accountPages, dealPages, paths } from '../../paths.ts';
 
@@ -105,7 +106,11 @@ export default function NotificationsPage() {
             >
               Choose your notifications
             </ButtonLink>
-            <Button disabled={count === 0} pending={read.isPending} onClick={() => read.mutate(undefined)}>
+            <Button
+              disabled={count === 0}
+              pending={read.isPending}
+              onClick={() => read.mutate(undefined, { onSuccess: () => toast('All marked as read') })}
+            >
               Mark all as read
             </Button>
           </>

@@ -17,6 +17,7 @@ import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx
 import { toast, toastError } from '../../../components/toast.tsx';
 import { formatCount } from '../../../lib/format.ts';
 import { confidentialities, documentCategory, optionsOf, questionCategories } from '../../../lib/states.ts';
+import { useFound } from '../../../lib/use-found.ts';
 import { useDeal } from '../context.ts';
 import { DocumentList } from './list.tsx';
 import type { DocumentAction } from './row.tsx';
@@ -88,6 +89,8 @@ export default function DocumentsTab() {
   const [open, setOpen] = useState<Open>(null);
   const [filter, setFilter] = useState(everything);
   const query = useQuery({ ...documentsQuery(deal.id, filter), placeholderData: keepPreviousData });
+  const found = query.data?.items ?? [];
+  useFound(filter, query.data && !query.isPlaceholderData ? found.length : undefined, cutSources(found).length > 0);
   // What is found has no others: one could not go from one category to the next.
   const categories = useQuery(documentsQuery(deal.id, everything)).data?.items.map(({ category }) => category) ?? [];
   const uploads = useDocumentUploads(deal.id);

@@ -102,6 +102,8 @@ export default function PdfView({ url, label }: PdfViewProps) {
       </div>
       <div
         key={opened.attempt}
+        role="region"
+        aria-label="Pages"
         className="flex flex-col gap-3 overflow-x-auto rounded-md bg-sunken p-3"
         tabIndex={0} // oxlint-disable-line jsx-a11y/no-noninteractive-tabindex -- what scrolls sideways must be reachable by keyboard
       >

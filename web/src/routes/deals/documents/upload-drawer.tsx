@@ -79,10 +79,7 @@ export function UploadStrip({ uploads, onShow }: { uploads: DocumentUploads; onS
   const sent = all.reduce((sum, { state, file, sent: far }) => sum + (state === 'done' ? file.size : far), 0);
   const share = total === 0 ? 0 : Math.min(1, sent / total);
   return (
-    <div
-      className="flex items-center gap-4 border-b border-line px-4 py-2.5 sm:px-5"
-      role={busy ? undefined : 'status'}
-    >
+    <div className="flex items-center gap-4 border-b border-line px-4 py-2.5 sm:px-5">
       <div className="min-w-0 flex-1">
         <p className="text-sm text-soft">
           {busy ? `Uploading: ${Math.round(share * 100)}%` : `${plural(failed, 'file')} could not be uploaded.`}

@@ -9,6 +9,7 @@ import { Field } from '../../../components/field.tsx';
 import { Textarea } from '../../../components/input.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
+import { toast } from '../../../components/toast.tsx';
 import { plural } from '../../../lib/format.ts';
 import { lengths } from '../../../lib/lengths.ts';
 import { findingSeverities, findingStates } from '../../../lib/states.ts';
@@ -41,7 +42,11 @@ export function FindingCard({ finding, editable }: { finding: Finding; editable:
         </p>
       )}
       <div className="mt-4 flex flex-wrap items-start gap-x-4 gap-y-2">
-        {editable && <Button onClick={() => setChanging(true)}>Change status</Button>}
+        {editable && (
+          <Button onClick={() => setChanging(true)}>
+            Change status<span className="sr-only"> of {finding.title}</span>
+          </Button>
+        )}
         <details className="min-w-0 grow" open={isOpen} onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
           <summary className="w-fit cursor-pointer rounded-md py-2 text-sm font-medium text-accent-ink">
             {comments === 0 ? 'Comments' : plural(comments, 'comment')} and history
@@ -100,7 +105,10 @@ function CommentForm({ finding, onWritten }: { finding: Finding; onWritten: () =
     draft: `finding-comment/${finding.id}`,
     check: (values) => required(values, { body: 'Write something.' }),
     submit: ({ body }) => comment.mutateAsync({ id: finding.id, body }),
-    onDone: () => form.reset(),
+    onDone: () => {
+      form.reset();
+      toast('Comment added');
+    },
   });
   const show = useEffectEvent(onWritten);
   // Also what was kept from last time, which would be asked about on leaving and seen by nobody.
@@ -113,7 +121,7 @@ function CommentForm({ finding, onWritten }: { finding: Finding; onWritten: () =
         <Textarea {...form.text('body')} rows={2} maxLength={lengths.finding_comments.body} />
       </Field>
       <Button type="submit" pending={form.pending}>
-        Comment
+        Comment<span className="sr-only"> on {finding.title}</span>
       </Button>
     </form>
   );

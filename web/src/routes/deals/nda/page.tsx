@@ -101,7 +101,7 @@ function DealSide({ ndas, without, onSend }: DealSideProps) {
                   </span>
                 </span>
                 <Button size="sm" icon={<Send className="size-3.5" />} onClick={() => onSend(buyer)}>
-                  Send NDA
+                  Send NDA<span className="sr-only"> to {buyer.name}</span>
                 </Button>
               </li>
             ))}

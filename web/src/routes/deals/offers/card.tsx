@@ -24,16 +24,18 @@ export function OfferButtons({ offer, onHistory, onAccept }: OfferButtonsProps) 
   const { capacities } = useDeal();
   const why = useId();
   const over = useIsOver(offer.payload.expires_at);
+  const whose = offer.mine ? 'your offer' : `the offer from ${offer.buyer_name}`;
   const acceptable = capacities.can_accept_offer && !offer.buyer_left;
   return (
     <div className="inline-flex flex-wrap items-center gap-2">
       {acceptable && (
         <Button size="sm" kind="primary" disabled={over} aria-describedby={over ? why : undefined} onClick={onAccept}>
-          Accept
+          Accept<span className="sr-only"> {whose}</span>
         </Button>
       )}
       <Button size="sm" icon={<History className="size-3.5" />} onClick={onHistory}>
         {offer.is_current ? plural(offer.revision_number, 'revision') : 'All revisions'}
+        <span className="sr-only"> of {whose}</span>
       </Button>
       {acceptable && over && (
         <span id={why} className="text-sm text-faint">

@@ -1,3 +1,4 @@
+import { useId } from 'react';
 import { useQuestionActions } from '../../../api/questions.ts';
 import { useIsNew } from '../../../api/visits.ts';
 import type { Question } from '../../../api/shapes.ts';
@@ -23,6 +24,8 @@ interface QuestionCardProps {
 /** One question with its answer as the caller may read it, and what they can do with it now. */
 export function QuestionCard({ question, onStep }: QuestionCardProps) {
   const confirm = useConfirm();
+  const text = useId();
+  const about = { 'aria-describedby': text };
   const { release, withdraw } = useQuestionActions(question.deal_id);
   const can = new Set(question.actions);
   const { side, capacities, participants } = useDeal();
@@ -41,7 +44,9 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
         </span>
         {isNew(question.asked_at, question.mine) && <NewBadge />}
       </div>
-      <p className="mt-3 max-w-3xl break-words whitespace-pre-wrap text-ink">{question.question_text}</p>
+      <p id={text} className="mt-3 max-w-3xl break-words whitespace-pre-wrap text-ink">
+        {question.question_text}
+      </p>
       {question.answer_text !== null && question.answer_text !== question.distributed_response && (
         <Said
           draft
@@ -66,6 +71,7 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
         <div className="mt-4 flex flex-wrap items-center gap-2">
           {can.has('release') && (
             <Button
+              {...about}
               kind="primary"
               pending={release.isPending}
               onClick={() =>
@@ -78,6 +84,7 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
           )}
           {can.has('answer') && (
             <Button
+              {...about}
               kind={question.status === 'with_seller' ? 'primary' : 'secondary'}
               onClick={() => onStep('answer', question)}
             >
@@ -85,14 +92,19 @@ export function QuestionCard({ question, onStep }: QuestionCardProps) {
             </Button>
           )}
           {can.has('distribute') && (
-            <Button kind="primary" onClick={() => onStep('distribute', question)}>
+            <Button {...about} kind="primary" onClick={() => onStep('distribute', question)}>
               Send the answer
             </Button>
           )}
           {waits && <RemindButton subject="questions" id={question.id} of="this question" />}
-          {can.has('reject') && <Button onClick={() => onStep('reject', question)}>Reject</Button>}
+          {can.has('reject') && (
+            <Button {...about} onClick={() => onStep('reject', question)}>
+              Reject
+            </Button>
+          )}
           {can.has('withdraw') && (
             <Button
+              {...about}
               onClick={() =>
                 confirm(
                   {

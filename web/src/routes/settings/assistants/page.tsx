@@ -7,7 +7,7 @@ import { Button } from '../../../components/button.tsx';
 import { Card } from '../../../components/card.tsx';
 import { CopyBlock } from '../../../components/copy-block.tsx';
 import { Loaded, SkeletonCard } from '../../../components/states.tsx';
-import { toastError } from '../../../components/toast.tsx';
+import { toast, toastError } from '../../../components/toast.tsx';
 import { SettingsPage } from '../settings-page.tsx';
 import { ways, type Preset } from './instructions.ts';
 
@@ -43,7 +43,13 @@ function Host({ preset, address }: { preset: Preset; address: string }) {
   const make = () =>
     register.mutate(
       { name: preset.name, redirect_uris: [...preset.redirect_uris] },
-      { onSuccess: (client) => setMade(client.client_id), onError: toastError },
+      {
+        onSuccess: (client) => {
+          setMade(client.client_id);
+          toast(`${preset.name} registered`);
+        },
+        onError: toastError,
+      },
     );
   if (!byHand) {
     return (

@@ -42,6 +42,7 @@ function Trail({ brokerageId }: { brokerageId: Id | null }) {
         </div>
         <PagedList
           query={query}
+          filter={filter}
           skeleton={<SkeletonRows rows={10} />}
           empty={
             chosen === everything ? (

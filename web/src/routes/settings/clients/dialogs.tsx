@@ -121,10 +121,10 @@ export function RegisteredDialog({
     >
       <div className="flex flex-col gap-4">
         <Field label="Address of the tool server">
-          <CopyField value={toolServer} />
+          <CopyField value={toolServer} label="Address of the tool server" />
         </Field>
         <Field label="client_id" hint="There is no client secret.">
-          <CopyField value={client.client_id} />
+          <CopyField value={client.client_id} label="client_id" />
         </Field>
       </div>
     </Dialog>

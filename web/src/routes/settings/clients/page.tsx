@@ -43,7 +43,14 @@ function ClientRow({ client, onEdit }: ClientMenuProps) {
           unblocks it.
         </p>
       )}
-      <Field label="client_id" className="mt-3 max-w-lg">
+      <Field
+        label={
+          <>
+            client_id<span className="sr-only"> of {client.name}</span>
+          </>
+        }
+        className="mt-3 max-w-lg"
+      >
         <CopyField value={client.client_id} label={`client_id of ${client.name}`} />
       </Field>
       <Facts className="mt-4 sm:grid-cols-3">

@@ -33,13 +33,8 @@ function UndeliveredRow({ mail, brokerageId }: { mail: UndeliveredMail; brokerag
         </p>
         {mail.last_error && <p className="mt-0.5 text-sm break-words text-soft">{mail.last_error}</p>}
       </div>
-      <Button
-        size="sm"
-        icon={<Send className="size-4" />}
-        aria-label={`Send the e-mail to ${mail.recipient} again`}
-        onClick={() => void resend()}
-      >
-        Send again
+      <Button size="sm" icon={<Send className="size-4" />} onClick={() => void resend()}>
+        Send again<span className="sr-only"> to {mail.recipient}</span>
       </Button>
     </li>
   );

@@ -74,7 +74,7 @@ export function CalendarCard() {
           label="Your link"
           hint="Subscribe to it in your calendar program (“From URL”). It is shown only once. Anyone who has it sees your deadlines."
         >
-          <CopyField value={url} />
+          <CopyField value={url} label="Your link" />
         </Field>
       ) : madeAt !== null ? (
         <p className="text-soft">

@@ -11,7 +11,8 @@ import { Input } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { useRecentSignIn } from '../../../components/recent-sign-in.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
-import { download } from '../../../lib/download.ts';
+import { announce } from '../../../lib/announce.ts';
+import { save } from '../../../lib/download.ts';
 import { cx } from '../../../lib/cx.ts';
 import { lengths, longestEmailAddress } from '../../../lib/lengths.ts';
 import { leaveFreely } from '../../../lib/unsaved.ts';
@@ -58,7 +59,10 @@ function AddressCard() {
     check: (values) => required(values, { email: 'Enter an e-mail address.' }),
     about: { conflict: 'email' },
     submit: ({ email }) => withRecentSignIn(() => askAddress.mutateAsync(email.trim())),
-    onDone: (_, { email }) => setSentTo(email.trim()),
+    onDone: (_, { email }) => {
+      setSentTo(email.trim());
+      announce(`A link is on its way to ${email.trim()}.`);
+    },
   });
   return (
     <Card title="E-mail address" description="You sign in with it and get e-mail there.">
@@ -81,18 +85,12 @@ function AddressCard() {
   );
 }
 
-function saveAs(filename: string, json: string): void {
-  const url = URL.createObjectURL(new Blob([json], { type: 'application/json' }));
-  download(url, filename);
-  URL.revokeObjectURL(url);
-}
-
 function DataCard() {
   const { exportOwnData } = useSecurityActions();
   const withRecentSignIn = useRecentSignIn();
   const take = () =>
     withRecentSignIn(() => exportOwnData.mutateAsync()).then(
-      (json) => saveAs('my-dealkeep-data.json', json),
+      (json) => save(new File([json], 'my-dealkeep-data.json', { type: 'application/json' })),
       toastError,
     );
   return (

@@ -61,7 +61,7 @@ function SetUpDialog({ pending, onClose, onCodes }: SetUpDialogProps) {
         label="Or type this key into the app"
         hint={<span className="font-mono">{pending.secret.match(/.{1,4}/g)?.join(' ')}</span>}
       >
-        <CopyField value={pending.secret} />
+        <CopyField value={pending.secret} label="Key for the app" />
       </Field>
       <Field label="Code" error={form.errors.code}>
         <Input {...form.text('code')} inputMode="numeric" autoComplete="one-time-code" maxLength={16} />

@@ -159,6 +159,7 @@ export function DeliveriesDrawer({ webhook, onClose }: { webhook: Webhook; onClo
       </div>
       <PagedList
         query={query}
+        filter={{ state }}
         skeleton={<SkeletonRows rows={6} />}
         empty={
           <EmptyState icon={Inbox} title="No deliveries">
