@@ -79,6 +79,10 @@ function ofRefusal(error: Refusal): Problem {
   return new Problem(proofs.has(reason) ? 403 : 409, reason, message, { cause: error });
 }
 
+/** What is said when the database or the file system has no room left. */
+export const noRoomLeft =
+  'Dealkeep has no room left to store this, and nothing was changed. Tell whoever runs the service.';
+
 /** Whether the database or the file system has no room left. */
 const isFull = (error: unknown): boolean => error instanceof StorageFull || isWithoutRoom(error);
 
@@ -109,8 +113,7 @@ export function problemOf(error: unknown): Problem | null {
     return new Problem(503, 'unavailable', message, { ...retryAfter(5), cause });
   }
   if (isFull(error)) {
-    const message = 'The service has no room left to store this. Its operator has been told; try again later.';
-    return new Problem(507, 'storage_full', message, { ...retryAfter(60), cause });
+    return new Problem(507, 'storage_full', noRoomLeft, { ...retryAfter(60), cause });
   }
   return null;
 }
@@ -120,7 +123,7 @@ const failure = (requestId: string, cause: unknown): Problem =>
   new Problem(
     500,
     'internal_error',
-    `Something failed on our side. Please report it with this request id: ${requestId}.`,
+    `Something failed on our side. Tell whoever runs the service, with the id of the request: ${requestId}.`,
     { cause },
   );
 
