@@ -4604,8 +4604,8 @@ begin
   end if;
   select string_agg(m.to_state, ', ' order by m.to_state) into allowed
     from app.moves m where m.subject = tg_argv[0] and m.from_state = earlier;
-  perform app.refuse('move_not_allowed', format('A %s cannot go from %s to %s. From %s it can go to: %s.',
-    replace(tg_argv[0], '_', ' '), earlier, later, earlier, coalesce(allowed, 'nothing')));
+  perform app.refuse('move_not_allowed', format('%s cannot go from %s to %s. From %s it can go to: %s.',
+    case tg_argv[0] when 'nda' then 'An NDA' else 'A ' || replace(tg_argv[0], '_', ' ') end, earlier, later, earlier, coalesce(allowed, 'nothing')));
   return null;
 end
 $function$;
@@ -4773,8 +4773,8 @@ declare
   asking text;
 begin
   if app.barred_in(app.identity()) <> '{}' then
-    select string_agg(o.brokerage_name, ' and ') into asking from app.second_factor_owed() o;
-    perform app.refuse('second_factor_required', format('%s asks its members for a second factor.', asking));
+    select string_agg(o.brokerage_name, ', ') into asking from app.second_factor_owed() o;
+    perform app.refuse('second_factor_required', format('A second factor is required by: %s.', asking));
   end if;
 end
 $function$;
@@ -5533,7 +5533,7 @@ CREATE OR REPLACE FUNCTION app.count_address_change()
  SET search_path TO ''
 AS $function$
 begin
-  perform app.count_mail_to(new.user_id, null, new.new_email);
+  perform app.count_mail_to(new.user_id, null, new.new_email, false);
   return null;
 end
 $function$;
@@ -5548,7 +5548,7 @@ begin
   perform app.count_mail_to(app.user_id(),
     coalesce(new.brokerage_id, (select d.organization_id
       from public.participants p join public.deals d on d.id = p.deal_id where p.id = new.participant_id)),
-    (select u.email from public.users u where u.id = new.user_id));
+    (select u.email from public.users u where u.id = new.user_id), app.key_id() is null);
   return null;
 end
 $function$;
@@ -5570,34 +5570,34 @@ begin
 end
 $function$;
 
-CREATE OR REPLACE FUNCTION app.count_mail_to(sender uuid, brokerage uuid, mailbox text)
+CREATE OR REPLACE FUNCTION app.count_mail_to(sender uuid, brokerage uuid, mailbox text, or_link boolean)
  RETURNS void
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  again constant text := 'try again after %s' || case when or_link then ', or create a link and pass it on.' else '.' end;
 begin
   if not app.count_mail('from ' || sender, 'minute', 20) then
     perform app.refuse_mail('minute', 'You have sent 20 e-mails within a minute: continue in a minute.');
   end if;
   if not app.count_mail('from ' || sender, 'hour', 60) then
-    perform app.refuse_mail('hour', 'You have sent 60 e-mails within this hour: continue in the next one, or create a link and pass it on.');
+    perform app.refuse_mail('hour', 'You have sent 60 e-mails within this hour: ' || again);
   end if;
   if not app.count_mail('from ' || sender, 'day', 100) then
-    perform app.refuse_mail('day', 'You have sent 100 e-mails today: continue tomorrow, or create a link and pass it on.');
+    perform app.refuse_mail('day', 'You have sent 100 e-mails today: ' || again);
   end if;
   if brokerage is not null and not app.count_mail('for ' || brokerage, 'day', 500) then
-    perform app.refuse_mail('day', 'Your brokerage has sent 500 e-mails today: continue tomorrow, or create a link and pass it on.');
+    perform app.refuse_mail('day', 'Your brokerage has sent 500 e-mails today: ' || again);
   end if;
   if not app.count_mail('to ' || mailbox, 'hour', 10) then
-    perform app.refuse_mail('hour',
-      'This address was sent many e-mails within this hour: continue in the next one, or create a link and pass it on.');
+    perform app.refuse_mail('hour', 'This address was sent many e-mails within this hour: ' || again);
   end if;
   if not app.count_mail('from ' || coalesce(brokerage, sender) || ' to ' || mailbox, 'day', 5)
     or not app.count_mail('to ' || mailbox, 'day', 20)
   then
-    perform app.refuse_mail('day',
-      'This address was sent many e-mails today: continue tomorrow, or create a link and pass it on.');
+    perform app.refuse_mail('day', 'This address was sent many e-mails today: ' || again);
   end if;
 end
 $function$;
@@ -5610,7 +5610,7 @@ CREATE OR REPLACE FUNCTION app.count_notice(person uuid)
 AS $function$
 begin
   if not app.count_mail('notice to ' || person, 'day', 20) then
-    perform app.refuse_mail('day', 'The protection of this account was changed 20 times today: go on tomorrow.');
+    perform app.refuse_mail('day', 'The protection of this account was changed 20 times today: try again after %s.');
   end if;
 end
 $function$;
@@ -9732,7 +9732,8 @@ CREATE OR REPLACE FUNCTION app.limit_a_day()
 AS $function$
 declare
   person constant uuid := app.user_id();
-  added int;
+  most constant int := tg_argv[0];
+  last_in_the_way timestamptz;
 begin
   if not app.has_caller() then
     return new;  -- the owner, loading data
@@ -9743,12 +9744,12 @@ begin
   else
     perform from public.users u where u.id = person for no key update;
   end if;
-  execute format('select count(*) from %s where deal_id = $1 and %I is not distinct from $2 and %I > $3',
+  execute format('select %3$I from %1$s where deal_id = $1 and %2$I is not distinct from $2 and %3$I > $3 order by %3$I desc offset $4 limit 1',
       coalesce(tg_argv[4], format('public.%I', tg_table_name)), tg_argv[1], tg_argv[2])
-    into added using new.deal_id, person, app.now() - interval '1 day';
-  if added >= tg_argv[0]::int then
-    perform app.refuse('too_many_today', format('At most %s %s a %s a day on a deal: go on tomorrow.', tg_argv[0], tg_argv[3],
-      case when person is null then 'brokerage''s keys' else 'person' end));
+    into last_in_the_way using new.deal_id, person, app.now() - interval '1 day', most - 1;
+  if last_in_the_way is not null then
+    perform app.refuse_until('too_many_today', format('At most %s %s a %s a day on a deal: go on after %%s.', to_char(most, 'FM999,999'), tg_argv[3],
+      case when person is null then 'brokerage''s keys' else 'person' end), last_in_the_way + interval '1 day');
   end if;
   return new;
 end
@@ -9787,7 +9788,7 @@ begin
   perform from public.deals d where d.id = new.deal_id for no key update;
   execute format('select count(*) from public.%I where deal_id = $1', tg_table_name) into there using new.deal_id;
   if there >= tg_argv[0]::int then
-    perform app.refuse('deal_full', format('A deal has room for %s %s.', tg_argv[0], tg_argv[1]));
+    perform app.refuse('deal_full', format('A deal has room for %s %s.', to_char(tg_argv[0]::int, 'FM999,999'), tg_argv[1]));
   end if;
   return new;
 end
@@ -9813,8 +9814,11 @@ begin
   end if;
   select count(*) as ever, count(*) filter (where p.status in ('invited', 'active')) as now into there
     from public.participants p where p.deal_id = new.deal_id;
-  if there.now >= part or there.ever >= ever then
-    perform app.refuse('deal_full', format('A deal has room for %s people.', part));
+  if there.ever >= ever then
+    perform app.refuse('deal_full', format('%s people have been on this deal, which is the most: go on with a new deal.', to_char(ever, 'FM999,999')));
+  end if;
+  if there.now >= part then
+    perform app.refuse('deal_full', format('A deal has room for %s people at once: remove somebody first.', to_char(part, 'FM999,999')));
   end if;
   return new;
 end
@@ -10945,7 +10949,8 @@ begin
   if new.name is distinct from old.name and new.id = app.user_id() and new.erased_at is null
     and not app.count_mail('renames from ' || new.id, 'day', 20)
   then
-    perform app.refuse('too_many_today', 'You have changed your name 20 times today, which is the most: change it again tomorrow.');
+    perform app.refuse_until('too_many_today', 'You have changed your name 20 times today, which is the most: change it again after %s.',
+      date_trunc('day', app.now(), 'UTC') + interval '1 day');
   end if;
   insert into public.change_events (brokerage_id, about_deal, object_type, object_id, change)
     select p.brokerage_id, p.deal_id, 'participant', p.id, 'updated' from public.participants p where p.user_id = new.id and p.joined_at is not null;
@@ -13010,7 +13015,9 @@ begin
     return;
   end if;
   if family.refreshed_on = today and family.refreshes >= 1000 then
-    perform app.refuse('too_many_today', 'This grant was refreshed 1,000 times today, which is the most: use its access token until that expires, and refresh again tomorrow.');
+    perform app.refuse_until('too_many_today',
+      'This grant was refreshed 1,000 times today, which is the most: use its access token until that expires, and refresh again after %s.',
+      date_trunc('day', app.now(), 'UTC') + interval '1 day');
   end if;
   update vault.token_families f
     set refreshed_on = today, refreshes = case when f.refreshed_on = today then f.refreshes + 1 else 1 end where f.id = family.id;
@@ -13096,8 +13103,7 @@ CREATE OR REPLACE FUNCTION app.refuse_mail(part text, message text)
  SET search_path TO ''
 AS $function$
 begin
-  raise exception using errcode = 'DK001', message = message, hint = 'too_many_mails',
-    detail = ceil(extract(epoch from date_trunc(part, app.now(), 'UTC') + ('1 ' || part)::interval - app.now()))::text;
+  perform app.refuse_until('too_many_mails', message, date_trunc(part, app.now(), 'UTC') + ('1 ' || part)::interval);
 end
 $function$;
 
@@ -13116,6 +13122,21 @@ begin
     raise exception using errcode = 'DK001', message = format('The sandbox was reset less than ten seconds ago: try again in %s s.', seconds), hint = 'sandbox_just_reset',
       detail = seconds;
   end if;
+end
+$function$;
+
+CREATE OR REPLACE FUNCTION app.refuse_until(reason text, message text, again timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SET search_path TO ''
+AS $function$
+declare
+  -- The first whole minute at which there is room.
+  moment constant timestamptz := date_trunc('minute', again + interval '59.999999 seconds', 'UTC');
+begin
+  raise exception using errcode = 'DK001', hint = reason, detail = ceil(extract(epoch from moment - app.now()))::text,
+    message = format(message, to_char(moment at time zone 'UTC',
+      case when date_trunc('day', moment, 'UTC') = date_trunc('day', app.now(), 'UTC') then 'HH24:MI "UTC"' else 'HH24:MI "UTC on" FMDD FMMonth' end));
 end
 $function$;
 
@@ -13539,7 +13560,7 @@ begin
   if not found or not app.retry_mail(mail, new_token, new_secret) then
     return false;
   end if;
-  perform app.count_mail_to(app.user_id(), of_brokerage, to_whom);
+  perform app.count_mail_to(app.user_id(), of_brokerage, to_whom, false);
   perform app.audit('mail.resend', mail::text, 'done', of_brokerage, null, address, request_id, '{}');
   return true;
 end
@@ -14817,6 +14838,7 @@ CREATE OR REPLACE FUNCTION app.take_offer()
 AS $function$
 declare
   deal_state text;
+  last_in_the_way timestamptz;
 begin
   if app.user_id() is null and new.buyer_user_id is not null then
     return new;  -- the owner, loading data
@@ -14829,13 +14851,17 @@ begin
   end if;
   select d.state into deal_state from public.deals d where d.id = new.deal_id;
   if deal_state in ('draft', 'closed', 'withdrawn') then
-    perform app.refuse('deal_takes_no_offers', format('The deal is %s and takes no offers.', deal_state));
+    perform app.refuse('deal_takes_no_offers', case deal_state
+      when 'draft' then 'This deal is not listed yet: offers can be made once a broker has listed it.'
+      else format('The deal is %s and takes no offers.', deal_state) end);
   end if;
   perform app.check_payload(new.payload);
-  if (select count(*) from public.offers o where o.deal_id = new.deal_id and o.buyer_user_id = new.buyer_user_id
-    and o.submitted_at > app.now() - interval '1 day') >= 20
-  then
-    perform app.refuse('too_many_today', 'At most 20 revisions a day on a deal: revise the offer again tomorrow.');
+  select o.submitted_at into last_in_the_way from public.offers o
+    where o.deal_id = new.deal_id and o.buyer_user_id = new.buyer_user_id and o.submitted_at > app.now() - interval '1 day'
+    order by o.submitted_at desc offset 19 limit 1;
+  if found then
+    perform app.refuse_until('too_many_today', 'At most 20 revisions a day on a deal: revise the offer again after %s.',
+      last_in_the_way + interval '1 day');
   end if;
   select coalesce(max(o.revision_number), 0) + 1 into new.revision_number from public.offers o
     where o.deal_id = new.deal_id and o.buyer_user_id = new.buyer_user_id;
@@ -14868,15 +14894,15 @@ begin
   if principal_role <> 'buyer' then
     perform app.refuse('not_a_buyer', 'Questions are asked by the buyer''s side of a deal.');
   end if;
-  if not new.deal_id = any (app.deals_under_nda()) then
-    perform app.refuse('no_active_nda', 'There is no active NDA for you on this deal: sign it, then ask again.');
-  end if;
-  if not app.has_broker(new.deal_id) then
-    perform app.refuse('no_broker_review', 'No broker is on this deal to review questions: ask the brokerage to assign one.');
-  end if;
   select d.state into deal_state from public.deals d where d.id = new.deal_id;
   if deal_state in ('closed', 'withdrawn') then
     perform app.refuse('deal_over', format('The deal is %s and takes no more questions.', deal_state));
+  end if;
+  if not new.deal_id = any (app.deals_under_nda()) then
+    perform app.refuse('no_active_nda', 'There is no active NDA for the buyer''s side on this deal. If one waits, the buyer signs it on the deal''s NDA page; otherwise ask a broker of the deal to send one.');
+  end if;
+  if not app.has_broker(new.deal_id) then
+    perform app.refuse('no_broker_review', 'No broker is on this deal to review questions: ask the brokerage to assign one.');
   end if;
   return new;
 end
@@ -16192,3 +16218,4 @@ $function$;
 -- 2941b182ac1a9f7b10aa18f37419d3897e0903f8bdc8d9279c778e8153cf0ec6  577_purges_by_table.sql
 -- 2646ac876fac55e80b71a1ba276967af2dd588e0a82989d5314414a4a0c43d28  595_owners_of_conditions.sql
 -- 88beaad10f28743977606e1c104d38bd0c19a4a49f97d808d1a2dda1461ddca1  596_home_says_due_on.sql
+-- 53aa2a7332f86e3538e57e8d968db7d485b107633c8607c05f12ed5adbe866dc  580_refusals_that_can_be_followed.sql

@@ -88,6 +88,10 @@ function ofRefusal(error: Refusal): Problem {
   return new Problem(proofs.has(reason) ? 403 : 409, reason, message, { cause: error });
 }
 
+/** What is said when the database or the file system has no room left. */
+export const noRoomLeft =
+  'Dealkeep has no room left to store this, and nothing was changed. Tell whoever runs the service.';
+
 /** Whether the database or the file system has no room left. */
 const isFull = (error: unknown): boolean => error instanceof StorageFull || isWithoutRoom(error);
 
@@ -118,8 +122,7 @@ export function problemOf(error: unknown): Problem | null {
     return new Problem(503, 'unavailable', message, { ...retryAfter(5), cause });
   }
   if (isFull(error)) {
-    const message = 'The service has no room left to store this. Its operator has been told; try again later.';
-    return new Problem(507, 'storage_full', message, { ...retryAfter(60), cause });
+    return new Problem(507, 'storage_full', noRoomLeft, { ...retryAfter(60), cause });
   }
   return null;
 }

@@ -8,7 +8,7 @@ import { Problem, retryAfter as tryAgainIn } from './problem.ts';
 import { sessionDigest } from './session.ts';
 
 /** The sentence for a client that is over a limit: how long to wait. */
-export const tooMany = (what: 'requests' | 'attempts', { retryAfter }: Count): string =>
+export const tooMany = (what: 'requests' | 'attempts' | 'new clients', { retryAfter }: Count): string =>
   `Too many ${what}: try again in ${retryAfter} ${retryAfter === 1 ? 'second' : 'seconds'}.`;
 
 /** Throws 429 when one of the counts is over its limit. */

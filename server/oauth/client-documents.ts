@@ -10,6 +10,8 @@ import type { TakenDocuments } from '../domain/clients/connected-clients.ts';
 import { anyPort, redirectUriFault, redirectUriLimits } from '../domain/clients/redirect-uris.ts';
 import { lengths } from '../domain/lengths.ts';
 import { faultOfUrl, guardedFetch, NotFetched, type GuardedAnswer } from '../http/guarded-fetch.ts';
+import { tooMany } from '../http/request-limits.ts';
+import { NoRoom } from '../lib/fair-queue.ts';
 import type { Services } from '../services.ts';
 
 /** What is taken from a document. */
@@ -29,6 +31,8 @@ export class BadDocument extends Error {
 
 const { name: longestName, metadata_url: longestUrl } = lengths.connected_clients;
 const limits = { millis: 5_000, bytes: 65_536 } as const;
+/** In how many seconds those that are being fetched have ended. */
+const again = limits.millis / 1_000;
 
 /** Whether a client_id is meant to be the address of a document. */
 export const isDocumentUrl = (clientId: string): boolean => /^https?:\/\//i.test(clientId);
@@ -148,7 +152,7 @@ const most = { kept: 500, fetched: 8, fetchedForOne: 2 } as const;
 export interface ClientDocuments {
   /**
    * The client with this address as its client_id, for `person`, for whom documents are fetched a few times a minute at most. Rejects with
-   * {@link BadDocument}.
+   * {@link BadDocument}, and with {@link NoRoom} where it may be asked for again later.
    */
   read(url: string, person: string): Promise<ClientDocument>;
 }
@@ -200,15 +204,15 @@ export function openClientDocuments({ config, clock, limits: counts }: Services)
         );
       const before = atHand(url);
       if (before) return before;
-      const { allowed, retryAfter } = await counts.take('client_metadata', person);
-      if (!allowed) throw new BadDocument(`You have asked for too many clients: try again in ${retryAfter} seconds.`);
+      const count = await counts.take('client_metadata', person);
+      if (!count.allowed) throw new NoRoom('own', count.retryAfter, tooMany('new clients', count));
       // Another request may have begun to fetch it while this one was counted.
       const meanwhile = atHand(url);
       if (meanwhile) return meanwhile;
       if ([...underWay.values()].filter((one) => one.person === person).length >= most.fetchedForOne)
-        throw new BadDocument('Two clients are already being looked up for you: try again in a moment.');
+        throw new NoRoom('own', again, 'Two clients are already being looked up for you: try again in a moment.');
       if (underWay.size >= most.fetched)
-        throw new BadDocument('Too many clients are being looked up: try again in a moment.');
+        throw new NoRoom('all', again, 'Too many clients are being looked up: try again in a moment.');
       const document = fetched(url)
         .catch((error: unknown) => {
           throw error instanceof NotFetched ? new BadDocument(error.message, { cause: error }) : error;

@@ -12,8 +12,8 @@ import { retryAfter as tryAgainIn, type Problem } from '../http/problem.ts';
 import { tooMany } from '../http/request-limits.ts';
 import { oauthError } from './oauth-error.ts';
 
-/** The answer to a caller over a limit; also the shape of the answer for programs at the authorize endpoint. */
-export const refused = (count: Count): Problem =>
+/** The answer to a caller over a limit. */
+const refused = (count: Count): Problem =>
   oauthError('temporarily_unavailable', tooMany('requests', count), {
     status: 429,
     ...tryAgainIn(count.retryAfter),

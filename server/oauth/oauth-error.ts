@@ -1,9 +1,16 @@
 /** The errors of the token and revocation endpoints, as clients read them (RFC 6749, section 5.2). */
 
 import type { Context } from 'hono';
-import { Invalid } from '../database/errors.ts';
+import { Invalid, Refusal } from '../database/errors.ts';
 import type { GrantFault } from '../domain/clients/tokens.ts';
-import { Problem, retryAfter, setHeaders, type ProblemOptions, type WriteProblem } from '../http/problem.ts';
+import {
+  Problem,
+  retryAfter,
+  secondsToWait,
+  setHeaders,
+  type ProblemOptions,
+  type WriteProblem,
+} from '../http/problem.ts';
 import { requestIdOf } from '../http/request-id.ts';
 
 export type ErrorCode =
@@ -54,7 +61,10 @@ function inCodesOfOAuth(c: Context, problem: Problem): Problem {
         ...retryAfter(5),
       });
     case 'too_many_today':
-      return oauthError('temporarily_unavailable', problem.message, { status: 429, ...retryAfter(3_600) });
+      return oauthError('temporarily_unavailable', problem.message, {
+        status: 429,
+        ...(problem.cause instanceof Refusal && retryAfter(secondsToWait(problem.cause))),
+      });
     case 'internal_error':
       return oauthError(
         'server_error',

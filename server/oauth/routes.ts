@@ -4,13 +4,12 @@ import { Hono, type Handler, type MiddlewareHandler } from 'hono';
 import { cors } from 'hono/cors';
 import type { Services } from '../services.ts';
 import { clientAddress } from '../http/client-address.ts';
-import { page, wantsPage } from '../http/pages.ts';
-import { html } from '../http/html.ts';
-import { Problem, problemHandler, setHeaders } from '../http/problem.ts';
+import { Problem, problemHandler } from '../http/problem.ts';
+import { tooMany } from '../http/request-limits.ts';
 import { showConsent } from './authorize/get.ts';
+import { tryAgainPage } from './authorize/pages.ts';
 import { takeDecision } from './authorize/post.ts';
 import { openClientDocuments } from './client-documents.ts';
-import { refused } from './limits.ts';
 import { endpoints, serveMetadata } from './metadata.ts';
 import { invalidRequest, isKnown, writeOAuthError } from './oauth-error.ts';
 import { revocationEndpoint } from './revoke.ts';
@@ -57,12 +56,7 @@ function limitAuthorize({ limits }: Services): MiddlewareHandler {
   return async (c, next) => {
     const count = await limits.take('authorize_ip', clientAddress(c));
     if (count.allowed) return next();
-    const problem = refused(count);
-    if (!wantsPage(c)) return writeOAuthError(c, problem);
-    setHeaders(c, problem);
-    const body = html`<h1>Too many requests</h1>
-      <p class="notice bad">${problem.message}</p>`;
-    return page(c, { title: 'Too many requests', status: 429, body });
+    return tryAgainPage(c, 429, { message: tooMany('requests', count), retryAfter: count.retryAfter });
   };
 }
 

@@ -95,18 +95,28 @@ export function insufficientScope(scope: string): Problem {
   });
 }
 
+/** What is said of a failure of ours, with the id under which it is in the log. */
+export const broken = (requestId: string): string =>
+  `Something went wrong on our side. Tell whoever runs the service, with the id of the request: ${requestId}.`;
+
+/** What is said while the database, or the store of documents, is away; `isWrite`: of a request that changes something. */
+export const away = (isWrite: boolean): string =>
+  `The service cannot answer at this moment: try again in a moment.${isWrite ? ' Whether this was done is not known: send it again with the same Idempotency-Key, or look first.' : ''}`;
+
 /** The problem with a code of ours, and what it lists as the `faults` of its details. */
 function ours(c: Context, problem: Problem): Problem {
-  const { status, code, details, headers } = problem;
-  const again = passing.includes(code);
-  if (again || code === 'internal_error') {
-    const requestId = requestIdOf(c);
-    return new Problem(
-      again ? status : 500,
-      'internal_error',
-      `Something went wrong on our side${again ? ': try again in a moment' : ''}. When you report it, name the request ${requestId}.`,
-      { details: { request_id: requestId }, ...(again && { headers }) },
-    );
+  const { status, code, message, details, headers } = problem;
+  const requestId = requestIdOf(c);
+  const internal = (said: string) =>
+    new Problem(status, 'internal_error', said, { details: { request_id: requestId }, headers });
+  switch (code) {
+    case 'busy':
+    case 'storage_full':
+      return internal(message);
+    case 'unavailable':
+      return internal(away(c.req.method !== 'GET' && c.req.method !== 'HEAD'));
+    case 'internal_error':
+      return internal(broken(requestId));
   }
   if (!Array.isArray(details)) return problem;
   const faults = (details as readonly Detail[]).map((detail) => ({ in: 'body', ...detail }));

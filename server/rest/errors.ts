@@ -2,9 +2,10 @@
 
 import { z } from 'zod';
 import { sendJson } from '../http/bounded-body.ts';
+import { noRoomLeft } from '../http/problem.ts';
 import { restPath } from '../http/rest-path.ts';
 import { largestBody } from './body.ts';
-import { errorCodes, operationErrors, type ErrorCode } from './envelope.ts';
+import { away, broken, errorCodes, operationErrors, type ErrorCode } from './envelope.ts';
 import type { Json } from './operation.ts';
 import { errorEnvelope, errorEnvelopeOf, fault } from './schemas.ts';
 
@@ -38,18 +39,17 @@ const faulty = (where: string, path: string, message: string) =>
   example('validation_error', path ? `${path}: ${message}` : message, { faults: [{ in: where, path, message }] });
 
 const requestId = '7f0c6a52-91d4-4c0b-8f5e-2a3b4c5d6e7f';
-const broken = (again: string) =>
-  example(
-    'internal_error',
-    `Something went wrong on our side${again}. When you report it, name the request ${requestId}.`,
-    { request_id: requestId },
-  );
+const internal = (message: string) => example('internal_error', message, { request_id: requestId });
 
 const validationError = typed('ValidationError', 'validation_error', z.object({ faults: z.array(fault) }));
 const internalError = typed(
   'InternalError',
   'internal_error',
-  z.object({ request_id: z.string().meta({ description: 'That of X-Request-Id: name it when you report this.' }) }),
+  z.object({
+    request_id: z
+      .string()
+      .meta({ description: 'That of X-Request-Id: whoever runs the service finds the request in the log by it.' }),
+  }),
 );
 
 /** The responses that any operation may have. */
@@ -132,7 +132,7 @@ const common: Failures = {
     schema: internalError,
     headers: [],
     sometimes: limitHeaders,
-    examples: { failure: broken('') },
+    examples: { failure: internal(broken(requestId)) },
   },
   Unavailable: {
     status: 503,
@@ -140,15 +140,15 @@ const common: Failures = {
     schema: internalError,
     headers: ['Retry-After'],
     sometimes: limitHeaders,
-    examples: { away: broken(': try again in a moment') },
+    examples: { away: internal(away(false)), awayInTheMiddle: internal(away(true)) },
   },
   StorageFull: {
     status: 507,
-    description: 'The service has no room left to store this: internal_error. Nothing was changed.',
+    description: 'There is no room left to store this: internal_error. Nothing was changed.',
     schema: internalError,
     headers: ['Retry-After'],
     sometimes: limitHeaders,
-    examples: { full: broken(': try again in a moment') },
+    examples: { full: internal(noRoomLeft) },
   },
 };
 

@@ -125,7 +125,7 @@ export function refusalOf(error: unknown, facts: CallFacts): RefusalBody | null 
         { path: `_meta.${idempotencyKeyName}`, message, allowed: 'a new key, or that of a call with the same input' },
       ]);
     case 'storage_full':
-      return { error: 'busy', message: `Nothing was done. ${problem.message}` };
+      return { error: 'busy', message: problem.message };
     case 'busy':
       return { error: code, message: `Nothing was done. ${message}` };
     case 'unavailable': {

@@ -365,7 +365,9 @@ describe('a name', () => {
     for (let round = 1; round <= 20; round += 1) expect((await rename(`Name ${round}`)).status).toBe(200);
     expect(await rename('One more')).toMatchObject({
       status: 409,
-      body: { error: { code: 'too_many_today', message: expect.stringContaining('change it again tomorrow') } },
+      body: {
+        error: { code: 'too_many_today', message: expect.stringContaining('change it again after 00:00 UTC on ') },
+      },
     });
     expect((await rename('Name 20')).status).toBe(200);
     service.clock.advance(86_400_000);

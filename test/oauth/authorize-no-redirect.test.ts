@@ -52,8 +52,8 @@ test('the request that the others differ from is shown', async () => {
 });
 
 test('8. client_id missing or empty', async () => {
-  await refused({ client_id: undefined });
-  await refused({ client_id: '' });
+  expect(await refused({ client_id: undefined })).toContain('client_id is missing.');
+  expect(await refused({ client_id: '' })).toContain('client_id is missing.');
 });
 
 test('9. client_id unknown or malformed', async () => {
@@ -83,18 +83,34 @@ test('10. client deleted or disabled', async () => {
   await refused({ client_id: gone });
   const off = await addClient(service, ada);
   await service.sql('update connected_clients set disabled = true where id = $1', [off]);
-  await refused({ client_id: off });
+  expect(await refused({ client_id: off })).toContain('There is no client with this client_id');
+});
+
+test('10. a client that was turned off is one that there is not for all but those who have it in their settings', async () => {
+  const brokerage = await addBrokerage(service);
+  const cleo = await addPerson(service, 'Cleo', { brokerage, role: 'admin' });
+  const dora = await addPerson(service, 'Dora', { brokerage });
+  const shared = await addClient(service, cleo, { brokerage });
+  const shownTo = (person: Person) => visit(authorizeUrl(service, { client_id: shared }), person).then(markupOf);
+  const fields = hiddenFields(await shownTo(cleo));
+  await service.sql('update connected_clients set disabled = true where id = $1', [shared]);
+  expect(await shownTo(cleo)).toContain('This client was turned off. Turn it on again');
+  expect(await shownTo(dora)).toContain('This client was turned off. An admin of Harbor Brokers can turn it on again.');
+  expect(await shownTo(ada)).toContain('There is no client with this client_id');
+  const decided = await decide(service, cleo, [...Object.entries(fields), ['decision', 'deny']]);
+  expect(decided.status).toBe(400);
+  expect(await markupOf(decided)).toContain('This client was turned off. Turn it on again');
 });
 
 test('11. client_id duplicated', async () => {
   const other = await addClient(service, ada);
-  await refused({}, `&client_id=${clientId}`);
+  expect(await refused({}, `&client_id=${clientId}`)).toContain('client_id is there more than once: send it once.');
   await refused({}, `&client_id=${other}`);
 });
 
 test('12. redirect_uri missing or empty', async () => {
-  await refused({ redirect_uri: undefined });
-  await refused({ redirect_uri: '' });
+  expect(await refused({ redirect_uri: undefined })).toContain('redirect_uri is missing.');
+  expect(await refused({ redirect_uri: '' })).toContain('redirect_uri is missing.');
 });
 
 test('13. redirect_uri unregistered', async () => {
@@ -106,7 +122,9 @@ test('13. redirect_uri unregistered', async () => {
 test('14. redirect_uri duplicated, one good and one evil', async () => {
   await refused({}, `&redirect_uri=${encodeURIComponent('https://evil.example/')}`);
   await refused({ redirect_uri: 'https://evil.example/' }, `&redirect_uri=${encodeURIComponent(callback)}`);
-  await refused({}, `&redirect_uri=${encodeURIComponent(callback)}`);
+  expect(await refused({}, `&redirect_uri=${encodeURIComponent(callback)}`)).toContain(
+    'redirect_uri is there more than once: send it once.',
+  );
 });
 
 test.each([

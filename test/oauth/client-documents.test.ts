@@ -245,7 +245,7 @@ describe.runIf(canCertify)('clients by their document', () => {
       const { ask } = signedInWith(service, ada.session);
       const [{ id }] = (await listed()).filter((one: { client_id: string }) => one.client_id === url);
       await ask(`/clients/${id}/switch`, { disabled: true });
-      await refused(url, /turned this client off/);
+      await refused(url, /This client was turned off/);
       expect(await scopesOf(service, grant.access)).toBeNull();
       await ask(`/clients/${id}`, undefined, 'DELETE');
       expect((await refresh(service, url, grant.refresh)).body.error).toBe('invalid_client');
@@ -389,7 +389,12 @@ describe.runIf(canCertify)('clients by their document', () => {
       expect(host.asked.filter((asked) => asked === new URL(url).pathname)).toHaveLength(1);
       service.clock.advance(61_000);
       for (let at = 0; at < 20; at += 1) expect((await look(publish())).status).toBe(200);
-      await refused(publish(), /too many clients: try again in/);
+      const over = await look(publish());
+      expect(over.status).toBe(429);
+      const wait = over.headers.get('retry-after');
+      expect(await markupOf(over)).toContain(
+        `Too many new clients: try again in ${wait} ${wait === '1' ? 'second' : 'seconds'}.`,
+      );
       expect((await look(publish(), {}, bert)).status).toBe(200);
       // What is known costs nothing.
       expect((await look(url)).status).toBe(200);
@@ -409,7 +414,10 @@ describe.runIf(canCertify)('clients by their document', () => {
       const { promise: until, resolve: release } = Promise.withResolvers<void>();
       host.until = until;
       try {
-        const answers = slow.map((url) => markupOf(look(url)));
+        const looks = slow.map((url) => look(url));
+        const turnedAway = await Promise.race(looks);
+        expect([turnedAway.status, turnedAway.headers.get('retry-after')]).toEqual([429, '5']);
+        const answers = looks.map((answer) => markupOf(answer));
         expect(await Promise.race(answers)).toContain('Two clients are already being looked up for you');
         // Another person's wait like the first two, instead of being turned away.
         answers.push(markupOf(look(publish(), {}, bert)));

@@ -219,9 +219,9 @@ describe.each([
 
   test('a grant is refreshed a thousand times a day, and then again the next day', async () => {
     const start = service.clock.now();
+    const [first, other] = [await grant(), await grant()];
     service.clock.set(new Date(`${start.toISOString().slice(0, 10)}T10:00:00Z`));
     service.clock.advance(day);
-    const [first, other] = [await grant(), await grant()];
     await service.sql(
       `update vault.token_families f set refreshed_on = (app.now() at time zone 'UTC')::date, refreshes = 999
        from vault.refresh_tokens t where t.family_id = f.id and t.digest = $1`,
@@ -229,8 +229,13 @@ describe.each([
     );
     const last = await rotated(first.refresh);
     const { status, body, headers } = await refresh(service, clientId, last.refresh);
-    expect([status, body.error, headers.get('retry-after')]).toEqual([429, 'temporarily_unavailable', '3600']);
-    expect(body.error_description).toContain('1,000 times today');
+    expect([status, body.error]).toEqual([429, 'temporarily_unavailable']);
+    const again = new Date(service.clock.now().getTime() + Number(headers.get('retry-after')) * 1_000);
+    // The next midnight, less than a second off.
+    expect(Math.round(again.getTime() / 10_000) % 8_640).toBe(0);
+    expect(body.error_description).toMatch(
+      /1,000 times today.* refresh again after 00:00 UTC on \d{1,2} [A-Z][a-z]+\.$/,
+    );
     // It ends nothing: neither what there is nor another grant.
     expect(await scopesOf(service, last.access)).toEqual(['mcp:read', 'mcp:write']);
     await rotated(other.refresh);

@@ -205,6 +205,10 @@ check('other states go where the table of moves says, and the refusal says where
     await value(`select pg_temp.said('update closing_conditions set status = ''waived'' where id = ''${condition}''')`),
     'A closing condition cannot go from satisfied to waived. From satisfied it can go to: open.',
   );
+  assert.equal(
+    await value(`select pg_temp.said('update ndas set status = ''active'' where id = ''${id}''')`),
+    'An NDA cannot go from revoked to active. From revoked it can go to: nothing.',
+  );
 });
 
 check('when the end of an exclusivity was changed last is kept', async (trial) => {

@@ -297,6 +297,10 @@ check('a person, a deal and a finding take only so many records; loading takes m
   const invite = (deal: string) =>
     `select app.invite_to_deal('${deal}', 'one-more@example.test', 'One more', 'viewer', null)`;
   assert.equal(await as('broker', invite(on.deal)), 'deal_full');
+  const said = 'A deal has room for 2,000 people at once: remove somebody first.';
+  const compared = `do $$ begin ${invite(on.deal).replace('select', 'perform')};
+    exception when others then if sqlerrm <> '${said}' then raise; end if; end $$`;
+  assert.equal(await as('broker', compared), 'nothing');
   // Who is on it already is invited anew, and brokers find room: a full deal can be handed over.
   assert.equal(await as('broker', invite(on.deal).replace('one-more@', 'room-1@')), 'done');
   assert.equal(await as('broker', invite(on.deal).replace(`'viewer'`, `'broker'`)), 'done');

@@ -379,6 +379,20 @@ describe('invitations', () => {
       status: 'invited',
     });
     expect(JSON.stringify(body)).not.toContain('accept-invitation');
+    await web.service.sql(
+      `insert into vault.mail_counts (subject, since, sent)
+       values ('hour to often@else.example', date_trunc('hour', app.now(), 'UTC'), 10)`,
+    );
+    const often = await ask('POST', `/deals/${scene.deal}/invitations`, {
+      email: 'often@else.example',
+      name: 'Often',
+      role: 'buyer',
+    });
+    expect(often.status).toBe(429);
+    // A key gets no link that it could pass on.
+    expect(often.body?.error.message).toMatch(
+      /^This address was sent many e-mails within this hour: try again after \d\d:00 UTC( on .+)?\.$/,
+    );
     const there = await ask('POST', `/deals/${scene.deal}/invitations`, {
       email: 'seller@example.test',
       name: 'Seller',
@@ -477,6 +491,7 @@ describe('invitations', () => {
 
   test('count among the mails that whoever issued the key may send', async () => {
     const answers = [];
+    web.service.clock.startMinute();
     for (let n = 0; n < 21; n += 1)
       answers.push(
         await ask('POST', `/deals/${scene.deal}/invitations`, {

@@ -45,13 +45,16 @@ test('PostgreSQL falls silent, goes away and comes back: REST says 503 and when 
   const ask = as(key, `${node.origin}/api/v1`);
   expect((await ask('GET', '/contacts')).status).toBe(200);
   const refused = async () => {
-    for (const answer of [await ask('GET', '/contacts'), await ask('POST', '/contacts', contact)]) {
+    const doubt = 'Whether this was done is not known: send it again with the same Idempotency-Key, or look first.';
+    for (const method of ['GET', 'POST']) {
+      const answer = await ask(method, '/contacts', method === 'POST' ? contact : undefined);
       expect([answer.status, answer.headers.get('retry-after'), answer.body?.error.code]).toEqual([
         503,
         '5',
         'internal_error',
       ]);
       expect(answer.body?.error.message).toContain('try again in a moment');
+      expect(answer.body?.error.message.includes(doubt)).toBe(method === 'POST');
       expect(answer.text).not.toMatch(/postgres|socket|ECONN|select/i);
     }
     const ready = await fetch(`${node.origin}/readyz`);
@@ -189,6 +192,9 @@ test('a full disk under PostgreSQL is a 507, and nothing is kept', async () => {
     '60',
     'internal_error',
   ]);
+  expect(answer.body?.error.message).toBe(
+    'Dealkeep has no room left to store this, and nothing was changed. Tell whoever runs the service.',
+  );
   expect(answer.text).not.toMatch(/extend|device/);
   expect(service.log.join()).toContain('no room left to store what is sent');
 });

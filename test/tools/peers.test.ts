@@ -94,7 +94,8 @@ describe.each(Object.keys(peers))('%s', (name) => {
     await allow(service, newcomer, ['svc_questions_create'], [scene.deal]);
     expect(await refusals(newcomer, 'svc_questions_create', inputOf('svc_questions_create'))).toMatchObject({
       error: 'submission_rejected',
-      message: 'There is no active NDA for you on this deal: sign it, then ask again.',
+      message:
+        "There is no active NDA for the buyer's side on this deal. If one waits, the buyer signs it on the deal's NDA page; otherwise ask a broker of the deal to send one.",
     });
     await service.sql('delete from deal_opt_ins where user_id = $1', [people['other buyer'].userId]);
   });

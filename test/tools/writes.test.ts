@@ -200,7 +200,9 @@ describe('svc_questions_create', () => {
       message: expect.stringMatching(message),
     });
     expect(await (await writer('new buyer')).refused(askQuestion, question())).toEqual(
-      rejected('There is no active NDA for you on this deal: sign it, then ask again.'),
+      rejected(
+        "There is no active NDA for the buyer's side on this deal. If one waits, the buyer signs it on the deal's NDA page; otherwise ask a broker of the deal to send one.",
+      ),
     );
     expect(await (await writer('broker')).refused(askQuestion, question())).toEqual(rejected('asked by the buyer'));
     expect(await (await writer('admin')).refused(askQuestion, question())).toEqual(
@@ -214,6 +216,9 @@ describe('svc_questions_create', () => {
       new Date(service.clock.now().getTime() - 1000),
     ]);
     expect(await buyer.refused(askQuestion, question())).toEqual(rejected('There is no active NDA'));
+    // Nobody is sent to sign what the end of the deal has made pointless.
+    await service.sql(`update deals set state = 'withdrawn' where id = $1`, [scene.deal]);
+    expect(await buyer.refused(askQuestion, question())).toEqual(rejected('^The deal is withdrawn and takes no more'));
     expect(await kept('questions')).toEqual([{ count: 0 }]);
   });
 

@@ -61,7 +61,12 @@ describe('findings', () => {
     );
     expect(await give('seller', 'And so it stays.')).toMatchObject({
       status: 409,
-      body: { error: { code: 'too_many_today', message: expect.stringContaining('At most 1000 changes of findings') } },
+      body: {
+        error: {
+          code: 'too_many_today',
+          message: expect.stringContaining('At most 1,000 changes of findings a person a day on a deal: go on after '),
+        },
+      },
     });
     // Nothing is changed by it, and nobody else is kept from it.
     expect((await give('seller', 'So it is.')).status).toBe(200);

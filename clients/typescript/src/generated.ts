@@ -561,7 +561,7 @@ export type InternalError = ErrorEnvelope & {
     code: 'internal_error';
     message: string;
     details: {
-      /** That of X-Request-Id: name it when you report this. */
+      /** That of X-Request-Id: whoever runs the service finds the request in the log by it. */
       request_id: string;
     };
   };

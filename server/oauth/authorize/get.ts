@@ -9,6 +9,7 @@ import { liveToolGrants } from '../../domain/clients/tool-grants.ts';
 import { redirectUriMatches } from '../../domain/clients/redirect-uris.ts';
 import { canonicalResource } from '../../http/resource-metadata.ts';
 import { sessionDigest, sessionToken } from '../../http/session.ts';
+import { NoRoom } from '../../lib/fair-queue.ts';
 import { BadDocument, documentUrlFault, isDocumentUrl, type ClientDocuments } from '../client-documents.ts';
 import { asClientId, urlencodedParameters, type Parameters } from '../parameters.ts';
 import { askedScopes, firstError } from './checks.ts';
@@ -17,6 +18,7 @@ import {
   consentPage,
   refusalPage,
   redirectUriPage,
+  tryAgainPage,
   type Asked,
   type AskingClient,
   type DocumentAsking,
@@ -30,7 +32,23 @@ export const noSuchClient =
 const otherRedirectUri =
   'The redirect_uri is not registered for this client: it must be the registered one, character for character.';
 
-const turnedOff = 'You have turned this client off. Turn it on again under "Connected clients" to connect it.';
+/** What is said of a client that was turned off, to a person who can turn it on again. */
+export const turnedOff = 'This client was turned off. Turn it on again under "Connected clients" to connect it.';
+
+/** Why a registered client does not work for the person: those who see it in their settings learn that it was turned off. */
+export async function whyRefused({ database }: Services, c: Context, clientId: string): Promise<string> {
+  const [, own] = await database.together(enterWithSession(sessionDigest(c)), connectedClient(clientId));
+  if (own === null || own.metadata_url !== null || !own.disabled) return noSuchClient;
+  return own.manageable
+    ? turnedOff
+    : `This client was turned off. An admin of ${own.brokerage_name} can turn it on again.`;
+}
+
+/** What is wrong with a parameter that is not there once; undefined where it is, or is malformed. */
+function countFault(parameters: Parameters, name: 'client_id' | 'redirect_uri'): string | undefined {
+  if (parameters.isRepeated(name)) return `${name} is there more than once: send it once.`;
+  return parameters.one(name) === undefined && !parameters.isMalformed(name) ? `${name} is missing.` : undefined;
+}
 
 /**
  * Whether the person agreed to this client with this redirect URI before. Anybody can publish a document with any redirect URI: without this a link to us
@@ -86,7 +104,8 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
       ownBrokerageNames(),
       liveToolGrants(),
     );
-    if (client === null || (person !== null && !client.works)) return refusalPage(c, 400, noSuchClient);
+    if (client === null || (person !== null && !client.works))
+      return refusalPage(c, 400, person === null ? noSuchClient : await whyRefused(services, c, clientId));
     if (!client.redirect_matches) {
       if (session === null || person === null) return redirectUriPage(c, { redirectUri, here });
       const [, own] = await services.database.together(enterWithSession(sessionDigest(c)), connectedClient(clientId));
@@ -130,6 +149,7 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
       return consentOrError(c, parameters, { kind: 'document', document, known }, asked);
     } catch (error) {
       if (error instanceof BadDocument) return refusalPage(c, 400, error.message, new URL(url).hostname);
+      if (error instanceof NoRoom) return tryAgainPage(c, error.share === 'own' ? 429 : 503, error);
       throw error;
     }
   }
@@ -144,9 +164,11 @@ export function showConsent(services: Services, documents: ClientDocuments): Han
     const url = named !== undefined && isDocumentUrl(named) ? named : null;
     const clientId = asClientId(named);
     const redirectUri = parameters.one('redirect_uri');
-    if (clientId === null && url === null) return refusalPage(c, 400, noSuchClient);
+    if (clientId === null && url === null)
+      return refusalPage(c, 400, countFault(parameters, 'client_id') ?? noSuchClient);
     // The database leaves out the port of a loopback address, of up to five digits: 99999 would match, and no browser could be sent there.
-    if (redirectUri === undefined || !URL.canParse(redirectUri)) return refusalPage(c, 400, otherRedirectUri);
+    if (redirectUri === undefined || !URL.canParse(redirectUri))
+      return refusalPage(c, 400, countFault(parameters, 'redirect_uri') ?? otherRedirectUri);
     if (url !== null) return showByDocument(c, parameters, url, redirectUri, here);
     return showRegistered(c, parameters, clientId ?? '', redirectUri, here);
   };

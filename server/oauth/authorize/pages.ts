@@ -10,8 +10,11 @@ import { csrfField } from '../../http/csrf.ts';
 import { dayInWords } from '../../http/days.ts';
 import { html, type Html } from '../../http/html.ts';
 import { clientsPath, reauthenticatePath, securityPath, signInPath, signOutPath } from '../../http/links.ts';
-import { mark, page } from '../../http/pages.ts';
+import { mark, page, wantsPage } from '../../http/pages.ts';
+import { retryAfter, setHeaders } from '../../http/problem.ts';
+import type { NoRoom } from '../../lib/fair-queue.ts';
 import type { ClientDocument } from '../client-documents.ts';
+import { oauthError, writeOAuthError } from '../oauth-error.ts';
 import { sealRequest, type ConsentRequest } from './consent-request.ts';
 import { endpoints } from '../metadata.ts';
 
@@ -28,6 +31,21 @@ export function refusalPage(c: Context, status: 400 | 403 | 413 | 415, message: 
         <p><a class="button second full" href="${clientsPath}">Your connected clients</a></p>
       </section>`,
   });
+}
+
+/** The answer to what may be asked again in some seconds: a page, or OAuth's error for programs. */
+export function tryAgainPage(
+  c: Context,
+  status: 429 | 503,
+  { message, retryAfter: seconds }: Pick<NoRoom, 'message' | 'retryAfter'>,
+): Response {
+  const problem = oauthError('temporarily_unavailable', message, { status, ...retryAfter(seconds) });
+  if (!wantsPage(c)) return writeOAuthError(c, problem);
+  setHeaders(c, problem);
+  const title = status === 429 ? 'Too many requests' : 'Try again in a moment';
+  const body = html`<h1>${title}</h1>
+    <p class="notice bad">${message}</p>`;
+  return page(c, { title, status, body });
 }
 
 /** The page for a person who owes a second factor: says what to do, and leads there and back `here`. */

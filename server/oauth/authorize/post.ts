@@ -26,7 +26,7 @@ import { endpoints } from '../metadata.ts';
 import { asClientId, urlencodedParameters, type Parameters } from '../parameters.ts';
 import { firstError } from './checks.ts';
 import { openRequest, startOver, type ConsentRequest } from './consent-request.ts';
-import { noSuchClient } from './get.ts';
+import { noSuchClient, turnedOff, whyRefused } from './get.ts';
 import { addsRedirectUri, outOfDatePage, refusalPage, secondFactorPage } from './pages.ts';
 import { confirmAndReturn, redirectWithCode, redirectWithError, signInAndReturn } from './redirect.ts';
 
@@ -122,11 +122,12 @@ export function takeDecision(services: Services): Handler {
     const back = { redirectUri, state, issuer };
     const consent = decided(request, form);
     const enter = enterWithSession(sessionDigest(c));
-    const explain = (outcome: Exclude<Approval | Denial, 'issued' | 'denied'>) => {
+    const explain = async (outcome: Exclude<Approval | Denial, 'issued' | 'denied'>): Promise<Response> => {
       if (outcome === 'signed_out') return signIn();
       // Back to the page afterwards, with the whole request: what was ticked is ticked again there.
       if (outcome === 'sign_in_again') return confirmAndReturn(c, again);
-      if (outcome === 'client_refused') return refusalPage(c, 400, noSuchClient);
+      if (outcome === 'client_refused')
+        return refusalPage(c, 400, document ? turnedOff : await whyRefused(services, c, request.clientId));
       return refusalPage(c, 400, 'This request was answered before, and the client has used the response.');
     };
     const decision = form.one('decision');
