@@ -396,7 +396,6 @@ it('the pages have no fault that axe finds, and nothing wider than a phone', asy
     '/reset',
     `/reset/new#token=${reset}`,
     '/accept-invitation#token=none',
-    '/set-up',
     '/set-up#token=none',
     `/accept-invitation#token=${invitation}`,
   ]) {
