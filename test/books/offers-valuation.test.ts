@@ -564,6 +564,12 @@ test('on the page of offers the broker compares them, and computes coverage with
     await page.getByText('Write a percentage from 0 to 100, like 10.25.').waitFor();
     await page.getByLabel(/^Loan interest rate/).fill('10');
     await page.getByLabel(/^Loan term/).fill('10');
+    await page.route('**/offers/worth?*', (route) =>
+      route.fulfill({ status: 409, json: { error: { code: 'conflict', message: 'Not at the moment.' } } }),
+    );
+    await page.getByRole('button', { name: 'Calculate coverage by year' }).click();
+    await page.getByRole('alert').filter({ hasText: 'Not at the moment.' }).waitFor();
+    await page.unroute('**/offers/worth?*');
     await page.getByRole('button', { name: 'Calculate coverage by year' }).click();
     const years = page.getByRole('region', { name: 'Coverage by year' });
     await years.waitFor();

@@ -8,6 +8,7 @@ import { Card } from '../../../components/card.tsx';
 import { Field } from '../../../components/field.tsx';
 import { Input } from '../../../components/input.tsx';
 import { Money } from '../../../components/money.tsx';
+import { Notice } from '../../../components/notice.tsx';
 import { DayText } from '../../../components/time.tsx';
 import { MoneyField } from '../../../components/value-fields.tsx';
 import { useForm } from '../../../lib/use-form.ts';
@@ -71,7 +72,11 @@ function TermsForm({ typed, onTyped, currency }: TermsFormProps) {
           <MoneyField {...form.field('equity')} currency={currency} />
         </Field>
       </div>
-      {form.fault && <p className="mt-3 text-sm text-bad">{form.fault}</p>}
+      {form.fault && (
+        <Notice tone="bad" className="mt-3">
+          {form.fault}
+        </Notice>
+      )}
       <div className="mt-4 flex flex-wrap items-center gap-x-4 gap-y-2">
         <Button type="submit" pending={form.pending}>
           Calculate coverage by year
