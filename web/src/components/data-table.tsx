@@ -1,7 +1,17 @@
 import { Link, type LinkOptions } from '@tanstack/react-router';
 import { useWindowVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp, ChevronsUpDown } from 'lucide-react';
-import { memo, useCallback, useEffect, useMemo, useRef, useState, type KeyboardEvent, type ReactNode } from 'react';
+import {
+  memo,
+  useCallback,
+  useEffect,
+  useId,
+  useMemo,
+  useRef,
+  useState,
+  type KeyboardEvent,
+  type ReactNode,
+} from 'react';
 import { cx } from '../lib/cx.ts';
 import { reaches, useBreakpoint, type Breakpoint } from '../lib/use-media.ts';
 import { pixelsOf } from '../lib/pixels.ts';
@@ -86,6 +96,7 @@ interface SortSelectProps {
 
 /** The order of cards, which have no header to choose it by. */
 function SortSelect({ columns, sort, onSort }: SortSelectProps) {
+  const id = useId();
   const options = columns.flatMap(({ header, sort: by }) =>
     by === undefined
       ? []
@@ -95,17 +106,20 @@ function SortSelect({ columns, sort, onSort }: SortSelectProps) {
         ],
   );
   return (
-    <label className="flex items-center gap-3 border-b border-line p-3 text-sm text-soft">
-      <span className="shrink-0">Sort by</span>
-      <span className="min-w-0 flex-1">
+    <div className="flex items-center gap-3 border-b border-line p-3">
+      <label htmlFor={id} className="shrink-0 text-sm text-soft">
+        Sort by
+      </label>
+      <div className="min-w-0 flex-1">
         <Select
+          id={id}
           value={options.some(({ value }) => value === sort) ? sort : ''}
           placeholder="Other"
           onChange={onSort}
           options={options}
         />
-      </span>
-    </label>
+      </div>
+    </div>
   );
 }
 
