@@ -257,7 +257,7 @@ export const enteringChecks: Check[] = [
           const about = `${asked.who} ${asked.what} of ${asked.deal} ${moment}`;
           if (!known) assert.deepEqual({ ...now, waits: undefined }, { ...nobody, waits: undefined }, about);
           else if (known.owesFactor && asked.tool)
-            assert.match(now.failure ?? '', /^A second factor is required by: \S/, about);
+            assert.match(now.failure ?? '', /^DK001 A second factor is required by: \S/, about);
           else {
             assert.deepEqual(outcomeOf(asked), expected(asked, known), about);
             // A caller who is answered everything by that statement has no identity in those behind it.

@@ -289,7 +289,7 @@ test('when its time has come nothing of it is found in any table, line of the lo
     `insert into vault.outbox (kind, recipient, brokerage_id, urgent, facts) values ('invitation', 'invitee@people.example', $1, false, $2) returning id`,
     [brokerage.id, { name: 'Invitee', by: 'x', brokerage: brokerage.name, deal: deal!.title }],
   );
-  await service.sql(`select app.count_mail_to($1, $2, 'invitee@people.example')`, [only.userId, brokerage.id]);
+  await service.sql(`select app.count_mail_to($1, $2, 'invitee@people.example', true)`, [only.userId, brokerage.id]);
   await service.sql(
     `insert into vault.notifications (event_id, user_id, kind, deal_id, at) values (app.uuid_v7(), $1, 'invited', $2, app.now())`,
     [both.userId, deal!.id],

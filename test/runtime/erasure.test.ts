@@ -99,7 +99,7 @@ async function aBuyerInFullUse() {
       `insert into vault.outbox (kind, recipient, recipient_id, caused_by, urgent, facts) values ('security_change', $1, $2, $3, false, $4)`,
       [recipient, recipient === email ? id : null, id, { name, what: 'passkey_added' }],
     );
-  await service.sql(`select app.count_mail_to($1, null, $2)`, [id, email]);
+  await service.sql(`select app.count_mail_to($1, null, $2, false)`, [id, email]);
   await service.sql(
     `insert into vault.notifications (event_id, user_id, kind, at) values (app.uuid_v7(), $1, 'invited', app.now())`,
     [id],
