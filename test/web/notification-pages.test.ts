@@ -167,7 +167,7 @@ test('settings that are changed one right after the other are all kept', async (
   }
   answer();
   await expect.poll(settings).toEqual({ time_zone: 'Asia/Tokyo', digest_hour: 18 });
-  expect([await zone.inputValue(), await hour.inputValue()]).toEqual(['Asia/Tokyo', '18']);
+  await expect.poll(async () => [await zone.inputValue(), await hour.inputValue()]).toEqual(['Asia/Tokyo', '18']);
   expect(testPage.complaints).toEqual([]);
   await testPage.close();
 });
