@@ -508,6 +508,7 @@ describe('a reset', () => {
     // To be made is no reset.
     const fresh = await brokerage(service);
     const first = as(await fresh.key({ environment: 'test' }), service.restUrl);
+    service.clock.advance(1_000);
     expect((await first('POST', '/sandbox/reset')).status).toBe(200);
     expect((await first('POST', '/sandbox/reset')).status).toBe(429);
   });
