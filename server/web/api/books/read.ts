@@ -213,8 +213,7 @@ function booksOfExport(exported: ReadExport, into: BooksFor): ReadBooks {
         const { row, key, name, amounts } = account;
         return { row, account: key, name, is_income: isIncome(account), amount: written(sum(amounts)), line, by };
       }),
-      // Pages loaded from an earlier release read `told`.
-      comparison: comparison.map((compared) => ({ ...compared, told: compared.reported })),
+      comparison,
       doubts: doubts.slice(0, shownDoubts),
       doubt_count: doubts.length,
       lines,
