@@ -316,10 +316,10 @@ describe('errors', () => {
   test('one that takes long has a limit of its own, with a pooler, too, and the next one has the usual again', async () => {
     for (const prepare of [true, false]) {
       const limit = row<{ limit: string }>('t_limit', `select current_setting('statement_timeout') as limit`)();
-      const database = open({ statementMillis: 2_000, silenceMillis: 2_500, longMillis: 8_000, prepare });
+      const database = open({ statementMillis: 2_000, silenceMillis: 2_500, longMillis: 5_000, prepare });
       const usual = await database.run(limit);
-      const [, , during] = await database.together(write(prepare ? 1 : 2, 'a'), takingLong(sleep(3)), limit);
-      expect([during, await database.run(limit)]).toEqual([{ limit: '8s' }, usual]);
+      const [, , during] = await database.together(write(prepare ? 1 : 2, 'a'), takingLong(sleep(2.5)), limit);
+      expect([during, await database.run(limit)]).toEqual([{ limit: '5s' }, usual]);
       await expect(database.run(takingLong(sleep(20)))).rejects.toBeInstanceOf(Busy);
     }
     expect(await countNotes()).toBe(2);
