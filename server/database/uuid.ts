@@ -23,7 +23,7 @@ let nth = 0;
  */
 export function uuidV7(): string {
   const now = Date.now();
-  const isNew = now > latest || now < latest - mostBackMillis;
+  const isNew = now > latest + Math.floor(nth / mostIds) || now < latest - mostBackMillis;
   nth = isNew ? 0 : nth + 1;
   if (isNew) latest = now;
   return uuidAt(latest, nth);

@@ -1,6 +1,6 @@
 /** Values on their way to PostgreSQL and back. */
 
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { row, rows } from '../../server/database/statement.ts';
 import { decoderOf, encode, timestamp, type Value } from '../../server/database/types.ts';
 import { uuidV7 } from '../../server/database/uuid.ts';
@@ -136,5 +136,21 @@ test('ids sort as they were made, also within a millisecond', async () => {
     expect(new Set(ids).size).toBe(ids.length);
     expect(ids.filter((id) => !/^.{14}7.{3}-[89ab]/.test(id))).toEqual([]);
     expect(times.filter((at) => at < before || at > after)).toEqual([]);
+  }
+});
+
+test('ids sort as they were made, when more are made than a millisecond counts', () => {
+  const now = Date.now();
+  const madeAt = (at: number) => {
+    vi.setSystemTime(at);
+    return Array.from({ length: 10_000 }, () => uuidV7().slice(0, 18));
+  };
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    const ids = [0, 1, 2, 3].flatMap((passed) => madeAt(now + passed));
+    expect(ids).toEqual(ids.toSorted());
+    expect(new Set(ids).size).toBe(ids.length);
+  } finally {
+    vi.useRealTimers();
   }
 });
