@@ -62,8 +62,8 @@ interface ServicesOptions {
   readonly silenceMillis?: number;
   /** How long a request waits for a connection to the database, and for its count by all nodes, in milliseconds. */
   readonly waitMillis?: number;
-  /** How long a statement may take, wait for a lock and stay silent, other than usual. */
-  readonly limits?: Pick<DatabaseOptions, 'statementMillis' | 'lockMillis' | 'silenceMillis'>;
+  /** How long a statement may take, wait for a lock, and keep the database silent, where that is not as usual. */
+  readonly databaseLimits?: Pick<DatabaseOptions, 'statementMillis' | 'lockMillis' | 'silenceMillis'>;
   /** What counts; by default something new. */
   readonly metrics?: ServiceMetrics;
   /** What makes traces of it, which is closed with the services; by default nothing does. */
@@ -127,7 +127,15 @@ async function openChangesOf(
 export async function openCoreServices(
   config: Config,
   connection: pg.ClientConfig,
-  { log, clock, silenceMillis, waitMillis, limits, metrics = openServiceMetrics(), tracing = null }: ServicesOptions,
+  {
+    log,
+    clock,
+    silenceMillis,
+    waitMillis,
+    databaseLimits,
+    metrics = openServiceMetrics(),
+    tracing = null,
+  }: ServicesOptions,
 ): Promise<CoreServices> {
   const opened = await openStorage(config);
   const storage = withStoreFailures(tracing === null ? opened : tracedStorage(opened, tracing));
@@ -143,7 +151,7 @@ export async function openCoreServices(
     ...(clock && { clock }),
     ...(silenceMillis !== undefined && { silenceMillis }),
     ...(waitMillis !== undefined && { waitMillis }),
-    ...limits,
+    ...databaseLimits,
   });
   return {
     config,

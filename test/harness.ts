@@ -104,7 +104,7 @@ function createClock(): TestClock {
 const roomy: Config['load'] = { atOnce: 1_000, waitMillis: 60_000 };
 
 /** Who waits for a lock that a test holds is not given up while the machine is busy. */
-export const longStatements = { statementMillis: 40_000, lockMillis: 30_000, silenceMillis: 45_000 };
+const longStatements = { statementMillis: 40_000, lockMillis: 30_000, silenceMillis: 45_000 };
 
 /** The least that Argon2 takes: where a hash is not what a test is about, its cost does not matter. */
 const leastParameters = '$argon2id$v=19$m=8,t=1,p=1';
@@ -191,7 +191,7 @@ export async function openService({
       clock: clock.now,
       mail,
       waitMillis,
-      limits: longStatements,
+      databaseLimits: longStatements,
       tracing: tracing ?? null,
     });
     const services = demo ? { ...opened.services, storage: withDemoBodies(opened.services.storage) } : opened.services;
