@@ -59,13 +59,18 @@ export const invitationQuery = (token: string) =>
 export const signIn = (email: string, password: string): Promise<SignInAnswer> =>
   api.post('/auth/sign-in', { json: { email, password } });
 
-/** Finishes a sign-in with a code of the authenticator, or with a recovery code. */
-export const finishSignIn = (code: string): Promise<SignInAnswer> =>
-  api.post('/auth/second-factor', { json: { code } });
-
-/** Whether a sign-in begins again with the password: its code came too late, or too many were wrong. */
-export const isSignInOver = (error: unknown): error is ApiError =>
-  error instanceof ApiError && error.code === 'sign_in_expired';
+/**
+ * Finishes a sign-in with a code of the authenticator, or with a recovery code. Where it begins again with the password, since the code came too late or too
+ * many were wrong, `onOver` is called before it rejects.
+ */
+export async function finishSignIn(code: string, onOver: (error: ApiError) => void): Promise<SignInAnswer> {
+  try {
+    return await api.post('/auth/second-factor', { json: { code: code.trim() } });
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'sign_in_expired') onOver(error);
+    throw error;
+  }
+}
 
 /** Signs in with a passkey that the browser or the person's device holds. */
 export async function signInWithPasskey(): Promise<SignInAnswer> {

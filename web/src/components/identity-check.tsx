@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { flushSync } from 'react-dom';
-import { finishSignIn, isSignInOver, proveOneself } from '../api/auth.ts';
+import { finishSignIn, proveOneself } from '../api/auth.ts';
 import { required, useForm, type Form } from '../lib/use-form.ts';
 import { CodeField } from './code-field.tsx';
 import { Field } from './field.tsx';
@@ -12,23 +12,19 @@ export function useIdentityCheck(onProven: () => unknown): {
   field: ReactNode;
 } {
   const [owed, setOwed] = useState<'password' | 'code'>('password');
-  const backToPassword = (error: unknown): never => {
-    // At once: what is said about the password is shown at its field, if that is there.
-    if (isSignInOver(error))
-      flushSync(() => {
-        setOwed('password');
-        form.reset();
-      });
-    throw error;
-  };
+  // At once: what is said about the password is shown at its field, if that is there.
+  const backToPassword = () =>
+    flushSync(() => {
+      setOwed('password');
+      form.reset();
+    });
   const form: Form<{ password: string; code: string }> = useForm({
     initial: { password: '', code: '' },
     draft: null,
     check: (values) =>
       required(values, owed === 'password' ? { password: 'Enter your password.' } : { code: 'Enter the code.' }),
     about: { sign_in_refused: 'password', sign_in_expired: 'password', code_refused: 'code' },
-    submit: ({ password, code }) =>
-      owed === 'password' ? proveOneself(password) : finishSignIn(code.trim()).catch(backToPassword),
+    submit: ({ password, code }) => (owed === 'password' ? proveOneself(password) : finishSignIn(code, backToPassword)),
     onDone: ({ outcome }) => (outcome === 'signed_in' ? onProven() : setOwed('code')),
   });
   const field =

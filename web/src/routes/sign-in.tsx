@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link, Navigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
-import { finishSignIn, isSignInOver, sessionQuery, signIn, signInWaysQuery } from '../api/auth.ts';
+import { finishSignIn, sessionQuery, signIn, signInWaysQuery } from '../api/auth.ts';
 import { Button } from '../components/button.tsx';
 import { Card } from '../components/card.tsx';
 import { CodeField } from '../components/code-field.tsx';
@@ -85,11 +85,7 @@ function SecondFactorStep({ onBack, onDone }: SecondFactorStepProps) {
     draft: null,
     check: (values) => required(values, { code: 'Enter the code.' }),
     about: { code_refused: 'code' },
-    submit: ({ code }) =>
-      finishSignIn(code.trim()).catch((error: unknown) => {
-        if (isSignInOver(error)) onBack(error.message);
-        throw error;
-      }),
+    submit: ({ code }) => finishSignIn(code, ({ message }) => onBack(message)),
     onDone,
   });
   return (

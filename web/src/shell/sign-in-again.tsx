@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { flushSync } from 'react-dom';
-import { finishSignIn, isSignInOver, signIn } from '../api/auth.ts';
+import { finishSignIn, signIn } from '../api/auth.ts';
 import { useMe } from '../api/me.ts';
 import { CodeField } from '../components/code-field.tsx';
 import { Field } from '../components/field.tsx';
@@ -29,15 +29,12 @@ export default function SignInAgain({ onDone }: { onDone: () => void }) {
   const { user } = useMe();
   const [step, setStep] = useState<'password' | 'code'>('password');
   const arrive = useArrival(onDone);
-  const backToPassword = (error: unknown): never => {
-    // At once: what is said about the password is shown at its field, if that is there.
-    if (isSignInOver(error))
-      flushSync(() => {
-        setStep('password');
-        form.reset({ ...form.values, password: '', code: '' });
-      });
-    throw error;
-  };
+  // At once: what is said about the password is shown at its field, if that is there.
+  const backToPassword = () =>
+    flushSync(() => {
+      setStep('password');
+      form.reset({ ...form.values, password: '', code: '' });
+    });
   const form: Form<{ email: string; password: string; code: string }> = useForm({
     initial: { email: user.email, password: '', code: '' },
     draft: null,
@@ -50,7 +47,7 @@ export default function SignInAgain({ onDone }: { onDone: () => void }) {
       ),
     about: { sign_in_refused: 'password', sign_in_expired: 'password', code_refused: 'code' },
     submit: ({ email, password, code }) =>
-      step === 'password' ? signIn(email.trim(), password) : finishSignIn(code.trim()).catch(backToPassword),
+      step === 'password' ? signIn(email.trim(), password) : finishSignIn(code, backToPassword),
     onDone: ({ outcome }) => (outcome === 'signed_in' ? arrive() : setStep('code')),
   });
   return (
