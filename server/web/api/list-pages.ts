@@ -5,8 +5,7 @@ import type { Place } from '../../database/paging.ts';
 import { placeCipher, type PlaceCipher } from '../../http/encrypted-place.ts';
 import type { Services } from '../../services.ts';
 import { deploymentSealer } from '../../http/sealed-cursor.ts';
-import type { Problem } from '../../http/problem.ts';
-import { invalid } from '../../http/problem.ts';
+import { invalid, type Problem } from '../../http/problem.ts';
 
 /** What is wrong with a cursor that we did not give out for this list. */
 const badCursor = (): Problem =>

@@ -1,8 +1,8 @@
 /** What one upload restated of another. */
 
+import { lineWords } from '../../diligence/snapshots.ts';
 import { amount, at, formula, head, text, type ReportSheet } from '../cells.ts';
 import type { ReportContents } from '../contents.ts';
-import { lineWords } from '../../diligence/snapshots.ts';
 import { restatedSentence } from '../words.ts';
 import { below, firstRow, titled, widthFor, type Row } from './layout.ts';
 
