@@ -3,12 +3,12 @@
 import type { Context, Env, TypedResponse } from 'hono';
 import { z } from 'zod';
 import { isEmailAddress, longestEmailAddress } from '../domain/people/email-address.ts';
-import { faultOfName } from '../domain/people/names.ts';
 import { passwordLength } from '../domain/accounts/password-rules.ts';
 import { bodyAtMost, bodyType, sendJson } from '../http/bounded-body.ts';
 import { asToken } from '../domain/accounts/secret-tokens.ts';
-import { charactersIn } from '../domain/characters.ts';
+import { isWithin } from '../domain/characters.ts';
 import { errorsOf, invalid, Problem, tooLarge, writeProblemJson } from '../http/problem.ts';
+import { checkName } from '../http/values.ts';
 
 const largestBody = 65_536;
 
@@ -69,7 +69,6 @@ export function textAction<S extends z.ZodType>(
 }
 
 const text = (missing: string) => z.string({ error: missing });
-export const isWithin = (most: number) => (value: string) => charactersIn(value) <= most;
 
 const incompleteLink = 'The link is not complete: open it again from where you got it.';
 
@@ -84,12 +83,7 @@ export const fields = {
   password: text('Enter a password.')
     .min(1, 'Enter a password.')
     .refine(isWithin(passwordLength.most), `Enter a password of at most ${passwordLength.most} characters.`),
-  name: text('Enter a name.')
-    .trim()
-    .superRefine((name, { addIssue }) => {
-      const message = faultOfName(name);
-      if (message !== null) addIssue({ code: 'custom', message });
-    }),
+  name: text('Enter a name.').trim().superRefine(checkName),
   token: text(incompleteLink).refine((value) => asToken(value) !== null, incompleteLink),
   id: z.uuid({ error: 'Send the id.' }),
 };

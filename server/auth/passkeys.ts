@@ -7,6 +7,7 @@ import type {
 } from '@simplewebauthn/server';
 import { Hono, type Context } from 'hono';
 import { z } from 'zod';
+import { isWithin } from '../domain/characters.ts';
 import { lengths } from '../domain/lengths.ts';
 import type { Services } from '../services.ts';
 import { personOf } from '../domain/accounts/passwords.ts';
@@ -25,7 +26,7 @@ import { csrfGuard, csrfToken, originGuard } from '../http/csrf.ts';
 import { originOf } from '../http/origin.ts';
 import { ourOrigin, sessionDigest, setTokenCookie } from '../http/session.ts';
 import { Problem } from '../http/problem.ts';
-import { action, fields, isWithin, smallBody } from './action.ts';
+import { action, fields, smallBody } from './action.ts';
 import { countingRefusals, countRequest } from './attempts.ts';
 import { asCaller, freshSession, signedIn, signInOriginOf } from './signed-in.ts';
 

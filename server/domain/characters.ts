@@ -4,6 +4,9 @@
 export const charactersIn = (text: string): number =>
   text.length - (text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0);
 
+/** Whether a text has at most so many of them. */
+export const isWithin = (most: number) => (text: string) => charactersIn(text) <= most;
+
 /** Whether there is nothing to read in a text: it is empty, or all space. */
 export const isBlank = (text: string): boolean => text.trim() === '';
 

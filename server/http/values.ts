@@ -1,4 +1,7 @@
-/** What the database takes of values that are sent, for all interfaces: each says it in sentences of its own. */
+/** What is taken of values that are sent, by all interfaces. */
+
+import type { z } from 'zod';
+import { faultOfName } from '../domain/people/names.ts';
 
 /** Whether a text can be stored: it has no null character and no half of a surrogate pair. The database would say so in the middle of the work. */
 export const isStorable = (text: string): boolean => text.isWellFormed() && !text.includes('\0');
@@ -14,3 +17,9 @@ export const amountPattern = (signed: boolean): RegExp => new RegExp(`^${signed 
 
 /** The largest whole amount, 2^53 - 1: a number in JSON is exact no further, because most readers take it as a double (RFC 8259, section 6). */
 export const largestWholeAmount = Number.MAX_SAFE_INTEGER;
+
+/** In a schema: that a text, without the space around it, is a name of a person or a brokerage. */
+export function checkName(name: string, { addIssue }: z.RefinementCtx<string>): void {
+  const message = faultOfName(name);
+  if (message !== null) addIssue({ code: 'custom', message });
+}

@@ -15,9 +15,9 @@ import {
 } from '../../domain/deals/participants.ts';
 import { lengths } from '../../domain/lengths.ts';
 import { isEmailAddress } from '../../domain/people/email-address.ts';
-import { faultOfName } from '../../domain/people/names.ts';
 import { requireVisible } from '../../domain/visibility/require-visible.ts';
 import { originOf } from '../../http/origin.ts';
+import { checkName } from '../../http/values.ts';
 import { mintLink } from '../../mail/secrets.ts';
 import { resourceOf } from '../../domain/events/resources.ts';
 import type { Services } from '../../services.ts';
@@ -53,10 +53,7 @@ export const invitation = z
       .refine(isEmailAddress, { error: 'It is not an e-mail address.' })
       .meta({ format: 'email' }),
     name: lineUpTo(lengths.participants.invited_name)
-      .superRefine((name, { addIssue }) => {
-        const message = faultOfName(name);
-        if (message !== null) addIssue({ code: 'custom', message });
-      })
+      .superRefine(checkName)
       .meta({ examples: ['Ron Kestrel'] }),
     role: oneOf(participantRoles),
     advises: idSent

@@ -2,12 +2,11 @@
 
 import type { Context, Env, MiddlewareHandler } from 'hono';
 import { z } from 'zod';
-import { charactersIn, isBlank, isVisible } from '../../domain/characters.ts';
+import { isBlank, isVisible, isWithin } from '../../domain/characters.ts';
 import { isEmailAddress, longestEmailAddress } from '../../domain/people/email-address.ts';
 import { isDecimal, longestAmount } from '../../domain/diligence/normalizations.ts';
-import { faultOfName } from '../../domain/people/names.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
-import { amountPattern, currencyPattern, isAfterYearZero, isStorable } from '../../http/values.ts';
+import { amountPattern, checkName, currencyPattern, isAfterYearZero, isStorable } from '../../http/values.ts';
 import { isTooDeep } from '../../http/json-text.ts';
 import { isUuid } from '../../http/uuid.ts';
 import { errorsOf, invalid, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
@@ -99,8 +98,6 @@ export function query<S extends z.ZodType, E extends Env, P extends string>(
   return check;
 }
 
-const isWithin = (max: number) => (value: string) => charactersIn(value) <= max;
-
 /** A line of text without space around it, 1 to `max` characters; `missing` is said where there is none. */
 export const line = (max: number, missing = 'Write something here.') =>
   z
@@ -114,13 +111,7 @@ export const line = (max: number, missing = 'Write something here.') =>
 export const visibleLine = (max: number) => line(max).refine(isVisible, 'Leave out invisible characters.');
 
 /** The name of a person or a brokerage. */
-export const properName = z
-  .string()
-  .trim()
-  .superRefine((name, { addIssue }) => {
-    const message = faultOfName(name);
-    if (message !== null) addIssue({ code: 'custom', message });
-  });
+export const properName = z.string().trim().superRefine(checkName);
 
 /** Whether an invitation is mailed, or its link handed on by whoever invites. */
 export const delivery = z.enum(['mail', 'link'], 'Choose mail or link.').optional();
