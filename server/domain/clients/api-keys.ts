@@ -121,17 +121,14 @@ export const callingApiKey = row<CallingKey, []>(
 export interface ApiKey {
   id: string;
   brokerage_id: string;
-  brokerage_name: string;
   name: string;
   environment: KeyEnvironment;
   scopes: KeyScope[];
   ceiling: number | null;
   last_four: string;
   expires_at: string | null;
-  created_by: string;
   created_by_name: string | null;
   created_at: string;
-  rotated_at: string | null;
   /** The token before the last rotation and until when it works on. */
   previous_last_four: string | null;
   previous_valid_until: string | null;
@@ -145,11 +142,10 @@ export interface ApiKey {
 export const stateOfKey = `case when k.revoked_at is not null then 'revoked' when k.expires_at <= app.now() then 'expired'
        when app.is_key_in_force(k.id) then 'active' else 'stopped' end`;
 
-const selectKeys = `select k.id, k.brokerage_id, b.name as brokerage_name, k.name, k.environment, k.scopes, k.ceiling, k.last_four,
-     k.expires_at, k.created_by, u.name as created_by_name, k.created_at, k.rotated_at, k.previous_last_four,
-     k.previous_valid_until, k.revoked_at, k.last_used_at,
+const selectKeys = `select k.id, k.brokerage_id, k.name, k.environment, k.scopes, k.ceiling, k.last_four, k.expires_at,
+     u.name as created_by_name, k.created_at, k.previous_last_four, k.previous_valid_until, k.revoked_at, k.last_used_at,
      ${stateOfKey} as state
-   from api_keys k join brokerages b on b.id = k.brokerage_id left join users u on u.id = k.created_by`;
+   from api_keys k left join users u on u.id = k.created_by`;
 
 /** The keys of a brokerage, those that are not revoked before the others, the newest first, at most 500; none for everybody but its admins. */
 export const apiKeysOf = rows<ApiKey, [brokerageId: string]>(

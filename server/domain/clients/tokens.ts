@@ -2,7 +2,6 @@
 
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto';
 import { entering, mapped, row, type Statement, type Value } from '../../database/statement.ts';
-import { timestamp } from '../../database/types.ts';
 import { uuidV7 } from '../../database/uuid.ts';
 import type { Scope } from './connected-clients.ts';
 import type { Origin } from '../audit/audited.ts';
@@ -167,10 +166,7 @@ export function revokeToken(clientId: string, digest: Buffer, from: Origin): Sta
 export interface TokenCaller {
   user_id: string;
   client_id: string;
-  client_name: string;
-  family_id: string;
   scopes: Scope[];
-  expires_at: string;
   user_name: string;
   /** Of the deal that was entered for; null when they take no part in it, or none was named. */
   deal_role: string | null;
@@ -200,9 +196,8 @@ const entry = (name: string, parameters: string, also = '') =>
 
 function callerOf(found: Entered | null): TokenCaller | null {
   if (found === null) return null;
-  const [user_id, client_id, client_name, family_id, scopes, expires, user_name, deal_role] = found.entered;
-  const expires_at = timestamp(expires);
-  return { user_id, client_id, client_name, family_id, scopes, expires_at, user_name, deal_role };
+  const [user_id, client_id, , , scopes, , user_name, deal_role] = found.entered;
+  return { user_id, client_id, scopes, user_name, deal_role };
 }
 
 const enteringCaller = (digest: Buffer, entered: Statement<Entered | null>): Statement<TokenCaller | null> =>

@@ -1,23 +1,21 @@
-import { Check, Minus } from 'lucide-react';
+import { Check } from 'lucide-react';
 import { Checkbox as RadixCheckbox, Switch as RadixSwitch } from 'radix-ui';
 import { useId, type ReactNode } from 'react';
 import { cx } from '../lib/cx.ts';
 import { describe, Fault } from './field.tsx';
 
-interface ToggleProps {
+interface SwitchProps {
   checked: boolean;
   onChange: (checked: boolean) => void;
   label: ReactNode;
   /** A second line under the label. */
   hint?: ReactNode;
   disabled?: boolean;
-  /** Keeps the label for screen readers alone. */
-  hideLabel?: boolean;
 }
 
-function Words({ id, label, hint, hideLabel }: { id: string } & Pick<ToggleProps, 'label' | 'hint' | 'hideLabel'>) {
+function Words({ id, label, hint }: { id: string } & Pick<SwitchProps, 'label' | 'hint'>) {
   return (
-    <span className={cx('min-w-0', hideLabel && 'sr-only')}>
+    <span className="min-w-0">
       <label htmlFor={id} className="block text-ink">
         {label}
       </label>
@@ -30,21 +28,20 @@ function Words({ id, label, hint, hideLabel }: { id: string } & Pick<ToggleProps
   );
 }
 
-interface CheckboxProps extends ToggleProps {
-  indeterminate?: boolean;
+interface CheckboxProps extends SwitchProps {
   /** What is wrong and what to do about it. */
   error?: string | undefined;
 }
 
 /** A box to tick. */
-export function Checkbox({ checked, onChange, indeterminate, error, ...rest }: CheckboxProps) {
+export function Checkbox({ checked, onChange, error, ...rest }: CheckboxProps) {
   const id = useId();
   const { errorId, describedBy } = describe(id, error, rest.hint);
   return (
     <div className="flex items-start gap-2.5 coarse:py-1.5">
       <RadixCheckbox.Root
         id={id}
-        checked={indeterminate ? 'indeterminate' : checked}
+        checked={checked}
         onCheckedChange={(state) => onChange(state === true)}
         disabled={rest.disabled}
         aria-describedby={describedBy}
@@ -52,16 +49,11 @@ export function Checkbox({ checked, onChange, indeterminate, error, ...rest }: C
         className={cx(
           'relative mt-0.5 grid size-4.5 shrink-0 place-items-center rounded-sm border border-edge bg-surface text-on-accent',
           'after:absolute after:-inset-2.5',
-          'transition-colors hover:border-soft data-[state=checked]:border-accent data-[state=checked]:bg-accent',
-          'data-[state=indeterminate]:border-accent data-[state=indeterminate]:bg-accent disabled:opacity-55',
+          'transition-colors hover:border-soft data-[state=checked]:border-accent data-[state=checked]:bg-accent disabled:opacity-55',
         )}
       >
         <RadixCheckbox.Indicator>
-          {indeterminate ? (
-            <Minus className="size-3.5" strokeWidth={3} />
-          ) : (
-            <Check className="size-3.5" strokeWidth={3} />
-          )}
+          <Check className="size-3.5" strokeWidth={3} />
         </RadixCheckbox.Indicator>
       </RadixCheckbox.Root>
       <div className="flex min-w-0 flex-col gap-1">
@@ -73,7 +65,7 @@ export function Checkbox({ checked, onChange, indeterminate, error, ...rest }: C
 }
 
 /** Turns something on or off at once; where a form is submitted later, use a Checkbox. */
-export function Switch({ checked, onChange, ...rest }: ToggleProps) {
+export function Switch({ checked, onChange, ...rest }: SwitchProps) {
   const id = useId();
   return (
     <div className="flex items-start justify-between gap-4">

@@ -36,9 +36,9 @@ export function Time({ at, as = 'relative', className }: TimeProps) {
 }
 
 /** A date without a time. */
-export function DayText({ day, className }: { day: Day; className?: string }) {
+export function DayText({ day }: { day: Day }) {
   return (
-    <time dateTime={day} lang={formatLanguage} className={cx('whitespace-nowrap', className)}>
+    <time dateTime={day} lang={formatLanguage} className="whitespace-nowrap">
       {formatDay(day)}
     </time>
   );

@@ -73,20 +73,18 @@ interface DateFieldProps extends Rest {
   /** '' while empty. */
   value: Day | '';
   onChange: (value: Day | '') => void;
-  min?: Day;
-  max?: Day;
 }
 
 /** The last of the years of four digits: without it, fields take one of six, which no day and no time of ours has. */
 const lastDay = '9999-12-31';
 
 /** A day, through the platform's own picker. */
-export function DateField({ value, onChange, max = lastDay, className, ...rest }: DateFieldProps) {
+export function DateField({ value, onChange, className, ...rest }: DateFieldProps) {
   return (
     <input
       {...useControl()}
       {...rest}
-      max={max}
+      max={lastDay}
       type="date"
       value={value}
       onChange={(event) => onChange(event.target.value)}
@@ -95,29 +93,21 @@ export function DateField({ value, onChange, max = lastDay, className, ...rest }
   );
 }
 
-/** An instant as the value of a datetime-local input in the viewer's zone; '' of none. */
-function toLocal(at: Instant | ''): string {
-  return at === '' ? '' : localTime(new Date(at));
-}
-
 interface TimeFieldProps extends Rest {
   /** '' while empty. */
   value: Instant | '';
   onChange: (value: Instant | '') => void;
-  min?: Instant;
-  max?: Instant;
 }
 
 /** A day and time in the viewer's zone, given as an instant in UTC. */
-export function DateTimeField({ value, onChange, min, max, className, ...rest }: TimeFieldProps) {
+export function DateTimeField({ value, onChange, className, ...rest }: TimeFieldProps) {
   return (
     <input
       {...useControl()}
       {...rest}
       type="datetime-local"
-      value={toLocal(value)}
-      min={min && toLocal(min)}
-      max={max ? toLocal(max) : `${lastDay}T23:59`}
+      value={value === '' ? '' : localTime(new Date(value))}
+      max={`${lastDay}T23:59`}
       onChange={({ target }) => {
         const at = new Date(target.value);
         if (target.value === '') onChange('');

@@ -1,9 +1,7 @@
-import { cx } from '../lib/cx.ts';
-
 /** The mark and the name. */
-export function Brand({ className }: { className?: string }) {
+export function Brand() {
   return (
-    <span className={cx('inline-flex items-center gap-2.5', className)}>
+    <span className="inline-flex items-center gap-2.5">
       <svg viewBox="0 0 32 32" className="size-7" aria-hidden>
         <rect width="32" height="32" rx="8" className="fill-accent" />
         <path
