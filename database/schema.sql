@@ -7478,8 +7478,9 @@ begin
     end if;
     -- One table after the other, each by its index, however few rows there are.
     told := json_build_array(deal, title, state, tenant, buyer, granted_at::text, ends_at::text, closed_at::text, created_at::text, updated_at::text, (
-      select json_agg(json_build_array(k.person_id, k.role, k.status, k.name)) from (
-        select p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end as name
+      select json_agg(json_build_array(k.person_id, k.role, k.status, k.name, k.advises)) from (
+        select p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end as name,
+          case when p.role = 'advisor' then (select a.role from public.participants a where a.id = p.advises) end as advises
         from public.participants p
         cross join lateral (select k.name from public.users k where k.id = p.user_id offset 0) u
         where p.deal_id = deal and (knows_all or coalesce(p.advises, p.id) = principal
@@ -11793,8 +11794,10 @@ begin
   end if;
   -- One table after the other, each by its index, however few rows there are.
   return (
-    select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role))
-    from (select k.user_id, k.role from public.participants k
+    select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role, p.advises))
+    from (select k.user_id, k.role,
+        case when k.role = 'advisor' then (select a.role from public.participants a where a.id = k.advises) end as advises
+      from public.participants k
       where k.deal_id = deal and k.joined_at is not null
         and (knows_all or coalesce(k.advises, k.id) = any (principals)
           or k.status = 'active' and (k.role = 'broker' and is_buyer or k.role = 'seller' and knows_seller)) offset 0) p
@@ -16219,3 +16222,4 @@ $function$;
 -- 53aa2a7332f86e3538e57e8d968db7d485b107633c8607c05f12ed5adbe866dc  580_refusals_that_can_be_followed.sql
 -- 2646ac876fac55e80b71a1ba276967af2dd588e0a82989d5314414a4a0c43d28  595_owners_of_conditions.sql
 -- 88beaad10f28743977606e1c104d38bd0c19a4a49f97d808d1a2dda1461ddca1  596_home_says_due_on.sql
+-- 71fd9206d34285fa54a53e8435ebae7626fdb2b8bb4a1b856f8ae35bbd90e301  598_sides_of_advisors.sql

@@ -7,6 +7,12 @@ export const charactersIn = (text: string): number =>
 /** Whether a text has at most so many of them. */
 export const isWithin = (most: number) => (text: string) => charactersIn(text) <= most;
 
+/** The beginning of a text, of at most so many characters, and … where it goes on. */
+export function beginningOf(text: string, most: number): string {
+  const characters = [...text];
+  return characters.length > most ? `${characters.slice(0, most).join('')}…` : text;
+}
+
 /** Whether there is nothing to read in a text: it is empty, or all space. */
 export const isBlank = (text: string): boolean => text.trim() === '';
 

@@ -12,6 +12,10 @@ import { plAmounts } from '../domain/diligence/snapshots.ts';
 type Shared<List extends string, Row, Name extends keyof Row> = Partial<Pick<Row, Name>> &
   Record<List, (Omit<Row, Name> & Partial<Pick<Row, Name>>)[]>;
 
+/** The fields of a row that hold something. */
+export const withoutNulls = <Row extends object>(row: Row): { [Name in keyof Row]?: NonNullable<Row[Name]> } =>
+  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as ReturnType<typeof withoutNulls<Row>>;
+
 /**
  * `{ [list]: rows }`, with those of the fields `names` that are the same in all rows beside the list instead of in each row.
  * Fields that differ stay where they are.

@@ -3,11 +3,12 @@
 import type { TokenCaller } from '../domain/clients/tokens.ts';
 import type { Mentioned } from '../domain/deals/participants.ts';
 
-/** A person whom an answer mentions: their role is that on the deal. */
+/** A person whom an answer mentions: their role is that on the deal; of an advisor with the side that they advise. */
 export interface Person {
   readonly user_id: string;
   readonly name: string;
   readonly role: string;
+  readonly side?: string;
 }
 
 type Json = Record<string, unknown>;
@@ -33,9 +34,9 @@ class MentionedPeople {
   }
 
   #note(name: string, mentioned: Mentioned | null): void {
-    const [user_id, called, role] = mentioned ?? [];
+    const [user_id, called, role, side] = mentioned ?? [];
     if (user_id === undefined || called === undefined || called === null || role === undefined) return;
-    const person = { user_id, name: called, role };
+    const person = { user_id, name: called, role, ...(side ? { side } : {}) };
     if (name === `caller${suffix}`) this.caller = person;
     else this.people.set(user_id, person);
   }
@@ -62,6 +63,8 @@ export function withPeople(answer: Json, calling?: Person): Json {
   const found = new MentionedPeople(calling);
   const shown = { ...found.row(answer) };
   for (const [name, value] of Object.entries(shown)) if (isRow(value)) shown[name] = found.row(value);
-  const { people, caller } = found;
+  const { people } = found;
+  const side = people.get(found.caller?.user_id ?? '')?.side;
+  const caller = found.caller && { ...found.caller, ...(side ? { side } : {}) };
   return { ...shown, ...(caller ? { caller } : {}), ...(people.size > 0 ? { people: [...people.values()] } : {}) };
 }

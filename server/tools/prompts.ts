@@ -97,7 +97,7 @@ const questions: readonly Question[] = [
     name: 'what_changed',
     title: 'What changed since Monday?',
     description:
-      'What is new since a day: offers, questions, documents, conditions, findings, and the stage of the deal.',
+      'What is new since a day: offers, questions, answers, documents, books, conditions, findings, and the stage of the deal.',
     takes: { deal: false, since: false },
     ask: (deal, since) => `What changed since ${since} on ${deal}?`,
     steps: (since) => [
@@ -106,7 +106,14 @@ const questions: readonly Question[] = [
         tool: 'svc_offers_list',
         look: `submitted_at, accepted_at or declined_at on or after ${since}, beside the revision before`,
       },
-      { tool: 'svc_questions_list', look: `asked_at on or after ${since}` },
+      {
+        tool: 'svc_questions_list',
+        look: `asked_at, answered_at or distributed_at on or after ${since}`,
+      },
+      {
+        tool: 'svc_qoe_get',
+        look: `snapshots with requested_at and rows of the checklist with completed_at on or after ${since}`,
+      },
       { tool: 'svc_documents_list', look: `uploaded_at on or after ${since}` },
       { tool: 'svc_closing_conditions_list', look: `completed_at on or after ${since}, and what has become overdue` },
       { tool: 'svc_findings_list', look: `created_at or updated_at on or after ${since}` },

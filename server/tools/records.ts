@@ -13,6 +13,8 @@ const time = z.iso.datetime();
 const day = z.iso.date();
 /** Amounts are text, so that no digit is lost. */
 const amount = z.string();
+/** What stands only where it holds, and is not listed: its name says what it is. */
+export const beside = <Schema extends z.ZodType>(schema: Schema) => schema.meta({ beside: true }).optional();
 
 const dealFields = {
   id,
@@ -31,20 +33,19 @@ export const deal = z.strictObject(dealFields);
 export const listedDeal = z.strictObject({ ...dealFields, caller_role: z.enum(callerRoles) });
 
 /** Whose ids an answer mentions, beside what the specification names (server/tools/people.ts); absent where it mentions nobody. */
-const person = z.strictObject({ user_id: id, name: z.string(), role: z.string() });
-export const people = z.array(person).meta({ beside: true }).optional();
+const person = z.strictObject({ user_id: id, name: z.string(), role: z.string(), side: z.string().optional() });
+export const people = beside(z.array(person));
 /** Who calls. */
-export const caller = person.meta({ beside: true }).optional();
+export const caller = beside(person);
 /** The page that shows an answer, and of the pipeline the pattern of the page of each deal. */
 export const linked = {
-  url: z.url().meta({ beside: true }).optional(),
-  deal_url: z.string().meta({ beside: true }).optional(),
+  url: beside(z.url()),
+  deal_url: beside(z.string()),
 };
 /** What is missing, and what else could be sent (server/tools/filters.ts). */
-export const hint = z
-  .strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())).optional() })
-  .meta({ beside: true })
-  .optional();
+export const hint = beside(
+  z.strictObject({ message: z.string(), known: z.record(z.string(), z.array(z.string())).optional() }),
+);
 
 export const participant = z.strictObject({ user_id: id, role: z.string(), status: z.string() });
 
@@ -76,9 +77,18 @@ export const ebitdaBridge = z
   .meta({ brief: true })
   .optional();
 
-/** What svc_qoe_normalization_create recorded, the latest first; absent where there is nothing. */
+/** What svc_qoe_normalization_create and the page recorded, the latest first; absent where there is nothing. */
 export const latestAdjustments = z
-  .array(z.strictObject({ id, period_label: z.string(), category: z.string(), amount, currency: z.string() }))
+  .array(
+    z.strictObject({
+      period_label: z.string(),
+      category: z.string(),
+      amount,
+      rationale: z.string().optional(),
+      counts: z.literal(false).optional(),
+      currency: z.string().optional(),
+    }),
+  )
   .meta({ brief: true })
   .optional();
 
@@ -123,14 +133,25 @@ export const customers = z.strictObject({
   summary,
 });
 
-export const question = z.strictObject({
-  id,
-  category: z.string(),
-  status: z.string(),
-  asked_at: time,
-  question_text: z.string(),
-  distributed_response: z.string().nullable(),
-  ...optional({ rejection_reason: z.string() }),
+export const listedQuestions = z.strictObject({
+  asked_by: beside(id),
+  questions: z.array(
+    z.strictObject({
+      id,
+      category: z.string(),
+      status: z.string(),
+      asked_at: time,
+      question_text: z.string(),
+      distributed_response: z.string().nullable(),
+      distributed_at: beside(time),
+      answer_text: beside(z.string()),
+      answered_at: beside(time),
+      rejection_reason: beside(z.string()),
+      asked_by: beside(id),
+    }),
+  ),
+  people,
+  hint,
 });
 
 export const documentMetadata = z.strictObject({
@@ -150,7 +171,9 @@ export const offer = z.strictObject({
   is_current: z.boolean(),
   submitted_at: time,
   expired: z.boolean(),
-  ...optional({ accepted_at: time, declined_at: time, agreed: z.boolean() }),
+  accepted_at: beside(time),
+  ...optional({ declined_at: time }),
+  agreed: beside(z.boolean()),
   // What a buyer submits may leave keys out and add others.
   payload: z
     .looseObject({
@@ -209,6 +232,7 @@ export const closingCondition = z.strictObject({
   deadline: day.nullable(),
   completed_at: time.nullable(),
   overdue: z.boolean(),
+  has_owner: beside(z.literal(true)),
 });
 
 const findingFields = {
@@ -275,13 +299,10 @@ const financingTotal = z.strictObject({
 export const financingStack = z.strictObject({
   deal_id: id.optional(),
   currency: z.string().optional(),
-  side_user_id: id.nullable().meta({ beside: true }).optional(),
+  side_user_id: beside(id.nullable()),
   sources: z.array(financingSource),
   totals: z.array(financingTotal).meta({ brief: true }),
-  totals_by_side: z
-    .array(financingTotal.extend({ side_user_id: id.nullable() }))
-    .meta({ beside: true })
-    .optional(),
+  totals_by_side: beside(z.array(financingTotal.extend({ side_user_id: id.nullable() }))),
   people,
 });
 

@@ -24,6 +24,8 @@ function shorten(schema: Json, io: 'input' | 'output'): void {
   // The fields of what is small and clear are left to the reader.
   if (schema['brief'])
     for (const name of ['brief', 'items', 'properties', 'propertyNames', 'enum']) delete schema[name];
+  const properties = (schema['properties'] ?? {}) as Record<string, Json>;
+  for (const [name, property] of Object.entries(properties)) if (property['beside']) delete properties[name];
   // To a model that reads an answer, an id, a time and an amount are text; a field that is not described otherwise is text or null.
   const type = schema['type'];
   if (schema['enum'] === undefined && (type === 'string' || String(type) === 'string,null')) delete schema['type'];
@@ -33,8 +35,6 @@ function shorten(schema: Json, io: 'input' | 'output'): void {
 function convert(schema: z.ZodType, io: 'input' | 'output'): Json {
   const converted = z.toJSONSchema(schema, { io, override: ({ jsonSchema }) => shorten(jsonSchema as Json, io) });
   const { $schema: _dialect, ...rest } = converted;
-  const properties = (rest['properties'] ?? {}) as Record<string, Json>;
-  for (const [name, property] of Object.entries(properties)) if (property['beside']) delete properties[name];
   return rest;
 }
 

@@ -42,7 +42,15 @@ afterAll(() => service.close());
 describe('people', () => {
   let finding: string;
   /** The keys under which records hold the id of a person. */
-  const mentions = ['user_id', 'exclusive_buyer_user_id', 'buyer_user_id', 'owner_user_id', 'created_by', 'changed_by'];
+  const mentions = [
+    'user_id',
+    'exclusive_buyer_user_id',
+    'buyer_user_id',
+    'owner_user_id',
+    'asked_by',
+    'created_by',
+    'changed_by',
+  ];
 
   beforeAll(async () => {
     for (const who of ['exclusive buyer', 'other buyer'] as const)
@@ -53,6 +61,15 @@ describe('people', () => {
         revision_number: 1,
         is_current: true,
         payload: JSON.stringify({ owner_person: ['x', 'y', 'z'], user_id: 'mine' }),
+      });
+    for (const who of ['exclusive buyer', 'other buyer'] as const)
+      await insert(service, 'questions', {
+        deal_id: scene.deal,
+        category: 'tax',
+        question_text: 'Which years are open?',
+        asked_by: scene.people[who].userId,
+        participant_id: scene.participants[who],
+        status: 'with_seller',
       });
     await insert(service, 'closing_conditions', {
       deal_id: scene.deal,

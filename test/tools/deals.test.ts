@@ -60,9 +60,12 @@ describe('svc_deals_get', () => {
         named('other buyer', 'buyer'),
         named('new buyer', 'buyer'),
         named('viewer', 'viewer'),
-        named("exclusive buyer's advisor", 'advisor'),
+        { ...named("exclusive buyer's advisor", 'advisor'), side: 'buyer' },
       ],
       url: `${service.config.baseUrl}/deals/${scene.deal}`,
+    });
+    expect(await as("exclusive buyer's advisor").ok('svc_deals_get', { deal_id: scene.deal })).toMatchObject({
+      caller: { ...named("exclusive buyer's advisor", 'advisor'), side: 'buyer' },
     });
   });
 

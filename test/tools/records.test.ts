@@ -2,8 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
-import { asking, countsByRole } from './ask.ts';
-import { addFullDeal, insert, insertAll, send, type FullDeal, type Role } from './scene.ts';
+import { asking, countsByRole, rowsOf } from './ask.ts';
+import { addFullDeal, addPerson, insert, insertAll, send, type FullDeal, type Role } from './scene.ts';
 
 let service: TestService;
 let scene: FullDeal;
@@ -60,8 +60,22 @@ describe('svc_questions_list', () => {
         asked_at: moment(3),
         question_text: 'Why, asks the other buyer?',
         distributed_response: 'Because.',
+        asked_by: scene.people['other buyer'].userId,
       },
     ]);
+    // Before it is distributed the answer is the seller's and the brokers'.
+    const answers = async (who: Role) => {
+      const answer = await as(who).ok('svc_questions_list', { ...deal(), status: 'answered' });
+      const [row] = rowsOf('svc_questions_list', answer);
+      const asker = (answer['people'] as { user_id: string; name: string }[]).find(
+        ({ user_id }) => user_id === row?.['asked_by'],
+      );
+      return [row?.['answer_text'], typeof row?.['answered_at'], asker?.name];
+    };
+    for (const who of ['broker', 'seller'] as const)
+      expect([who, await answers(who)]).toEqual([who, ['Not for the buyer yet.', 'string', 'exclusive buyer']]);
+    for (const who of ['exclusive buyer', "exclusive buyer's advisor"] as const)
+      expect([who, await answers(who)]).toEqual([who, [undefined, 'undefined', 'exclusive buyer']]);
     expect(await as('broker').rows('svc_questions_list', { ...deal(), status: 'no such status' })).toEqual([]);
     const reasons = async (who: Role) =>
       (await as(who).rows('svc_questions_list', deal())).map((row) => [row['status'], row['rejection_reason']]);
@@ -458,6 +472,35 @@ describe('svc_closing_conditions_list', () => {
       completed_at: null,
       overdue: true,
     });
+  });
+
+  test('tells an owner whom the reader may not know of from nobody', async () => {
+    const own = await addFullDeal(service);
+    const attorney = await addPerson(service, 'attorney');
+    await insert(service, 'participants', {
+      deal_id: own.deal,
+      user_id: attorney,
+      role: 'advisor',
+      status: 'active',
+      advises: own.participants.seller,
+    });
+    for (const [name, owner_user_id] of [
+      ['Lease', attorney],
+      ['Payoff letters', null],
+    ])
+      await insert(service, 'closing_conditions', { deal_id: own.deal, name, status: 'open', owner_user_id });
+    const owners = async (who: Role) => {
+      const answer = await asking(service, own.people[who]).ok('svc_closing_conditions_list', { deal_id: own.deal });
+      const people = answer['people'] as { user_id: string; side?: string }[] | undefined;
+      return Object.fromEntries(
+        (answer['closing_conditions'] as Record<string, unknown>[]).map((row) => [
+          row['name'],
+          people?.find(({ user_id }) => user_id === row['owner_user_id'])?.side ?? row['has_owner'],
+        ]),
+      );
+    };
+    expect(await owners('broker')).toEqual({ Lease: 'seller', 'Payoff letters': undefined });
+    expect(await owners('exclusive buyer')).toEqual({ Lease: true, 'Payoff letters': undefined });
   });
 });
 

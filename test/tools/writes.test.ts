@@ -363,16 +363,14 @@ describe('svc_qoe_normalization_create', () => {
     expect(row).toEqual({ period_label: 'FY2025' });
   });
 
-  test('says of a period without figures that the adjustment counts nowhere, and which periods have some', async () => {
+  /** Uploads profit and loss of periods: their label, first and last day. */
+  async function addFigures(...periods: [label: string, first: string, last: string][]): Promise<void> {
     const snapshot_id = await insert(service, 'accounting_snapshots', {
       deal_id: scene.deal,
       snapshot_type: 'full',
       status: 'completed',
     });
-    for (const [period_label, period_start_date, period_end_date] of [
-      ['FY2025', '2025-01-01', '2025-12-31'],
-      ['2026-01', '2026-01-01', '2026-01-31'],
-    ])
+    for (const [period_label, period_start_date, period_end_date] of periods)
       await insert(service, 'pl_periods', {
         deal_id: scene.deal,
         snapshot_id,
@@ -383,6 +381,10 @@ describe('svc_qoe_normalization_create', () => {
         revenue: '500',
         ebitda: '100',
       });
+  }
+
+  test('says of a period without figures that the adjustment counts nowhere, and which periods have some', async () => {
+    await addFigures(['FY2025', '2025-01-01', '2025-12-31'], ['2026-01', '2026-01-01', '2026-01-31']);
     const broker = await writer('broker');
     const { hint } = await broker.ok(normalize, adjustment({ period_label: 'FY 2025' }));
     expect(hint).toEqual({
@@ -394,22 +396,24 @@ describe('svc_qoe_normalization_create', () => {
     expect(await kept('normalizations')).toEqual([{ count: 3 }]);
   });
 
-  test('is read by svc_qoe_get among the five latest, by those in the workspace', async () => {
+  test('is read by svc_qoe_get with why, and whether it counts, by those in the workspace', async () => {
     const latest = async (role: Role) =>
       (await as(role).ok('svc_qoe_get', { deal_id: scene.deal }))['latest_adjustments'];
     const broker = await writer('broker');
     expect(await latest('broker')).toBeUndefined();
-    const ids: unknown[] = [];
-    for (let at = 0; at < 6; at += 1) {
+    await addFigures(['FY2025', '2025-01-01', '2025-12-31']);
+    const long = `${'x'.repeat(299)}😀`;
+    for (let at = 0; at < 51; at += 1) {
       service.clock.advance(1000);
-      ids.push((await broker.ok(normalize, adjustment({ period_label: `FY${2020 + at}` })))['id']);
+      const rationale = [undefined, 'Paid to a cousin.', long, `${long}!`][at % 4];
+      await broker.ok(normalize, adjustment({ period_label: at % 2 ? 'FY2025' : `FY${2000 + at}`, rationale }));
     }
-    const expected = [5, 4, 3, 2, 1].map((at) => ({
-      id: ids[at],
-      period_label: `FY${2020 + at}`,
+    const expected = Array.from({ length: 50 }, (_, back) => 50 - back).map((at) => ({
+      period_label: at % 2 ? 'FY2025' : `FY${2000 + at}`,
       category: 'owner_comp',
       amount: '120000.5',
-      currency: 'USD',
+      ...(at % 4 > 0 && { rationale: ['Paid to a cousin.', long, `${long}…`][(at % 4) - 1] }),
+      ...(at % 2 === 0 && { counts: false }),
     }));
     for (const role of ['broker', 'seller', 'exclusive buyer', "exclusive buyer's advisor"] as const)
       expect([role, await latest(role)]).toEqual([role, expected]);

@@ -20,14 +20,15 @@ export interface ClosingCondition {
   completed_at: string | null;
 }
 
-/** The closing conditions of a deal, the latest first, at most 100. */
+/** The closing conditions of a deal, the latest first, at most 100; with `has_owner` of those whose owner the caller may not know of. */
 export const closingConditions = rows<
-  ClosingCondition & { overdue: boolean; owner_person: Mentioned | null },
+  ClosingCondition & { overdue: boolean; has_owner: true | null; owner_person: Mentioned | null },
   [dealId: string]
 >(
   'closing_conditions',
   `select c.id, c.name, c.status, c.owner_person ->> 0 as owner_user_id, c.deadline, c.completed_at,
-     app.is_overdue(c.status, c.deadline) as overdue, c.owner_person
+     app.is_overdue(c.status, c.deadline) as overdue,
+     case when c.owner_person is null and c.owner_user_id is not null then true end as has_owner, c.owner_person
    from (
      select c.*, ${personOnDeal('$1', 'c.owner_user_id')} as owner_person from closing_conditions c
      where c.deal_id = ${seenDeal('$1')} order by c.created_at desc, c.id desc limit 100) c

@@ -43,12 +43,13 @@ export const knownPerson = (name: string, id: string, deal: string): string =>
   `left join (participants ${name}_part join users ${name} on ${name}.id = ${name}_part.user_id)
     on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}`;
 
-/** A person whose id a row holds: that id, their name, and what they are on the deal. */
-export type Mentioned = readonly [userId: string, name: string | null, role: string];
+/** A person whose id a row holds: that id, their name, and what they are on the deal; of an advisor the role of whom they advise. */
+export type Mentioned = readonly [userId: string, name: string | null, role: string, advises?: string | null];
 
 /** The column `<name>_person`, a {@link Mentioned}, of a person who was joined as {@link knownPerson}; null for nobody and for whom the caller may not know. */
 export const mentioned = (name: string): string =>
-  `case when ${name}.id is not null then array[${name}.id::text, ${name}.name, ${name}_part.role] end as ${name}_person`;
+  `case when ${name}.id is not null then array[${name}.id::text, ${name}.name, ${name}_part.role,
+     case when ${name}_part.role = 'advisor' then (select a.role from participants a where a.id = ${name}_part.advises) end] end as ${name}_person`;
 
 /** The same of the person whose user id stands in `id`, where a statement is about the one deal in `deal`: all of its names are looked up at once. */
 export const personOnDeal = (deal: string, id: string): string => `(select app.people_on_deal(${deal})) -> ${id}::text`;
@@ -134,7 +135,13 @@ interface DealWithPeople {
   participants: (Participant & { user_person: Mentioned })[];
 }
 
-type Person = [userId: string, role: Participant['role'], status: Participant['status'], name: string];
+type Person = [
+  userId: string,
+  role: Participant['role'],
+  status: Participant['status'],
+  name: string,
+  advises?: string | null,
+];
 
 type Time = string | null;
 type DealFields = [
@@ -172,11 +179,11 @@ export const dealAnswer: EnteringRead<[DealWithPeople | null]> = enteringRead<De
     created_at: timestamp(created),
     updated_at: timestamp(updated),
   };
-  const participants = (people ?? []).map(([user_id, role, status, name]) => ({
+  const participants = (people ?? []).map(([user_id, role, status, name, advises = null]) => ({
     user_id,
     role,
     status,
-    user_person: [user_id, name, role] as const,
+    user_person: [user_id, name, role, advises] as const,
   }));
   return [{ deal, participants }];
 });

@@ -2,6 +2,7 @@
 
 import { mapped, row, type Statement } from '../../database/statement.ts';
 import { audited, from, tookPlace, type Origin } from '../audit/audited.ts';
+import { beginningOf } from '../characters.ts';
 import type { Books } from './books.ts';
 import { contradictions } from './contradictions.ts';
 import type { Contradiction } from './contradictions/contradiction.ts';
@@ -112,8 +113,7 @@ export function answerInWords({
 
 /** The beginning of an answer, of so many characters, in one line: "Explained: “The rent was prepaid.”" */
 export function answerInShort({ status, why, of_other_figures }: AnswerSummary, most: number): string {
-  const characters = [...why.replace(/\s+/g, ' ').trim()];
-  const text = characters.length > most ? `${characters.slice(0, most).join('')}…` : characters.join('');
+  const text = beginningOf(why.replace(/\s+/g, ' ').trim(), most);
   return `${answerWords[status]}${of_other_figures ? ', before the figures changed' : ''}: ${quoted(text)}`;
 }
 

@@ -4,7 +4,7 @@ import { row, rows, type Statement } from '../../database/statement.ts';
 import type { DealAction } from '../audit/actions.ts';
 import { addedId, audited, from, tookPlace, type Origin } from '../audit/audited.ts';
 import { onOpenDeal, seenDeal } from '../deals/deals.ts';
-import { knownPerson } from '../deals/participants.ts';
+import { knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
 export const questionCategories = [
@@ -37,17 +37,27 @@ export interface Question {
   question_text: string;
   /** The answer for the asker; null until the broker distributes it. */
   distributed_response: string | null;
+  distributed_at: string | null;
+  /** The seller's words, to the seller's side and the brokers. */
+  answer_text: string | null;
+  answered_at: string | null;
   /** Why a broker rejected it, for the asker. */
   rejection_reason: string | null;
 }
 
 /** The questions on a deal that the caller may read, the latest first, at most 200; of one status where that is given. */
-export const questions = rows<Question, [dealId: string, status: string | null]>(
+export const questions = rows<
+  Question & { asked_by: string | null; asker_person: Mentioned | null },
+  [dealId: string, status: string | null]
+>(
   'questions',
-  `select id, category, status, asked_at, question_text, distributed_response, rejection_reason from questions
-   where deal_id = ${seenDeal('$1')} and ($2::text is null or status = $2)
-   order by asked_at desc, id desc
-   limit 200`,
+  `select q.id, q.category, q.status, q.asked_at, q.question_text, q.distributed_response, q.distributed_at, a.answer_text,
+     a.answered_at, q.rejection_reason, q.asker_person ->> 0 as asked_by, q.asker_person
+   from (select q.*, ${personOnDeal('$1', 'q.asked_by')} as asker_person from questions q
+     where q.deal_id = ${seenDeal('$1')} and ($2::text is null or q.status = $2)
+     order by q.asked_at desc, q.id desc limit 200) q
+   left join question_answers a on a.question_id = q.id
+   order by q.asked_at desc, q.id desc`,
 );
 
 type QuestionAction = 'release' | 'reject' | 'answer' | 'distribute' | 'withdraw';
@@ -55,10 +65,6 @@ type QuestionAction = 'release' | 'reject' | 'answer' | 'distribute' | 'withdraw
 interface QuestionOnPage extends Question {
   deal_id: string;
   asked_by_name: string | null;
-  /** The seller's words, to the seller's side and the brokers. */
-  answer_text: string | null;
-  answered_at: string | null;
-  distributed_at: string | null;
   mine: boolean;
   actions: QuestionAction[];
 }

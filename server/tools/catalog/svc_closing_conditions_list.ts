@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { closingConditions } from '../../domain/deals/conditions.ts';
 import { defineTool, reads } from '../define.ts';
+import { withoutNulls } from '../compact-rows.ts';
 import { dealId } from '../inputs.ts';
 import { closingCondition, people } from '../records.ts';
 
@@ -14,7 +15,9 @@ export const svcClosingConditionsList = defineTool({
   input: z.strictObject({ deal_id: dealId() }),
   output: z.strictObject({ closing_conditions: z.array(closingCondition), people }),
   work: ({ deal_id }) => [closingConditions(deal_id)],
-  answer: (closing_conditions) => ({ closing_conditions }),
+  answer: (found) => ({
+    closing_conditions: found.map(({ has_owner, ...rest }) => ({ ...rest, ...withoutNulls({ has_owner }) })),
+  }),
   page: 'closing',
   view: 'conditions',
 });

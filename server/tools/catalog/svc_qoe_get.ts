@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { beginningOf } from '../../domain/characters.ts';
 import { booksOf, type Adjustment } from '../../domain/diligence/books.ts';
 import { bridgeOf, type Bridge } from '../../domain/diligence/bridge.ts';
 import { checklist, checklistCategories } from '../../domain/diligence/checklist.ts';
@@ -7,9 +8,10 @@ import { earnings } from '../../domain/diligence/earnings.ts';
 import { recentSnapshots } from '../../domain/diligence/snapshots.ts';
 import { lengths } from '../../domain/lengths.ts';
 import { comparedWith } from '../../domain/offers/assessment.ts';
+import { sharing, withoutNulls } from '../compact-rows.ts';
 import { defineTool, reads } from '../define.ts';
 import { dealId, text } from '../inputs.ts';
-import { ebitdaBridge, hint, latestAdjustments, progressRow, snapshotRow } from '../records.ts';
+import { beside, ebitdaBridge, hint, latestAdjustments, progressRow, snapshotRow } from '../records.ts';
 
 const shownBridge = ({ currency, reported_ebitda, adjustments, adjusted_ebitda }: Bridge, period_label: string) => ({
   period_label,
@@ -19,21 +21,27 @@ const shownBridge = ({ currency, reported_ebitda, adjustments, adjusted_ebitda }
   adjusted_ebitda,
 });
 
-const mostAdjustments = 5;
+const mostAdjustments = 50;
+/** The most characters of a rationale: fifty whole ones would be 25,000 tokens. */
+const mostOfRationale = 300;
 
-const shownAdjustment = ({ id, period_label, category, amount }: Adjustment, currency: string) => ({
-  id,
+const shownAdjustment = (
+  { period_label, category, amount, rationale }: Adjustment,
+  { currency, unmatched_labels }: Bridge,
+) => ({
   period_label,
   category,
   amount: written(amount),
   currency,
+  ...withoutNulls({ rationale: rationale && beginningOf(rationale, mostOfRationale) }),
+  ...(unmatched_labels.includes(period_label) ? { counts: false as const } : {}),
 });
 
 export const svcQoeGet = defineTool({
   name: 'svc_qoe_get',
   title: 'Get quality-of-earnings progress',
   description:
-    'How far the quality of earnings (QoE) of a deal is: checklist, each row not_started, in_progress, completed or not_applicable; the 5 latest accounting snapshots and adjustments; ebitda_bridge: adjusted EBITDA from reported, by kinds of add-back. For members of the QoE workspace.',
+    'How far the quality of earnings (QoE) of a deal is: checklist, each row not_started, in_progress, completed or not_applicable; the 5 latest accounting snapshots, the 50 latest adjustments with why; ebitda_bridge: adjusted EBITDA from reported, by kinds of add-back. For members of the QoE workspace.',
   scope: 'mcp:read',
   annotations: reads,
   input: z.strictObject({
@@ -44,6 +52,7 @@ export const svcQoeGet = defineTool({
     progress: z.array(progressRow),
     recent_accounting_snapshots: z.array(snapshotRow),
     ebitda_bridge: ebitdaBridge,
+    currency: beside(z.string()),
     latest_adjustments: latestAdjustments,
     hint,
   }),
@@ -61,7 +70,11 @@ export const svcQoeGet = defineTool({
       recent_accounting_snapshots,
       ...(bridge.period_label ? { ebitda_bridge: shownBridge(bridge, bridge.period_label) } : {}),
       ...(adjustments.length > 0
-        ? { latest_adjustments: adjustments.map((one) => shownAdjustment(one, bridge.currency)) }
+        ? sharing(
+            'latest_adjustments',
+            adjustments.map((one) => shownAdjustment(one, bridge)),
+            ['currency'],
+          )
         : {}),
     };
   },
