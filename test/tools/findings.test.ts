@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
+import { atOnce } from '../locks.ts';
 import { signInAs } from '../web/person.ts';
 import { asking } from './ask.ts';
 import { addFullDeal, allowAll, everyTool, roles, type FullDeal, type Role } from './scene.ts';
@@ -131,6 +132,22 @@ test('stay as they are where a status is given again, and the call leaves its re
   expect(updated_at).not.toBe(first['updated_at']);
   expect(await buyer.ok('svc_findings_get', { finding_id })).toMatchObject({
     finding: { updated_at, status_notes: 'Paid in June.', history: { length: 3 } },
+  });
+});
+
+test('have the status that was given last, also where it was there before another that came at the same moment', async () => {
+  const buyer = as('exclusive buyer');
+  const { id: finding_id } = await buyer.ok('svc_findings_create', finding());
+  const give = (role: Role, status: string) => as(role).ok('svc_findings_update_status', { finding_id, status });
+  const answers = await atOnce(
+    service,
+    ['findings', 'id', String(finding_id)],
+    () => give('broker', 'resolved'),
+    () => give('exclusive buyer', 'open'),
+  );
+  expect(answers).toMatchObject([{ status: 'resolved' }, { status: 'open' }]);
+  expect(await buyer.ok('svc_findings_get', { finding_id })).toMatchObject({
+    finding: { status: 'open', history: [{}, { to_status: 'resolved' }, { to_status: 'open' }] },
   });
 });
 
