@@ -147,6 +147,33 @@ export function leniently(schema: z.ZodObject, input: unknown, anyCase: boolean)
   return meant ?? input;
 }
 
+const otherType = 'It is of another type.';
+
+/** Whether a text is written as a date, whatever day it names. */
+const isWrittenAsDate = (value: unknown): boolean => typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value);
+
+/** What is wrong with a `value` that was sent, in a sentence. */
+function faultOf(issue: z.core.$ZodIssue, value: unknown): string {
+  switch (issue.code) {
+    case 'custom':
+      return issue.message;
+    case 'invalid_value':
+      return typeof value === 'string' ? 'It is none of these.' : otherType;
+    case 'invalid_format':
+      if (issue.format === 'guid') return 'It is not a UUID.';
+      if (issue.format === 'date') return isWrittenAsDate(value) ? 'There is no such day.' : 'It is not written so.';
+      return otherType;
+    case 'too_small':
+      return 'It is too small.';
+    case 'too_big':
+      return 'It is too large.';
+    case 'invalid_type':
+      return issue.expected === 'int' ? 'It is not a whole number.' : otherType;
+    default:
+      return otherType;
+  }
+}
+
 /** What is wrong with `input`, each fault with what is allowed instead. */
 export function inputFaults(schema: z.ZodObject, input: unknown, error: z.ZodError): InputFault[] {
   const names = Object.keys(schema.shape).join(', ');
@@ -160,15 +187,13 @@ export function inputFaults(schema: z.ZodObject, input: unknown, error: z.ZodErr
       return [
         {
           path: '',
-          message: 'It is of another type.',
+          message: otherType,
           allowed: `an object${names === '' ? '' : ` with the inputs ${names}`}`,
         },
       ];
-    const missing = isObject(input) && input[String(name)] === undefined;
-    const own = issue.code === 'custom' ? issue.message : 'It is of another type.';
-    return [
-      { path: issue.path.join('.'), message: missing ? 'It is missing.' : own, allowed: allowedFor(schema, name) },
-    ];
+    const value = isObject(input) ? input[String(name)] : undefined;
+    const message = value === undefined ? 'It is missing.' : faultOf(issue, value);
+    return [{ path: issue.path.join('.'), message, allowed: allowedFor(schema, name) }];
   });
 }
 

@@ -82,10 +82,25 @@ test('customers whose revenue grew or shrank are not lost, and those of the same
     unchanged: { customers: 1, difference: '0' },
     grown: { customers: 1, difference: '5' },
     shrunk: { customers: 1, difference: '-5' },
-    lost: { customers: 1, difference: '-20' },
-    new: { customers: 1, difference: '10' },
+    lost: { customers: 1, difference: '-20', names: ['Delta'] },
+    new: { customers: 1, difference: '10', names: ['Elm'] },
   });
   expect(summary).not.toHaveProperty('kept');
+});
+
+test('of the customers that were lost, and of the new ones, the three that make the largest difference are named', async () => {
+  const long = 'L'.repeat(200);
+  const march = ['Anvil,USD,50,2126-03', 'Birch,USD,10,2126-03', `${long},USD,40,2126-03`];
+  const more = ['Cedar,USD,30,2126-03', 'Delta,USD,20,2126-03'];
+  await upload(customers([...march, ...more, 'Anvil,USD,50,2126-04']), 'customer_revenue');
+  const { summary } = await ask();
+  expect(summary).toMatchObject({
+    since: '2126-03-01 to 2126-03-31',
+    lost: { customers: 4, difference: '-100', names: [long, 'Cedar', 'Delta'] },
+    new: { customers: 0, difference: '0' },
+  });
+  expect(summary['new']).not.toHaveProperty('names');
+  expect(summary['grown']).not.toHaveProperty('names');
 });
 
 test('shares and ranks are those within a currency, and the summary names its own', async () => {

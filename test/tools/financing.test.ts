@@ -96,6 +96,43 @@ test('moves forward only', async () => {
   expect(await buyer.refused(...move('withdrawn'))).toMatchObject({ error: 'submission_rejected' });
 });
 
+test('stays as it is where its status is given again, and the call leaves its record', async () => {
+  const buyer = as('exclusive buyer');
+  const { id: source_id } = await buyer.ok('svc_financing_source_create', source());
+  const again = () => buyer.ok('svc_financing_source_update_status', { source_id, commitment_status: 'applied' });
+  const kept = () =>
+    Promise.all([
+      buyer.ok('svc_financing_stack_get', { deal_id: scene.deal }),
+      service.sql('select id from change_events where object_id = $1', [source_id]),
+      service.sql(`select id from audit_records where subject_id = $1 and action = 'financing.status'`, [source_id]),
+    ]);
+  const first = await again();
+  const before = await kept();
+  expect([before[1].length, before[2].length]).toEqual([2, 1]);
+  service.clock.advance(1000);
+  expect(await again()).toEqual(first);
+  expect(await kept()).toEqual(before);
+  const calls = await service.sql(
+    `select outcome from audit_records where subject_id = $1 and action = 'tool:svc_financing_source_update_status'`,
+    [source_id],
+  );
+  expect(calls).toEqual([{ outcome: 'ok' }, { outcome: 'ok' }]);
+});
+
+test('is refused to those who may not change it, also where nothing differs', async () => {
+  const { id: source_id } = await as('exclusive buyer').ok('svc_financing_source_create', source());
+  const same = { source_id, commitment_status: 'identified' };
+  const again = (role: Role) => as(role).refused('svc_financing_source_update_status', same);
+  expect(await again('other buyer')).toMatchObject({ reason: 'missing_deal_opt_in' });
+  await service.sql(`update ndas set status = 'revoked' where participant_id = $1`, [
+    scene.participants['exclusive buyer'],
+  ]);
+  expect(await again('exclusive buyer')).toMatchObject({ error: 'rls_denied' });
+  for (const state of ['closing', 'closed'])
+    await service.sql('update deals set state = $2 where id = $1', [scene.deal, state]);
+  expect(await again('broker')).toMatchObject({ message: expect.stringContaining('The deal is closed') });
+});
+
 test('is the business of its side, and of brokers and sellers', async () => {
   const { id: source_id } = await as('exclusive buyer').ok('svc_financing_source_create', source());
   const seen: Role[] = [];
@@ -172,10 +209,18 @@ test('says whose each source is, and what those of each side come to', async () 
 });
 
 test('counts in whole units that JSON keeps', async () => {
-  for (const commitment_amount of [-1, 1.5, '1000', 2 ** 53, 1e300, null, undefined]) {
+  for (const [commitment_amount, message] of [
+    [-1, 'It is too small.'],
+    [1.5, 'It is not a whole number.'],
+    ['1000', 'It is of another type.'],
+    [2 ** 53, 'It is too large.'],
+    [1e300, 'It is too large.'],
+    [null, 'It is of another type.'],
+    [undefined, 'It is missing.'],
+  ]) {
     expect(await as('broker').refused('svc_financing_source_create', source({ commitment_amount }))).toMatchObject({
       error: 'validation_error',
-      details: [{ path: 'commitment_amount', allowed: 'a whole number (no text) from 0 to 9007199254740991' }],
+      details: [{ path: 'commitment_amount', message, allowed: 'a whole number (no text) from 0 to 9007199254740991' }],
     });
   }
   expect(await as('broker').ok('svc_financing_source_create', source({ commitment_amount: 0 }))).toHaveProperty('id');

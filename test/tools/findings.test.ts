@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
+import { atOnce } from '../locks.ts';
 import { signInAs } from '../web/person.ts';
 import { asking } from './ask.ts';
 import { addFullDeal, allowAll, everyTool, roles, type FullDeal, type Role } from './scene.ts';
@@ -101,6 +102,70 @@ test('are created, listed, commented on, moved, and told in full with their hist
   const [listed] = await buyer.rows('svc_findings_list', { deal_id: scene.deal });
   const { comments: _comments, history: _history, ...same } = found;
   expect(listed).toEqual({ ...same, comment_count: 2 });
+});
+
+test('stay as they are where a status is given again, and the call leaves its record', async () => {
+  const buyer = as('exclusive buyer');
+  const { id: finding_id } = await buyer.ok('svc_findings_create', finding());
+  const give = (more: Record<string, unknown>) =>
+    buyer.ok('svc_findings_update_status', { finding_id, status: 'resolved', ...more });
+  const kept = () =>
+    Promise.all([
+      buyer.ok('svc_findings_get', { finding_id }),
+      service.sql('select id from change_events where object_id = $1', [finding_id]),
+      service.sql(`select id from audit_records where subject_id = $1 and action = 'finding.status'`, [finding_id]),
+    ]);
+  const first = await give({ status_notes: 'Paid in May.' });
+  const before = await kept();
+  expect([before[1].length, before[2].length]).toEqual([2, 1]);
+  for (const again of [{}, { status_notes: null }, { status_notes: 'Paid in May.' }]) {
+    service.clock.advance(1000);
+    expect(await give(again)).toEqual(first);
+    expect(await kept()).toEqual(before);
+  }
+  const calls = await service.sql(
+    `select outcome from audit_records where subject_id = $1 and action = 'tool:svc_findings_update_status'`,
+    [finding_id],
+  );
+  expect(calls).toEqual(Array.from({ length: 4 }, () => ({ outcome: 'ok' })));
+  const { updated_at } = await give({ status_notes: 'Paid in June.' });
+  expect(updated_at).not.toBe(first['updated_at']);
+  expect(await buyer.ok('svc_findings_get', { finding_id })).toMatchObject({
+    finding: { updated_at, status_notes: 'Paid in June.', history: { length: 3 } },
+  });
+});
+
+test('have the status that was given last, also where it was there before another that came at the same moment', async () => {
+  const buyer = as('exclusive buyer');
+  const { id: finding_id } = await buyer.ok('svc_findings_create', finding());
+  const give = (role: Role, status: string) => as(role).ok('svc_findings_update_status', { finding_id, status });
+  const answers = await atOnce(
+    service,
+    ['findings', 'id', String(finding_id)],
+    () => give('broker', 'resolved'),
+    () => give('exclusive buyer', 'open'),
+  );
+  expect(answers).toMatchObject([{ status: 'resolved' }, { status: 'open' }]);
+  expect(await buyer.ok('svc_findings_get', { finding_id })).toMatchObject({
+    finding: { status: 'open', history: [{}, { to_status: 'resolved' }, { to_status: 'open' }] },
+  });
+});
+
+test('are refused to those who may not change them, also where nothing differs', async () => {
+  const { id: finding_id } = await as('other buyer').ok('svc_findings_create', finding());
+  const same = { finding_id, status: 'open' };
+  const again = (role: Role) => as(role).refused('svc_findings_update_status', same);
+  expect(await again('exclusive buyer')).toMatchObject({ reason: 'missing_deal_opt_in' });
+  await service.sql(`update ndas set status = 'revoked' where participant_id = $1`, [
+    scene.participants['other buyer'],
+  ]);
+  expect(await again('other buyer')).toMatchObject({ error: 'rls_denied' });
+  for (const state of ['closing', 'closed'])
+    await service.sql('update deals set state = $2 where id = $1', [scene.deal, state]);
+  expect(await again('broker')).toEqual(
+    await as('broker').refused('svc_findings_update_status', { ...same, status: 'resolved' }),
+  );
+  expect(await again('broker')).toMatchObject({ message: expect.stringContaining('The deal is closed') });
 });
 
 test('are told with the latest 200 comments, or fewer that are very long, and how many there are', async () => {

@@ -228,6 +228,27 @@ describe('what a client sends and takes', () => {
     }
   });
 
+  test.each([
+    ['svc_deals_get', { deal_id: 'Corner bakery' }, 'It is not a UUID.'],
+    ['svc_deals_get', { deal_id: 5 }, 'It is of another type.'],
+    ['svc_qoe_pl_periods', { start_date: '2024-01' }, 'It is not written so.'],
+    ['svc_qoe_pl_periods', { start_date: '2026-02-30' }, 'There is no such day.'],
+    ['svc_qoe_pl_periods', { start_date: '0000-01-01' }, 'There is no year 0.'],
+    ['svc_qoe_pl_periods', { start_date: 2024 }, 'It is of another type.'],
+    ['svc_documents_list', { confidentiality_level: 'secret' }, 'It is none of these.'],
+    ['svc_documents_list', { confidentiality_level: ['public'] }, 'It is of another type.'],
+    ['svc_documents_list', { category: 5.5 }, 'It is of another type.'],
+  ])('%s with %j says what is wrong with it', async (name, given, expected) => {
+    const [path] = Object.keys(given);
+    const input = { deal_id: crypto.randomUUID(), ...given };
+    const { body } = await send(service, access.token, message('tools/call', { name, arguments: input }));
+    expect(body?.result.structuredContent).toMatchObject({
+      error: 'validation_error',
+      message: expect.stringContaining(` ${expected} Correct it`),
+      details: [{ path, message: expected }],
+    });
+  });
+
   test('codes are those that the protocol has, never -32002, or HTTP statuses outside the range of JSON-RPC', async () => {
     const ofProtocol = new Set([-32_700, -32_600, -32_601, -32_602, -32_603, -32_020, -32_022]);
     const unknown = { ...modern, 'io.modelcontextprotocol/protocolVersion': '2031-01-01' };

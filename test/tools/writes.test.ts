@@ -338,7 +338,7 @@ describe('svc_qoe_normalization_create', () => {
       extra: 1,
     });
     expect(refusal['details']).toEqual([
-      { path: 'deal_id', message: 'It is of another type.', allowed: 'a UUID' },
+      { path: 'deal_id', message: 'It is not a UUID.', allowed: 'a UUID' },
       { path: 'period_label', message: 'It is missing.', allowed: 'text of 1 to 64 characters' },
       { path: 'rationale', message: 'It has 2001 characters.', allowed: 'text of at most 2000 characters' },
       {

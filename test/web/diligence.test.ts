@@ -49,6 +49,17 @@ describe('findings', () => {
     expect(body.comments[0].created_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
 
+  test('keep their notes where the status is given again without any', async () => {
+    const { body: added } = await as('exclusive buyer').ask(`/deals/${scene.deal}/findings`, finding);
+    const give = async (status: string, status_notes: string | null) =>
+      (await as('seller').ask(`/findings/${added.id}/status`, { status, status_notes })).body;
+    const first = await give('resolved', 'Paid in May.');
+    service.clock.advance(1000);
+    expect(await give('resolved', null)).toEqual(first);
+    expect(first).toMatchObject({ status_notes: 'Paid in May.', history: { length: 2 } });
+    expect(await give('open', null)).toMatchObject({ status_notes: null, history: { length: 3 } });
+  });
+
   test('are given at most 1,000 statuses or notes a day by one person on a deal', async () => {
     const { body: added } = await as('exclusive buyer').ask(`/deals/${scene.deal}/findings`, finding);
     const give = (name: string, status_notes: string | null) =>

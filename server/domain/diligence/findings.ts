@@ -196,14 +196,25 @@ interface FindingStatusChange {
 
 const setStatus = row<FindingStatusChange>(
   'set_finding_status',
-  `with changed as (
-     update findings set status = $4, status_notes = $5 where id = $3 returning id, deal_id, status, updated_at)
-   select app.or_denied(changed.id) as id, changed.deal_id, changed.status, changed.updated_at
-   from (values (1)) one left join changed on true
-   ${audited('finding.status', { details: `jsonb_build_object('status', $4::text)` })}`,
+  // Locked before it is compared, by the policies of an update: who may not change it is denied also where nothing differs. On a closed deal it is
+  // updated all the same, which the trigger refuses.
+  `with held as (
+     select id, deal_id, status, updated_at,
+       status <> $4 or ($5::text is not null and status_notes is distinct from $5) or app.state_shown(deal_id) = 'closed' as differs
+     from findings where id = $3 for no key update),
+   changed as (
+     update findings f set status = $4, status_notes = $5 from held where f.id = held.id and held.differs
+     returning f.id, f.deal_id, f.status, f.updated_at),
+   recorded as (select changed.* from changed ${audited('finding.status', { details: `jsonb_build_object('status', $4::text)` })}),
+   found as (select * from recorded union all select id, deal_id, status, updated_at from held where not differs)
+   select app.or_denied(found.id) as id, found.deal_id, found.status, found.updated_at
+   from (values (1)) one left join found on true`,
 );
 
-/** Gives a finding another status, with the notes to this change. Rejects with Denied when there is none that the caller may change. */
+/**
+ * Gives a finding another status, with the notes to this change. One that has the status already, and these notes or any where none are given, stays as it
+ * is, and no change is recorded. Rejects with Denied when there is none that the caller may change.
+ */
 export const setFindingStatus = (
   id: string,
   status: FindingStatus,

@@ -67,6 +67,11 @@ function shortOf(books: Books, found: Concentration) {
     customers: changes.length,
     difference: differenceOf(changes),
   });
+  // Those that make the largest difference come first.
+  const named = (changes: readonly CustomerChange[]) => ({
+    ...part(changes),
+    ...(changes.length > 0 ? { names: changes.slice(0, brief.names).map(({ name }) => name) } : {}),
+  });
   const earned = earnings(books).filter(
     ({ kind, currency, reported_ebitda }) => kind !== 'partial_year' && currency === found.currency && reported_ebitda,
   );
@@ -93,8 +98,8 @@ function shortOf(books: Books, found: Concentration) {
           unchanged: part(bridge.kept),
           grown: part(bridge.grown),
           shrunk: part(bridge.shrunk),
-          lost: part(bridge.lost),
-          new: part(bridge.new),
+          lost: named(bridge.lost),
+          new: named(bridge.new),
         }
       : {}),
   });

@@ -183,15 +183,24 @@ interface SourceStatusChange {
 
 const move = row<SourceStatusChange>(
   'move_financing_source',
-  `with changed as (
-     update financing_sources set commitment_status = $4 where id = $3
-     returning id, deal_id, commitment_status, updated_at)
-   select app.or_denied(changed.id) as id, changed.deal_id, changed.commitment_status, changed.updated_at
-   from (values (1)) one left join changed on true
-   ${audited('financing.status', { details: `jsonb_build_object('status', $4::text)` })}`,
+  // Locked before it is compared, by the policies of an update: who may not change it is denied also where nothing differs. On a closed deal it is
+  // updated all the same, which the trigger refuses.
+  `with held as (
+     select id, deal_id, commitment_status, updated_at, commitment_status <> $4 or app.state_shown(deal_id) = 'closed' as differs
+     from financing_sources where id = $3 for no key update),
+   changed as (
+     update financing_sources s set commitment_status = $4 from held where s.id = held.id and held.differs
+     returning s.id, s.deal_id, s.commitment_status, s.updated_at),
+   recorded as (select changed.* from changed ${audited('financing.status', { details: `jsonb_build_object('status', $4::text)` })}),
+   found as (select * from recorded union all select id, deal_id, commitment_status, updated_at from held where not differs)
+   select app.or_denied(found.id) as id, found.deal_id, found.commitment_status, found.updated_at
+   from (values (1)) one left join found on true`,
 );
 
-/** Moves a source on. Refused with `move_not_allowed`; rejects with Denied when there is none that the caller may change. */
+/**
+ * Moves a source on. One that has the status already stays as it is, and no change is recorded. Refused with `move_not_allowed`; rejects with Denied when
+ * there is none that the caller may change.
+ */
 export const moveSource = (
   id: string,
   status: CommitmentStatus,
