@@ -4970,20 +4970,41 @@ CREATE OR REPLACE FUNCTION app.claim_mails(most integer)
  SET search_path TO ''
 AS $function$
 #variable_conflict use_column
+declare
+  -- A statement that runs into its limit takes back what it has deleted, and would find the same again.
+  until constant timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0') / 4;
+  chosen uuid[];
+  dead uuid[];
 begin
-  delete from vault.outbox o
-    where o.sent_at is null and o.given_up_at is null and o.link is not null and o.next_attempt_at <= app.now()
-      and (o.claimed_until is null or o.claimed_until <= app.now()) and not app.is_live_link(o.link);
+  loop
+    select array_agg(d.id), array_agg(d.id) filter (where d.link is not null and not app.is_live_link(d.link)) into chosen, dead
+      from (
+        select o.id, o.link from vault.outbox o
+        where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
+          and (o.claimed_until is null or o.claimed_until <= app.now())
+        order by o.urgent desc, o.next_attempt_at limit least(most, 100)
+        for update skip locked) d;
+    exit when dead is null;
+    delete from vault.outbox o where o.id = any (dead);
+    chosen := array(select c.id from unnest(chosen) c (id) where c.id <> all (dead));
+    exit when clock_timestamp() > until;
+    -- Where one is dead many are, and each look goes again through those that this transaction has deleted. Others may claim the living ones meanwhile.
+    delete from vault.outbox o where o.id = any (array(
+      select w.id from vault.outbox w
+      where w.sent_at is null and w.given_up_at is null and (w.claimed_until is null or w.claimed_until <= app.now())
+        and w.id = any (array(
+          select n.id from (
+            select o.id, o.link from vault.outbox o
+            where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
+              and (o.claimed_until is null or o.claimed_until <= app.now())
+            order by o.urgent desc, o.next_attempt_at limit 100) n
+          where n.link is not null and not app.is_live_link(n.link)))
+      for update skip locked));
+  end loop;
   return query
-    with due as (
-      select o.id from vault.outbox o
-      where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
-        and (o.claimed_until is null or o.claimed_until <= app.now())
-      order by o.urgent desc, o.next_attempt_at limit least(most, 100)
-      for update skip locked
-    ), claimed as (
+    with claimed as (
       update vault.outbox o set claimed_until = app.now() + interval '5 minutes', attempts = o.attempts + 1
-      from due where o.id = due.id
+      where o.id = any (chosen)
       returning o.*
     )
     select c.id, c.kind, c.recipient, b.name, c.deal_id, c.facts, c.secret, c.attempts, c.created_at
@@ -16219,3 +16240,4 @@ $function$;
 -- 53aa2a7332f86e3538e57e8d968db7d485b107633c8607c05f12ed5adbe866dc  580_refusals_that_can_be_followed.sql
 -- 2646ac876fac55e80b71a1ba276967af2dd588e0a82989d5314414a4a0c43d28  595_owners_of_conditions.sql
 -- 88beaad10f28743977606e1c104d38bd0c19a4a49f97d808d1a2dda1461ddca1  596_home_says_due_on.sql
+-- a981c6ddc962cfbcf4cce999c5d3204a0a289b8e1bd50693b904e56f90825b01  600_dead_links_where_they_come_up.sql
