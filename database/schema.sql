@@ -14946,9 +14946,12 @@ begin
         -- What concerns the security of an account never waits.
         when d.delivery = 'at_once' and is_security then app.now()
         -- The first goes at once, what follows on the same deal within five minutes together.
+        when d.delivery = 'at_once' and event.deal_id is not null then greatest(app.now(), (
+          select max(n.mailed_at) + interval '5 minutes' from vault.notifications n
+          where n.user_id = p.id and n.deal_id = event.deal_id and n.mail = 'at_once' and n.mailed_at is not null))
         when d.delivery = 'at_once' then greatest(app.now(), (
           select max(n.mailed_at) + interval '5 minutes' from vault.notifications n
-          where n.user_id = p.id and n.deal_id is not distinct from event.deal_id and n.mail = 'at_once' and n.mailed_at is not null))
+          where n.user_id = p.id and n.deal_id is null and n.mail = 'at_once' and n.mailed_at is not null))
       end
     from app.who_could_open(people, event.subject, event.subject_id, event.deal_id) p (id)
     cross join lateral (select app.delivery_of(p.id, event.kind, event.deal_id) as delivery offset 0) d
@@ -16241,3 +16244,4 @@ $function$;
 -- 2646ac876fac55e80b71a1ba276967af2dd588e0a82989d5314414a4a0c43d28  595_owners_of_conditions.sql
 -- 88beaad10f28743977606e1c104d38bd0c19a4a49f97d808d1a2dda1461ddca1  596_home_says_due_on.sql
 -- a981c6ddc962cfbcf4cce999c5d3204a0a289b8e1bd50693b904e56f90825b01  600_dead_links_where_they_come_up.sql
+-- e77f8aac74d51d8056ff669e54582606b4076e75d6b1458915a6d74836cb7495  601_last_mail_about_a_deal_by_index.sql
