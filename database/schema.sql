@@ -785,6 +785,7 @@ CREATE TABLE public.documents (
 CREATE INDEX documents_by_author ON public.documents USING btree (uploaded_by);
 CREATE INDEX documents_by_confidentiality ON public.documents USING btree (deal_id, confidentiality COLLATE "C", uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX documents_by_deal ON public.documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
+CREATE INDEX documents_of_day ON public.documents USING btree (deal_id, uploaded_by, uploaded_at);
 CREATE INDEX documents_of_deal ON public.documents USING btree (deal_id);
 CREATE INDEX documents_removed ON public.documents USING btree (deal_id, removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX documents_to_clear ON public.documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
@@ -1424,6 +1425,7 @@ CREATE TABLE public.production_documents (
 CREATE INDEX production_documents_by_author ON public.production_documents USING btree (uploaded_by);
 CREATE INDEX production_documents_by_confidentiality ON public.production_documents USING btree (deal_id, confidentiality COLLATE "C", uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX production_documents_by_deal ON public.production_documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
+CREATE INDEX production_documents_of_day ON public.production_documents USING btree (deal_id, uploaded_by, uploaded_at);
 CREATE INDEX production_documents_of_deal ON public.production_documents USING btree (deal_id);
 CREATE INDEX production_documents_removed ON public.production_documents USING btree (deal_id, removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX production_documents_to_clear ON public.production_documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
@@ -1947,6 +1949,7 @@ CREATE TABLE vault.authorization_codes (
     CONSTRAINT authorization_codes_digest_check CHECK (length(digest) = 32),
     CONSTRAINT authorization_codes_scopes_check CHECK (scopes <@ '{mcp:read,mcp:write}'::text[] AND ('mcp:read'::text = ANY (scopes)))
 );
+CREATE INDEX authorization_codes_by_client ON vault.authorization_codes USING btree (client_id);
 CREATE INDEX authorization_codes_by_expiry ON vault.authorization_codes USING btree (expires_at);
 CREATE INDEX authorization_codes_by_family ON vault.authorization_codes USING btree (family_id);
 CREATE INDEX authorization_codes_by_user ON vault.authorization_codes USING btree (user_id);
@@ -2502,6 +2505,7 @@ CREATE TABLE vault.refresh_tokens (
     CONSTRAINT refresh_tokens_digest_check CHECK (length(digest) = 32)
 );
 CREATE INDEX refresh_tokens_by_family ON vault.refresh_tokens USING btree (family_id);
+CREATE INDEX refresh_tokens_living ON vault.refresh_tokens USING btree (family_id) WHERE consumed_at IS NULL;
 CREATE INDEX refresh_tokens_with_answer ON vault.refresh_tokens USING btree (consumed_clock) WHERE answer IS NOT NULL;
 ALTER TABLE vault.refresh_tokens ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.refresh_tokens FORCE ROW LEVEL SECURITY;
@@ -16245,3 +16249,4 @@ $function$;
 -- 88beaad10f28743977606e1c104d38bd0c19a4a49f97d808d1a2dda1461ddca1  596_home_says_due_on.sql
 -- a981c6ddc962cfbcf4cce999c5d3204a0a289b8e1bd50693b904e56f90825b01  600_dead_links_where_they_come_up.sql
 -- e77f8aac74d51d8056ff669e54582606b4076e75d6b1458915a6d74836cb7495  601_last_mail_about_a_deal_by_index.sql
+-- 7721f9c469afe92cec89f0572bfa7376d51939b1d6263d88cc9ebd78a405c86d  602_indexes_of_living_tokens_and_uploads.sql
