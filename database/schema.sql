@@ -5263,10 +5263,12 @@ AS $function$
 begin
   return query
     select f.client_id, array_agg(distinct scope order by scope), min(f.consented_at), max(f.last_used_at)
-    from vault.token_families f, unnest(f.scopes) scope
-    where f.user_id = app.user_id() and f.revoked_at is null and f.ends_at > app.now()
-      and exists (select from vault.refresh_tokens t
-        where t.family_id = f.id and t.consumed_at is null and t.expires_at > app.now())
+    from (
+      select l.client_id, l.scopes, l.consented_at, l.last_used_at from vault.token_families l
+      where l.user_id = app.user_id() and l.revoked_at is null and l.ends_at > app.now()
+        and exists (select from vault.refresh_tokens t
+          where t.family_id = l.id and t.consumed_at is null and t.expires_at > app.now())
+      offset 0) f, unnest(f.scopes) scope
     group by f.client_id;
 end
 $function$;
@@ -16250,3 +16252,4 @@ $function$;
 -- a981c6ddc962cfbcf4cce999c5d3204a0a289b8e1bd50693b904e56f90825b01  600_dead_links_where_they_come_up.sql
 -- e77f8aac74d51d8056ff669e54582606b4076e75d6b1458915a6d74836cb7495  601_last_mail_about_a_deal_by_index.sql
 -- 7721f9c469afe92cec89f0572bfa7376d51939b1d6263d88cc9ebd78a405c86d  602_indexes_of_living_tokens_and_uploads.sql
+-- 4d98ae1f7abb81154b508da133e8a86447666dcbe507e64329aeafb879290981  603_connections_by_living_tokens.sql
