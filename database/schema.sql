@@ -9771,8 +9771,8 @@ begin
   else
     perform from public.users u where u.id = person for no key update;
   end if;
-  execute format('select %3$I from %1$s where deal_id = $1 and %2$I is not distinct from $2 and %3$I > $3 order by %3$I desc offset $4 limit 1',
-      coalesce(tg_argv[4], format('public.%I', tg_table_name)), tg_argv[1], tg_argv[2])
+  execute format('select %3$I from %1$s where deal_id = $1 and %2$I %4$s and %3$I > $3 order by %3$I desc offset $4 limit 1',
+      coalesce(tg_argv[4], format('public.%I', tg_table_name)), tg_argv[1], tg_argv[2], case when person is null then 'is null' else '= $2' end)
     into last_in_the_way using new.deal_id, person, app.now() - interval '1 day', most - 1;
   if last_in_the_way is not null then
     perform app.refuse_until('too_many_today', format('At most %s %s a %s a day on a deal: go on after %%s.', to_char(most, 'FM999,999'), tg_argv[3],
@@ -16253,3 +16253,4 @@ $function$;
 -- e77f8aac74d51d8056ff669e54582606b4076e75d6b1458915a6d74836cb7495  601_last_mail_about_a_deal_by_index.sql
 -- 7721f9c469afe92cec89f0572bfa7376d51939b1d6263d88cc9ebd78a405c86d  602_indexes_of_living_tokens_and_uploads.sql
 -- 4d98ae1f7abb81154b508da133e8a86447666dcbe507e64329aeafb879290981  603_connections_by_living_tokens.sql
+-- 0d4a94cd42eec185cbfd6a7ba826d0467d031a78f795378004fc436ac87cb552  604_uploads_of_a_day_by_index.sql
