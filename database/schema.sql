@@ -13888,14 +13888,16 @@ begin
   loop
     added := 0;
     for found in
-      select k.conrelid as oid, string_agg(format('t.%I in (select t.%I from %s t where %s)',
+      -- Beside a condition that there is, as a list of values: an `or` with a query of rows is answered by reading the whole table.
+      select k.conrelid as oid, string_agg(format(case when conditions ? k.conrelid::text then 't.%I = any (array(select t.%I from %s t where %s))'
+          else 't.%I in (select t.%I from %s t where %s)' end,
           a.attname, f.attname, k.confrelid::regclass, conditions ->> k.confrelid::text), ' or ' order by k.conname) as condition
       from pg_catalog.pg_constraint k
         join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
         join pg_catalog.pg_attribute f on f.attrelid = k.confrelid and f.attnum = k.confkey[1]
       where k.contype = 'f' and array_length(k.conkey, 1) = 1 and k.conrelid <> k.confrelid
         and conditions ? k.confrelid::text and not k.confrelid in ('public.brokerages'::regclass, 'public.deals'::regclass)
-        and k.conrelid <> all (left_out) and strpos(coalesce(conditions ->> k.conrelid::text, ''), ' in (select ') = 0
+        and k.conrelid <> all (left_out) and strpos(coalesce(conditions ->> k.conrelid::text, ''), '(select t.') = 0
         and not exists (select from pg_catalog.pg_attribute o where o.attrelid = k.conrelid and not o.attisdropped
           and (o.attname in ('deal_id', 'organization_id') or (o.attname = 'brokerage_id' and o.attnotnull and not app.has_tenant_by_trigger(k.conrelid))))
       group by k.conrelid
@@ -16254,3 +16256,4 @@ $function$;
 -- 7721f9c469afe92cec89f0572bfa7376d51939b1d6263d88cc9ebd78a405c86d  602_indexes_of_living_tokens_and_uploads.sql
 -- 4d98ae1f7abb81154b508da133e8a86447666dcbe507e64329aeafb879290981  603_connections_by_living_tokens.sql
 -- 0d4a94cd42eec185cbfd6a7ba826d0467d031a78f795378004fc436ac87cb552  604_uploads_of_a_day_by_index.sql
+-- 9c4d0b14087a1cb26d8dbc15aaff4e20f926a8a669c733db05e0f5aaa6c5729f  605_invitations_of_a_brokerage_by_index.sql
