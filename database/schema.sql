@@ -12670,7 +12670,9 @@ begin
     cross join (
       select count(*)::int as waiting, count(*) filter (where w.last_error is not null)::int as failing, min(w.at) as oldest
       from (
-        select v.last_error, v.at from vault.events v join public.deals d on d.id = v.deal_id
+        -- The oldest that wait of all brokerages, as app.service_state counts them: the deal of each has to be looked up.
+        select v.last_error, v.at
+        from (select q.deal_id, q.last_error, q.at from vault.events q order by q.id limit 10000) v join public.deals d on d.id = v.deal_id
         where d.organization_id = of_brokerage order by v.at desc limit 1000) w) e;
 end
 $function$;
@@ -16257,3 +16259,4 @@ $function$;
 -- 4d98ae1f7abb81154b508da133e8a86447666dcbe507e64329aeafb879290981  603_connections_by_living_tokens.sql
 -- 0d4a94cd42eec185cbfd6a7ba826d0467d031a78f795378004fc436ac87cb552  604_uploads_of_a_day_by_index.sql
 -- 9c4d0b14087a1cb26d8dbc15aaff4e20f926a8a669c733db05e0f5aaa6c5729f  605_invitations_of_a_brokerage_by_index.sql
+-- 294ccb4397eb27095be64ef1d744a2f5a00f7d37eb9481bfb7a4b638ffc8af9b  606_waiting_events_within_bounds.sql
