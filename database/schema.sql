@@ -785,6 +785,7 @@ CREATE TABLE public.documents (
 CREATE INDEX documents_by_author ON public.documents USING btree (uploaded_by);
 CREATE INDEX documents_by_confidentiality ON public.documents USING btree (deal_id, confidentiality COLLATE "C", uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX documents_by_deal ON public.documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
+CREATE INDEX documents_of_day ON public.documents USING btree (deal_id, uploaded_by, uploaded_at);
 CREATE INDEX documents_of_deal ON public.documents USING btree (deal_id);
 CREATE INDEX documents_removed ON public.documents USING btree (deal_id, removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX documents_to_clear ON public.documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
@@ -1424,6 +1425,7 @@ CREATE TABLE public.production_documents (
 CREATE INDEX production_documents_by_author ON public.production_documents USING btree (uploaded_by);
 CREATE INDEX production_documents_by_confidentiality ON public.production_documents USING btree (deal_id, confidentiality COLLATE "C", uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX production_documents_by_deal ON public.production_documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
+CREATE INDEX production_documents_of_day ON public.production_documents USING btree (deal_id, uploaded_by, uploaded_at);
 CREATE INDEX production_documents_of_deal ON public.production_documents USING btree (deal_id);
 CREATE INDEX production_documents_removed ON public.production_documents USING btree (deal_id, removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX production_documents_to_clear ON public.production_documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
@@ -1947,6 +1949,7 @@ CREATE TABLE vault.authorization_codes (
     CONSTRAINT authorization_codes_digest_check CHECK (length(digest) = 32),
     CONSTRAINT authorization_codes_scopes_check CHECK (scopes <@ '{mcp:read,mcp:write}'::text[] AND ('mcp:read'::text = ANY (scopes)))
 );
+CREATE INDEX authorization_codes_by_client ON vault.authorization_codes USING btree (client_id);
 CREATE INDEX authorization_codes_by_expiry ON vault.authorization_codes USING btree (expires_at);
 CREATE INDEX authorization_codes_by_family ON vault.authorization_codes USING btree (family_id);
 CREATE INDEX authorization_codes_by_user ON vault.authorization_codes USING btree (user_id);
@@ -2502,6 +2505,7 @@ CREATE TABLE vault.refresh_tokens (
     CONSTRAINT refresh_tokens_digest_check CHECK (length(digest) = 32)
 );
 CREATE INDEX refresh_tokens_by_family ON vault.refresh_tokens USING btree (family_id);
+CREATE INDEX refresh_tokens_living ON vault.refresh_tokens USING btree (family_id) WHERE consumed_at IS NULL;
 CREATE INDEX refresh_tokens_with_answer ON vault.refresh_tokens USING btree (consumed_clock) WHERE answer IS NOT NULL;
 ALTER TABLE vault.refresh_tokens ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.refresh_tokens FORCE ROW LEVEL SECURITY;
@@ -4970,20 +4974,41 @@ CREATE OR REPLACE FUNCTION app.claim_mails(most integer)
  SET search_path TO ''
 AS $function$
 #variable_conflict use_column
+declare
+  -- A statement that runs into its limit takes back what it has deleted, and would find the same again.
+  until constant timestamptz := statement_timestamp() + nullif(current_setting('statement_timeout')::interval, '0') / 4;
+  chosen uuid[];
+  dead uuid[];
 begin
-  delete from vault.outbox o
-    where o.sent_at is null and o.given_up_at is null and o.link is not null and o.next_attempt_at <= app.now()
-      and (o.claimed_until is null or o.claimed_until <= app.now()) and not app.is_live_link(o.link);
+  loop
+    select array_agg(d.id), array_agg(d.id) filter (where d.link is not null and not app.is_live_link(d.link)) into chosen, dead
+      from (
+        select o.id, o.link from vault.outbox o
+        where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
+          and (o.claimed_until is null or o.claimed_until <= app.now())
+        order by o.urgent desc, o.next_attempt_at limit least(most, 100)
+        for update skip locked) d;
+    exit when dead is null;
+    delete from vault.outbox o where o.id = any (dead);
+    chosen := array(select c.id from unnest(chosen) c (id) where c.id <> all (dead));
+    exit when clock_timestamp() > until;
+    -- Where one is dead many are, and each look goes again through those that this transaction has deleted. Others may claim the living ones meanwhile.
+    delete from vault.outbox o where o.id = any (array(
+      select w.id from vault.outbox w
+      where w.sent_at is null and w.given_up_at is null and (w.claimed_until is null or w.claimed_until <= app.now())
+        and w.id = any (array(
+          select n.id from (
+            select o.id, o.link from vault.outbox o
+            where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
+              and (o.claimed_until is null or o.claimed_until <= app.now())
+            order by o.urgent desc, o.next_attempt_at limit 100) n
+          where n.link is not null and not app.is_live_link(n.link)))
+      for update skip locked));
+  end loop;
   return query
-    with due as (
-      select o.id from vault.outbox o
-      where o.sent_at is null and o.given_up_at is null and o.next_attempt_at <= app.now()
-        and (o.claimed_until is null or o.claimed_until <= app.now())
-      order by o.urgent desc, o.next_attempt_at limit least(most, 100)
-      for update skip locked
-    ), claimed as (
+    with claimed as (
       update vault.outbox o set claimed_until = app.now() + interval '5 minutes', attempts = o.attempts + 1
-      from due where o.id = due.id
+      where o.id = any (chosen)
       returning o.*
     )
     select c.id, c.kind, c.recipient, b.name, c.deal_id, c.facts, c.secret, c.attempts, c.created_at
@@ -5238,10 +5263,12 @@ AS $function$
 begin
   return query
     select f.client_id, array_agg(distinct scope order by scope), min(f.consented_at), max(f.last_used_at)
-    from vault.token_families f, unnest(f.scopes) scope
-    where f.user_id = app.user_id() and f.revoked_at is null and f.ends_at > app.now()
-      and exists (select from vault.refresh_tokens t
-        where t.family_id = f.id and t.consumed_at is null and t.expires_at > app.now())
+    from (
+      select l.client_id, l.scopes, l.consented_at, l.last_used_at from vault.token_families l
+      where l.user_id = app.user_id() and l.revoked_at is null and l.ends_at > app.now()
+        and exists (select from vault.refresh_tokens t
+          where t.family_id = l.id and t.consumed_at is null and t.expires_at > app.now())
+      offset 0) f, unnest(f.scopes) scope
     group by f.client_id;
 end
 $function$;
@@ -9745,8 +9772,8 @@ begin
   else
     perform from public.users u where u.id = person for no key update;
   end if;
-  execute format('select %3$I from %1$s where deal_id = $1 and %2$I is not distinct from $2 and %3$I > $3 order by %3$I desc offset $4 limit 1',
-      coalesce(tg_argv[4], format('public.%I', tg_table_name)), tg_argv[1], tg_argv[2])
+  execute format('select %3$I from %1$s where deal_id = $1 and %2$I %4$s and %3$I > $3 order by %3$I desc offset $4 limit 1',
+      coalesce(tg_argv[4], format('public.%I', tg_table_name)), tg_argv[1], tg_argv[2], case when person is null then 'is null' else '= $2' end)
     into last_in_the_way using new.deal_id, person, app.now() - interval '1 day', most - 1;
   if last_in_the_way is not null then
     perform app.refuse_until('too_many_today', format('At most %s %s a %s a day on a deal: go on after %%s.', to_char(most, 'FM999,999'), tg_argv[3],
@@ -12646,7 +12673,9 @@ begin
     cross join (
       select count(*)::int as waiting, count(*) filter (where w.last_error is not null)::int as failing, min(w.at) as oldest
       from (
-        select v.last_error, v.at from vault.events v join public.deals d on d.id = v.deal_id
+        -- The oldest that wait of all brokerages, as app.service_state counts them: the deal of each has to be looked up.
+        select v.last_error, v.at
+        from (select q.deal_id, q.last_error, q.at from vault.events q order by q.id limit 10000) v join public.deals d on d.id = v.deal_id
         where d.organization_id = of_brokerage order by v.at desc limit 1000) w) e;
 end
 $function$;
@@ -13864,14 +13893,16 @@ begin
   loop
     added := 0;
     for found in
-      select k.conrelid as oid, string_agg(format('t.%I in (select t.%I from %s t where %s)',
+      -- Beside a condition that there is, as a list of values: an `or` with a query of rows is answered by reading the whole table.
+      select k.conrelid as oid, string_agg(format(case when conditions ? k.conrelid::text then 't.%I = any (array(select t.%I from %s t where %s))'
+          else 't.%I in (select t.%I from %s t where %s)' end,
           a.attname, f.attname, k.confrelid::regclass, conditions ->> k.confrelid::text), ' or ' order by k.conname) as condition
       from pg_catalog.pg_constraint k
         join pg_catalog.pg_attribute a on a.attrelid = k.conrelid and a.attnum = k.conkey[1]
         join pg_catalog.pg_attribute f on f.attrelid = k.confrelid and f.attnum = k.confkey[1]
       where k.contype = 'f' and array_length(k.conkey, 1) = 1 and k.conrelid <> k.confrelid
         and conditions ? k.confrelid::text and not k.confrelid in ('public.brokerages'::regclass, 'public.deals'::regclass)
-        and k.conrelid <> all (left_out) and strpos(coalesce(conditions ->> k.conrelid::text, ''), ' in (select ') = 0
+        and k.conrelid <> all (left_out) and strpos(coalesce(conditions ->> k.conrelid::text, ''), '(select t.') = 0
         and not exists (select from pg_catalog.pg_attribute o where o.attrelid = k.conrelid and not o.attisdropped
           and (o.attname in ('deal_id', 'organization_id') or (o.attname = 'brokerage_id' and o.attnotnull and not app.has_tenant_by_trigger(k.conrelid))))
       group by k.conrelid
@@ -14928,9 +14959,12 @@ begin
         -- What concerns the security of an account never waits.
         when d.delivery = 'at_once' and is_security then app.now()
         -- The first goes at once, what follows on the same deal within five minutes together.
+        when d.delivery = 'at_once' and event.deal_id is not null then greatest(app.now(), (
+          select max(n.mailed_at) + interval '5 minutes' from vault.notifications n
+          where n.user_id = p.id and n.deal_id = event.deal_id and n.mail = 'at_once' and n.mailed_at is not null))
         when d.delivery = 'at_once' then greatest(app.now(), (
           select max(n.mailed_at) + interval '5 minutes' from vault.notifications n
-          where n.user_id = p.id and n.deal_id is not distinct from event.deal_id and n.mail = 'at_once' and n.mailed_at is not null))
+          where n.user_id = p.id and n.deal_id is null and n.mail = 'at_once' and n.mailed_at is not null))
       end
     from app.who_could_open(people, event.subject, event.subject_id, event.deal_id) p (id)
     cross join lateral (select app.delivery_of(p.id, event.kind, event.deal_id) as delivery offset 0) d
@@ -16223,3 +16257,10 @@ $function$;
 -- 2646ac876fac55e80b71a1ba276967af2dd588e0a82989d5314414a4a0c43d28  595_owners_of_conditions.sql
 -- 88beaad10f28743977606e1c104d38bd0c19a4a49f97d808d1a2dda1461ddca1  596_home_says_due_on.sql
 -- 71fd9206d34285fa54a53e8435ebae7626fdb2b8bb4a1b856f8ae35bbd90e301  598_sides_of_advisors.sql
+-- a981c6ddc962cfbcf4cce999c5d3204a0a289b8e1bd50693b904e56f90825b01  600_dead_links_where_they_come_up.sql
+-- e77f8aac74d51d8056ff669e54582606b4076e75d6b1458915a6d74836cb7495  601_last_mail_about_a_deal_by_index.sql
+-- 7721f9c469afe92cec89f0572bfa7376d51939b1d6263d88cc9ebd78a405c86d  602_indexes_of_living_tokens_and_uploads.sql
+-- 4d98ae1f7abb81154b508da133e8a86447666dcbe507e64329aeafb879290981  603_connections_by_living_tokens.sql
+-- 0d4a94cd42eec185cbfd6a7ba826d0467d031a78f795378004fc436ac87cb552  604_uploads_of_a_day_by_index.sql
+-- 9c4d0b14087a1cb26d8dbc15aaff4e20f926a8a669c733db05e0f5aaa6c5729f  605_invitations_of_a_brokerage_by_index.sql
+-- 294ccb4397eb27095be64ef1d744a2f5a00f7d37eb9481bfb7a4b638ffc8af9b  606_waiting_events_within_bounds.sql

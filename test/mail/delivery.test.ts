@@ -190,6 +190,18 @@ describe('a mail', () => {
     expect(followed).toMatchObject({ status: 200, body: { email } });
   });
 
+  test('behind hundreds whose links are no more is sent, and nothing is left of these', async () => {
+    await invite();
+    await service.sql(
+      `insert into vault.outbox (kind, recipient, urgent, facts, link, next_attempt_at)
+       select kind, recipient, urgent, facts, sha256(convert_to('dead ' || n, 'UTF8')), next_attempt_at - interval '1 minute'
+       from vault.outbox, generate_series(1, 250) n`,
+    );
+    await deliver();
+    expect(mailServer.received).toHaveLength(1);
+    expect(await outbox()).toMatchObject([{ state: 'sent', attempts: 1 }]);
+  });
+
   test('to an address that looks like several goes to nobody but that one', async () => {
     await service.sql(
       `select app.queue_mail('password_reset', $1, null, null, null, true, '{"name": "Ann"}', null, null)`,

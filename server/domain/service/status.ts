@@ -134,7 +134,10 @@ interface QueueStatus {
   oldest_event_at: string | null;
 }
 
-/** How the mails of the brokerage and the events of its deals fare, 1,000 of each at most; null but for an admin of it. */
+/**
+ * How the mails of the brokerage and the events of its deals fare, 1,000 of each at most, and of events those among the oldest 10,000
+ * of all brokerages; null but for an admin of it.
+ */
 export const queueStatus = row<QueueStatus, [brokerageId: string]>(
   'queue_status',
   `select mails_waiting, mails_failing, mails_given_up, oldest_mail_at, events_waiting, events_failing, oldest_event_at
