@@ -3,6 +3,7 @@ import { closeSync, openSync } from 'node:fs';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { generate } from 'otplib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openService, type TestService } from '../harness.ts';
 import { readConfig } from '../../server/config/config.ts';
@@ -220,10 +221,74 @@ describe('guessing passwords', () => {
   });
 });
 
+describe('guessing codes', () => {
+  const codeNow = (secret: string) => generate({ secret, epoch: Math.floor(service.clock.now().getTime() / 1000) });
+
+  /** Somebody who is signed in and has begun to set up an authenticator. */
+  async function settingUp() {
+    const account = await openAccount(service);
+    const visitor = fromElsewhere();
+    await visitor.signIn(account);
+    const { secret } = (await visitor.change<{ secret: string }>('/api/auth/second-factor/begin')).body;
+    const confirm = async (code: string) =>
+      visitor.change<{ recovery_codes: string[] }>('/api/auth/second-factor/confirm', { code });
+    return { account, secret, confirm };
+  }
+
+  it('stops after ten wrong ones a minute for an account, in however many browsers, and lets the right one wait too', async () => {
+    const { account, secret, confirm } = await settingUp();
+    const [recovery = ''] = (await confirm(await codeNow(secret))).body.recovery_codes;
+    const browsers = [fromElsewhere(), fromElsewhere(), fromElsewhere()] as const;
+    for (const browser of browsers)
+      expect((await browser.signIn(account)).body).toMatchObject({ outcome: 'second_factor' });
+    nextMinute();
+    const enter = async (browser: Visitor, code: string) => {
+      const { status, body } = await browser.json<{ error?: { code: string } }>('/api/auth/second-factor', { code });
+      return `${status} ${body.error?.code ?? 'signed_in'}`;
+    };
+    const [first, second, third] = browsers;
+    for (const browser of [first, second]) {
+      for (let round = 0; round < 4; round += 1) expect(await enter(browser, '00000')).toBe('401 code_refused');
+      // The fifth of a browser's ends its sign-in, and is a guess as the others are.
+      expect(await enter(browser, '00000')).toBe('401 sign_in_expired');
+    }
+    for (const code of ['00000', await codeNow(secret), recovery])
+      expect(await enter(third, code)).toBe('429 rate_limited');
+    nextMinute();
+    expect(await enter(third, recovery)).toBe('200 signed_in');
+  });
+
+  it('stops after ten wrong ones a minute where an authenticator is set up, and begins again after it', async () => {
+    const { secret, confirm } = await settingUp();
+    nextMinute();
+    for (let round = 0; round < 10; round += 1) expect((await confirm('00000')).status).toBe(400);
+    expect((await confirm('00000')).status).toBe(429);
+    expect((await confirm(await codeNow(secret))).status).toBe(429);
+    nextMinute();
+    expect((await confirm(await codeNow(secret))).status).toBe(200);
+  });
+});
+
 describe('passkeys that are refused', () => {
   const send = (visitor: Visitor, answer: object) => visitor.json('/api/auth/passkey/sign-in', answer);
   const challengeFor = async (visitor: Visitor) =>
     (await visitor.json<{ challenge: string }>('/api/auth/passkey/options')).body.challenge;
+
+  it('are those of which the browser says that they are somebody else’s', async () => {
+    const [owner, other] = [await openAccount(service), await openAccount(service)];
+    const passkey = await addProgramsPasskey(service, owner.id);
+    nextMinute();
+    const signInAs = async (account: Account) => {
+      const visitor = fromElsewhere();
+      const answer = passkey.answerTo(await challengeFor(visitor));
+      const userHandle = Buffer.from(account.id.replaceAll('-', ''), 'hex').toString('base64url');
+      Object.assign(answer.response.response, { userHandle });
+      const { status } = await send(visitor, answer);
+      return [status, (await visitor.session())?.user.id ?? null];
+    };
+    expect(await signInAs(other)).toEqual([401, null]);
+    expect(await signInAs(owner)).toEqual([200, owner.id]);
+  });
 
   it.each(['over a challenge that was made up', 'with another signature', 'that nobody has'])(
     'count as failures of the address: %s',

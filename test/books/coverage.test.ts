@@ -95,6 +95,16 @@ test('coverage by year adds the loans up, and is rounded down', () => {
   ]);
 });
 
+test('coverage of a loss is rounded down too: never nearer to nothing than it is', () => {
+  const loan = { amount: decimal('1200'), rate: zero, years: 1n };
+  const covered = (earned: string) => coverageByYear(decimal(earned), [loan]).map((one) => writtenOrNull(one.coverage));
+  expect(covered('1000')).toEqual(['0.83']);
+  expect(covered('0')).toEqual(['0']);
+  expect(covered('-1000')).toEqual(['-0.84']);
+  expect(covered('-1')).toEqual(['-0.01']);
+  expect(covered('-1200')).toEqual(['-1']);
+});
+
 describe('for random debts and earnings', () => {
   const dice = random(29);
   const amount = () => decimal(`${1 + dice(9_000_000)}.${10 + dice(90)}`);

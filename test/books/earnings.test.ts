@@ -310,6 +310,34 @@ describe('earnings', () => {
     ]);
   });
 
+  test('grow against nothing where there was a loss, or nothing at all, a year before', () => {
+    const of = (label: string, revenue: string, ebitda: string) => {
+      const row = year(`${label}-01-01`, `${label}-12-31`, `FY${label}`, revenue);
+      return { ...row, amounts: { ...row.amounts, ebitda: d(ebitda) } };
+    };
+    const grown = (...before: [revenue: string, ebitda: string]) => {
+      const [found] = earnings(books([of('2024', ...before), of('2025', '150', '60')]));
+      return [found?.label, writtenOrNull(found?.revenue_growth ?? null), writtenOrNull(found?.ebitda_growth ?? null)];
+    };
+    expect(grown('100', '50')).toEqual(['FY2025', '0.5', '0.2']);
+    expect(grown('100', '-50')).toEqual(['FY2025', '0.5', null]);
+    expect(grown('-100', '0')).toEqual(['FY2025', null, null]);
+    expect(grown('0', '0.01')).toEqual(['FY2025', null, '5999']);
+  });
+
+  test('are no shares of revenue where there was none, or more was paid back than sold', () => {
+    const margins = (revenue: string) => {
+      const row = year('2025-01-01', '2025-12-31', 'FY2025', revenue);
+      const amounts = { ...row.amounts, gross_profit: d('-40'), ebitda: d('-60') };
+      const [found] = earnings(books([{ ...row, amounts }]));
+      const { gross_margin = null, ebitda_margin = null, adjusted_ebitda_margin = null } = found ?? {};
+      return [gross_margin, ebitda_margin, adjusted_ebitda_margin].map(writtenOrNull);
+    };
+    expect(margins('200')).toEqual(['-0.2', '-0.3', '-0.3']);
+    expect(margins('0')).toEqual([null, null, null]);
+    expect(margins('-200')).toEqual([null, null, null]);
+  });
+
   test('grow against the figures that are shown of the year before, not against a row of an older upload', () => {
     const oldTtm = year('2024-01-01', '2024-12-31', 'TTM', '900000');
     const monthsOf = (of: string, revenue: string): BookedPeriod[] =>

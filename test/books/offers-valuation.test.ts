@@ -478,6 +478,55 @@ describe('to the broker', () => {
     });
   });
 
+  test('the two best are at first those that still stand, whatever one that has expired was worth', async () => {
+    const expire = (when: string | null) =>
+      web.service.sql(`update offers set payload = payload - 'expires_at' || $2 where id = $1`, [
+        offerOf('other buyer'),
+        JSON.stringify(when === null ? {} : { expires_at: when }),
+      ]);
+    const now = web.service.clock.now().getTime();
+    try {
+      await expire(new Date(now + 24 * 3_600_000).toISOString());
+      expect((await ask('broker')).body.compared).toMatchObject({
+        first: offerOf('other buyer'),
+        second: offerOf('exclusive buyer'),
+      });
+      await expire(new Date(now - 1_000).toISOString());
+      const { compared } = (await ask('broker')).body;
+      expect(compared).toMatchObject({ first: offerOf('exclusive buyer'), second: offerOf('other buyer') });
+      expect(compared.differences[0]).toEqual({
+        term: 'purchase_price',
+        first: '3900000',
+        second: '4200000',
+        by: '-300000',
+      });
+    } finally {
+      await expire(null);
+    }
+  });
+
+  test.each([48, 49, 50])('with %i small add-backs more none is lost from what is paid for them', async (more) => {
+    await web.service.sql(
+      `insert into normalizations (deal_id, period_label, adjustment_category, adjustment_amount, rationale)
+       select $1, 'FY2025', 'one_time', 100 + n, 'One of many' from generate_series(1, $2::int) n`,
+      [deal, more],
+    );
+    try {
+      const { body } = await ask('broker');
+      const total = (list: readonly { amount: string }[]) => list.reduce((all, { amount }) => all + Number(amount), 0);
+      const all = 120_000 + more * 100 + (more * (more + 1)) / 2;
+      const { add_backs: addBacks, adjusted_ebitda: adjusted } = body.basis;
+      expect([Number(adjusted), total(addBacks)]).toEqual([720_000 + all, all]);
+      // Fifty of them one by one, and the smallest together.
+      const ids = addBacks.map(({ id }: { id: string }) => id);
+      expect([ids.length, ids.indexOf('others')]).toEqual(more === 48 ? [50, -1] : [51, 50]);
+      const own = body.offers.find((one: { offer_id: string }) => one.offer_id === offerOf('exclusive buyer'));
+      expect(new Set(own.paid_for.add_backs.map(({ id }: { id: string }) => id))).toEqual(new Set(ids));
+    } finally {
+      await web.service.sql(`delete from normalizations where deal_id = $1 and rationale = 'One of many'`, [deal]);
+    }
+  });
+
   test('two offers side by side: every term, and by how much the first is higher', async () => {
     const against = async (first: string, second: string, query = '') =>
       (await (await web.as('broker')).ask(`/deals/${deal}/offers/${offerOf(first)}/against/${offerOf(second)}${query}`))

@@ -39,15 +39,9 @@ beforeAll(async () => {
     },
   });
   for (let node = 0; node < 2; node += 1) {
-    const { config, log, clock } = service.services;
-    const { services, close } = await openServices(config, service.connections.server, {
-      log,
-      clock,
-      waitMillis: 30_000,
-    });
+    const services = await openNode();
     opened.push(services);
     nodes.push(openDelivery(services));
-    closers.push(close);
   }
   const made = await openBrokerage(service);
   brokerage = made.id;
@@ -67,8 +61,20 @@ beforeEach(async () => {
   );
   await service.sql('delete from vault.outbox');
   mailServer.received.length = 0;
-  Object.assign(mailServer, { onRecipient: () => {}, onMail: () => {} });
+  Object.assign(mailServer, { onSignIn: () => {}, onSender: () => {}, onRecipient: () => {}, onMail: () => {} });
 });
+
+/** What a node works with, for as long as the tests run; `smtpUrl` where it is another than the others have. */
+async function openNode(smtpUrl?: string): Promise<Services> {
+  const { config, log, clock } = service.services;
+  const { services, close } = await openServices(
+    { ...config, ...(smtpUrl === undefined ? {} : { smtpUrl }) },
+    service.connections.server,
+    { log, clock, waitMillis: 30_000 },
+  );
+  closers.push(close);
+  return services;
+}
 
 let count = 0;
 /** Invites a person by mail; their address. */
@@ -176,6 +182,51 @@ describe('a mail', () => {
     ]);
     const token = /token=([\w-]{43})/.exec(mailServer.received[0]!.raw)![1]!;
     expect(service.log.join('')).not.toContain(token);
+  });
+
+  describe('waits, whatever code it is refused with, while what is wrong is ours and can be corrected:', () => {
+    /** Two mails wait while the server refuses, for as long as it takes, and are sent when it does no more. */
+    async function areSentAfterRepair(deliverThem: () => Promise<void>, refusal: string, repair: () => void) {
+      const people = [await invite(), await invite()];
+      for (const attempts of [1, 2]) {
+        await deliverThem();
+        const mails = await outbox();
+        expect(mails).toMatchObject(people.map(() => ({ state: 'waiting', attempts, last_error: refusal })));
+        expect(mails.every(({ secret }) => secret !== null)).toBe(true);
+        service.clock.advance(Math.max(...mails.map((mail) => mail.in)) * 1_000 + 1_000);
+      }
+      expect(mailServer.received).toEqual([]);
+      repair();
+      await deliverThem();
+      expect(mailServer.received.flatMap(({ to }) => to).toSorted()).toEqual(people.toSorted());
+      expect((await outbox()).map(({ state }) => state)).toEqual(['sent', 'sent']);
+    }
+
+    test('our password', async () => {
+      const node = openDelivery(await openNode(mailServer.url.replace('//', '//deals:the%20password@')));
+      const asked: string[][] = [];
+      mailServer.onSignIn = (...given) => {
+        asked.push(given);
+        throw new Refusal(535, 'Authentication failed');
+      };
+      await areSentAfterRepair(
+        () => node.deliverDue(),
+        'The mail server does not accept the user and password of SMTP_URL: 535 Authentication failed',
+        () => (mailServer.onSignIn = () => {}),
+      );
+      expect(new Set(asked.map((given) => given.join(' ')))).toEqual(new Set(['deals the password']));
+    });
+
+    test('our sender', async () => {
+      mailServer.onSender = (address) => {
+        throw new Refusal(550, `Not allowed to send as ${address}`);
+      };
+      await areSentAfterRepair(
+        deliver,
+        'The mail server refused the mail: 550 Not allowed to send as deals@brokers.example',
+        () => (mailServer.onSender = () => {}),
+      );
+    });
   });
 
   test('whose link was replaced meanwhile is not sent, and the one with the new link is', async () => {

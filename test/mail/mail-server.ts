@@ -26,7 +26,9 @@ export interface MailServer {
   readonly url: string;
   /** Every mail whose text has come, taken or not. */
   readonly received: Received[];
-  /** Asked of each recipient and of each mail before it is answered; what they throw is the answer. */
+  /** Asked of each sign-in, sender, recipient and mail before it is answered; what they throw is the answer. Nobody has to sign in. */
+  onSignIn: (user: string, password: string) => void | Promise<void>;
+  onSender: (address: string) => void | Promise<void>;
   onRecipient: (address: string) => void | Promise<void>;
   onMail: (mail: Received) => void | Promise<void>;
   close(): Promise<void>;
@@ -49,11 +51,24 @@ export async function openMailServer(): Promise<MailServer> {
       () => done(),
       (error: Error) => done(error),
     );
-  const hooks: Pick<MailServer, 'onRecipient' | 'onMail'> = { onRecipient: () => {}, onMail: () => {} };
+  const hooks: Pick<MailServer, 'onSignIn' | 'onSender' | 'onRecipient' | 'onMail'> = {
+    onSignIn: () => {},
+    onSender: () => {},
+    onRecipient: () => {},
+    onMail: () => {},
+  };
   const server = new SMTPServer({
-    disabledCommands: ['STARTTLS', 'AUTH'],
+    disabledCommands: ['STARTTLS'],
+    authOptional: true,
+    allowInsecureAuth: true,
     logger: false,
     closeTimeout: 100,
+    onAuth: ({ username, password }, _session, done) =>
+      void (async () => hooks.onSignIn(username ?? '', password ?? ''))().then(
+        () => done(null, { user: username ?? '' }),
+        (error: Error) => done(error),
+      ),
+    onMailFrom: ({ address }, _session, done) => answering((async () => hooks.onSender(address ?? ''))(), done),
     onRcptTo: ({ address }, _session, done) => answering((async () => hooks.onRecipient(address))(), done),
     onData: (stream, { envelope }, done) => {
       const taken = async () => {

@@ -142,6 +142,24 @@ async function everyRow(owner: pg.ClientConfig): Promise<Record<string, string>>
   }
 }
 
+/** What keeps rows from who may not have them: the policies of each table, also for its owner, and the triggers that are switched on. */
+async function guardsOf(owner: pg.ClientConfig): Promise<Record<string, unknown>[]> {
+  const client = new pg.Client(owner);
+  await client.connect();
+  const { rows } = await client
+    .query<Record<string, unknown>>(
+      `select n.nspname || '.' || c.relname as name, c.relrowsecurity, c.relforcerowsecurity,
+         (select array_agg(t.tgname || ' ' || t.tgenabled::text order by t.tgname collate "C")
+          from pg_trigger t where t.tgrelid = c.oid and not t.tgisinternal) as triggers,
+         (select array_agg(pg_get_constraintdef(k.oid) order by k.conname collate "C")
+          from pg_constraint k where k.conrelid = c.oid and k.contype = 'f') as foreign_keys
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where c.relkind in ('r', 'p') and n.nspname in ('public', 'app', 'vault', 'limits') order by 1`,
+    )
+    .finally(() => client.end());
+  return rows;
+}
+
 /** The bodies below a directory, by their names. */
 async function bodiesIn(directory: string): Promise<Record<string, string>> {
   const names = (await readdir(directory, { recursive: true })).toSorted();
@@ -204,6 +222,10 @@ test('backs up while people write, and what is restored is one moment of it; the
   const restored = await run(['restore', '--place', folder], late.env);
   expect(restored).toMatchObject({ code: 0, stderr: '', stdout: expect.stringContaining('--continue') });
   expect(await everyRow(late.owner)).toEqual(await everyRow(service.connections.owner));
+  // What was switched off while the rows were loaded is on again, as it was.
+  const guards = await guardsOf(service.connections.owner);
+  expect(guards.filter(({ relforcerowsecurity }) => relforcerowsecurity).length).toBeGreaterThan(10);
+  expect(await guardsOf(late.owner)).toEqual(guards);
   // Before a node runs on it: cursors of what came after the backup have expired.
   expect(await historyOf(late.owner)).not.toEqual(await historyOf(service.connections.owner));
   expect(await bodiesIn(path.join(late.dataDir, 'documents'))).toEqual(

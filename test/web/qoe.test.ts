@@ -323,6 +323,40 @@ describe('a file', () => {
     expect(await stored()).toBe(before);
   });
 
+  test('is shown which rows have more digits than are kept, or a year that is none of a business', async () => {
+    const rows = [
+      ['1900-01', '1234567890123456.1234'],
+      ['1900-02', '12345678901234567'],
+      ['1900-03', '-12,345,678,901,234,567'],
+      ['1900-04', '00001234567890123456'],
+      ['1899-12', '1'],
+      ['12/31/1899', '1'],
+      ['FY1899', '1'],
+      ['2199-12', '1'],
+      ['2200-01', '1'],
+      ['Q1 2200', '1'],
+    ];
+    const { status, body } = await send(
+      'buyer',
+      '/preview',
+      ['month,revenue', ...rows.map(([month, amount]) => `${month},"${amount}"`)].join('\n'),
+    );
+    const faults = body.faults.map(({ row, column }: { row: number; column: string }) => [row, column]);
+    expect([status, faults]).toEqual([
+      200,
+      [
+        [3, 'revenue'],
+        [4, 'revenue'],
+        [6, 'period'],
+        [7, 'period'],
+        [8, 'period'],
+        [10, 'period'],
+        [11, 'period'],
+      ],
+    ]);
+    expect(body.faults[0].message).toContain('at most 16 digits before the point');
+  });
+
   test('is stored whole, every digit of it', async () => {
     const preview = await send('seller', '/preview', good);
     expect(preview.body).toMatchObject({ faults: [], row_count: 3 });
