@@ -9353,6 +9353,7 @@ CREATE OR REPLACE FUNCTION app.keep_deals_of_people()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   people uuid[];
@@ -16219,3 +16220,4 @@ $function$;
 -- 53aa2a7332f86e3538e57e8d968db7d485b107633c8607c05f12ed5adbe866dc  580_refusals_that_can_be_followed.sql
 -- 2646ac876fac55e80b71a1ba276967af2dd588e0a82989d5314414a4a0c43d28  595_owners_of_conditions.sql
 -- 88beaad10f28743977606e1c104d38bd0c19a4a49f97d808d1a2dda1461ddca1  596_home_says_due_on.sql
+-- 327fb3685bb1b692938207fbd1cce22339335814558519e8b30febc4041ade78  610_rows_of_participants_planned_once.sql
