@@ -2253,6 +2253,8 @@ CREATE TABLE vault.mail_counts (
     sent integer NOT NULL,
     CONSTRAINT mail_counts_pkey PRIMARY KEY (subject, since)
 );
+CREATE INDEX mail_counts_by_named ON vault.mail_counts USING gin (app.counted_of(subject)) WITH (fastupdate=off);
+CREATE INDEX mail_counts_by_time ON vault.mail_counts USING btree (since);
 ALTER TABLE vault.mail_counts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.mail_counts FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.mail_counts TO CURRENT_USER
@@ -5615,6 +5617,12 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.counted_of(subject text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN array_remove(ARRAY[substr(subject, (NULLIF(strpos(subject, ' from '::text), 0) + 6), 36), substr(subject, (NULLIF(strpos(subject, ' for '::text), 0) + 5), 36), substr(subject, (NULLIF(strpos(subject, ' to '::text), 0) + 4)), "substring"(subject, '@([^@]*)$'::text)], NULL::text);
+
 CREATE OR REPLACE FUNCTION app.create_api_key(brokerage_id uuid, name text, environment text, scopes text[], ceiling integer, expires_at timestamp with time zone, digest bytea, last_four text, address inet, request_id text)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -6569,7 +6577,8 @@ begin
   end if;
   delete from public.webhook_endpoints e where e.brokerage_id = brokerage;
 
-  delete from vault.mail_counts m where m.subject like '% for ' || brokerage or m.subject like '% from ' || brokerage || ' to %';
+  delete from vault.mail_counts m
+    where app.counted_of(m.subject) @> array[brokerage::text] and (m.subject like '% for ' || brokerage or m.subject like '% from ' || brokerage || ' to %');
   delete from vault.brokerage_deletions d where d.brokerage_id = brokerage returning d.* into this;
   delete from public.users u where u.sandbox_id = brokerage;
   delete from public.brokerages b where b.id = brokerage returning b.sandbox_of into parent;
@@ -6927,7 +6936,9 @@ begin
       execute format('delete from %s t where %s', part.name, part.condition) using sandbox;
     end if;
   end loop;
-  delete from vault.mail_counts m where m.subject like '% for ' || sandbox or m.subject like '%' || app.sandbox_address(sandbox, '');
+  delete from vault.mail_counts m
+    where app.counted_of(m.subject) && array[sandbox::text, split_part(app.sandbox_address(sandbox, ''), '@', 2)]
+      and (m.subject like '% for ' || sandbox or m.subject like '%' || app.sandbox_address(sandbox, ''));
   delete from public.users u where u.sandbox_id = sandbox;
 end
 $function$;
@@ -7689,7 +7700,7 @@ begin
       from jsonb_each(o.facts) f)
     where o.caused_by = person and o.facts <> '{}' and jsonb_typeof(o.facts) = 'object';
   delete from vault.mail_counts m
-    where right(m.subject, length(erased.email) + 4) = ' to ' || erased.email;
+    where app.counted_of(m.subject) @> array[erased.email] and right(m.subject, length(erased.email) + 4) = ' to ' || erased.email;
   delete from vault.notifications n where n.user_id = person;
   delete from vault.events e where e.person_id = person;
   -- Of very many records the older ones are cleared by app.clear_addresses.
@@ -8186,7 +8197,8 @@ begin
   perform app.end_sessions_of(g.id) from unnest(gone) g (id);
   select coalesce(array_agg(c.id), '{}') into clients from public.connected_clients c where c.created_by = any (gone) and c.brokerage_id is null;
   delete from vault.mail_counts m using public.users u
-    where u.id = any (gone) and (m.subject like '% from ' || u.id || '%' or right(m.subject, length(u.email) + 4) = ' to ' || u.email);
+    where u.id = any (gone) and app.counted_of(m.subject) && array[u.id::text, u.email]
+      and (m.subject like '% from ' || u.id || '%' or right(m.subject, length(u.email) + 4) = ' to ' || u.email);
   delete from vault.authorization_codes c where c.client_id = any (clients);
   delete from vault.token_families f where f.client_id = any (clients);
   delete from public.tool_grants g where g.user_id = any (gone) or g.client_id = any (clients);
@@ -12350,7 +12362,7 @@ begin
     return part;
   end if;
   delete from vault.mail_counts m where m.ctid = any (array(
-    select o.ctid from vault.mail_counts o where o.since < app.now() - interval '2 days' limit 10000 for update skip locked));
+    select o.ctid from vault.mail_counts o where o.since < app.now() - interval '2 days' order by o.since limit 10000 for update skip locked));
   get diagnostics part = row_count;
   if part >= 10000 then
     return part;
@@ -16221,3 +16233,5 @@ $function$;
 -- 2646ac876fac55e80b71a1ba276967af2dd588e0a82989d5314414a4a0c43d28  595_owners_of_conditions.sql
 -- 88beaad10f28743977606e1c104d38bd0c19a4a49f97d808d1a2dda1461ddca1  596_home_says_due_on.sql
 -- 327fb3685bb1b692938207fbd1cce22339335814558519e8b30febc4041ade78  610_rows_of_participants_planned_once.sql
+-- cc9780e9cb8343dc46cc5c2bea55e01528fc79a675af23f8f0355f078adc892d  611_counts_of_mails_by_whom_they_name.sql
+-- ac0e2c93fb3d60671889f20ce4c1f5c20c9843dd5ec490f3be26f57dd5648530  612_indexes_of_counts_of_mails.sql
