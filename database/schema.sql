@@ -8379,16 +8379,24 @@ AS $function$
 #variable_conflict use_column
 begin
   lock table vault.legal_holds in row share mode;
+  -- Fenced by offsets: or all who take part in deals of the brokerage are read, to look the few of a hold up among them.
   return query
     select h.kind, h.subject_id from vault.legal_holds h
     where not app.is_sandbox(brokerage) and case h.kind
       when 'brokerage' then h.subject_id = brokerage
-      when 'deal' then exists (select from public.deals d where d.id = h.subject_id and d.organization_id = brokerage)
+      when 'deal' then exists (select from public.deals d where d.id = h.subject_id and d.organization_id = brokerage offset 0)
       else exists (select from public.members m where m.user_id = h.subject_id and m.brokerage_id = brokerage)
         or exists (select from public.participants p join public.deals d on d.id = p.deal_id
-          where p.user_id = h.subject_id and d.organization_id = brokerage)
-        or exists (select from public.contacts c join public.users u on u.id = h.subject_id and lower(c.email) = u.email
-          where c.brokerage_id = brokerage)
+          where p.user_id = h.subject_id and d.organization_id = brokerage offset 0)
+        or exists (select from public.users u
+          cross join lateral (
+            select from public.contacts c
+              where c.brokerage_id = brokerage and lower(c.email) = u.email and c.email is not null and c.archived_at is null
+            union all
+            select from public.contacts c
+              where c.brokerage_id = brokerage and lower(c.email) = u.email and c.email is not null and c.archived_at is not null
+            offset 0) c
+          where u.id = h.subject_id)
       end
     order by h.kind, h.subject_id limit 1;
 end
@@ -16235,3 +16243,4 @@ $function$;
 -- 327fb3685bb1b692938207fbd1cce22339335814558519e8b30febc4041ade78  610_rows_of_participants_planned_once.sql
 -- cc9780e9cb8343dc46cc5c2bea55e01528fc79a675af23f8f0355f078adc892d  611_counts_of_mails_by_whom_they_name.sql
 -- ac0e2c93fb3d60671889f20ce4c1f5c20c9843dd5ec490f3be26f57dd5648530  612_indexes_of_counts_of_mails.sql
+-- 5557258cded955299bc4ccb14e5548b78565bab8db9e5b1957af7777f38fc121  613_holds_by_index_of_contacts.sql
