@@ -243,6 +243,7 @@ CREATE TABLE public.audit_records (
     CONSTRAINT audit_records_pkey PRIMARY KEY (id, at)
 ) PARTITION BY RANGE (at);
 CREATE INDEX acts_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, action COLLATE "C", at DESC, id DESC) WHERE action !~~ 'tool:%'::text;
+CREATE INDEX acts_by_user ON ONLY public.audit_records USING btree (user_id, action COLLATE "C", at DESC, id DESC) WHERE action !~~ 'tool:%'::text;
 CREATE INDEX noted_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
 CREATE INDEX records_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC);
 CREATE INDEX records_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC);
@@ -16244,3 +16245,4 @@ $function$;
 -- cc9780e9cb8343dc46cc5c2bea55e01528fc79a675af23f8f0355f078adc892d  611_counts_of_mails_by_whom_they_name.sql
 -- ac0e2c93fb3d60671889f20ce4c1f5c20c9843dd5ec490f3be26f57dd5648530  612_indexes_of_counts_of_mails.sql
 -- 5557258cded955299bc4ccb14e5548b78565bab8db9e5b1957af7777f38fc121  613_holds_by_index_of_contacts.sql
+-- ebab21ed6d85e31e94fd8dea668ca8ac56e34c9242f9efd8e0bcac71d7a7e337  614_own_acts_by_kind.sql
