@@ -245,6 +245,11 @@ CREATE TABLE public.audit_records (
 CREATE INDEX acts_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, action COLLATE "C", at DESC, id DESC) WHERE action !~~ 'tool:%'::text;
 CREATE INDEX acts_by_user ON ONLY public.audit_records USING btree (user_id, action COLLATE "C", at DESC, id DESC) WHERE action !~~ 'tool:%'::text;
 CREATE INDEX noted_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
+CREATE INDEX noted_by_user ON ONLY public.audit_records USING btree (user_id, (
+CASE
+    WHEN noted THEN deal_id
+    ELSE NULL::uuid
+END), at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
 CREATE INDEX records_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC);
 CREATE INDEX records_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC);
 CREATE INDEX records_by_user ON ONLY public.audit_records USING btree (user_id, at DESC, id DESC);
@@ -8671,7 +8676,7 @@ begin
       select a.deal_id, b.id from unnest(administered) b (id) cross join lateral (
         select a.deal_id from vault.deal_activity a where a.brokerage_id = b.id order by a.at desc, a.record_id desc limit 8) a),
     own_busiest as materialized (
-      select a.deal_id, a.at from vault.own_activity a
+      select a.deal_id from vault.own_activity a
       where a.user_id = me and a.deal_id = any ((select l.taken_part from lists l)::uuid[])
       order by a.at desc, a.record_id desc limit 8),
     acts as materialized (
@@ -8682,13 +8687,9 @@ begin
           order by a.at desc, a.id desc limit 8) a
         union
         select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details from own_busiest b cross join lateral (
-          -- One after the other from the last, by the index of the deal: somebody's own may be lost among their calls of tools. Each of eight deals has one, so that none of
-          -- the eight is older than all of these.
-          select l.* from (select a.* from public.audit_records a
-            where a.deal_id = b.deal_id and a.noted and a.at >= (select case count(*) when 8 then min(o.at) else '-infinity' end from own_busiest o)
-            order by a.at desc, a.id desc offset 0) l
-          where l.user_id = me
-          order by l.at desc, l.id desc limit 8) a
+          select a.* from public.audit_records a
+          where a.user_id = me and case when a.noted then a.deal_id end = b.deal_id and a.noted and a.deal_id is not null
+          order by a.at desc, a.id desc limit 8) a
         order by at desc, id desc limit 8) c),
     latest as materialized (
       select l.* from (
@@ -16246,3 +16247,5 @@ $function$;
 -- ac0e2c93fb3d60671889f20ce4c1f5c20c9843dd5ec490f3be26f57dd5648530  612_indexes_of_counts_of_mails.sql
 -- 5557258cded955299bc4ccb14e5548b78565bab8db9e5b1957af7777f38fc121  613_holds_by_index_of_contacts.sql
 -- ebab21ed6d85e31e94fd8dea668ca8ac56e34c9242f9efd8e0bcac71d7a7e337  614_own_acts_by_kind.sql
+-- 3fc486fe02926e740a31327b54c233f7194c0e7c0ddf2a0a7c67df358b99f9db  615_own_noted_acts_by_deal.sql
+-- 33c20e26b20fd552b301fec74210503f821b1c46b4a67ff5c9fdeb14169670b4  616_own_acts_on_home.sql
