@@ -243,7 +243,13 @@ CREATE TABLE public.audit_records (
     CONSTRAINT audit_records_pkey PRIMARY KEY (id, at)
 ) PARTITION BY RANGE (at);
 CREATE INDEX acts_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, action COLLATE "C", at DESC, id DESC) WHERE action !~~ 'tool:%'::text;
+CREATE INDEX acts_by_user ON ONLY public.audit_records USING btree (user_id, action COLLATE "C", at DESC, id DESC) WHERE action !~~ 'tool:%'::text;
 CREATE INDEX noted_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
+CREATE INDEX noted_by_user ON ONLY public.audit_records USING btree (user_id, (
+CASE
+    WHEN noted THEN deal_id
+    ELSE NULL::uuid
+END), at DESC, id DESC) WHERE noted AND deal_id IS NOT NULL;
 CREATE INDEX records_by_brokerage ON ONLY public.audit_records USING btree (brokerage_id, at DESC, id DESC);
 CREATE INDEX records_by_deal ON ONLY public.audit_records USING btree (deal_id, at DESC, id DESC);
 CREATE INDEX records_by_user ON ONLY public.audit_records USING btree (user_id, at DESC, id DESC);
@@ -2256,6 +2262,8 @@ CREATE TABLE vault.mail_counts (
     sent integer NOT NULL,
     CONSTRAINT mail_counts_pkey PRIMARY KEY (subject, since)
 );
+CREATE INDEX mail_counts_by_named ON vault.mail_counts USING gin (app.counted_of(subject)) WITH (fastupdate=off);
+CREATE INDEX mail_counts_by_time ON vault.mail_counts USING btree (since);
 ALTER TABLE vault.mail_counts ENABLE ROW LEVEL SECURITY;
 ALTER TABLE vault.mail_counts FORCE ROW LEVEL SECURITY;
 CREATE POLICY as_owner ON vault.mail_counts TO CURRENT_USER
@@ -5642,6 +5650,12 @@ begin
 end
 $function$;
 
+CREATE OR REPLACE FUNCTION app.counted_of(subject text)
+ RETURNS text[]
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+RETURN array_remove(ARRAY[substr(subject, (NULLIF(strpos(subject, ' from '::text), 0) + 6), 36), substr(subject, (NULLIF(strpos(subject, ' for '::text), 0) + 5), 36), substr(subject, (NULLIF(strpos(subject, ' to '::text), 0) + 4)), "substring"(subject, '@([^@]*)$'::text)], NULL::text);
+
 CREATE OR REPLACE FUNCTION app.create_api_key(brokerage_id uuid, name text, environment text, scopes text[], ceiling integer, expires_at timestamp with time zone, digest bytea, last_four text, address inet, request_id text)
  RETURNS uuid
  LANGUAGE plpgsql
@@ -6596,7 +6610,8 @@ begin
   end if;
   delete from public.webhook_endpoints e where e.brokerage_id = brokerage;
 
-  delete from vault.mail_counts m where m.subject like '% for ' || brokerage or m.subject like '% from ' || brokerage || ' to %';
+  delete from vault.mail_counts m
+    where app.counted_of(m.subject) @> array[brokerage::text] and (m.subject like '% for ' || brokerage or m.subject like '% from ' || brokerage || ' to %');
   delete from vault.brokerage_deletions d where d.brokerage_id = brokerage returning d.* into this;
   delete from public.users u where u.sandbox_id = brokerage;
   delete from public.brokerages b where b.id = brokerage returning b.sandbox_of into parent;
@@ -6954,7 +6969,9 @@ begin
       execute format('delete from %s t where %s', part.name, part.condition) using sandbox;
     end if;
   end loop;
-  delete from vault.mail_counts m where m.subject like '% for ' || sandbox or m.subject like '%' || app.sandbox_address(sandbox, '');
+  delete from vault.mail_counts m
+    where app.counted_of(m.subject) && array[sandbox::text, split_part(app.sandbox_address(sandbox, ''), '@', 2)]
+      and (m.subject like '% for ' || sandbox or m.subject like '%' || app.sandbox_address(sandbox, ''));
   delete from public.users u where u.sandbox_id = sandbox;
 end
 $function$;
@@ -7717,7 +7734,7 @@ begin
       from jsonb_each(o.facts) f)
     where o.caused_by = person and o.facts <> '{}' and jsonb_typeof(o.facts) = 'object';
   delete from vault.mail_counts m
-    where right(m.subject, length(erased.email) + 4) = ' to ' || erased.email;
+    where app.counted_of(m.subject) @> array[erased.email] and right(m.subject, length(erased.email) + 4) = ' to ' || erased.email;
   delete from vault.notifications n where n.user_id = person;
   delete from vault.events e where e.person_id = person;
   -- Of very many records the older ones are cleared by app.clear_addresses.
@@ -8214,7 +8231,8 @@ begin
   perform app.end_sessions_of(g.id) from unnest(gone) g (id);
   select coalesce(array_agg(c.id), '{}') into clients from public.connected_clients c where c.created_by = any (gone) and c.brokerage_id is null;
   delete from vault.mail_counts m using public.users u
-    where u.id = any (gone) and (m.subject like '% from ' || u.id || '%' or right(m.subject, length(u.email) + 4) = ' to ' || u.email);
+    where u.id = any (gone) and app.counted_of(m.subject) && array[u.id::text, u.email]
+      and (m.subject like '% from ' || u.id || '%' or right(m.subject, length(u.email) + 4) = ' to ' || u.email);
   delete from vault.authorization_codes c where c.client_id = any (clients);
   delete from vault.token_families f where f.client_id = any (clients);
   delete from public.tool_grants g where g.user_id = any (gone) or g.client_id = any (clients);
@@ -8395,16 +8413,24 @@ AS $function$
 #variable_conflict use_column
 begin
   lock table vault.legal_holds in row share mode;
+  -- Fenced by offsets: or all who take part in deals of the brokerage are read, to look the few of a hold up among them.
   return query
     select h.kind, h.subject_id from vault.legal_holds h
     where not app.is_sandbox(brokerage) and case h.kind
       when 'brokerage' then h.subject_id = brokerage
-      when 'deal' then exists (select from public.deals d where d.id = h.subject_id and d.organization_id = brokerage)
+      when 'deal' then exists (select from public.deals d where d.id = h.subject_id and d.organization_id = brokerage offset 0)
       else exists (select from public.members m where m.user_id = h.subject_id and m.brokerage_id = brokerage)
         or exists (select from public.participants p join public.deals d on d.id = p.deal_id
-          where p.user_id = h.subject_id and d.organization_id = brokerage)
-        or exists (select from public.contacts c join public.users u on u.id = h.subject_id and lower(c.email) = u.email
-          where c.brokerage_id = brokerage)
+          where p.user_id = h.subject_id and d.organization_id = brokerage offset 0)
+        or exists (select from public.users u
+          cross join lateral (
+            select from public.contacts c
+              where c.brokerage_id = brokerage and lower(c.email) = u.email and c.email is not null and c.archived_at is null
+            union all
+            select from public.contacts c
+              where c.brokerage_id = brokerage and lower(c.email) = u.email and c.email is not null and c.archived_at is not null
+            offset 0) c
+          where u.id = h.subject_id)
       end
     order by h.kind, h.subject_id limit 1;
 end
@@ -8678,7 +8704,7 @@ begin
       select a.deal_id, b.id from unnest(administered) b (id) cross join lateral (
         select a.deal_id from vault.deal_activity a where a.brokerage_id = b.id order by a.at desc, a.record_id desc limit 8) a),
     own_busiest as materialized (
-      select a.deal_id, a.at from vault.own_activity a
+      select a.deal_id from vault.own_activity a
       where a.user_id = me and a.deal_id = any ((select l.taken_part from lists l)::uuid[])
       order by a.at desc, a.record_id desc limit 8),
     acts as materialized (
@@ -8689,13 +8715,9 @@ begin
           order by a.at desc, a.id desc limit 8) a
         union
         select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details from own_busiest b cross join lateral (
-          -- One after the other from the last, by the index of the deal: somebody's own may be lost among their calls of tools. Each of eight deals has one, so that none of
-          -- the eight is older than all of these.
-          select l.* from (select a.* from public.audit_records a
-            where a.deal_id = b.deal_id and a.noted and a.at >= (select case count(*) when 8 then min(o.at) else '-infinity' end from own_busiest o)
-            order by a.at desc, a.id desc offset 0) l
-          where l.user_id = me
-          order by l.at desc, l.id desc limit 8) a
+          select a.* from public.audit_records a
+          where a.user_id = me and case when a.noted then a.deal_id end = b.deal_id and a.noted and a.deal_id is not null
+          order by a.at desc, a.id desc limit 8) a
         order by at desc, id desc limit 8) c),
     latest as materialized (
       select l.* from (
@@ -9381,6 +9403,7 @@ CREATE OR REPLACE FUNCTION app.keep_deals_of_people()
  LANGUAGE plpgsql
  SECURITY DEFINER
  SET search_path TO ''
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   people uuid[];
@@ -12379,7 +12402,7 @@ begin
     return part;
   end if;
   delete from vault.mail_counts m where m.ctid = any (array(
-    select o.ctid from vault.mail_counts o where o.since < app.now() - interval '2 days' limit 10000 for update skip locked));
+    select o.ctid from vault.mail_counts o where o.since < app.now() - interval '2 days' order by o.since limit 10000 for update skip locked));
   get diagnostics part = row_count;
   if part >= 10000 then
     return part;
@@ -16264,3 +16287,10 @@ $function$;
 -- 0d4a94cd42eec185cbfd6a7ba826d0467d031a78f795378004fc436ac87cb552  604_uploads_of_a_day_by_index.sql
 -- 9c4d0b14087a1cb26d8dbc15aaff4e20f926a8a669c733db05e0f5aaa6c5729f  605_invitations_of_a_brokerage_by_index.sql
 -- 294ccb4397eb27095be64ef1d744a2f5a00f7d37eb9481bfb7a4b638ffc8af9b  606_waiting_events_within_bounds.sql
+-- 327fb3685bb1b692938207fbd1cce22339335814558519e8b30febc4041ade78  610_rows_of_participants_planned_once.sql
+-- cc9780e9cb8343dc46cc5c2bea55e01528fc79a675af23f8f0355f078adc892d  611_counts_of_mails_by_whom_they_name.sql
+-- ac0e2c93fb3d60671889f20ce4c1f5c20c9843dd5ec490f3be26f57dd5648530  612_indexes_of_counts_of_mails.sql
+-- 5557258cded955299bc4ccb14e5548b78565bab8db9e5b1957af7777f38fc121  613_holds_by_index_of_contacts.sql
+-- ebab21ed6d85e31e94fd8dea668ca8ac56e34c9242f9efd8e0bcac71d7a7e337  614_own_acts_by_kind.sql
+-- 3fc486fe02926e740a31327b54c233f7194c0e7c0ddf2a0a7c67df358b99f9db  615_own_noted_acts_by_deal.sql
+-- 33c20e26b20fd552b301fec74210503f821b1c46b4a67ff5c9fdeb14169670b4  616_own_acts_on_home.sql

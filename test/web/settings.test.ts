@@ -696,6 +696,28 @@ describe('the audit trail', () => {
     expect(await read('admin', { ...of, outcome: 'done' })).toEqual(all.filter(wentWell));
     expect(await read('admin', { outcome: 'refused' })).toEqual(own.filter((record) => !wentWell(record)));
     expect(await read('admin', { outcome: 'done' })).toEqual(own.filter(wentWell));
+    // Of several kinds and of one, of which there are pages, and with tools among them.
+    await service.sql(
+      `insert into audit_records (at, user_id, action, outcome, noted)
+       select app.now() - n * interval '1 minute', $1, (array['trial.a', 'trial.b', 'trial.c', 'tool:svc_deals_get'])[1 + n % 4],
+         case when n % 3 = 0 then 'refused' else 'done' end, false from generate_series(1, 60) n`,
+      [person],
+    );
+    const tried = await read('admin');
+    for (const beginning of ['trial.', 'trial.b', 'tri', 'trial.d', 't', 'tool:', 'tool:svc_deals_get']) {
+      const begun = tried.filter(({ action }) => action.startsWith(beginning));
+      expect(await read('admin', { action: beginning })).toEqual(begun);
+      expect(await read('admin', { action: beginning, outcome: 'done' })).toEqual(begun.filter(wentWell));
+      expect(await read('admin', { action: beginning, from: tried[20]!.at, to: tried[5]!.at })).toEqual(
+        begun.filter((record) => record.at >= tried[20]!.at && record.at < tried[5]!.at),
+      );
+    }
+    expect(tried.filter(({ action }) => action.startsWith('trial.')).length).toBe(45);
+    expect(await read('admin', { action: 'trial.', user_id: scene.people['seller']! })).toEqual([]);
+    await service.sql(
+      `delete from audit_records where user_id = $1 and brokerage_id is null and (action like 'trial.%' or request_id is null and action = 'tool:svc_deals_get')`,
+      [person],
+    );
     const { at } = all[3]!;
     expect(await read('admin', { ...of, from: at })).toEqual(all.filter((record) => record.at >= at));
     expect(await read('admin', { ...of, to: service.clock.inDays(-1) })).toEqual([]);

@@ -72,6 +72,18 @@ interface Reached {
   place: string;
 }
 
+// What somebody did on a deal has an index of its own, of this very expression. What all did is read for those alone to whom the policies may show more: others would have it looked through for their own.
+const own =
+  'a.user_id = (select app.user_id()) and case when a.noted then a.deal_id end = $1 and a.deal_id is not null';
+const othersToo = `a.deal_id = $1 and (a.user_id = (select app.user_id())) is not true
+          and ($1 = any ((select app.deals_acting_as('broker'))::uuid[]) or (select app.brokerages_as('admin')) <> '{}')`;
+const shownOfDeal = (of: string) =>
+  `(select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details, true as is_own
+        from audit_records a
+        where ${of} and ${isActivity}
+          and ${behindPlace({ key: 'a.at', type: 'timestamptz', id: 'a.id', direction: 'desc' })}
+        order by a.at desc, a.id desc limit (select $4::int))`;
+
 // What the policies show, and what others did to records that the reader could open. With limits that PostgreSQL does not know when it plans, one plan serves all
 // requests of a connection: for each number it would make its own anew, which took longer than the rest.
 const ofDeal = rows<Placed<Found> | Reached>(
@@ -79,11 +91,9 @@ const ofDeal = rows<Placed<Found> | Reached>(
   `select a.id, a.at, ${actorColumns('a')}, a.deal_id, d.title as deal_title, a.action,
      a.outcome, a.details, ${objectName('a')} as object_name, a.at::text as place from (
      select * from (
-       (select a.id, a.at, a.user_id, a.client_id, a.deal_id, a.action, a.subject_id, a.outcome, a.details, true as is_own
-        from audit_records a
-        where a.deal_id = $1 and ${isActivity}
-          and ${behindPlace({ key: 'a.at', type: 'timestamptz', id: 'a.id', direction: 'desc' })}
-        order by a.at desc, a.id desc limit (select $4::int))
+       ${shownOfDeal(own)}
+       union all
+       ${shownOfDeal(othersToo)}
        union all
        select s.id, s.at, s.user_id, s.client_id, s.deal_id, s.action, s.subject_id, s.outcome, s.details, false
        from app.deal_activity_in_sight($1, $2::timestamptz, $3::uuid, $4::int) s) found

@@ -57,27 +57,45 @@ const ofBrokerage = shown(
   `(select r.* from audit_records r where r.id = any (array(
       select app.audit_of_brokerage($1, $2, $3, $4::text = 'done', $5, $6, $7, $8, $9)))) a`,
 );
-const ofCaller = (name: string, outcome: string) =>
-  shown(
-    name,
-    `(select r.* from audit_records r
+/** The latest of what the caller did; `$1` to `$9` are what {@link auditRecords} sends. */
+const latestOfCaller = (conditions: string) =>
+  `(select r.* from audit_records r
      where $1::uuid is null and r.user_id = (select app.user_id())
        and ($2::uuid is null or r.user_id = $2)
-       and ($3::text is null or starts_with(r.action, $3))
-       and ${outcome}
        and ($5::timestamptz is null or r.at >= $5)
        and ($6::timestamptz is null or r.at < $6)
        and ($7::text is null or (r.at, r.id) < ($7::timestamptz, $8::uuid))
-     order by r.at desc, r.id desc limit $9) a`,
-  );
-const allOfCaller = ofCaller('audit_of_caller', `($4::text is null or r.outcome in ${wentWell})`);
+       and ${conditions}
+     order by r.at desc, r.id desc limit $9)`;
+const ofCaller = (name: string, outcome: string) =>
+  shown(name, `${latestOfCaller(`($3::text is null or starts_with(r.action, $3)) and ${outcome}`)} a`);
+const allOutcomes = `($4::text is null or r.outcome in ${wentWell})`;
+const allOfCaller = ofCaller('audit_of_caller', allOutcomes);
 // A statement of its own: PostgreSQL uses the index of what was refused only where no parameter decides.
 const refusedOfCaller = ofCaller('audit_of_caller_refused', `$4::text = 'refused' and r.outcome not in ${wentWell}`);
+// One kind after the other by the index of kinds, as `app.audit_of_brokerage` does: of kinds there are a few, of acts perhaps hundreds of thousands.
+const nextKind = (beyond: string) =>
+  `(select r.action collate "C" from audit_records r
+     where r.user_id = (select app.user_id()) and r.action not like 'tool:%' and r.action collate "C" ${beyond}
+     order by r.action collate "C" limit 1)`;
+const kindOfCaller = shown(
+  'audit_of_caller_kind',
+  `(with recursive kinds (action) as (
+      ${nextKind('>= $3::text')}
+      union all
+      select ${nextKind('> k.action')} from kinds k where starts_with(k.action, $3))
+    select r.* from kinds k cross join lateral ${latestOfCaller(`r.action not like 'tool:%' and r.action collate "C" = k.action and ${allOutcomes}`)} r
+    where starts_with(k.action, $3) order by r.at desc, r.id desc limit $9) a`,
+);
+
+/** Whether nothing that begins so is the call of a tool, of which there is no index by kind. */
+const isKind = (beginning: string | null): boolean =>
+  beginning !== null && !beginning.startsWith('tool:') && !'tool:'.startsWith(beginning);
 
 /** The records that fit, the latest first, as far as the caller may see them, in pages. */
 export function auditRecords(filter: AuditFilter): Statement<Page<AuditRecord>> {
   const { brokerageId, userId, action, outcome, from, to, after, limit } = filter;
-  const own = outcome === 'refused' ? refusedOfCaller : allOfCaller;
+  const own = outcome === 'refused' ? refusedOfCaller : isKind(action) ? kindOfCaller : allOfCaller;
   const found = brokerageId === null ? own : ofBrokerage;
   const all = found(brokerageId, userId, action, outcome, from, to, after?.key, after?.id, limit + 1);
   return paged(all, limit, (record) => record);
