@@ -82,6 +82,20 @@ describe('a delivery', () => {
     expect(new Set(received.map(({ event }) => event.id)).size).toBe(60);
     expect(received).toHaveLength(60);
   });
+
+  test('is made once also where the answer holds what the database cannot keep', async () => {
+    const { id } = await webhook();
+    // Of the last character one half is beyond what is kept of an answer.
+    scene.answering = (_request, response) => response.writeHead(200).end(`a\0b${'x'.repeat(4092)}🙂`);
+    await contact('Odd');
+    await deliver();
+    scene.service.clock.advance(hour);
+    await deliver();
+    expect(received).toHaveLength(1);
+    expect((await log(id)).data).toMatchObject([
+      { state: 'delivered', attempts: 1, answer: { status: 200, body: `a\uFFFDb${'x'.repeat(4092)}\uFFFD` } },
+    ]);
+  });
 });
 
 describe('a receiver that fails', () => {
