@@ -436,6 +436,37 @@ describe('a batch', () => {
     );
   });
 
+  test('goes on while some fail, as long as others are taken in between', async () => {
+    const { id } = await webhook();
+    await contacts(30);
+    await settle();
+    const held: http.ServerResponse[] = [];
+    scene.answering = (_request, response) => void held.push(response);
+    const blocking = await connect(scene.service.connections.owner);
+    try {
+      const delivering = scene.nodes[0]!.deliverDue();
+      await expect.poll(() => held.length).toBe(4);
+      // Nothing can be noted until the end: what is sent meanwhile is of one batch.
+      await blocking.query('begin');
+      await blocking.query('select from webhook_endpoints where id = $1 for update', [id]);
+      let answered = 0;
+      const answer = (response: http.ServerResponse) => {
+        answered += 1;
+        response.writeHead(answered % 3 === 0 ? 500 : 204).end();
+      };
+      scene.answering = (_request, response) => answer(response);
+      for (const response of held) answer(response);
+      await expect.poll(() => received.length).toBe(30);
+      await blocking.query('commit');
+      await delivering;
+    } finally {
+      await blocking.end();
+    }
+    expect(received).toHaveLength(30);
+    const states = (await log(id)).data.map(({ state }) => state);
+    expect(states.filter((state) => state === 'delivered')).toHaveLength(20);
+  });
+
   test('that cannot be noted, however often that is tried, ends, and is sent again', async () => {
     const { id } = await webhook();
     await contacts(60);
