@@ -40,7 +40,7 @@ describe('a reset link', () => {
   it('123. sets a new password once, and ends every session', async () => {
     const account = await openAccount(service);
     const elsewhere = await signedInVisitor(service, account);
-    const visitor = new Visitor(service.origin);
+    const visitor = await signedInVisitor(service, account);
     expect((await visitor.json('/api/auth/reset', { email: account.email.toUpperCase() })).status).toBe(200);
     await expect.poll(() => mailedToken(service, asked)).not.toBe('');
     const mail = service.mails.findLast(({ subject }) => subject === asked);
@@ -51,6 +51,7 @@ describe('a reset link', () => {
     const token = await mailedToken(service, asked);
     const password = newPassword();
     expect((await visitor.json('/api/auth/reset/confirm', { token, password })).status).toBe(200);
+    expect(visitor.cookies.has('dealkeep')).toBe(false);
     expect(await elsewhere.session()).toBeNull();
     expect((await visitor.signIn(account)).status).toBe(401);
     expect((await visitor.signIn({ ...account, password })).status).toBe(200);

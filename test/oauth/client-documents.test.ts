@@ -8,6 +8,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinished, test } from 'vitest';
 import { createApp } from '../../server/app.ts';
 import { listen } from '../../server/cli/listen.ts';
+import { mint } from '../../server/domain/clients/tokens.ts';
 import { documentUrlFault, freshness, openClientDocuments, readDocument } from '../../server/oauth/client-documents.ts';
 import { canCertify, certificateFor } from '../certificate.ts';
 import { openService, type TestService } from '../harness.ts';
@@ -188,6 +189,19 @@ describe.runIf(canCertify)('clients by their document', () => {
       ).toBe(200);
       expect((await refresh(service, url, renewed.body.refresh_token ?? '')).body.error).toBe('invalid_grant');
       expect((await post(service, '/api/mcp/revoke', { client_id: url, token: 'dkr_unknown' })).status).toBe(200);
+    });
+
+    test('grants that are guessed are counted, and do not hold up who presents a good one', async () => {
+      const url = publish();
+      const grant = await connectBy(url);
+      const { rateLimits } = service.services.config;
+      const before = { ...rateLimits };
+      onTestFinished(() => void Object.assign(rateLimits, before));
+      Object.assign(rateLimits, { token_failure: 3 });
+      const statuses = [];
+      for (let n = 0; n < 5; n += 1) statuses.push((await refresh(service, url, mint('refresh').token)).status);
+      expect(statuses).toEqual([400, 400, 400, 429, 429]);
+      expect((await refresh(service, url, grant.refresh)).status).toBe(200);
     });
 
     test('the id of its record is no client_id: not for consent, not for tokens, and not to give them back', async () => {

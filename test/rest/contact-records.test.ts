@@ -571,6 +571,23 @@ describe('what is asked for twice', () => {
     expect([again.status, again.text]).toEqual([200, first.text]);
   });
 
+  test('is answered again also where a batch says the same in another order', async () => {
+    const headers = { 'Idempotency-Key': 'order' };
+    const first = await call(
+      'POST',
+      '/contacts/batch',
+      { items: [{ action: 'create', contact: { type: 'person', displayName: 'Ordered', tags: ['b', 'a'] } }] },
+      headers,
+    );
+    const again = await call(
+      'POST',
+      '/contacts/batch',
+      { items: [{ contact: { tags: ['b', 'a'], displayName: 'Ordered', type: 'person' }, action: 'create' }] },
+      headers,
+    );
+    expect([again.status, again.text, again.headers.get('idempotent-replayed')]).toEqual([200, first.text, 'true']);
+  });
+
   test('a key stands for one request, and for none that was refused', async () => {
     const made = await add('Bound');
     const other = await add('Other');

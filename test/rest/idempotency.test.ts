@@ -104,6 +104,23 @@ test('after 24 hours the key is new again, and what is past is swept up', async 
   expect(await kept()).toEqual([{ n: 0 }]);
 });
 
+test('a change whose first answer is kept no more is to be sent again later, and is not made again', async () => {
+  const call = as(await tenant.key(), service.restUrl);
+  const made = await call('POST', '/contacts', body('Forgotten'));
+  const change = () => call('PATCH', `/contacts/${made.body!.id}`, { phone: '1' }, repeatable('forgotten'));
+  expect((await change()).status).toBe(200);
+  // As the erasure of the person does.
+  await service.sql(`update vault.idempotency_keys set answer = null where idempotency_key = 'forgotten'`);
+  await service.sql('update contacts set phone = null where id = $1', [made.body!.id]);
+  const again = await change();
+  expect([again.status, again.headers.get('retry-after'), again.headers.get('idempotent-replayed')]).toEqual([
+    503,
+    '2',
+    null,
+  ]);
+  expect((await call('GET', `/contacts/${made.body!.id}`)).body).toMatchObject({ phone: null });
+});
+
 test('a write whose transaction fails leaves nothing behind, and may be repeated', async () => {
   const call = as(await tenant.key(), service.restUrl);
   await service.sql(`alter table contacts add constraint arranged check (display_name <> 'Fails') not valid`);

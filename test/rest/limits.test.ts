@@ -296,6 +296,18 @@ describe('by address', () => {
     expect(await send('203.0.113.7', late.token, 1)).toBe(0);
   });
 
+  test('136. keys that are guessed are not looked up any more once an address has failed too often', async () => {
+    toWindowStart(service);
+    const lookUps = async () => {
+      const metrics = await (await fetch(`${service.origin}/metrics`)).text();
+      return Number(/^dealkeep_statements_total\{statement="enter_with_api_key"\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
+    };
+    for (let n = 0; n < 20; n += 1) expect((await from('203.0.113.8', token)).status).toBe(200);
+    const before = await lookUps();
+    for (let n = 0; n < 12; n += 1) expect((await from('203.0.113.8', mintApiKey('live').token)).status).toBe(429);
+    expect((await lookUps()) - before).toBe(6);
+  });
+
   test('137. what a client writes into X-Forwarded-For itself does not help it', async () => {
     toWindowStart(service);
     const statuses = [];

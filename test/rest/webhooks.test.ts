@@ -82,6 +82,20 @@ describe('a delivery', () => {
     expect(new Set(received.map(({ event }) => event.id)).size).toBe(60);
     expect(received).toHaveLength(60);
   });
+
+  test('is made once also where the answer holds what the database cannot keep', async () => {
+    const { id } = await webhook();
+    // Of the last character one half is beyond what is kept of an answer.
+    scene.answering = (_request, response) => response.writeHead(200).end(`a\0b${'x'.repeat(4092)}🙂`);
+    await contact('Odd');
+    await deliver();
+    scene.service.clock.advance(hour);
+    await deliver();
+    expect(received).toHaveLength(1);
+    expect((await log(id)).data).toMatchObject([
+      { state: 'delivered', attempts: 1, answer: { status: 200, body: `a\uFFFDb${'x'.repeat(4092)}\uFFFD` } },
+    ]);
+  });
 });
 
 describe('a receiver that fails', () => {
@@ -420,6 +434,77 @@ describe('a batch', () => {
     expect((await log(id)).data.map(({ state, attempts }) => `${state} ${attempts}`)).toEqual(
       Array(3).fill('delivered 1'),
     );
+  });
+
+  test('goes on while some fail, as long as others are taken in between', async () => {
+    const { id } = await webhook();
+    await contacts(30);
+    await settle();
+    const held: http.ServerResponse[] = [];
+    scene.answering = (_request, response) => void held.push(response);
+    const blocking = await connect(scene.service.connections.owner);
+    try {
+      const delivering = scene.nodes[0]!.deliverDue();
+      await expect.poll(() => held.length).toBe(4);
+      // Nothing can be noted until the end: what is sent meanwhile is of one batch.
+      await blocking.query('begin');
+      await blocking.query('select from webhook_endpoints where id = $1 for update', [id]);
+      let answered = 0;
+      const answer = (response: http.ServerResponse) => {
+        answered += 1;
+        response.writeHead(answered % 3 === 0 ? 500 : 204).end();
+      };
+      scene.answering = (_request, response) => answer(response);
+      for (const response of held) answer(response);
+      await expect.poll(() => received.length).toBe(30);
+      await blocking.query('commit');
+      await delivering;
+    } finally {
+      await blocking.end();
+    }
+    expect(received).toHaveLength(30);
+    const states = (await log(id)).data.map(({ state }) => state);
+    expect(states.filter((state) => state === 'delivered')).toHaveLength(20);
+  });
+
+  test('that cannot be noted, however often that is tried, ends, and is sent again', async () => {
+    const { id } = await webhook();
+    await contacts(60);
+    await settle();
+    const held: http.ServerResponse[] = [];
+    scene.answering = (_request, response) => void held.push(response);
+    const failed = () => scene.service.log.filter((line) => line.includes('recording deliveries of webhooks failed'));
+    const before = failed().length;
+    const blocking = await connect(scene.service.connections.owner);
+    try {
+      const delivering = scene.nodes[0]!.deliverDue();
+      await expect.poll(() => held.length).toBe(4);
+      // Nothing can be noted but what comes first, while all others come, and with them more is asked for.
+      await scene.service.sql(`create function fails() returns trigger language plpgsql as $$ begin
+        if new.event_id <> '${received[0]!.event.id}' then raise exception 'disk full'; end if;
+        return new;
+      end $$`);
+      await scene.service.sql(
+        'create trigger fails before update of attempts on webhook_deliveries for each row execute function fails()',
+      );
+      await blocking.query('begin');
+      await blocking.query('select from webhook_endpoints where id = $1 for update', [id]);
+      held[0]!.writeHead(204).end();
+      await expect.poll(() => locksWaited(scene.service)).toBeGreaterThan(0);
+      scene.answering = (_request, response) => response.writeHead(204).end();
+      for (const response of held.slice(1)) response.writeHead(204).end();
+      await expect.poll(() => received.length).toBe(50);
+      await blocking.query('commit');
+      await expect.poll(() => failed().length).toBeGreaterThan(before);
+      await scene.service.sql('drop trigger fails on webhook_deliveries');
+      await delivering;
+    } finally {
+      await blocking.end();
+      await scene.service.sql('drop trigger if exists fails on webhook_deliveries');
+      await scene.service.sql('drop function if exists fails()');
+    }
+    expect(new Set(received.map(({ event }) => event.id)).size).toBe(60);
+    expect((await log(id, '?state=waiting')).data).toEqual([]);
   });
 
   test('is noted part by part in the order given, among batches of other webhooks', async () => {

@@ -18,6 +18,7 @@ import { zipped, type FileToArchive } from '../../server/export/zip.ts';
 import { openUnreadAnswers, usualUnreadLimits } from '../../server/http/unread-answers.ts';
 import { newStorageKey } from '../../server/storage/storage.ts';
 import { openService, type TestService } from '../harness.ts';
+import { locksWaited } from '../locks.ts';
 import { aPng } from '../pictures.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { cleanUp, run } from './program.ts';
@@ -167,10 +168,13 @@ test('the operator exports every row and document of a brokerage, as of one mome
   ]);
 });
 
+const interrupted = () => service.log.filter((line) => line.includes('was interrupted'));
+
 async function download(who: SignedIn): Promise<{ status: number; content: Buffer }> {
+  const before = interrupted();
   const response = await fetch(`${service.origin}/api/web/brokerages/${brokerage.id}/export`, { headers: who.headers });
   const content = await response.arrayBuffer().catch(() => new ArrayBuffer(0));
-  expect(service.log.filter((line) => line.includes('was interrupted'))).toEqual([]);
+  expect(interrupted()).toEqual(before);
   return { status: response.status, content: Buffer.from(content) };
 }
 
@@ -293,6 +297,35 @@ test('a node writes two archives at once and of a brokerage one, whenever they w
   } finally {
     await holder.end();
   }
+});
+
+test('an archive breaks off, without a manifest, when its admin is none any more', async () => {
+  const setRole = (role: string) =>
+    service.sql('update members set role = $3 where brokerage_id = $1 and user_id = $2', [brokerage.id, adminId, role]);
+  const before = interrupted().length;
+  const holder = new pg.Client(service.connections.owner);
+  await holder.connect();
+  onTestFinished(async () => {
+    await holder.end();
+    await setRole('admin');
+  });
+  await holder.query('begin; lock table contacts in access exclusive mode');
+  const response = await fetch(`${service.origin}/api/web/brokerages/${brokerage.id}/export`, {
+    headers: admin.headers,
+  });
+  expect(response.status).toBe(200);
+  await expect.poll(() => locksWaited(service)).toBe(1);
+  await setRole('staff');
+  await holder.query('rollback');
+  const parts: Uint8Array[] = [];
+  const reading = async () => {
+    for await (const part of response.body!) parts.push(part);
+  };
+  await expect(reading()).rejects.toThrow();
+  const content = Buffer.concat(parts);
+  expect(content.includes('README.txt')).toBe(true);
+  expect(content.includes('manifest.json')).toBe(false);
+  expect(interrupted()).toHaveLength(before + 1);
 });
 
 test('who takes nothing of an archive or a document is disconnected: an archive gives its place to another', async () => {

@@ -330,11 +330,13 @@ test('people take their data along and erase themselves after a recent sign-in, 
   });
   await service.sql(`delete from vault.legal_holds where subject_id = $1`, [account.id]);
 
+  expect([...browser.cookies.keys()].toSorted()).toEqual(['dealkeep', 'dealkeep-device']);
   const erased = await post('/auth/erase', { confirmation: account.email.toUpperCase() });
   expect(erased).toMatchObject({
     status: 200,
     body: { pseudonym: expect.stringMatching(/^Former participant [0-9A-F]{4}$/) },
   });
+  expect([...browser.cookies.keys()]).toEqual([]);
   expect(await tablesWith(service, [account.email, account.name])).toEqual([]);
   expect(service.log.join('\n')).not.toMatch(/vandermeer/i);
   // By which the operator erases them again after a restore.

@@ -1,5 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { inspect } from 'node:util';
+import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { Conflict, Invalid } from '../../server/database/errors.ts';
+import { row } from '../../server/database/statement.ts';
 import { createLog } from '../../server/lib/log.ts';
 import { openService, type TestService } from '../harness.ts';
 
@@ -70,6 +73,30 @@ test('an error of the database is logged without the values of the row it quotes
   const text = logged((log) => log.error({ err: new Error('outer', { cause }) }, 'failed'));
   expect(text).toContain('23505');
   expect(text).not.toContain('ann@example.com');
+});
+
+test('an error of the database holds nothing of the row that it quotes, and no name of a column that callers do not know', async () => {
+  await service.sql('create schema aside');
+  await service.sql('create table aside.notes (word text unique, hidden_name text not null)');
+  await service.sql(`create function aside.note(word text, hidden_name text) returns void language sql security definer as
+    'insert into aside.notes values ($1, $2)'`);
+  await service.sql('grant usage on schema aside to dealkeep_server');
+  await service.sql('grant execute on function aside.note to dealkeep_server');
+  onTestFinished(() => void service.sql('drop schema aside cascade'));
+  const note = row<Record<string, unknown>, [word: string, hidden: string | null]>(
+    't_note',
+    'select aside.note($1, $2) as noted',
+  );
+  await service.asServer(note('ann@example.com', 'x'));
+  const twice: unknown = await service.asServer(note('ann@example.com', 'x')).catch((error: unknown) => error);
+  expect(twice).toBeInstanceOf(Conflict);
+  // As an error is written that nobody has caught.
+  expect(inspect(twice, { depth: null })).toContain('23505');
+  expect(inspect(twice, { depth: null })).not.toContain('ann@example.com');
+
+  const without: unknown = await service.asServer(note('other', null)).catch((error: unknown) => error);
+  expect(without).toBeInstanceOf(Invalid);
+  expect(without).toMatchObject({ message: 'A value is required.', field: null });
 });
 
 test('a request leaves one line with its id, address, path and status, and no query', async () => {

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { deleteUnusedBodies } from '../../server/documents/deletion.ts';
+import { whileChanging } from '../locks.ts';
 import { openScene, trail, type WebScene } from './scene.ts';
 import { aPdf, aPng, fetchBody, upload, type UploadQuery } from './uploads.ts';
 
@@ -454,7 +455,7 @@ describe('changing documents', () => {
     expect((await listed('broker')).body.items).toEqual([]);
   });
 
-  test('a week after it was taken out its body is cleared away, and so is what never became a document', async () => {
+  test('a week after it was taken out its body is cleared away, where no legal hold protects it, and so is what never became a document', async () => {
     const { id } = (await add('broker', aPdf(), { filename: 'Old.pdf' })).body;
     const [row] = await web.service.sql('select storage_key from documents where id = $1', [id]);
     await (await web.as('broker')).ask(`/documents/simple/${id}`, undefined, 'DELETE');
@@ -468,6 +469,17 @@ describe('changing documents', () => {
     expect(await stored()).toEqual(expect.arrayContaining([row?.['storage_key'], 'half']));
     expect(await web.service.sql('select from vault.uploads')).not.toHaveLength(0);
     web.service.clock.advance(8 * 86_400_000);
+    // A legal hold comes to protect it once it was found to be cleared away.
+    await whileChanging(
+      web.service,
+      [
+        ['lock table vault.legal_holds in exclusive mode', []],
+        [`insert into vault.legal_holds (kind, subject_id) values ('deal', $1)`, [web.scene.deal]],
+      ],
+      () => deleteUnusedBodies(web.service.services),
+    );
+    expect(await stored()).toContain(row?.['storage_key']);
+    await web.service.sql('delete from vault.legal_holds');
     await deleteUnusedBodies(web.service.services);
     expect(await stored()).not.toContain(row?.['storage_key']);
     expect(await stored()).not.toContain('half');

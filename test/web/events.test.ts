@@ -252,6 +252,10 @@ test('a person who sees changes of hundreds of deals at once gets one event that
   await optIn('outsider');
   await expect.poll(() => outsider!.received.length).toBeGreaterThan(0);
   expect(outsider!.received.map(({ topic }) => topic)).toEqual(['tools']);
+  // A stream that has received this one has received all that came before.
+  await optIn('admin');
+  await expect.poll(() => admin!.received).toContainEqual({ topic: 'tools', deal_id: scene.deal });
+  expect(admin!.received.filter(({ topic, deal_id }) => topic === 'deal' && deal_id === null)).toHaveLength(1);
   for (const { stop } of [admin!, outsider!]) stop();
 });
 
