@@ -13,6 +13,9 @@ import { listedCounts } from '../../server/domain/deals/page.ts';
 import { callers, type Check, type Stage } from './scene.ts';
 import { enter, enterAsKey } from './stage.ts';
 
+/** SQL: of an advisor `p` the role of whom they advise, as far as row-level security shows that person. */
+export const sideAdvised = `case when p.role = 'advisor' then (select a.role from participants a where a.id = p.advises) end`;
+
 /** Each rejects when a list has a row or a value more, or less, than the caller could select. */
 export const listChecks: Check[] = [];
 
@@ -585,7 +588,7 @@ check(
 check(
   'app.people_on_deal names the people of a deal whom row-level security shows there',
   `select x.person, app.people_on_deal($1) -> x.person::text as known from unnest($2::uuid[]) x (person) order by x.person`,
-  `select x.person, (select jsonb_build_array(u.id, u.name, p.role) from participants p join users u on u.id = p.user_id
+  `select x.person, (select jsonb_build_array(u.id, u.name, p.role, ${sideAdvised}) from participants p join users u on u.id = p.user_id
      where p.deal_id = $1 and p.user_id = x.person and p.joined_at is not null) as known
    from unnest($2::uuid[]) x (person) order by x.person`,
   ({ scene }) => [scene.deal, Object.values(scene.people)],
@@ -627,7 +630,7 @@ const narrowedChanges: Changes = {
 checkNarrowed(
   'narrowed to each deal, app.people_on_deal names the people of it whom row-level security shows there',
   `select k.named from app.people_on_deal($1) k (named) where k.named <> '{}'`,
-  `select k.named from (select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role)) as named
+  `select k.named from (select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role, ${sideAdvised})) as named
       from participants p join users u on u.id = p.user_id where p.deal_id = $1 and p.joined_at is not null) k
    where k.named is not null`,
   narrowedChanges,
@@ -715,7 +718,7 @@ checkNarrowed(
   `select jsonb_build_array(s.id, s.title, s.state, s.organization_id, s.exclusive_buyer_user_id, s.exclusivity_granted_at::text,
      s.exclusivity_expires_at::text, s.closed_at::text, s.created_at::text, s.updated_at::text, s.people) as told
    from (select ${dealColumns}, ${dealUpdatedAt} as updated_at,
-       (select jsonb_agg(jsonb_build_array(p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end)
+       (select jsonb_agg(jsonb_build_array(p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end, ${sideAdvised})
           order by p.created_at, p.id)
         from participants p left join users u on u.id = p.user_id where p.deal_id = d.id) as people
      from ${dealTables} where d.id = $1) s`,

@@ -5,6 +5,7 @@ import type pg from 'pg';
 import { activityOfDeal } from '../../server/domain/audit/activity.ts';
 import { dealTables } from '../../server/domain/visibility/deal-scope.ts';
 import { readExpectations, type Expectation } from './expectations.ts';
+import { sideAdvised } from './lists.ts';
 import { callers, type Check, type Stage } from './scene.ts';
 import { enter, enterWithin } from './stage.ts';
 import { measure } from './visibility.ts';
@@ -122,7 +123,7 @@ check(
           const { rows } = await server.query<{ told: object | null; shown: object | null }>({
             name: 'people by deal',
             text: `select app.people_on_deal($1) as told,
-             (select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role)) from participants p join users u on u.id = p.user_id
+             (select jsonb_object_agg(u.id, jsonb_build_array(u.id, u.name, p.role, ${sideAdvised})) from participants p join users u on u.id = p.user_id
               where p.deal_id = $1 and p.joined_at is not null) as shown`,
             values: [deal],
           });
