@@ -3,6 +3,7 @@
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { addedId, audited, from, type Origin } from '../audit/audited.ts';
+import { changingStatus } from '../audit/status-changes.ts';
 import { knownPerson, mentioned, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
@@ -196,19 +197,12 @@ interface FindingStatusChange {
 
 const setStatus = row<FindingStatusChange>(
   'set_finding_status',
-  // Locked before it is compared, by the policies of an update: who may not change it is denied also where nothing differs. On a closed deal it is
-  // updated all the same, which the trigger refuses.
-  `with held as (
-     select id, deal_id, status, updated_at,
-       status <> $4 or ($5::text is not null and status_notes is distinct from $5) or app.state_shown(deal_id) = 'closed' as differs
-     from findings where id = $3 for no key update),
-   changed as (
-     update findings f set status = $4, status_notes = $5 from held where f.id = held.id and held.differs
-     returning f.id, f.deal_id, f.status, f.updated_at),
-   recorded as (select changed.* from changed ${audited('finding.status', { details: `jsonb_build_object('status', $4::text)` })}),
-   found as (select * from recorded union all select id, deal_id, status, updated_at from held where not differs)
-   select app.or_denied(found.id) as id, found.deal_id, found.status, found.updated_at
-   from (values (1)) one left join found on true`,
+  changingStatus({
+    table: 'findings',
+    status: 'status',
+    also: { differs: '($5::text is not null and r.status_notes is distinct from $5)', set: 'status_notes = $5' },
+    action: 'finding.status',
+  }),
 );
 
 /**

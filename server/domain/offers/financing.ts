@@ -3,6 +3,7 @@
 import { row, rows, type Statement } from '../../database/statement.ts';
 import { seenDeal } from '../deals/deals.ts';
 import { added, audited, from, type Origin } from '../audit/audited.ts';
+import { changingStatus } from '../audit/status-changes.ts';
 import { knownPerson, personOnDeal, type Mentioned } from '../deals/participants.ts';
 import { listOfDeal, recordsByIds } from '../visibility/list-of-deal.ts';
 
@@ -183,18 +184,7 @@ interface SourceStatusChange {
 
 const move = row<SourceStatusChange>(
   'move_financing_source',
-  // Locked before it is compared, by the policies of an update: who may not change it is denied also where nothing differs. On a closed deal it is
-  // updated all the same, which the trigger refuses.
-  `with held as (
-     select id, deal_id, commitment_status, updated_at, commitment_status <> $4 or app.state_shown(deal_id) = 'closed' as differs
-     from financing_sources where id = $3 for no key update),
-   changed as (
-     update financing_sources s set commitment_status = $4 from held where s.id = held.id and held.differs
-     returning s.id, s.deal_id, s.commitment_status, s.updated_at),
-   recorded as (select changed.* from changed ${audited('financing.status', { details: `jsonb_build_object('status', $4::text)` })}),
-   found as (select * from recorded union all select id, deal_id, commitment_status, updated_at from held where not differs)
-   select app.or_denied(found.id) as id, found.deal_id, found.commitment_status, found.updated_at
-   from (values (1)) one left join found on true`,
+  changingStatus({ table: 'financing_sources', status: 'commitment_status', action: 'financing.status' }),
 );
 
 /**
