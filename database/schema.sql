@@ -7522,9 +7522,12 @@ begin
     end if;
     -- One table after the other, each by its index, however few rows there are.
     told := json_build_array(deal, title, state, tenant, buyer, granted_at::text, ends_at::text, closed_at::text, created_at::text, updated_at::text, (
-      select json_agg(json_build_array(k.person_id, k.role, k.status, k.name, k.advises)) from (
+      select json_agg(json_build_array(k.person_id, k.role, k.status, k.name, k.advises, k.nda_status)) from (
         select p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end as name,
-          case when p.role = 'advisor' then (select a.role from public.participants a where a.id = p.advises) end as advises
+          case when p.role = 'advisor' then (select a.role from public.participants a where a.id = p.advises) end as advises,
+          case when p.role = 'buyer' and (side in ('broker', 'seller') or p.id = principal) then coalesce((
+            select case when n.status in ('sent', 'active') and n.expires_at <= app.now() then 'expired' else n.status end
+            from public.ndas n where n.participant_id = p.id order by n.status = 'active' desc, n.sent_at desc, n.id desc limit 1), 'none') end as nda_status
         from public.participants p
         cross join lateral (select k.name from public.users k where k.id = p.user_id offset 0) u
         where p.deal_id = deal and (knows_all or coalesce(p.advises, p.id) = principal
@@ -16294,3 +16297,4 @@ $function$;
 -- ebab21ed6d85e31e94fd8dea668ca8ac56e34c9242f9efd8e0bcac71d7a7e337  614_own_acts_by_kind.sql
 -- 3fc486fe02926e740a31327b54c233f7194c0e7c0ddf2a0a7c67df358b99f9db  615_own_noted_acts_by_deal.sql
 -- 33c20e26b20fd552b301fec74210503f821b1c46b4a67ff5c9fdeb14169670b4  616_own_acts_on_home.sql
+-- ca7687651b5de1661a1fae5c7a87b7139ae2650d9707b5ca04bcfdf0cb96ecb9  660_ndas_of_buyers_in_tools.sql

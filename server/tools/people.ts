@@ -3,12 +3,13 @@
 import type { TokenCaller } from '../domain/clients/tokens.ts';
 import type { Mentioned } from '../domain/deals/participants.ts';
 
-/** A person whom an answer mentions: their role is that on the deal; of an advisor with the side that they advise. */
+/** A person whom an answer mentions: their role is that on the deal; of an advisor with the side that they advise, of a buyer with how their NDA stands. */
 export interface Person {
   readonly user_id: string;
   readonly name: string;
   readonly role: string;
   readonly side?: string;
+  readonly nda_status?: string;
 }
 
 type Json = Record<string, unknown>;
@@ -34,9 +35,9 @@ class MentionedPeople {
   }
 
   #note(name: string, mentioned: Mentioned | null): void {
-    const [user_id, called, role, side] = mentioned ?? [];
+    const [user_id, called, role, side, nda] = mentioned ?? [];
     if (user_id === undefined || called === undefined || called === null || role === undefined) return;
-    const person = { user_id, name: called, role, ...(side ? { side } : {}) };
+    const person = { user_id, name: called, role, ...(side ? { side } : {}), ...(nda ? { nda_status: nda } : {}) };
     if (name === `caller${suffix}`) this.caller = person;
     else this.people.set(user_id, person);
   }
@@ -64,7 +65,7 @@ export function withPeople(answer: Json, calling?: Person): Json {
   const shown = { ...found.row(answer) };
   for (const [name, value] of Object.entries(shown)) if (isRow(value)) shown[name] = found.row(value);
   const { people } = found;
-  const side = people.get(found.caller?.user_id ?? '')?.side;
-  const caller = found.caller && { ...found.caller, ...(side ? { side } : {}) };
+  // The role of whoever calls stays, as in the list of deals it is another than on a deal.
+  const caller = found.caller && { ...people.get(found.caller.user_id), ...found.caller };
   return { ...shown, ...(caller ? { caller } : {}), ...(people.size > 0 ? { people: [...people.values()] } : {}) };
 }

@@ -33,7 +33,13 @@ export const deal = z.strictObject(dealFields);
 export const listedDeal = z.strictObject({ ...dealFields, caller_role: z.enum(callerRoles) });
 
 /** Whose ids an answer mentions, beside what the specification names (server/tools/people.ts); absent where it mentions nobody. */
-const person = z.strictObject({ user_id: id, name: z.string(), role: z.string(), side: z.string().optional() });
+const person = z.strictObject({
+  user_id: id,
+  name: z.string(),
+  role: z.string(),
+  side: beside(z.string()),
+  nda_status: beside(z.string()),
+});
 export const people = beside(z.array(person));
 /** Who calls. */
 export const caller = beside(person);

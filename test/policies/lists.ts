@@ -10,9 +10,15 @@ import {
   dealUpdatedAt,
 } from '../../server/domain/deals/deals.ts';
 import { listedCounts } from '../../server/domain/deals/page.ts';
+import { ndaStatusNow } from '../../server/domain/deals/participants.ts';
 import { callers, type Check, type Stage } from './scene.ts';
 import { enter, enterAsKey } from './stage.ts';
 
+/** How the NDA of participant `p` stands, to those whom row-level security shows it: that which counts, or the latest. */
+const ndaTold = `case when p.role = 'buyer' and (p.deal_id = any ((select app.deals_as('broker', 'seller'))::uuid[])
+    or p.id = any ((select app.principals())::uuid[]))
+  then coalesce((select ${ndaStatusNow} from ndas n where n.participant_id = p.id
+    order by n.status = 'active' desc, n.sent_at desc, n.id desc limit 1), 'none') end`;
 /** SQL: of an advisor `p` the role of whom they advise, as far as row-level security shows that person. */
 export const sideAdvised = `case when p.role = 'advisor' then (select a.role from participants a where a.id = p.advises) end`;
 
@@ -718,7 +724,8 @@ checkNarrowed(
   `select jsonb_build_array(s.id, s.title, s.state, s.organization_id, s.exclusive_buyer_user_id, s.exclusivity_granted_at::text,
      s.exclusivity_expires_at::text, s.closed_at::text, s.created_at::text, s.updated_at::text, s.people) as told
    from (select ${dealColumns}, ${dealUpdatedAt} as updated_at,
-       (select jsonb_agg(jsonb_build_array(p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end, ${sideAdvised})
+       (select jsonb_agg(jsonb_build_array(p.person_id, p.role, p.status, case when p.joined_at is null then p.invited_name else u.name end, ${sideAdvised},
+           ${ndaTold})
           order by p.created_at, p.id)
         from participants p left join users u on u.id = p.user_id where p.deal_id = d.id) as people
      from ${dealTables} where d.id = $1) s`,

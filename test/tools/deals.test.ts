@@ -56,9 +56,9 @@ describe('svc_deals_get', () => {
       people: [
         named('broker', 'broker'),
         named('seller', 'seller'),
-        named('exclusive buyer', 'buyer'),
-        named('other buyer', 'buyer'),
-        named('new buyer', 'buyer'),
+        { ...named('exclusive buyer', 'buyer'), nda_status: 'active' },
+        { ...named('other buyer', 'buyer'), nda_status: 'active' },
+        { ...named('new buyer', 'buyer'), nda_status: 'none' },
         named('viewer', 'viewer'),
         { ...named("exclusive buyer's advisor", 'advisor'), side: 'buyer' },
       ],
@@ -66,7 +66,13 @@ describe('svc_deals_get', () => {
     });
     expect(await as("exclusive buyer's advisor").ok('svc_deals_get', { deal_id: scene.deal })).toMatchObject({
       caller: { ...named("exclusive buyer's advisor", 'advisor'), side: 'buyer' },
+      people: expect.arrayContaining([{ ...named('exclusive buyer', 'buyer'), nda_status: 'active' }]),
     });
+    expect(await as('new buyer').ok('svc_deals_get', { deal_id: scene.deal })).toMatchObject({
+      caller: { ...named('new buyer', 'buyer'), nda_status: 'none' },
+    });
+    // How it stands is no business of whoever only views.
+    expect(JSON.stringify(await as('viewer').ok('svc_deals_get', { deal_id: scene.deal }))).not.toContain('nda_status');
   });
 
   test.each<[Role, Role[], boolean]>([

@@ -43,8 +43,17 @@ export const knownPerson = (name: string, id: string, deal: string): string =>
   `left join (participants ${name}_part join users ${name} on ${name}.id = ${name}_part.user_id)
     on ${name}_part.deal_id = ${deal} and ${name}_part.user_id = ${id}`;
 
-/** A person whose id a row holds: that id, their name, and what they are on the deal; of an advisor the side, which is the role of whom they advise. */
-export type Mentioned = readonly [userId: string, name: string | null, role: string, side?: string | null];
+/**
+ * A person whose id a row holds: that id, their name, and what they are on the deal; of an advisor the side, which is the role of whom they advise; of a
+ * buyer how their NDA stands, where it is told.
+ */
+export type Mentioned = readonly [
+  userId: string,
+  name: string | null,
+  role: string,
+  side?: string | null,
+  nda?: NdaStatus | 'none' | null,
+];
 
 /** The column `<name>_person`, a {@link Mentioned}, of a person who was joined as {@link knownPerson}; null for nobody and for whom the caller may not know. */
 export const mentioned = (name: string): string =>
@@ -141,6 +150,7 @@ type Person = [
   status: Participant['status'],
   name: string,
   side?: string | null,
+  nda?: NdaStatus | 'none' | null,
 ];
 
 type Time = string | null;
@@ -179,11 +189,11 @@ export const dealAnswer: EnteringRead<[DealWithPeople | null]> = enteringRead<De
     created_at: timestamp(created),
     updated_at: timestamp(updated),
   };
-  const participants = (people ?? []).map(([user_id, role, status, name, side = null]) => ({
+  const participants = (people ?? []).map(([user_id, role, status, name, side = null, nda = null]) => ({
     user_id,
     role,
     status,
-    user_person: [user_id, name, role, side] as const,
+    user_person: [user_id, name, role, side, nda] as const,
   }));
   return [{ deal, participants }];
 });
