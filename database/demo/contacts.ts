@@ -47,7 +47,7 @@ const bramwellOakes: readonly ContactEntry[] = [
   person('Howard Ames', 'howard.ames@threeferries.example', '+1 513-555-0104', 588, 'judith'),
   company('Castellane Sung LLP', 'reception@castellanesung.example', '+1 614-555-0155', 702, 'judith'),
   person('Meredith Sung', 'msung@castellanesung.example', '+1 614-555-0157', 702, 'judith'),
-  company('Renner RowCollector CPAs', 'office@rennerledger.example', '+1 312-555-0190', 45, 'marcus'),
+  company('Renner Ledger CPAs', 'office@rennerledger.example', '+1 312-555-0190', 45, 'marcus'),
   person('Tobias Renner', 'tobias@rennerledger.example', '+1 312-555-0191', 45, 'marcus'),
   company('Dietz Precision', 'shop@dietzprecision.example', '+1 937-555-0118', 64, 'marcus'),
   person('Walter Dietz', 'walter.dietz@dietzprecision.example', '+1 937-555-0119', 64, 'marcus'),

@@ -85,5 +85,11 @@ export class RowCollector {
         [JSON.stringify(json)],
       );
     }
+    // Granting exclusivity has moved the deal to its stage as of now.
+    const deals = (this.#rows.get('deals') ?? []).map((row) => row['id']);
+    await owner.query(
+      'update deal_stages g set updated_at = d.updated_at from deals d where d.id = g.deal_id and d.id = any ($1)',
+      [deals],
+    );
   }
 }

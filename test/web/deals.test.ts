@@ -725,6 +725,13 @@ describe('the list of deals', () => {
     const { service, demo } = await openDemoService();
     try {
       const seen = { questions_waiting: 0, offers: 0, later: 0 };
+      // No deal of the demo changed when it was loaded.
+      expect(
+        await service.sql(
+          `select d.title from deal_stages g join deals d on d.id = g.deal_id join brokerages b on b.id = d.organization_id
+           where b.sandbox_of is null and g.updated_at > d.updated_at`,
+        ),
+      ).toEqual([]);
       for (const lead of leads) {
         const person = await signInAs(service, demo.people[lead].user_id);
         const { items } = (await person.ask('/deals?limit=200')).body;

@@ -56,7 +56,7 @@ The owner is 66, has no successor in the family, and will stay for a year. Selle
       revoked: ago(121, '19:18'),
     },
   ],
-  exclusivity: { buyer: 'elena', grantedBy: 'marcus', granted: ago(46, '18:35'), expires: ahead(45) },
+  exclusivity: { buyer: 'elena', grantedBy: 'marcus', granted: ago(46, '18:35'), expires: ahead(44) },
   workspace: [
     { person: 'elena', role: 'editor', addedBy: 'marcus', added: ago(44, '15:15') },
     { person: 'tobias', role: 'reader', addedBy: 'marcus', added: ago(43, '14:50') },
@@ -94,7 +94,7 @@ The owner is 66, has no successor in the family, and will stay for a year. Selle
     {
       type: 'profit_and_loss',
       status: 'processing',
-      source: 'General collector export.csv',
+      source: 'General ledger export.csv',
       by: 'ron',
       requested: minutesAgo(95),
     },

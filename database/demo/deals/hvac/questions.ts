@@ -13,11 +13,11 @@ export const questions: readonly Question[] = [
     answer: {
       by: 'ron',
       at: ago(38, '19:31'),
-      text: "It's a three year maintenance agreement for 11 buildings plus whatever they call us out for. About 60/40. We bid it two years ago against four others and were second lowest. There is an assignment clause, they have to say yes in writing but their facilities guy Wes told me they don't care who signs the checks as long as Dale still shows up.",
+      text: "It's a three year maintenance agreement for 11 buildings plus whatever they call us out for. About 40/60, the call-outs are the bigger part. We bid it two years ago against four others and were second lowest. There is an assignment clause, they have to say yes in writing but their facilities guy Wes told me they don't care who signs the checks as long as Dale still shows up.",
     },
     response: {
       at: ago(37, '15:02'),
-      text: "It is a three-year maintenance agreement covering 11 buildings, with call-out work on top; the split is roughly 60% agreement and 40% call-outs. It was last bid two years ago against four other contractors. Assignment needs the district's written consent, which is on the list of closing conditions. The seller does not expect an objection as long as the lead technician stays.",
+      text: "It is a three-year maintenance agreement covering 11 buildings, with call-out work on top; the split is roughly 40% agreement and 60% call-outs. It was last bid two years ago against four other contractors. Assignment needs the district's written consent, which is on the list of closing conditions. The seller does not expect an objection as long as the lead technician stays.",
     },
   },
   {
