@@ -92,20 +92,30 @@ export const addCondition = (dealId: string, { name, owner_user_id, deadline }: 
 
 const change = row<{ id: string }>(
   'change_condition',
-  `with changed as (
-     update closing_conditions c set
-       name = coalesce(given.name, c.name),
-       status = coalesce(given.status, c.status),
-       owner_user_id = case when $4 ? 'owner_user_id' then given.owner_user_id else c.owner_user_id end,
-       deadline = case when $4 ? 'deadline' then given.deadline else c.deadline end
-     from jsonb_to_record($4::jsonb) as given (name text, status text, owner_user_id uuid, deadline date)
-     where c.id = $3
+  // Locked before it is compared, by the policies of an update. On a closed deal it is updated all the same, which the trigger refuses.
+  `with held as (
+     select c.id, c.deal_id,
+       coalesce(given.name, c.name) as name,
+       coalesce(given.status, c.status) as status,
+       case when $4 ? 'owner_user_id' then given.owner_user_id else c.owner_user_id end as owner_user_id,
+       case when $4 ? 'deadline' then given.deadline else c.deadline end as deadline,
+       c.name as old_name, c.status as old_status, c.owner_user_id as old_owner, c.deadline as old_deadline, ${onOpenDeal('c')} as is_open
+     from closing_conditions c,
+       jsonb_to_record($4::jsonb) as given (name text, status text, owner_user_id uuid, deadline date)
+     where c.id = $3 for no key update of c),
+   compared as (
+     select held.*, not is_open or (name, status, owner_user_id, deadline) is distinct from (old_name, old_status, old_owner, old_deadline) as differs
+     from held),
+   changed as (
+     update closing_conditions c set name = n.name, status = n.status, owner_user_id = n.owner_user_id, deadline = n.deadline
+     from compared n where c.id = n.id and n.differs
      returning c.id, c.deal_id, c.status)
    select changed.id from changed
-   ${audited('condition.change', { details: `jsonb_build_object('status', changed.status)` })}`,
+   ${audited('condition.change', { details: `jsonb_build_object('status', changed.status)` })}
+   union all select n.id from compared n where not n.differs`,
 );
 
-/** Changes what is given; false when the caller may not. */
+/** Changes what is given, and nothing where none of it differs; false when the caller may not. */
 export const changeCondition = (
   id: string,
   input: Partial<ConditionInput & { status: string }>,
