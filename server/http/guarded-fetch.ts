@@ -141,6 +141,10 @@ export function faultOfUrl(text: string, { allowLoopback }: Pick<Guard, 'allowLo
   if (text.length > longestUrl) return `It is too long: at most ${longestUrl} characters.`;
   const url = URL.parse(text);
   if (url === null) return 'It is not a URL.';
+  // What parsing would repair is sent to as it was not written, and is no URI to whoever reads it (RFC 3986).
+  if (!/^[\x21-\x7e]+$/.test(text) || /[<>"\\^`{|}]/.test(text))
+    return 'Write it without spaces, in ASCII: other characters of the host as xn--, and of the rest with % codes.';
+  if (!/^https?:\/\/[^/]/.test(text)) return 'It must begin with https:// in small letters, and the host.';
   const host = hostOf(url);
   const isLocal = allowLoopback && (host === 'localhost' || (isIP(host) !== 0 && isLoopback(host)));
   if (url.protocol !== 'https:' && !(isLocal && url.protocol === 'http:')) return 'It must begin with https://.';

@@ -1,6 +1,6 @@
 /** What is taken of values that are sent, by all interfaces. */
 
-import type { z } from 'zod';
+import { z } from 'zod';
 import { faultOfName } from '../domain/people/names.ts';
 
 /** Whether a text can be stored: it has no null character and no half of a surrogate pair. The database would say so in the middle of the work. */
@@ -8,6 +8,18 @@ export const isStorable = (text: string): boolean => text.isWellFormed() && !tex
 
 /** Whether the year of a date or time is one: the calendar of PostgreSQL begins with the year 1. */
 export const isAfterYearZero = (date: string): boolean => !date.startsWith('0000');
+
+/**
+ * The moment that a time of RFC 3339 names, in UTC and to the millisecond, as times are answered; null where it names none, or one outside the years 1 to
+ * 9999. PostgreSQL takes neither every offset nor every fraction that may be written.
+ */
+export function momentOf(time: string): string | null {
+  // RFC 3339, section 5.6: its letters may be small.
+  const written = time.toUpperCase();
+  if (!z.iso.datetime({ offset: true }).safeParse(written).success) return null;
+  const moment = new Date(written).toISOString();
+  return /^\d{4}-/.test(moment) && isAfterYearZero(moment) ? moment : null;
+}
 
 /** A currency: three letters (ISO 4217). */
 export const currencyPattern = /^[A-Z]{3}$/;

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { charactersIn, isBlank } from '../domain/characters.ts';
-import { amountPattern, currencyPattern, isAfterYearZero } from '../http/values.ts';
+import { amountPattern, currencyPattern, isAfterYearZero, momentOf } from '../http/values.ts';
 
 /** What is wrong with a property: that it is required, where it is missing, before what to send. */
 export const absent = (sentence: string) => (issue: { input?: unknown }) =>
@@ -33,6 +33,14 @@ export const id = z.string().meta({ format: 'uuid' });
 
 /** A time as it is answered: RFC 3339 in UTC, with milliseconds. */
 export const time = z.string().meta({ format: 'date-time' });
+
+/** A time that is sent: the moment that it names. */
+export const timeSent = (example: string) =>
+  z
+    .string({ error: absent(`Send a time such as ${example}.`) })
+    .refine((value) => momentOf(value) !== null, { error: `Send a time such as ${example}.` })
+    .overwrite((value) => momentOf(value) ?? value)
+    .meta({ format: 'date-time' });
 
 /** A date as it is answered and sent: YYYY-MM-DD. */
 export const date = z.string().meta({ format: 'date' });

@@ -1,6 +1,7 @@
 /** Pages of lists: `limit` and `cursor`, and the answer with its pagination (specification, section 4.1). */
 
 import type { Context } from 'hono';
+import { Invalid } from '../database/errors.ts';
 import { mappedQuestion, type KeyQuestion } from '../domain/clients/api-keys.ts';
 import type { Position } from '../domain/contacts/contacts.ts';
 import type { DealScope } from '../domain/visibility/deal-scope.ts';
@@ -98,21 +99,28 @@ export function openPages({ database, secrets }: Services, callers: Callers): Pa
       within?: DealScope,
     ) {
       const sealer = await sealerOf();
-      const { caller, answer } = await callers.ask(
-        c,
-        scope,
-        () => {
-          const count = limit.read(c);
-          const { name, rows, place, absent } = list();
-          const given = cursor.read(c);
-          const from: Unsealed | null = given === null ? null : sealer.unseal(given);
-          const after = from && place.read(from.place);
-          // Whether it was given out for this list is not known before it is known who asks.
-          if (given !== null && after === null) throw badCursor();
-          return mappedQuestion(rows(count + 1, after), (found) => ({ count, name, place, absent, from, found }));
-        },
-        { within },
-      );
+      let isGiven = false;
+      const { caller, answer } = await callers
+        .ask(
+          c,
+          scope,
+          () => {
+            const count = limit.read(c);
+            const { name, rows, place, absent } = list();
+            const given = cursor.read(c);
+            isGiven = given !== null;
+            const from: Unsealed | null = given === null ? null : sealer.unseal(given);
+            const after = from && place.read(from.place);
+            // Whether it was given out for this list is not known before it is known who asks.
+            if (given !== null && after === null) throw badCursor();
+            return mappedQuestion(rows(count + 1, after), (found) => ({ count, name, place, absent, from, found }));
+          },
+          { within },
+        )
+        .catch((fault: unknown) => {
+          // A forged place is asked for before its seal can be looked at.
+          throw isGiven && fault instanceof Invalid ? badCursor() : fault;
+        });
       const { count, name, place, absent, from, found } = answer;
       if (found === null) throw absent?.() ?? new Error(`There is nothing of which ${name} would be the list.`);
       const tenant = caller.brokerage_id;

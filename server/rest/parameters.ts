@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { mostSearchWords, wordsIn } from '../database/paging.ts';
 import { charactersIn, isBlank } from '../domain/characters.ts';
-import { isAfterYearZero, isStorable } from '../http/values.ts';
+import { isAfterYearZero, isStorable, momentOf } from '../http/values.ts';
 import { isUuid } from '../http/uuid.ts';
 import { visible } from './fields.ts';
 import { queryParameter, type Json, type Parameter } from './operation.ts';
@@ -55,7 +55,7 @@ export const searchParameter = (description: string): Parameter<readonly string[
   queryParameter<readonly string[], null>(
     'search',
     {
-      description,
+      description: `${description} At most ${mostSearchWords} words.`,
       schema: { type: 'string', minLength: 1, maxLength: 200 },
       message: `Send 1 to ${mostSearchWords} words of at most 200 characters together.`,
     },
@@ -84,11 +84,7 @@ export const timeParameter = (name: string, description: string): Parameter<stri
       schema: { type: 'string', format: 'date-time' },
       message: 'Send a time as RFC 3339, like 2026-01-31T12:00:00Z (a + is written %2B).',
     },
-    (value) => {
-      // RFC 3339, section 5.6: its letters may be small.
-      const time = value.toUpperCase();
-      return z.iso.datetime({ offset: true }).safeParse(time).success && isAfterYearZero(time) ? time : undefined;
-    },
+    (value) => momentOf(value) ?? undefined,
     null,
   );
 

@@ -20,7 +20,8 @@ import type { Services } from '../services.ts';
 import { answerJson } from './answer.ts';
 import { readBody } from './body.ts';
 import type { Callers } from './caller.ts';
-import { id, time } from './fields.ts';
+import { conflict } from './envelope.ts';
+import { id, time, timeSent } from './fields.ts';
 import { queryParameter, replayed, type Operation } from './operation.ts';
 import type { Position } from '../domain/contacts/contacts.ts';
 import { byTime, cursor, limitOf, openPages, type List } from './pages.ts';
@@ -90,12 +91,8 @@ const deliveryList = z.object({ data: z.array(delivery), pagination }).meta({ id
 
 const range = z
   .strictObject({
-    since: z.iso
-      .datetime({ offset: true, error: 'Send a time such as 2026-11-20T15:00:00Z.' })
-      .meta({ description: 'Deliveries that were written from then on.' }),
-    until: z.iso
-      .datetime({ offset: true, error: 'Send a time such as 2026-11-20T16:00:00Z.' })
-      .meta({ description: 'And before then.' }),
+    since: timeSent('2026-11-20T15:00:00Z').meta({ description: 'Deliveries that were written from then on.' }),
+    until: timeSent('2026-11-20T16:00:00Z').meta({ description: 'And before then.' }),
     failedOnly: z
       .boolean({ error: 'Send true or false.' })
       .optional()
@@ -213,10 +210,11 @@ export function webhookDeliveryOperations(services: Services, callers: Callers):
           const [webhookId, deliveryId] = [c.req.param('webhookId') ?? '', c.req.param('deliveryId') ?? ''];
           if (!isUuid(webhookId) || !isUuid(deliveryId)) throw noDelivery();
           return {
-            statements: [redeliver(webhookId, deliveryId, originOf(c))],
+            statements: [redeliver(webhookId, deliveryId, originOf(c)), deliveryById(webhookId, deliveryId)],
             said: null,
-            answer: ([isThere]: readonly [boolean]) => {
-              if (!isThere) throw noDelivery();
+            answer: ([isSentAgain, found]: readonly [boolean, Delivery | null]) => {
+              if (found === null) throw noDelivery();
+              if (!isSentAgain) throw conflict('It waits to be sent already.');
               return { status: 202, body: { deliveries: 1, nextSince: null } };
             },
           };

@@ -37,7 +37,7 @@ import { location, replayed, type Operation } from './operation.ts';
 import type { Position } from '../domain/contacts/contacts.ts';
 import { byTime, cursor, limitOf, openPages, type List } from './pages.ts';
 import { pagination } from './schemas.ts';
-import { idempotencyKey, openWrites } from './writes.ts';
+import { idempotencyKey, openWrites, refuseConditions } from './writes.ts';
 
 /** 404 of a webhook. */
 export const webhookNotFound = () => new Problem(404, 'webhook_not_found', 'There is no such webhook.');
@@ -307,7 +307,10 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       async handle(c) {
         await callers
           .enter(c, writing, async ({ enter, carries, admit, reading, check }) => {
-            const removing = await reading(() => removeWebhook(webhookIn(c), originOf(c)));
+            const removing = await reading(() => {
+              refuseConditions(c);
+              return removeWebhook(webhookIn(c), originOf(c));
+            });
             try {
               const [found] = await database.together(enter, carries, removing);
               admit(found);
@@ -367,7 +370,13 @@ export function webhookOperations(services: Services, callers: Callers): readonl
       description: 'Of the type webhook.test, with data null. Needs the scopes webhooks:write and webhooks:read.',
       scope: write,
       parameters: [idempotencyKey],
-      answers: { 202: { description: 'It is on its way.', schema: tested, headers: replayed } },
+      answers: {
+        202: {
+          description: 'It is on its way, or waits until the webhook is turned on.',
+          schema: tested,
+          headers: replayed,
+        },
+      },
       errors: ['webhook_not_found', 'conflict'],
       handle: (c) =>
         writes.run(c, { scopes: writing, action: 'webhook.test', meaning }, () => ({

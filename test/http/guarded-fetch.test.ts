@@ -60,6 +60,13 @@ describe('where a request may go', () => {
     'https://printer.local/',
     'https://a.localhost./',
     'not a URL',
+    'https://hooks.exam\nple.com/x',
+    ' https://hooks.example.com/x',
+    'https://hooks.example.com/a b',
+    'https://hööks.example.com/',
+    'https://hooks.example.com/{id}',
+    'https:hooks.example.com/',
+    'HTTPS://hooks.example.com/',
     '//hooks.example.com/',
     `https://hooks.example.com/${'a'.repeat(2_000)}`,
   ])('not to %s', (target) => expect(faultOfUrl(target, strict)).toEqual(expect.any(String)));

@@ -56,6 +56,8 @@ test.each([
   ['sort=updatedAt&archived=true', 'true', 'updated_at, id'],
   ['type=company&archived=true', `type = 'company'`, 'created_at desc, id desc'],
   [`updatedSince=${since}`, `archived_at is null and updated_at >= '2026-02-01 00:00:00.008Z'`, 'updated_at, id'],
+  // Offsets and fractions that PostgreSQL does not take.
+  [`updatedSince=1970-01-01T23:58:59.${'9'.repeat(150)}%2B23:59`, 'archived_at is null', 'updated_at, id'],
   [`updatedSince=1969-12-31t23:59:59z`, 'archived_at is null', 'updated_at, id'],
   [
     `updatedSince=${since}&sort=updatedAt&archived=true&type=company`,
@@ -207,6 +209,8 @@ test.each([
   'updatedSince=2026-01-01T00:00:00',
   'updatedSince=2026-01-01T00:00:00+01:00',
   'updatedSince=0000-01-01T00:00:00Z',
+  'updatedSince=0001-01-01T00:00:00%2B01:00',
+  'updatedSince=9999-12-31T23:59:59-01:00',
   'sort=name',
   'sort=createdAt',
   'sort=updatedAt&sort=updatedAt',

@@ -6,7 +6,7 @@ import { isBlank, isVisible, isWithin } from '../../domain/characters.ts';
 import { isEmailAddress, longestEmailAddress } from '../../domain/people/email-address.ts';
 import { isDecimal, longestAmount } from '../../domain/diligence/normalizations.ts';
 import { bodyType, boundedText } from '../../http/bounded-body.ts';
-import { amountPattern, checkName, currencyPattern, isAfterYearZero, isStorable } from '../../http/values.ts';
+import { amountPattern, checkName, currencyPattern, isAfterYearZero, isStorable, momentOf } from '../../http/values.ts';
 import { isTooDeep } from '../../http/json-text.ts';
 import { isUuid } from '../../http/uuid.ts';
 import { errorsOf, invalid, nothingThere, Problem, tooLarge } from '../../http/problem.ts';
@@ -158,7 +158,8 @@ export const id = z.uuid('Choose one.');
 export const day = z.iso.date('Write a date as YYYY-MM-DD.').refine(isAfterYearZero, 'There is no year 0.');
 export const instant = z.iso
   .datetime({ offset: true, error: 'Write a time as RFC 3339.' })
-  .refine(isAfterYearZero, 'There is no year 0.');
+  .refine((value) => momentOf(value) !== null, 'Write a time in the years 1 to 9999.')
+  .overwrite((value) => momentOf(value) ?? value);
 
 /** A decimal string of up to 16 digits before the point and 4 after; `signed` allows a minus. */
 export const decimal = ({ signed = false } = {}) =>
