@@ -13,8 +13,8 @@ export function beginningOf(text: string, most: number): string {
   return characters.length > most ? `${characters.slice(0, most).join('')}…` : text;
 }
 
-/** Whether there is nothing to read in a text: it is empty, or all space. */
-export const isBlank = (text: string): boolean => text.trim() === '';
+/** Whether there is nothing to read in a text: it is empty, or all space and characters that are not to be seen. */
+export const isBlank = (text: string): boolean => !/[^\s\p{Z}\p{Cc}\p{Cf}]/u.test(text);
 
 /** Whether a text is of one line, of which every character is to be seen. */
 export const isVisible = (text: string): boolean => !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(text);

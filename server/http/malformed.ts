@@ -4,20 +4,19 @@ import { STATUS_CODES, type IncomingMessage } from 'node:http';
 import type { Context } from 'hono';
 import { Problem } from './problem.ts';
 
-const refused = (status: 400 | 408 | 413 | 417 | 431, message: string, header?: string): Problem =>
-  new Problem(
-    status,
-    'validation_error',
-    message,
-    header === undefined ? {} : { details: [{ in: 'header', path: header, message }] },
-  );
+const refused = (
+  status: 400 | 408 | 413 | 417 | 431,
+  message: string,
+  where: 'path' | 'header' | 'body',
+  name = '',
+): Problem => new Problem(status, 'validation_error', message, { details: [{ in: where, path: name, message }] });
 
 const byStatus = {
-  400: refused(400, 'This is no well-formed HTTP request.'),
-  408: refused(408, 'The request did not come in time: send it again.'),
-  413: refused(413, 'The parts of the body announce too much beside their length.'),
-  417: refused(417, 'The only expectation that can be met is 100-continue.', 'Expect'),
-  431: refused(431, 'The headers are too large: at most 16 KB together with the address.'),
+  400: refused(400, 'This is no well-formed HTTP request.', 'header'),
+  408: refused(408, 'The request did not come in time: send it again.', 'body'),
+  413: refused(413, 'The parts of the body announce too much beside their length.', 'body'),
+  417: refused(417, 'The only expectation that can be met is 100-continue.', 'header', 'Expect'),
+  431: refused(431, 'The headers are too large: at most 16 KB together with the address.', 'header'),
 } as const;
 
 /** The statuses with which requests are refused whatever they ask for. */
@@ -26,10 +25,16 @@ export type RefusalStatus = keyof typeof byStatus;
 /** The refusal that goes with a status alone. */
 export const refusedWith = (status: RefusalStatus): Problem => byStatus[status];
 
-const badHost = refused(400, 'Send one Host header with the name of this host, and its port where it has one.', 'Host');
+const badHost = refused(
+  400,
+  'Send one Host header with the name of this host, and its port where it has one.',
+  'header',
+  'Host',
+);
 const badTarget = refused(
   400,
   'Ask for a path that begins with one slash, in ASCII, without backslashes, fragments and dot segments.',
+  'path',
 );
 
 /** A host and a port (RFC 9110, section 7.2; RFC 3986, section 3.2.2), neither of them empty. */

@@ -169,10 +169,10 @@ export const errorsOf = (error: z.ZodError): FieldError[] =>
 export const invalid = (details: FieldError[]): Problem =>
   new Problem(400, 'validation_error', details[0]?.message ?? 'Something does not fit.', { details });
 
-/** What a form can show at its fields: no headers. */
+/** What a form can show at its fields: nothing beside them, as headers and paths are. */
 function errorsIn(details: Problem['details']): { details?: readonly FieldError[] } {
   if (!Array.isArray(details)) return {};
-  const errors = (details as readonly Detail[]).filter((detail) => detail.in !== 'header');
+  const errors = (details as readonly Detail[]).filter((detail) => detail.in === undefined);
   return errors.length === 0 ? {} : { details: errors };
 }
 

@@ -73,16 +73,19 @@ function isKnown(c: Context, tag: string): boolean {
 
 /**
  * Writes an answer in JSON. One to GET or HEAD of status 200 carries an entity tag, and is 304 for a client that has it; one of 1 KB to 4 MB is compressed as
- * `Accept-Encoding` says. Nothing secret is in these answers, nor of the request what its sender has not stored before, so that
- * their length gives nothing away (BREACH).
+ * `Accept-Encoding` says, but for what `isSecret`: beside what its sender wrote, its length could give a secret away (BREACH).
  */
-export async function answerJson(c: Context, { status, body, headers = {} }: Answered): Promise<Response> {
+export async function answerJson(
+  c: Context,
+  { status, body, headers = {} }: Answered,
+  isSecret = false,
+): Promise<Response> {
   const text = JSON.stringify(body);
   const isRead = c.req.method === 'GET' || c.req.method === 'HEAD';
   for (const [name, value] of Object.entries(headers)) c.header(name, value);
   if (!isRead && text.length < leastCompressed) return c.body(text, status, { 'Content-Type': 'application/json' });
   const size = Buffer.byteLength(text);
-  const encoding = size >= leastCompressed && size <= mostCompressed ? encodingFor(c) : null;
+  const encoding = !isSecret && size >= leastCompressed && size <= mostCompressed ? encodingFor(c) : null;
   c.header('Vary', 'Accept-Encoding');
   const tag = headers['ETag'] ?? (isRead ? tagOf(text) : undefined);
   if (tag !== undefined) c.header('ETag', encoding ? encodedTag(tag, encoding) : tag);

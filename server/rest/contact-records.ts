@@ -140,19 +140,19 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
   });
 
   const change = (c: Context) =>
-    writes.run(c, { scopes, action: 'contact.update' }, async () => {
+    writes.run(c, { scopes, action: 'contact.update', isConditional: true }, async () => {
       const tags = ifMatch.read(c) ?? undefined;
       const given = await readBody(c, contactPatch, largestBody, ['application/json', 'application/merge-patch+json']);
       return one(writeContact({ act: 'change', id: idIn(c), given, tags }, originOf(c)), given);
     });
 
   const archiveOrRestore = (act: 'archive' | 'restore') => (c: Context) =>
-    writes.run(c, { scopes, action: `contact.${act}` }, () =>
+    writes.run(c, { scopes, action: `contact.${act}`, isConditional: true }, () =>
       one(writeContact({ act, id: idIn(c), tags: ifMatch.read(c) ?? undefined }, originOf(c)), null),
     );
 
   const merge = (c: Context) =>
-    writes.run(c, { scopes, action: 'contact.merge' }, async () => {
+    writes.run(c, { scopes, action: 'contact.merge', isConditional: true }, async () => {
       const tags = ifMatch.read(c) ?? undefined;
       const { from } = await readBody(c, contactMerge);
       const kept = idIn(c);
@@ -183,7 +183,7 @@ export function contactRecordOperations(callers: Callers, writes: Writes): reado
   };
 
   const putByExternalId = (c: Context) =>
-    writes.run(c, { scopes, action: 'contact.update' }, async () => {
+    writes.run(c, { scopes, action: 'contact.update', isConditional: true }, async () => {
       const externalId = c.req.param('externalId') ?? '';
       if (!isExternalId(externalId)) throw invalid([{ in: 'path', path: 'externalId', message: externalIdMessage }]);
       const tags = ifMatch.read(c) ?? undefined;

@@ -84,7 +84,8 @@ function failuresOf(operation: Operation, failures: Failures, parts: Parts): Jso
     'RateLimited',
     'InternalError',
     'Unavailable',
-    ...(method === 'get' ? [] : ['StorageFull']),
+    // An opening of a document is recorded.
+    ...(method === 'get' && scope !== 'documents:content' ? [] : ['StorageFull']),
     ...(body ? ['TooLarge', 'UnsupportedType'] : []),
     ...errors.map((code) => operationErrors[code].name),
   ];

@@ -39,6 +39,19 @@ export const idempotencyKey = headerParameter(
   (value) => (isIdempotencyKey(value) ? value : undefined),
 );
 
+/**
+ * Refuses a condition that is not looked at, as the change would be made whether it holds or not (RFC 9110, section 13.2.1). `If-Match: *` holds of
+ * all that can be changed.
+ */
+export function refuseConditions(c: Context, isConditional = false): void {
+  const looksAtIfMatch = isConditional || c.req.header('If-Match')?.trim() === '*';
+  for (const name of looksAtIfMatch ? ['If-None-Match'] : ['If-Match', 'If-None-Match'])
+    if (c.req.header(name) !== undefined)
+      throw invalid([
+        { in: 'header', path: name, message: 'This operation does not look at it: leave it out, or read first.' },
+      ]);
+}
+
 /** One change as one request asks for it. */
 export interface Write<S extends readonly Statement<unknown>[]> {
   /** What makes the change, and the record of it in the audit trail: all of them or none. */
@@ -96,6 +109,8 @@ export interface Writes {
       readonly within?: DealScope | null | undefined;
       /** What a fault means here, where it means something else than everywhere. */
       readonly meaning?: (fault: unknown) => unknown;
+      /** `If-Match` is read, and the change is made only where it holds. */
+      readonly isConditional?: boolean;
     },
     read: (entry: Entry) => Write<S> | Promise<Write<S>>,
   ): Promise<Response>;
@@ -173,22 +188,24 @@ export function openWrites(services: Services, callers: Callers): Writes {
   }
 
   return {
-    async run(c, { scopes, action, within, meaning = (fault) => fault }, read) {
+    async run(c, { scopes, action, within, meaning = (fault) => fault, isConditional = false }, read) {
       const from = originOf(c);
       const subject = subjectOf(c, action);
       const work = async (entry: Entry) => {
-        const { key, write } = await entry.reading(async () => ({
-          key: idempotencyKey.read(c),
-          write: await read(entry),
-        }));
+        const { key, write } = await entry.reading(async () => {
+          refuseConditions(c, isConditional);
+          return { key: idempotencyKey.read(c), write: await read(entry) };
+        });
+        const { isSecret = false } = write;
         try {
           if (key !== null) {
             const digest = digestOf(c, write.said);
-            return await doneOnce(entry, write, key, digest, firstAnswer(key, digest, action, subject, from), within);
+            const given = firstAnswer<Remembered>(key, digest, action, subject, from);
+            return { ...(await doneOnce(entry, write, key, digest, given, within)), isSecret };
           }
           const [found, , ...results] = await database.together(entry.enter, entry.carries, ...write.statements);
           const caller = entry.admit(found);
-          return { answer: write.answer(results as never, caller), isRepeated: false };
+          return { answer: write.answer(results as never, caller), isRepeated: false, isSecret };
         } catch (fault) {
           // What the key may not, the policies refuse before it is known what it may.
           if (fault instanceof Denied || fault instanceof Refusal || fault instanceof Invalid) await entry.check();
@@ -197,13 +214,13 @@ export function openWrites(services: Services, callers: Callers): Writes {
       };
       const meant = (fault: unknown) => meaning(faultOf(fault));
       const onFailure = recordFailure(services, action, from, meant, subject, within);
-      const { answer, isRepeated } = await callers
+      const { answer, isRepeated, isSecret } = await callers
         .enter(c, scopes, work, { onFailure, within })
         .catch((fault: unknown) => {
           throw meant(fault);
         });
       if (isRepeated) c.header('Idempotent-Replayed', 'true');
-      return answerJson(c, answer);
+      return answerJson(c, answer, isSecret);
     },
   };
 }

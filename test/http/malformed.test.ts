@@ -57,7 +57,15 @@ const interfaces: [path: string, form: (header?: string) => object][] = [
       error: {
         code: 'validation_error',
         message: expect.any(String),
-        ...(header ? { details: { faults: [{ in: 'header', path: header, message: expect.any(String) }] } } : {}),
+        details: {
+          faults: [
+            {
+              in: header ? 'header' : expect.stringMatching(/^(?:path|header|body)$/),
+              path: header ?? '',
+              message: expect.any(String),
+            },
+          ],
+        },
       },
     }),
   ],

@@ -305,6 +305,22 @@ describe('deals', () => {
     }
   });
 
+  test('are not changed under a condition that is not looked at', async () => {
+    const { body: made } = await ask('POST', '/deals', { title: 'Conditional' });
+    for (const [name, value] of [
+      ['If-Match', '"stale"'],
+      ['If-None-Match', '*'],
+    ] as const) {
+      const refused = await ask('PATCH', `/deals/${made?.id}`, { title: 'Changed' }, { [name]: value });
+      expect([refused.status, refused.body?.error.details.faults]).toEqual([
+        400,
+        [{ in: 'header', path: name, message: expect.stringContaining('leave it out') }],
+      ]);
+    }
+    expect((await ask('GET', `/deals/${made?.id}`)).body).toEqual(made);
+    expect((await ask('PATCH', `/deals/${made?.id}`, { title: 'Changed' }, { 'If-Match': '*' })).status).toBe(200);
+  });
+
   test('go where the sale can go, and nowhere else', async () => {
     const { body } = await ask('POST', '/deals', { title: 'A sale' });
     const move = (to: string, more = {}) => ask('POST', `/deals/${body?.id}/state`, { to, ...more });
@@ -537,6 +553,14 @@ describe('closing conditions', () => {
       completedAt: expect.any(String),
     });
     expect((await ask('GET', `${path}?status=satisfied`)).body?.data).toContainEqual(met.body);
+    // Of what differs in nothing nobody is told: neither who reads events nor who follows the activity of the deal.
+    const trail = () =>
+      web.service.sql(`select count(*)::int as records from audit_records where action = 'condition.change'`);
+    const before = await trail();
+    web.service.clock.advance(1_000);
+    for (const same of [{}, { name: 'The licence' }, { status: 'satisfied', ownerUserId: null, deadline }])
+      expect(await ask('PATCH', `${path}/${body?.id}`, same)).toMatchObject({ status: 200, body: met.body });
+    expect(await trail()).toEqual(before);
     const stranger = await ask('POST', path, { name: 'X', ownerUserId: scene.people['outsider'] });
     expect([stranger.status, stranger.body?.error.details['reason']]).toEqual([409, 'owner_takes_no_part']);
     const other = await ask('PATCH', `${path}/${nothing}`, { name: 'X' });
@@ -938,9 +962,11 @@ test('every answer to an upload and to who asks for a content is as the document
   uploaded(broken[0]);
   await opened(broken[1]);
   await sql(fullDisk);
-  await sql(`create trigger a_full_disk before insert on documents execute function full_disk()`);
+  for (const table of ['documents', 'document_openings'])
+    await sql(`create trigger a_full_disk before insert on ${table} execute function full_disk()`);
   const unkept = await to(ask);
-  await sql('drop trigger a_full_disk on documents');
+  await opened(await content(full.token, id));
+  for (const table of ['documents', 'document_openings']) await sql(`drop trigger a_full_disk on ${table}`);
   uploaded(unkept);
   for (const [before, after] of [
     ['diligence', 'closing'],

@@ -57,6 +57,7 @@ describe('bodies', () => {
     ['a name that is an object', person('"displayName":{"$ne":1}'), 'displayName', /Send a text/],
     ['an empty name', person('"displayName":""'), 'displayName', /blank/],
     ['a blank name', person('"displayName":" \\t\\u00a0\\u3000"'), 'displayName', /blank/],
+    ['a name that is not to be seen', person('"displayName":"\\u200b\\u2060"'), 'displayName', /blank/],
     ['a null character', person('"displayName":"a\\u0000b"'), 'displayName', /null character/],
     ['a lone high surrogate', person('"displayName":"a\\ud83d"'), 'displayName', /surrogate/],
     ['a lone low surrogate', person('"displayName":"\\ude00b"'), 'displayName', /surrogate/],

@@ -1069,7 +1069,7 @@ export interface Operations {
       type?: 'person' | 'company' | undefined;
       /** Contacts with this address, ignoring case. */
       email?: string | undefined;
-      /** Contacts whose name, e-mail address or phone number contains each of these words, ignoring case. */
+      /** Contacts whose name, e-mail address or phone number contains each of these words, ignoring case. At most 8 words. */
       search?: string | undefined;
       /** Contacts that were changed at this time or later, the earliest change first. */
       updatedSince?: string | undefined;
@@ -1189,7 +1189,7 @@ export interface Operations {
         | undefined;
       /** Only deals that changed at this time or later. */
       updatedSince?: string | undefined;
-      /** Words that must all occur in title, industry or location. */
+      /** Words that must all occur in title, industry or location. At most 8 words. */
       search?: string | undefined;
       /** nextCursor of an earlier answer. */
       cursor?: string | undefined;
@@ -1359,7 +1359,7 @@ export interface Operations {
     input: {
       /** The id of the deal. */
       dealId: string;
-      /** The name of the file, with its extension. */
+      /** The name of the file, with its extension, without slashes, invisible characters, or a dot at its ends. */
       filename: string;
       /** What kind of document it is, as the data room is sorted. */
       category: string;

@@ -105,7 +105,8 @@ const filenameSent = required(
   queryParameter<string, null>(
     'filename',
     {
-      description: 'The name of the file, with its extension.',
+      description:
+        'The name of the file, with its extension, without slashes, invisible characters, or a dot at its ends.',
       schema: {
         type: 'string',
         minLength: 1,
