@@ -894,3 +894,32 @@ test('closing says what is missing, and a closed deal offers nothing more to do'
     expect(await page.getByRole('main').getByRole('combobox').count()).toBe(0);
   }
 });
+
+test('a status that is being changed stays changed while the conditions are asked again, and goes back alone where that fails', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Sawmill');
+  await service.sql(`insert into closing_conditions (deal_id, name) values ($1, 'Lease assigned')`, [deal]);
+  const page = await at('broker', `/deals/${deal}/closing`);
+  const status = button(page, 'Status of Lease assigned');
+  const { promise: refused, resolve: refuse } = Promise.withResolvers<void>();
+  await page.route('**/api/web/conditions/*', async (route) => {
+    await refused;
+    await route.fulfill({ status: 409, json: { error: { code: 'conflict', message: 'It was removed.' } } });
+  });
+  await status.click();
+  await page.getByRole('menuitemradio', { name: 'In progress' }).click();
+  await expect.poll(() => status.textContent()).toBe('In progress');
+  const colleague = await web.as('broker');
+  expect((await colleague.ask(`/deals/${deal}/conditions`, { name: 'Stock counted' })).status).toBe(201);
+  const added = page.getByText('Stock counted');
+  await added.first().waitFor();
+  expect(await status.textContent()).toBe('In progress');
+  // What is shown next is not what the server is asked for then.
+  await page.route('**/api/web/deals/*/conditions', () => {});
+  refuse();
+  await expect.poll(() => status.textContent()).toBe('Open');
+  expect(await added.count()).toBeGreaterThan(0);
+  await page.unrouteAll();
+  await page.reload();
+  await status.waitFor();
+});
