@@ -51,6 +51,12 @@ async function sharedRoomOf(caller: string): Promise<Page> {
   return testPage.page;
 }
 
+const password = 'correct horse battery staple';
+async function givePassword(caller: string): Promise<void> {
+  const phc = await hashPassword(password, web.service.config.passwordParameters);
+  await web.service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [web.scene.people[caller], phc]);
+}
+
 const rows = (page: Page): Locator => page.getByRole('list', { name: 'Documents' }).getByRole('listitem');
 const row = (page: Page, name: string): Locator => rows(page).filter({ hasText: name });
 const choose = async (page: Page, name: string, item: string) => {
@@ -336,12 +342,7 @@ test('a download for which there is no connection says so', async () => {
 
 test('a download after the session has ended goes on when the person has signed in again', async () => {
   await add('Leases.pdf', aPdf());
-  const password = 'correct horse battery staple';
-  const phc = await hashPassword(password, web.service.config.passwordParameters);
-  await web.service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [
-    web.scene.people['viewer'],
-    phc,
-  ]);
+  await givePassword('viewer');
   const page = await roomOf('viewer');
   const link = page.getByRole('link', { name: 'Download Leases.pdf' });
   await link.waitFor();
@@ -352,6 +353,22 @@ test('a download after the session has ended goes on when the person has signed 
   const download = page.waitForEvent('download');
   await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
   expect((await download).suggestedFilename()).toBe('Leases.pdf');
+});
+
+test('an upload after the session has ended is sent when the person has signed in again', async () => {
+  await givePassword('broker');
+  const page = await roomOf('broker');
+  await page.getByRole('button', { name: 'Upload' }).click();
+  const files = page.getByRole('dialog', { name: 'Upload documents' }).locator('input[type=file]');
+  await files.waitFor({ state: 'attached' });
+  await page.context().clearCookies();
+  await files.setInputFiles({ name: 'Deed.pdf', mimeType: 'application/pdf', buffer: aPdf() });
+  const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+  await dialog.getByLabel('Password', { exact: true }).fill(password);
+  await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('list', { name: 'Uploads' }).getByText('Uploaded').waitFor();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await row(page, 'Deed.pdf').waitFor();
 });
 
 test('a download is a file with its own name', async () => {
