@@ -55,10 +55,15 @@ const choose = async (page: Page, menu: string | RegExp, item: string) => {
 };
 
 /** A deal of its own, listed, with the broker and a buyer who has signed nothing. */
-async function withBuyer({ sql }: WebScene['service'], { brokerage, people }: WebScene['scene'], title: string) {
+async function withBuyer(
+  { sql }: WebScene['service'],
+  { brokerage, people }: WebScene['scene'],
+  title: string,
+  state = 'listed',
+) {
   const [found] = await sql<{ id: string }>(
-    `insert into deals (organization_id, title, state) values ($1, $2, 'listed') returning id`,
-    [brokerage, title],
+    `insert into deals (organization_id, title, state) values ($1, $2, $3) returning id`,
+    [brokerage, title, state],
   );
   const deal = found!.id;
   for (const [person, role] of [
@@ -922,4 +927,17 @@ test('a status that is being changed stays changed while the conditions are aske
   await page.unrouteAll();
   await page.reload();
   await status.waitFor();
+});
+
+test('the buyers of a draft read that offers can be made once it is listed', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Bindery', 'draft');
+  const buyer = await at('new buyer', `/deals/${deal}/offers`);
+  await buyer.getByText('Offers can be made once a broker has listed the deal.').waitFor();
+  expect(await button(buyer, 'Submit offer').count()).toBe(0);
+  const broker = await at('broker', `/deals/${deal}/offers`);
+  await broker.getByText('Buyers’ offers show here side by side as they come, with every revision.').waitFor();
+  expect((await (await web.as('broker')).ask(`/deals/${deal}/moves`, { to: 'listed' })).status).toBe(200);
+  await button(buyer, 'Submit offer').waitFor();
+  await buyer.getByText('Say what you offer and on which terms.').waitFor();
 });
