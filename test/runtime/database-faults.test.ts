@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startNetwork } from '../database/network.ts';
 import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, type Key } from '../rest/scene.ts';
-import { startNode } from '../tools/node.ts';
+import { startNode, withoutDatabase } from '../tools/node.ts';
 import { addFullDeal, type FullDeal } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { aPdf, upload } from '../web/uploads.ts';
@@ -40,7 +40,7 @@ const contact = { type: 'person', displayName: 'Somebody' };
 
 test('PostgreSQL falls silent, goes away and comes back: REST says 503 and when to try again', async () => {
   const network = await startNetwork(service.connections.server);
-  const node = await startNode(service, network.connection, { silenceMillis: 2_000 });
+  const node = await startNode(service, network.connection, { silenceMillis: 2_000, waitMillis: withoutDatabase });
   onTestFinished(node.stop);
   const ask = as(key, `${node.origin}/api/v1`);
   expect((await ask('GET', '/contacts')).status).toBe(200);
@@ -71,7 +71,7 @@ test('PostgreSQL falls silent, goes away and comes back: REST says 503 and when 
 
 test('a change on a page in the middle of which PostgreSQL falls silent may have been done, one before which it was away was not', async () => {
   const network = await startNetwork(service.connections.server);
-  const node = await startNode(service, network.connection, { silenceMillis: 2_000 });
+  const node = await startNode(service, network.connection, { silenceMillis: 2_000, waitMillis: withoutDatabase });
   onTestFinished(node.stop);
   const broker = await signInAs(service, scene.people.broker.userId);
   const ask = async (json: object) => {
