@@ -7,6 +7,12 @@ import type { Context, MiddlewareHandler, Next } from 'hono';
 /** For what is no page: nothing is loaded or run, whatever a browser makes of it, and nobody frames it. */
 const nothing = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
+/** The headers of what a page of ours may read in a frame of its own, and nobody else, as names and values. */
+export const inOwnFrame: readonly (readonly [string, string])[] = [
+  ['X-Frame-Options', 'SAMEORIGIN'],
+  ['Content-Security-Policy', nothing.replace("frame-ancestors 'none'", "frame-ancestors 'self'")],
+];
+
 /**
  * Calls the next middleware, with these headers on the answer unless it sets them itself. They are put on Node.js's own response, which an answer's
  * own headers replace: on the answer they would make web headers of those of each answer, which takes longer than all the rest of them.

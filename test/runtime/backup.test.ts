@@ -160,6 +160,18 @@ async function guardsOf(owner: pg.ClientConfig): Promise<Record<string, unknown>
   return rows;
 }
 
+/** The last number that each sequence has given out. */
+async function numbersOf(owner: pg.ClientConfig): Promise<Map<string, number>> {
+  const client = new pg.Client(owner);
+  await client.connect();
+  const { rows } = await client
+    .query<{ name: string; last: string | null }>(
+      `select schemaname || '.' || sequencename as name, last_value as last from pg_sequences`,
+    )
+    .finally(() => client.end());
+  return new Map(rows.map(({ name, last }) => [name, Number(last)]));
+}
+
 /** The bodies below a directory, by their names. */
 async function bodiesIn(directory: string): Promise<Record<string, string>> {
   const names = (await readdir(directory, { recursive: true })).toSorted();
@@ -208,6 +220,8 @@ test('backs up while people write, and what is restored is one moment of it; the
   expect(told.tables.find(({ table }) => table === 'vault.idempotency_keys')?.restored.rows).toBe(contacts.length);
 
   await secondAfter(during.name);
+  const numbers = await numbersOf(service.connections.owner);
+  expect([...numbers.values()].some((last) => last > 1)).toBe(true);
   // BACKUP_KEEP is about BACKUP_TO, and this place is named by hand.
   const after = await backUp(folder, { BACKUP_KEEP: '1' });
   expect(after).toMatchObject({ new_documents: 0, deleted: [] });
@@ -226,6 +240,9 @@ test('backs up while people write, and what is restored is one moment of it; the
   const guards = await guardsOf(service.connections.owner);
   expect(guards.filter(({ relforcerowsecurity }) => relforcerowsecurity).length).toBeGreaterThan(10);
   expect(await guardsOf(late.owner)).toEqual(guards);
+  // No number is given out again.
+  const goesOn = await numbersOf(late.owner);
+  expect([...numbers].filter(([name, last]) => !(goesOn.get(name)! >= last))).toEqual([]);
   // Before a node runs on it: cursors of what came after the backup have expired.
   expect(await historyOf(late.owner)).not.toEqual(await historyOf(service.connections.owner));
   expect(await bodiesIn(path.join(late.dataDir, 'documents'))).toEqual(

@@ -2,12 +2,13 @@
 
 import { spawnSync } from 'node:child_process';
 import { mkdirSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { startNetwork } from '../database/network.ts';
 import { openService, type TestService } from '../harness.ts';
 import { as, brokerage, type Key } from '../rest/scene.ts';
-import { startNode } from '../tools/node.ts';
+import { startNode, withoutDatabase } from '../tools/node.ts';
 import { addFullDeal, type FullDeal } from '../tools/scene.ts';
 import { signInAs, type SignedIn } from '../web/person.ts';
 import { aPdf, upload } from '../web/uploads.ts';
@@ -40,7 +41,7 @@ const contact = { type: 'person', displayName: 'Somebody' };
 
 test('PostgreSQL falls silent, goes away and comes back: REST says 503 and when to try again', async () => {
   const network = await startNetwork(service.connections.server);
-  const node = await startNode(service, network.connection, { silenceMillis: 2_000 });
+  const node = await startNode(service, network.connection, { silenceMillis: 2_000, waitMillis: withoutDatabase });
   onTestFinished(node.stop);
   const ask = as(key, `${node.origin}/api/v1`);
   expect((await ask('GET', '/contacts')).status).toBe(200);
@@ -71,7 +72,7 @@ test('PostgreSQL falls silent, goes away and comes back: REST says 503 and when 
 
 test('a change on a page in the middle of which PostgreSQL falls silent may have been done, one before which it was away was not', async () => {
   const network = await startNetwork(service.connections.server);
-  const node = await startNode(service, network.connection, { silenceMillis: 2_000 });
+  const node = await startNode(service, network.connection, { silenceMillis: 2_000, waitMillis: withoutDatabase });
   onTestFinished(node.stop);
   const broker = await signInAs(service, scene.people.broker.userId);
   const ask = async (json: object) => {
@@ -91,6 +92,32 @@ test('a change on a page in the middle of which PostgreSQL falls silent may have
     '5',
     'The service cannot reach its database: try again in a moment.',
   ]);
+});
+
+test('the body of a document stays where PostgreSQL went away before it was known whether the document is there', async () => {
+  const network = await startNetwork(service.connections.server);
+  const node = await startNode(service, network.connection, { silenceMillis: 2_000, waitMillis: withoutDatabase });
+  onTestFinished(node.stop);
+  const bodies = async () => {
+    const directory = path.join(service.config.dataDir, 'documents');
+    const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch(() => []);
+    return entries.filter((entry) => entry.isFile()).length;
+  };
+  const broker = await signInAs(service, scene.people.broker.userId);
+  const before = await bodies();
+  const { promise: goesOn, resolve: goOn } = Promise.withResolvers<void>();
+  async function* file() {
+    yield Buffer.concat([aPdf(), Buffer.alloc(1_000_000)]);
+    await goesOn;
+    yield Buffer.alloc(1_000);
+  }
+  const sent = upload(node, broker, scene.deal, ReadableStream.from(file()));
+  await expect.poll(bodies).toBe(before + 1);
+  await network.stop();
+  goOn();
+  const { status, body } = await sent;
+  expect([status, body.error.code]).toEqual([503, 'unavailable']);
+  expect(await bodies()).toBe(before + 1);
 });
 
 test('a failure of ours is told to pages by its number, and after a change with what to look at first', async () => {

@@ -9,7 +9,7 @@ import { readConfig } from '../../server/config/config.ts';
 import { startNetwork } from '../database/network.ts';
 import { openService, type TestService } from '../harness.ts';
 import { asking } from './ask.ts';
-import { startNode } from './node.ts';
+import { startNode, withoutDatabase } from './node.ts';
 import { peers } from './peers.ts';
 import { addFullDeal, addToken, allow, insertAll, send, type FullDeal } from './scene.ts';
 
@@ -40,7 +40,7 @@ afterAll(() => service.close());
 test('the database goes away in the middle of a call, stays away, and comes back', async () => {
   const network = await startNetwork(service.connections.server);
   // Longer than a busy machine takes to answer.
-  const node = await startNode(service, network.connection, { silenceMillis: 2_000 });
+  const node = await startNode(service, network.connection, { silenceMillis: 2_000, waitMillis: withoutDatabase });
   onTestFinished(async () => {
     // First the network: a connection that was begun in the silence waits for its answer until then.
     await network.stop();

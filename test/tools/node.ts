@@ -14,11 +14,14 @@ export interface ExtraNode {
   stop(): Promise<void>;
 }
 
+/** How long a node waits for a database that is away, in milliseconds: longer than a busy machine takes to connect to one that is there. */
+export const withoutDatabase = 10_000;
+
 /** It shares the service's clock, log and public address. */
 export async function startNode(
   service: TestService,
   connection: pg.ClientConfig,
-  { config: settings, ...options }: { silenceMillis?: number; config?: Partial<Config> } = {},
+  { config: settings, ...options }: { silenceMillis?: number; waitMillis?: number; config?: Partial<Config> } = {},
 ): Promise<ExtraNode> {
   const { config, clock, log, mail } = service.services;
   const listener = await listen('127.0.0.1', 0);
@@ -41,7 +44,7 @@ export async function startNode(
 /** One more node, which had reached the database when it started and does not any more. */
 export async function startCutOffNode(service: TestService): Promise<ExtraNode> {
   const network = await startNetwork(service.connections.server);
-  const node = await startNode(service, network.connection);
+  const node = await startNode(service, network.connection, { waitMillis: withoutDatabase });
   await network.stop();
   return node;
 }

@@ -55,10 +55,15 @@ const choose = async (page: Page, menu: string | RegExp, item: string) => {
 };
 
 /** A deal of its own, listed, with the broker and a buyer who has signed nothing. */
-async function withBuyer({ sql }: WebScene['service'], { brokerage, people }: WebScene['scene'], title: string) {
+async function withBuyer(
+  { sql }: WebScene['service'],
+  { brokerage, people }: WebScene['scene'],
+  title: string,
+  state = 'listed',
+) {
   const [found] = await sql<{ id: string }>(
-    `insert into deals (organization_id, title, state) values ($1, $2, 'listed') returning id`,
-    [brokerage, title],
+    `insert into deals (organization_id, title, state) values ($1, $2, $3) returning id`,
+    [brokerage, title, state],
   );
   const deal = found!.id;
   for (const [person, role] of [
@@ -893,4 +898,46 @@ test('closing says what is missing, and a closed deal offers nothing more to do'
     for (const name of gone) expect([path, name, await button(page, name).count()]).toEqual([path, name, 0]);
     expect(await page.getByRole('main').getByRole('combobox').count()).toBe(0);
   }
+});
+
+test('a status that is being changed stays changed while the conditions are asked again, and goes back alone where that fails', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Sawmill');
+  await service.sql(`insert into closing_conditions (deal_id, name) values ($1, 'Lease assigned')`, [deal]);
+  const page = await at('broker', `/deals/${deal}/closing`);
+  const status = button(page, 'Status of Lease assigned');
+  const { promise: refused, resolve: refuse } = Promise.withResolvers<void>();
+  await page.route('**/api/web/conditions/*', async (route) => {
+    await refused;
+    await route.fulfill({ status: 409, json: { error: { code: 'conflict', message: 'It was removed.' } } });
+  });
+  await status.click();
+  await page.getByRole('menuitemradio', { name: 'In progress' }).click();
+  await expect.poll(() => status.textContent()).toBe('In progress');
+  const colleague = await web.as('broker');
+  expect((await colleague.ask(`/deals/${deal}/conditions`, { name: 'Stock counted' })).status).toBe(201);
+  const added = page.getByText('Stock counted');
+  await added.first().waitFor();
+  expect(await status.textContent()).toBe('In progress');
+  // What is shown next is not what the server is asked for then.
+  await page.route('**/api/web/deals/*/conditions', () => {});
+  refuse();
+  await expect.poll(() => status.textContent()).toBe('Open');
+  expect(await added.count()).toBeGreaterThan(0);
+  await page.unrouteAll();
+  await page.reload();
+  await status.waitFor();
+});
+
+test('the buyers of a draft read that offers can be made once it is listed', async () => {
+  const { service, scene } = web;
+  const { deal } = await withBuyer(service, scene, 'Bindery', 'draft');
+  const buyer = await at('new buyer', `/deals/${deal}/offers`);
+  await buyer.getByText('Offers can be made once a broker has listed the deal.').waitFor();
+  expect(await button(buyer, 'Submit offer').count()).toBe(0);
+  const broker = await at('broker', `/deals/${deal}/offers`);
+  await broker.getByText('Buyers’ offers show here side by side as they come, with every revision.').waitFor();
+  expect((await (await web.as('broker')).ask(`/deals/${deal}/moves`, { to: 'listed' })).status).toBe(200);
+  await button(buyer, 'Submit offer').waitFor();
+  await buyer.getByText('Say what you offer and on which terms.').waitFor();
 });

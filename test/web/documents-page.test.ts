@@ -2,6 +2,7 @@
 
 import type { Browser, Locator, Page, Route } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { hashPassword } from '../../server/domain/accounts/password-hashes.ts';
 import { renewForAnotherTry } from '../another-try.ts';
 import { escapeFrom, expectAccessible, openBrowser, openTestPage, type TestPage } from '../browser.ts';
 import { signInAs } from './person.ts';
@@ -48,6 +49,12 @@ async function sharedRoomOf(caller: string): Promise<Page> {
   shared.set(caller, testPage);
   await testPage.visit(`/deals/${web.scene.deal}/documents`);
   return testPage.page;
+}
+
+const password = 'correct horse battery staple';
+async function givePassword(caller: string): Promise<void> {
+  const phc = await hashPassword(password, web.service.config.passwordParameters);
+  await web.service.sql('insert into vault.passwords (user_id, phc) values ($1, $2)', [web.scene.people[caller], phc]);
 }
 
 const rows = (page: Page): Locator => page.getByRole('list', { name: 'Documents' }).getByRole('listitem');
@@ -310,16 +317,58 @@ test('a page of a PDF that could not be fetched is said to have failed, and is t
   await close();
 });
 
-test('a download that fails leaves the page where it is', async () => {
+test('a download that is refused leaves the page where it is, which says why', async () => {
   await add('Expired.pdf', aPdf());
   const page = await roomOf('viewer');
   await page.getByRole('button', { name: 'Preview Expired.pdf' }).click();
   await page.getByRole('dialog').getByText('1 page').waitFor();
   await web.service.sql(`update documents set removed_at = app.now() where filename = 'Expired.pdf'`);
-  const answered = page.waitForEvent('download');
   await page.getByRole('dialog').getByRole('button', { name: 'Download' }).click();
-  await (await answered).failure();
+  await page.getByText('There is nothing here, or not for you.', { exact: true }).waitFor();
   expect(new URL(page.url()).pathname).toBe(`/deals/${web.scene.deal}/documents`);
+  await page.getByRole('dialog').getByText('1 page').waitFor();
+});
+
+test('a download for which there is no connection says so', async () => {
+  await add('Roof.pdf', aPdf());
+  const page = await roomOf('viewer');
+  const download = page.getByRole('link', { name: 'Download Roof.pdf' });
+  await download.waitFor();
+  await page.route('**/content', (route) => route.abort('internetdisconnected'));
+  await download.click();
+  const said = 'The file could not be downloaded. Check your connection and try again.';
+  await page.getByText(said, { exact: true }).waitFor();
+});
+
+test('a download after the session has ended goes on when the person has signed in again', async () => {
+  await add('Leases.pdf', aPdf());
+  await givePassword('viewer');
+  const page = await roomOf('viewer');
+  const link = page.getByRole('link', { name: 'Download Leases.pdf' });
+  await link.waitFor();
+  await page.context().clearCookies();
+  await link.click();
+  const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+  await dialog.getByLabel('Password', { exact: true }).fill(password);
+  const download = page.waitForEvent('download');
+  await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
+  expect((await download).suggestedFilename()).toBe('Leases.pdf');
+});
+
+test('an upload after the session has ended is sent when the person has signed in again', async () => {
+  await givePassword('broker');
+  const page = await roomOf('broker');
+  await page.getByRole('button', { name: 'Upload' }).click();
+  const files = page.getByRole('dialog', { name: 'Upload documents' }).locator('input[type=file]');
+  await files.waitFor({ state: 'attached' });
+  await page.context().clearCookies();
+  await files.setInputFiles({ name: 'Deed.pdf', mimeType: 'application/pdf', buffer: aPdf() });
+  const dialog = page.getByRole('dialog', { name: 'Sign in again' });
+  await dialog.getByLabel('Password', { exact: true }).fill(password);
+  await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('list', { name: 'Uploads' }).getByText('Uploaded').waitFor();
+  await page.getByRole('button', { name: 'Done' }).click();
+  await row(page, 'Deed.pdf').waitFor();
 });
 
 test('a download is a file with its own name', async () => {

@@ -232,6 +232,20 @@ describe('opening documents', () => {
     expect(response.headers.get('content-security-policy')).toMatch(/default-src 'none'.*; sandbox$/);
   });
 
+  test.each([
+    ['same-origin', 'SAMEORIGIN', "frame-ancestors 'self'"],
+    ['same-site', 'DENY', "frame-ancestors 'none'"],
+    ['cross-site', 'DENY', "frame-ancestors 'none'"],
+  ])('says why there is no file in a frame of our own pages alone: %s', async (site, frames, ancestors) => {
+    const { headers } = await web.as('other buyer');
+    const response = await fetch(`${web.service.origin}/api/web/documents/simple/${nowhere}/content`, {
+      headers: { ...headers, 'sec-fetch-dest': 'iframe', 'sec-fetch-site': site },
+    });
+    expect([response.status, response.headers.get('x-frame-options')]).toEqual([404, frames]);
+    expect(response.headers.get('content-security-policy')).toContain(ancestors);
+    expect(await response.json()).toMatchObject({ error: { message: 'There is nothing here, or not for you.' } });
+  });
+
   test('tells of a file, to whom asks for the head alone, without opening it', async () => {
     const { headers } = await web.as('other buyer');
     const before = (await openings()).body.items;

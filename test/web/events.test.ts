@@ -11,7 +11,9 @@ import type { SessionCaller } from '../../server/domain/accounts/sessions.ts';
 import { OpenStreams } from '../../server/web/api/open-streams.ts';
 import { keyOf, SessionDigests } from '../../server/web/api/session-digests.ts';
 import { openService, type TestService } from '../harness.ts';
+import { startNetwork } from '../database/network.ts';
 import { connect, type Scene } from '../policies/scene.ts';
+import { startNode } from '../tools/node.ts';
 import { signInAs } from './person.ts';
 
 let service: TestService;
@@ -475,6 +477,31 @@ describe('a stream and its session', () => {
       await way({ ...headers, 'content-type': 'application/json' });
       for (const stream of streams) await endsSoon(stream);
     }
+    expect(unconcerned.hasEnded()).toBe(false);
+    unconcerned.stop();
+  });
+
+  test('end, too, where its end was told while the node could hear nothing', async () => {
+    const network = await startNetwork(service.connections.server);
+    onTestFinished(network.stop);
+    const { user, password, host, port, database } = network.connection;
+    const url = new URL(`postgres://${host}:${port}/${database}`);
+    Object.assign(url, { username: user, password });
+    // No turn of the streams finds the session before.
+    const config = { listenDatabaseUrl: url.href, streamHeartbeatSeconds: 3_600 };
+    const node = await startNode(service, service.connections.server, { silenceMillis: 1_000, config });
+    onTestFinished(node.stop);
+    const viewer = scene.people['viewer']!;
+    const { headers } = await signInAs(service, viewer);
+    const { headers: others } = await signInAs(service, scene.people['broker']!);
+    const [stream, unconcerned] = [await openStream(node.origin, headers), await openStream(node.origin, others)];
+    network.state.silent = true;
+    await service.sql(`update vault.sessions set ended_at = app.now() where user_id = $1 and ended_at is null`, [
+      viewer,
+    ]);
+    network.cut();
+    network.state.silent = false;
+    await endsSoon(stream);
     expect(unconcerned.hasEnded()).toBe(false);
     unconcerned.stop();
   });

@@ -11,6 +11,7 @@ const ceilings = { ...readConfig({}).rateLimits, web_person: 60, web_ip: 200 };
 let web: WebScene;
 let browser: Browser;
 beforeAll(async () => {
+  browser = await openBrowser();
   web = await openScene({ config: { rateLimits: ceilings, trustedProxies: ['127.0.0.1'] } });
 });
 afterAll(async () => {
@@ -137,7 +138,6 @@ test('data are taken along three times a minute, from whatever session', async (
 });
 
 test('a page that is told to wait says so, waits, and continues by itself', async () => {
-  browser = await openBrowser();
   // The page gives up after three tries: they take longer than a busy machine until the next minute below.
   standInNewMinute(54);
   const broker = await signInAs(web.service, web.scene.people['broker']!);
@@ -166,5 +166,25 @@ test('a page that is told to wait says so, waits, and continues by itself', asyn
   await testPage.page.getByText('Dealkeep is busy or restarting.').waitFor();
   await testPage.page.getByText('Dealkeep is busy or restarting.').waitFor({ state: 'detached' });
   expect(testPage.complaints.filter((text) => !/429|503/.test(text))).toEqual([]);
+  await testPage.close();
+});
+
+test('of a report that is refused the page says when to ask again, and then gives it', async () => {
+  standInNewMinute();
+  const broker = await signInAs(web.service, web.scene.people['broker']!);
+  const testPage = await openTestPage(browser, web.service.origin, { cookie: broker.cookie });
+  const { page } = testPage;
+  const books = `/deals/${web.scene.deal}/qoe`;
+  await testPage.go(books);
+  await many(60, from(broker, '203.0.113.10'));
+  const report = page.getByRole('link', { name: 'Download workbook (XLSX)' });
+  await report.click();
+  await page.getByText('Too many requests: try again in 1 second.', { exact: true }).waitFor();
+  expect(new URL(page.url()).pathname).toBe(books);
+  standInNewMinute();
+  const download = page.waitForEvent('download');
+  await report.click();
+  expect((await download).suggestedFilename()).toMatch(/\.xlsx$/);
+  expect(testPage.complaints.filter((text) => !text.includes('429'))).toEqual([]);
   await testPage.close();
 });

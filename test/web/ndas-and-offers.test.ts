@@ -676,6 +676,21 @@ describe('an offer', () => {
   });
 
   test('is not taken while the deal is a draft or over', async () => {
+    const [draft] = await web.service.sql<{ id: string }>(
+      `insert into deals (organization_id, title, state) values ($1, 'Not listed yet', 'draft') returning id`,
+      [web.scene.brokerage],
+    );
+    await web.service.sql(
+      `insert into participants (deal_id, user_id, role, status) values ($1, $2, 'buyer', 'active')`,
+      [draft!.id, web.scene.people['new buyer']],
+    );
+    const buyer = await web.as('new buyer');
+    const early = await buyer.ask(`/deals/${draft!.id}/offers`, { payload });
+    expect(early).toMatchObject({ status: 409, body: { error: { code: 'deal_takes_no_offers' } } });
+    expect(early.body.error.message).toBe(
+      'This deal is not listed yet: offers can be made once a broker has listed it.',
+    );
+    expect((await buyer.ask(`/deals/${draft!.id}`)).body.capacities.can_submit_offer).toBe(false);
     await web.service.sql(`update deals set state = 'withdrawn' where id = $1`, [web.scene.idle]);
     const late = await (await web.as('other buyer')).ask(path, { payload });
     expect(late.body.error).toEqual({

@@ -468,6 +468,74 @@ describe('what was typed', () => {
     await expect.poll(() => dialog.getByLabel('Question').inputValue()).toBe('Mine');
   });
 
+  test('is kept for a week', async () => {
+    const { page, go } = await ownTestPageOf('exclusive buyer');
+    await go(`/deals/${web.scene.deal}/questions`);
+    await type(page);
+    page.on('dialog', (prompt) => void prompt.accept());
+    const field = page.getByRole('dialog').getByLabel('Question');
+    /** As if it had been typed so many days ago. */
+    const age = (days: number) =>
+      page.evaluate(`for (const [name, value] of Object.entries(localStorage))
+        if (name.startsWith('dealkeep.draft.'))
+          localStorage.setItem(name, value.replace(/^[0-9]+/, String(Date.now() - ${days * 86_400_000})))`);
+    await age(6.5);
+    await page.reload();
+    await loaded(page);
+    await button(page, 'Ask a question').click();
+    await expect.poll(() => field.inputValue()).toBe(words);
+    // It runs out while the page is open, and is taken away when it is opened anew.
+    await page.reload();
+    await loaded(page);
+    await age(7.5);
+    await button(page, 'Ask a question').click();
+    await field.waitFor();
+    expect(await page.getByText('Your draft from last time is still here.').count()).toBe(0);
+    expect([await field.inputValue(), (await drafts(page)).length]).toEqual(['', 1]);
+    await page.reload();
+    await loaded(page);
+    expect(await drafts(page)).toEqual([]);
+  });
+
+  test('is kept in thirty forms, those that were typed in last', async () => {
+    const { page, go } = await ownTestPageOf('exclusive buyer');
+    await go(`/deals/${web.scene.deal}/questions`);
+    await page.evaluate(`for (let nth = 1; nth <= 31; nth += 1)
+      localStorage.setItem('dealkeep.draft.' + nth, Date.now() - nth * 60_000 + '.iv.sealed')`);
+    await button(page, 'Ask a question').click();
+    await page.getByRole('dialog').getByLabel('Question').fill(words);
+    await expect.poll(() => drafts(page)).toHaveLength(30);
+    const names = (await drafts(page)).map((entry) => entry.split(',')[0]!.slice('dealkeep.draft.'.length));
+    expect(
+      names
+        .filter((name) => /^\d+$/.test(name))
+        .map(Number)
+        .toSorted((one, other) => one - other),
+    ).toEqual(Array.from({ length: 29 }, (_, nth) => nth + 1));
+  });
+
+  test('is not kept where it is too much for the browser, and what was kept of it before is dropped', async () => {
+    const { page, go } = await ownTestPageOf('broker');
+    await go(`/deals/${web.scene.deal}/nda`);
+    await button(page, 'Send NDA').first().click();
+    const terms = page.getByRole('dialog').getByLabel('Terms');
+    await expect.poll(() => terms.inputValue()).not.toBe('');
+    await terms.fill('Short.');
+    await expect.poll(() => drafts(page)).toHaveLength(1);
+    // Two bytes each: with what sealing adds more than is kept.
+    await terms.fill('ä'.repeat(30_000));
+    await expect.poll(() => drafts(page)).toEqual([]);
+  });
+
+  test('is forgotten with the sign-out in another tab, also what was typed since', async () => {
+    const { page, go } = await ownTestPageOf('exclusive buyer');
+    await go(`/deals/${web.scene.deal}/questions`);
+    await type(page);
+    await page.evaluate(`new BroadcastChannel('dealkeep-changes').postMessage({ signedOut: true })`);
+    await page.waitForURL('**/sign-in*');
+    expect(await drafts(page)).toEqual([]);
+  });
+
   test('is forgotten at signing out, which asks first; passwords are never kept', async () => {
     const { page, go } = await ownTestPageOf('broker');
     await go('/settings/profile');

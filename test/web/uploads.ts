@@ -82,7 +82,7 @@ export interface UploadQuery {
 
 /** Uploads to a deal's data room; a stream is sent as it comes. */
 export async function upload(
-  service: TestService,
+  service: Pick<TestService, 'origin'>,
   person: SignedIn,
   dealId: string,
   body: Buffer | ReadableStream<Uint8Array>,

@@ -9,7 +9,7 @@ import { invalid, type Problem } from '../../http/problem.ts';
 
 /** What is wrong with a cursor that we did not give out for this list. */
 const badCursor = (): Problem =>
-  invalid([{ path: 'cursor', message: 'This cursor is not valid: start again without one.' }]);
+  invalid([{ path: 'cursor', message: 'The list cannot go on from here: try again, and it begins anew.' }]);
 
 /** A page that is asked for. */
 interface ListPage {

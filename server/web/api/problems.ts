@@ -4,6 +4,7 @@ import type { Context } from 'hono';
 import { ConnectionLost, Refusal, Unavailable } from '../../database/errors.ts';
 import { nothingThere, Problem, writeProblemJson, type WriteProblem } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
+import { inOwnFrame } from '../../http/safe-headers.ts';
 
 /** What was looked up. Throws 404 where it is null: it is not there, or not for the person. */
 export function orNotFound<T>(answer: T | null): T {
@@ -39,5 +40,12 @@ function sentenceOf(c: Context, { code, message, cause }: Problem): string {
   return message;
 }
 
+/** Whether one of our own pages asks in a frame, as it does for a file, and reads there why it gets none. */
+const isInOwnFrame = (c: Context): boolean =>
+  c.req.header('sec-fetch-dest') === 'iframe' && c.req.header('sec-fetch-site') === 'same-origin';
+
 /** The problem as an answer to a page. */
-export const answerProblem: WriteProblem = (c, problem) => writeProblemJson(c, problem, sentenceOf(c, problem));
+export const answerProblem: WriteProblem = (c, problem) => {
+  if (isInOwnFrame(c)) for (const [name, value] of inOwnFrame) c.header(name, value);
+  return writeProblemJson(c, problem, sentenceOf(c, problem));
+};

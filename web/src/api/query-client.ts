@@ -2,6 +2,7 @@
 import { QueryClient } from '@tanstack/react-query';
 import { ApiError } from './client.ts';
 import { keys } from './query-keys.ts';
+import { keepPendingChanges } from './optimistic.ts';
 import { noteWait } from './retry-state.ts';
 
 /** A failure that may pass by itself: no connection, a fault on the server's side, or too much at once. Only reads are ever retried. */
@@ -34,6 +35,8 @@ export const queryClient = new QueryClient({
     },
   },
 });
+
+keepPendingChanges(queryClient);
 
 const [visits] = keys.visits();
 

@@ -2,6 +2,7 @@ import { createLink } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
 import type { AnchorHTMLAttributes, ButtonHTMLAttributes, ReactNode, Ref } from 'react';
 import { cx } from '../lib/cx.ts';
+import { downloadByLink } from '../lib/download.ts';
 import { Spinner } from './spinner.tsx';
 import { Tooltip } from './tooltip.tsx';
 
@@ -92,7 +93,13 @@ export const ButtonLink = createLink(ButtonAnchor);
 /** A file to download that looks like a button. */
 export function DownloadLink({ href, children }: { href: string; children: ReactNode }) {
   return (
-    <ButtonAnchor href={href} download size="sm" icon={<Download className="size-4" aria-hidden />}>
+    <ButtonAnchor
+      href={href}
+      download
+      onClick={downloadByLink}
+      size="sm"
+      icon={<Download className="size-4" aria-hidden />}
+    >
       {children}
     </ButtonAnchor>
   );

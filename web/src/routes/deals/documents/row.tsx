@@ -8,6 +8,7 @@ import { IconButton } from '../../../components/button.tsx';
 import { Menu, MenuItem } from '../../../components/menu.tsx';
 import { NewBadge } from '../../../components/new-badge.tsx';
 import { Time } from '../../../components/time.tsx';
+import { downloadByLink } from '../../../lib/download.ts';
 import { formatBytes, plural } from '../../../lib/format.ts';
 import { confidentialities, documentCategory } from '../../../lib/states.ts';
 
@@ -80,6 +81,7 @@ function DocumentRowView({ document, onAction }: DocumentRowProps) {
         <a
           href={contentOf(document)}
           download
+          onClick={downloadByLink}
           className="grid size-9 place-items-center rounded-md text-soft hover:bg-hover hover:text-ink coarse:size-11"
         >
           <Download className="size-4" aria-hidden />

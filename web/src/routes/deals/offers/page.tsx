@@ -137,7 +137,9 @@ export default function OffersTab() {
               {side === 'buyer'
                 ? capacities.can_submit_offer
                   ? 'Say what you offer and on which terms. You can revise it as long as the sale is open.'
-                  : 'Your side’s offer shows here once it is submitted.'
+                  : deal.state === 'draft'
+                    ? 'Offers can be made once a broker has listed the deal.'
+                    : 'Your side’s offer shows here once it is submitted.'
                 : 'Buyers’ offers show here side by side as they come, with every revision.'}
             </EmptyState>
           </Card>

@@ -8,6 +8,7 @@ import { Select } from '../../../components/input.tsx';
 import { Notice } from '../../../components/notice.tsx';
 import { ScrollRegion } from '../../../components/scroll-region.tsx';
 import { toast } from '../../../components/toast.tsx';
+import { downloadByLink } from '../../../lib/download.ts';
 import { formatCount, plural } from '../../../lib/format.ts';
 import { optionsOf, snapshotTypes } from '../../../lib/states.ts';
 import { useFilePreview } from '../../../lib/use-file-preview.ts';
@@ -141,6 +142,7 @@ export function BooksDialog({ dealId, onClose }: { dealId: Id; onClose: () => vo
           <a
             href={booksTemplate(type)}
             download
+            onClick={downloadByLink}
             className="self-start text-sm text-accent-ink underline underline-offset-3"
           >
             Download a template
