@@ -28,6 +28,8 @@ export function download(url: string, again = false): void {
   frame.addEventListener('load', () => {
     const shown = frame.contentDocument?.body;
     const text = (shown?.querySelector('pre') ?? shown)?.textContent ?? null;
+    // Some browsers also load an empty page where the answer is a file.
+    if (text === '') return;
     frame.remove();
     void refuse(url, text, again);
   });
