@@ -11486,8 +11486,20 @@ CREATE OR REPLACE FUNCTION app.open_session(owner_id uuid, token bytea, earlier 
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  ended int;
 begin
   update vault.sessions s set ended_at = app.now() where s.digest = earlier and s.ended_at is null;
+  -- Without waiting for anybody: a session that is being written is being used or ended.
+  update vault.sessions s set ended_at = app.now()
+    where s.ended_at is null and s.id = any (array(
+      select f.id from vault.sessions f
+      where f.id in (select l.id from vault.live_sessions l where l.user_id = owner_id order by l.last_seen_at desc, l.id desc offset 99)
+      for no key update skip locked));
+  get diagnostics ended = row_count;
+  if ended > 0 then
+    perform app.record(owner_id, 'session.end', 'done', jsonb_build_object('sessions', ended), address, request_id);
+  end if;
   insert into vault.sessions (user_id, digest, method, address, user_agent, second_factor_at)
     values (owner_id, token, method, address, left(agent, 300),
       case when method in ('code', 'recovery_code', 'passkey') then app.now() end);
@@ -16294,3 +16306,4 @@ $function$;
 -- ebab21ed6d85e31e94fd8dea668ca8ac56e34c9242f9efd8e0bcac71d7a7e337  614_own_acts_by_kind.sql
 -- 3fc486fe02926e740a31327b54c233f7194c0e7c0ddf2a0a7c67df358b99f9db  615_own_noted_acts_by_deal.sql
 -- 33c20e26b20fd552b301fec74210503f821b1c46b4a67ff5c9fdeb14169670b4  616_own_acts_on_home.sql
+-- b2c2a82f98386f481802de3a316a53ba1c1ae7e9cb1497f03ccedfc04410085b  630_a_hundred_sessions.sql
