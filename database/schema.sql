@@ -12605,13 +12605,13 @@ begin
   loop
     goes_on := goes_on or due.are_more or written > 0 and clock_timestamp() > until;
     exit when written > 0 and clock_timestamp() > until;
-    select array_agg(d.id), array_agg(distinct d.actor_id) filter (where d.actor_id is not null), coalesce(bool_or(d.actor_id is null), false)
-      into ids, actors, is_by_clock
-      from (
-        select o.id, o.actor_id from vault.notifications o
-        where o.user_id = due.user_id and o.mail = due.mail and o.mail_due_at <= app.now()
-          and (due.mail = 'daily' or o.deal_id is not distinct from due.deal_id)
-        order by o.mail_due_at limit 500) d;
+    execute format('select array_agg(d.id), array_agg(distinct d.actor_id) filter (where d.actor_id is not null), coalesce(bool_or(d.actor_id is null), false)
+        from (
+          select o.id, o.actor_id from vault.notifications o
+          where o.user_id = $1 and o.mail = $2 and o.mail_due_at <= app.now() and %s
+          order by o.mail_due_at limit 500) d',
+        case when due.mail = 'daily' then 'true' when due.deal_id is null then 'o.deal_id is null' else 'o.deal_id = $3' end)
+      into ids, actors, is_by_clock using due.user_id, due.mail, due.deal_id;
     continue when ids is null;
     goes_on := goes_on or cardinality(ids) = 500;
     if due.mail = 'at_once' and due.deal_id is not null then
@@ -16305,5 +16305,6 @@ $function$;
 -- 5557258cded955299bc4ccb14e5548b78565bab8db9e5b1957af7777f38fc121  613_holds_by_index_of_contacts.sql
 -- ebab21ed6d85e31e94fd8dea668ca8ac56e34c9242f9efd8e0bcac71d7a7e337  614_own_acts_by_kind.sql
 -- 3fc486fe02926e740a31327b54c233f7194c0e7c0ddf2a0a7c67df358b99f9db  615_own_noted_acts_by_deal.sql
+-- 7ba70d1fc8b0c1013d082147065f2e91b2b37264b2d525649ea6cef9e0e2afe5  631_mails_of_news_by_index_of_deals.sql
 -- 33c20e26b20fd552b301fec74210503f821b1c46b4a67ff5c9fdeb14169670b4  616_own_acts_on_home.sql
 -- b2c2a82f98386f481802de3a316a53ba1c1ae7e9cb1497f03ccedfc04410085b  630_a_hundred_sessions.sql
