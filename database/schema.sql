@@ -792,7 +792,6 @@ CREATE INDEX documents_by_author ON public.documents USING btree (uploaded_by);
 CREATE INDEX documents_by_confidentiality ON public.documents USING btree (deal_id, confidentiality COLLATE "C", uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX documents_by_deal ON public.documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX documents_of_day ON public.documents USING btree (deal_id, uploaded_by, uploaded_at);
-CREATE INDEX documents_of_deal ON public.documents USING btree (deal_id);
 CREATE INDEX documents_removed ON public.documents USING btree (deal_id, removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX documents_to_clear ON public.documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
 ALTER TABLE public.documents ENABLE ROW LEVEL SECURITY;
@@ -1432,7 +1431,6 @@ CREATE INDEX production_documents_by_author ON public.production_documents USING
 CREATE INDEX production_documents_by_confidentiality ON public.production_documents USING btree (deal_id, confidentiality COLLATE "C", uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX production_documents_by_deal ON public.production_documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX production_documents_of_day ON public.production_documents USING btree (deal_id, uploaded_by, uploaded_at);
-CREATE INDEX production_documents_of_deal ON public.production_documents USING btree (deal_id);
 CREATE INDEX production_documents_removed ON public.production_documents USING btree (deal_id, removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX production_documents_to_clear ON public.production_documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
 ALTER TABLE public.production_documents ENABLE ROW LEVEL SECURITY;
@@ -16305,6 +16303,7 @@ $function$;
 -- 5557258cded955299bc4ccb14e5548b78565bab8db9e5b1957af7777f38fc121  613_holds_by_index_of_contacts.sql
 -- ebab21ed6d85e31e94fd8dea668ca8ac56e34c9242f9efd8e0bcac71d7a7e337  614_own_acts_by_kind.sql
 -- 3fc486fe02926e740a31327b54c233f7194c0e7c0ddf2a0a7c67df358b99f9db  615_own_noted_acts_by_deal.sql
--- 7ba70d1fc8b0c1013d082147065f2e91b2b37264b2d525649ea6cef9e0e2afe5  631_mails_of_news_by_index_of_deals.sql
 -- 33c20e26b20fd552b301fec74210503f821b1c46b4a67ff5c9fdeb14169670b4  616_own_acts_on_home.sql
 -- b2c2a82f98386f481802de3a316a53ba1c1ae7e9cb1497f03ccedfc04410085b  630_a_hundred_sessions.sql
+-- 7ba70d1fc8b0c1013d082147065f2e91b2b37264b2d525649ea6cef9e0e2afe5  631_mails_of_news_by_index_of_deals.sql
+-- 2e78b07718cf523a5340102533b40171c071fd9fc2b455baa2c71523f44e3ae9  632_documents_of_deals_by_one_index.sql
