@@ -792,7 +792,6 @@ CREATE INDEX documents_by_author ON public.documents USING btree (uploaded_by);
 CREATE INDEX documents_by_confidentiality ON public.documents USING btree (deal_id, confidentiality COLLATE "C", uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX documents_by_deal ON public.documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX documents_of_day ON public.documents USING btree (deal_id, uploaded_by, uploaded_at);
-CREATE INDEX documents_of_deal ON public.documents USING btree (deal_id);
 CREATE INDEX documents_removed ON public.documents USING btree (deal_id, removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX documents_to_clear ON public.documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
 ALTER TABLE public.documents ENABLE ROW LEVEL SECURITY;
@@ -1432,7 +1431,6 @@ CREATE INDEX production_documents_by_author ON public.production_documents USING
 CREATE INDEX production_documents_by_confidentiality ON public.production_documents USING btree (deal_id, confidentiality COLLATE "C", uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX production_documents_by_deal ON public.production_documents USING btree (deal_id, uploaded_at DESC, id DESC) WHERE removed_at IS NULL;
 CREATE INDEX production_documents_of_day ON public.production_documents USING btree (deal_id, uploaded_by, uploaded_at);
-CREATE INDEX production_documents_of_deal ON public.production_documents USING btree (deal_id);
 CREATE INDEX production_documents_removed ON public.production_documents USING btree (deal_id, removed_at) WHERE removed_at IS NOT NULL;
 CREATE INDEX production_documents_to_clear ON public.production_documents USING btree (removed_at) WHERE removed_at IS NOT NULL AND body_cleared_at IS NULL;
 ALTER TABLE public.production_documents ENABLE ROW LEVEL SECURITY;
@@ -11489,8 +11487,20 @@ CREATE OR REPLACE FUNCTION app.open_session(owner_id uuid, token bytea, earlier 
  SECURITY DEFINER
  SET search_path TO ''
 AS $function$
+declare
+  ended int;
 begin
   update vault.sessions s set ended_at = app.now() where s.digest = earlier and s.ended_at is null;
+  -- Without waiting for anybody: a session that is being written is being used or ended.
+  update vault.sessions s set ended_at = app.now()
+    where s.ended_at is null and s.id = any (array(
+      select f.id from vault.sessions f
+      where f.id in (select l.id from vault.live_sessions l where l.user_id = owner_id order by l.last_seen_at desc, l.id desc offset 99)
+      for no key update skip locked));
+  get diagnostics ended = row_count;
+  if ended > 0 then
+    perform app.record(owner_id, 'session.end', 'done', jsonb_build_object('sessions', ended), address, request_id);
+  end if;
   insert into vault.sessions (user_id, digest, method, address, user_agent, second_factor_at)
     values (owner_id, token, method, address, left(agent, 300),
       case when method in ('code', 'recovery_code', 'passkey') then app.now() end);
@@ -12596,13 +12606,13 @@ begin
   loop
     goes_on := goes_on or due.are_more or written > 0 and clock_timestamp() > until;
     exit when written > 0 and clock_timestamp() > until;
-    select array_agg(d.id), array_agg(distinct d.actor_id) filter (where d.actor_id is not null), coalesce(bool_or(d.actor_id is null), false)
-      into ids, actors, is_by_clock
-      from (
-        select o.id, o.actor_id from vault.notifications o
-        where o.user_id = due.user_id and o.mail = due.mail and o.mail_due_at <= app.now()
-          and (due.mail = 'daily' or o.deal_id is not distinct from due.deal_id)
-        order by o.mail_due_at limit 500) d;
+    execute format('select array_agg(d.id), array_agg(distinct d.actor_id) filter (where d.actor_id is not null), coalesce(bool_or(d.actor_id is null), false)
+        from (
+          select o.id, o.actor_id from vault.notifications o
+          where o.user_id = $1 and o.mail = $2 and o.mail_due_at <= app.now() and %s
+          order by o.mail_due_at limit 500) d',
+        case when due.mail = 'daily' then 'true' when due.deal_id is null then 'o.deal_id is null' else 'o.deal_id = $3' end)
+      into ids, actors, is_by_clock using due.user_id, due.mail, due.deal_id;
     continue when ids is null;
     goes_on := goes_on or cardinality(ids) = 500;
     if due.mail = 'at_once' and due.deal_id is not null then
@@ -16298,3 +16308,6 @@ $function$;
 -- 3fc486fe02926e740a31327b54c233f7194c0e7c0ddf2a0a7c67df358b99f9db  615_own_noted_acts_by_deal.sql
 -- 33c20e26b20fd552b301fec74210503f821b1c46b4a67ff5c9fdeb14169670b4  616_own_acts_on_home.sql
 -- ca7687651b5de1661a1fae5c7a87b7139ae2650d9707b5ca04bcfdf0cb96ecb9  660_ndas_of_buyers_in_tools.sql
+-- b2c2a82f98386f481802de3a316a53ba1c1ae7e9cb1497f03ccedfc04410085b  630_a_hundred_sessions.sql
+-- 7ba70d1fc8b0c1013d082147065f2e91b2b37264b2d525649ea6cef9e0e2afe5  631_mails_of_news_by_index_of_deals.sql
+-- 2e78b07718cf523a5340102533b40171c071fd9fc2b455baa2c71523f44e3ae9  632_documents_of_deals_by_one_index.sql

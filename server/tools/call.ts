@@ -3,7 +3,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { Unavailable } from '../database/errors.ts';
 import type { Statement } from '../database/statement.ts';
-import { recordToolCall, recordToolRefusal } from '../domain/audit/tool-calls.ts';
+import { recordToolCall, recordToolRead } from '../domain/audit/tool-calls.ts';
 import {
   claimToolCallKey,
   digestOfRequest,
@@ -36,9 +36,9 @@ const subjectOf = ({ deal_id, finding_id, source_id }: Input) => ({
 
 /** Leaves the record that a call ended with `outcome`. */
 function record({ from }: RequestContext, tool: Tool, input: Input, outcome: string): Statement<unknown> {
-  const { dealId, subjectId } = subjectOf(input);
-  const leave = tool.scope === 'mcp:read' ? recordToolRefusal : recordToolCall;
-  return leave(tool.name, subjectId, outcome, dealId, from.address, from.requestId);
+  const { subjectId } = subjectOf(input);
+  const leave = tool.scope === 'mcp:read' ? recordToolRead : recordToolCall;
+  return leave(tool.name, subjectId, outcome, within(input), from.address, from.requestId);
 }
 
 /** The one deal that a call is about, where its input names a deal or a record of one. */
@@ -83,6 +83,12 @@ async function work(
     if (result === null) throw new Error(`${tool.name} wrote nothing and was not refused`);
     return result;
   };
+  if (read?.subjectId && read.dealId === null) {
+    // Only below the policies is it known whether the caller sees the record, and so whether the deal may be told.
+    const after = [...plan.work, record(context, tool, input, 'ok')];
+    const found = (await database.together(context.enter(within(input)), ...after)).slice(1, -1);
+    return success(answerOf(found), context.takesLinks ? plan.links(found) : []);
+  }
   if (read) {
     const found = await foundBy(context, within(input), read, plan);
     return success(answerOf(found), context.takesLinks ? plan.links(found) : []);

@@ -133,6 +133,28 @@ describe('sessions', () => {
     expect(await here.session()).not.toBeNull();
   });
 
+  it('are a hundred at most: one more ends the one used least recently, which is in the audit trail', async () => {
+    const account = await openAccount(service);
+    const visitors: Visitor[] = [];
+    const signInLater = async () => {
+      service.clock.advance(minute);
+      visitors.push(await signedInVisitor(service, account));
+    };
+    for (let n = 0; n < 100; n += 1) await signInLater();
+    const [first, second, third] = visitors;
+    expect(await first?.session()).not.toBeNull();
+    await signInLater();
+    expect(await second?.session()).toBeNull();
+    expect(await first?.session()).not.toBeNull();
+    expect(await third?.session()).not.toBeNull();
+    expect(await sessionsOf(first as Visitor)).toHaveLength(100);
+    expect(
+      await service.sql(`select details from audit_records where user_id = $1 and action = 'session.end'`, [
+        account.id,
+      ]),
+    ).toEqual([{ details: { sessions: 1 } }]);
+  });
+
   it('119. are dead on the server after signing out', async () => {
     const { here, phone } = await with3Sessions();
     const token = here.cookies.get('dealkeep') ?? '';

@@ -352,6 +352,24 @@ describe('in the settings', () => {
     expect(acts).toEqual([{ user_id: scene.tenant.admin, details: { key_id: scene.key.id } }]);
   });
 
+  test('an admin is told of 1,000 that wait at most, of each and of all together', async () => {
+    const { id } = (await add()).body.webhook;
+    const other = (await add()).body.webhook;
+    await scene.service.sql(
+      `insert into webhook_deliveries (endpoint_id, event_id, type, object_type, object_id, occurred_at, attempts)
+       select e.id, gen_random_uuid(), 'contact.updated', 'contact', gen_random_uuid(), app.now(), case when e.id = $1 then n % 2 else 0 end
+       from webhook_endpoints e, generate_series(1, case when e.id = $1 then 1500 else 10 end) n where e.id in ($1, $2)`,
+      [id, other.id],
+    );
+    const { items } = (await ours()).body;
+    const of = (webhookId: string) => items.find((item: { id: string }) => item.id === webhookId);
+    expect(of(id)).toMatchObject({ waiting: 1000, oldest_at: expect.any(String) });
+    expect(of(other.id)).toMatchObject({ waiting: 10, failing: 0 });
+    const { webhooks } = (await admin.ask(`/brokerages/${scene.tenant.id}/status`)).body;
+    expect(webhooks).toMatchObject({ waiting: 1000, oldest_at: expect.any(String) });
+    await scene.service.sql('delete from webhook_deliveries where endpoint_id in ($1, $2)', [id, other.id]);
+  });
+
   test('an admin changes, tests, renews, switches off and on, sends again, and deletes', async () => {
     const { id } = (await add()).body.webhook;
     expect((await admin.ask(`/webhooks/${id}/test`, {})).status).toBe(202);

@@ -362,6 +362,35 @@ test('who takes nothing of an archive or a document is disconnected: an archive 
   await next?.body?.cancel();
 });
 
+test('who takes an archive too slowly is disconnected, and a document goes on', async () => {
+  const { services } = service;
+  const key = newStorageKey();
+  const size = 32_000_000;
+  await services.storage.write(key, Readable.from([randomBytes(size)]));
+  const [document] = await service.sql<{ id: string }>(
+    `update documents d set storage_key = $1, size_bytes = ${size}, sha256 = null
+     where id = (select o.id from documents o join deals l on l.id = o.deal_id
+       where l.organization_id = $2 and o.confidentiality = 'public' and o.removed_at is null limit 1) returning id`,
+    [key, brokerage.id],
+  );
+  const listener = await listen('127.0.0.1', 0);
+  onTestFinished(() => listener.close(1));
+  // Nothing is late but what must keep its pace, and of that everything that waits for its reader.
+  const limits = { ...usualUnreadLimits, pace: { bytes: 1_000_000_000, millis: 300 } };
+  listener.answerWith(createApp(services), { ...services, lookAfterAnswers: openUnreadAnswers(limits, services.log) });
+  const ask = (what: string) => fetch(`http://127.0.0.1:${listener.port}/api/web${what}`, { headers: admin.headers });
+  const tooSlow = () => service.log.filter((line) => line.includes('taken too slowly')).length;
+  const before = tooSlow();
+  const file = await ask(`/documents/simple/${document!.id}/content`);
+  const archive = await ask(`/brokerages/${brokerage.id}/export`);
+  expect([file.status, archive.status]).toEqual([200, 200]);
+  await expect.poll(tooSlow, { timeout: 60_000 }).toBe(before + 1);
+  await expect(archive.arrayBuffer()).rejects.toThrow();
+  await expect.poll(async () => (await download(admin)).status, { timeout: 60_000, interval: 100 }).toBe(200);
+  expect((await file.arrayBuffer()).byteLength).toBe(size);
+  expect(tooSlow()).toBe(before + 1);
+});
+
 test('nobody else exports it, nor an admin whose sign-in is a while ago', async () => {
   const check = async (who: SignedIn, status: number) => {
     expect((await download(who)).status).toBe(status);

@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net';
 import { Hono } from 'hono';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { listen } from '../../server/cli/listen.ts';
-import { openUnreadAnswers } from '../../server/http/unread-answers.ts';
+import { openUnreadAnswers, usualUnreadLimits } from '../../server/http/unread-answers.ts';
 import { openService, type TestService } from '../harness.ts';
 
 let service: TestService;
@@ -36,7 +36,7 @@ test('the largest of those that nobody takes are ended when too much waits to be
   const listener = await listen('127.0.0.1', 0);
   onTestFinished(() => listener.close(1));
   const lookAfterAnswers = openUnreadAnswers(
-    { patienceMillis: 300_000, mostBytes: 2 * size, leastMillis: 100 },
+    { ...usualUnreadLimits, mostBytes: 2 * size, leastMillis: 100 },
     services.log,
   );
   listener.answerWith(app, { load: services.load, lookAfterAnswers });

@@ -49,6 +49,46 @@ test('are activity of the deal once each, as through a page, and tell whose it w
   expect(await activity('other buyer')).toEqual([]);
 });
 
+test('what is asked about one by its id is in the trail of the deal, and of one that is hidden in nobody else’s', async () => {
+  const buyer = as('exclusive buyer');
+  const { id } = await buyer.ok('svc_findings_create', finding());
+  await buyer.ok('svc_findings_get', { finding_id: id });
+  await buyer.ok('svc_findings_comment', { finding_id: id, body: 'Asked the accountant.' });
+  await buyer.ok('svc_findings_update_status', { finding_id: id, status: 'mitigated' });
+  await buyer.refused('svc_findings_update_status', { finding_id: id, status: 'nonsense' });
+  const { id: hidden } = await as('broker').ok('svc_findings_create', finding());
+  await buyer.ok('svc_findings_get', { finding_id: hidden });
+  await buyer.refused('svc_findings_comment', { finding_id: hidden, body: 'Mine?' });
+  const broker = await signInAs(service, scene.people.broker.userId);
+  const { items } = (
+    await broker.ask(
+      `/audit?brokerage_id=${scene.brokerage}&user_id=${scene.people['exclusive buyer'].userId}&action=tool:`,
+    )
+  ).body as {
+    items: { action: string; deal_id: string | null; subject_id: string | null; outcome: string }[];
+  };
+  const of = (finding_id: unknown) =>
+    items
+      .filter(({ subject_id, deal_id }) => subject_id === finding_id && deal_id === scene.deal)
+      .map(({ action, outcome }) => [action, outcome])
+      .toReversed();
+  expect(of(id)).toEqual([
+    ['tool:svc_findings_get', 'ok'],
+    ['tool:svc_findings_comment', 'ok'],
+    ['tool:svc_findings_update_status', 'ok'],
+    ['tool:svc_findings_update_status', 'validation_error'],
+  ]);
+  expect(items.filter(({ subject_id }) => subject_id === hidden)).toEqual([]);
+  const own = await service.sql(
+    'select deal_id, brokerage_id from audit_records where subject_id = $1 and user_id = $2',
+    [hidden, scene.people['exclusive buyer'].userId],
+  );
+  expect(own).toEqual([
+    { deal_id: null, brokerage_id: null },
+    { deal_id: null, brokerage_id: null },
+  ]);
+});
+
 test('are created, listed, commented on, moved, and told in full with their history', async () => {
   const buyer = as('exclusive buyer');
   const owner_user_id = scene.people['exclusive buyer'].userId;

@@ -2,11 +2,13 @@
 
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sum } from '../../web/src/lib/decimal.ts';
 import { formatMoney, formatShare } from '../../web/src/lib/format.ts';
 import { openBrowser, settled, violationsOn } from '../browser.ts';
 import { openService, type TestService } from '../harness.ts';
-import { addToken, send } from '../tools/scene.ts';
+import { addFullDeal, addToken, insert, insertAll, send } from '../tools/scene.ts';
 import { rowsOf as answeredRows } from '../tools/ask.ts';
+import { signInAs } from './person.ts';
 import { openHost, type Host } from './views-host.ts';
 
 type Row = Record<string, string | null>;
@@ -189,6 +191,60 @@ describe('by keyboard, a reader has', () => {
       ['FY2025', money('900', 'USD'), '–'],
     ]);
     await host.view.getByRole('table', { name: 'Revenue and EBITDA by period' }).waitFor();
+  });
+
+  test('the EBITDA that the page, what is computed of the books, and the bridge have', async () => {
+    const own = await addFullDeal(service);
+    const snapshot_id = await insert(service, 'accounting_snapshots', {
+      deal_id: own.deal,
+      snapshot_type: 'profit_and_loss',
+      status: 'completed',
+      completed_at: '2026-01-01T00:00:00Z',
+    });
+    const parts = {
+      net_income: '0.3',
+      interest_expense: '0.2',
+      tax_expense: '-0.1',
+      depreciation_amortization: '9007199254740993',
+    };
+    const years: readonly (readonly [label: string, amounts: Row, ebitda: string | null])[] = [
+      ['2020', { ...parts, ebitda: '0' }, '0'],
+      ['2021', { ...parts, tax_expense: null, ebitda: null }, null],
+      ['2022', { ...parts, ebitda: null }, '9007199254740993.4'],
+      ['2023', { ...parts, ebitda: '7.5' }, '7.5'],
+    ];
+    const rows = years.map(([year, amounts]) => ({
+      id: crypto.randomUUID(),
+      deal_id: own.deal,
+      snapshot_id,
+      period_label: year,
+      period_start_date: `${year}-01-01`,
+      period_end_date: `${year}-12-31`,
+      currency: 'USD',
+      revenue: '1000',
+      ...amounts,
+    }));
+    await insertAll(service, 'pl_periods', rows);
+
+    const { token, userId } = own.people.broker;
+    const params = { name: 'svc_qoe_pl_periods', arguments: { deal_id: own.deal } };
+    const { body } = await send(service, token, { jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    const shown = await tableOf('monthly', { result: body?.result, input: params.arguments });
+    expect(shown.map(([label, , ebitda]) => [label, ebitda])).toEqual(
+      years.map(([label, , ebitda]) => [label, money(ebitda, 'USD')]),
+    );
+
+    const person = await signInAs(service, userId);
+    const page = async (path: string) => (await person.ask(`/deals/${own.deal}/qoe/${path}`)).body;
+    const { items } = (await page('periods')) as { items: { period_label: string; ebitda: string | null }[] };
+    const { earnings } = (await page('computed')) as { earnings: { label: string; reported_ebitda: string | null }[] };
+    for (const [label, , ebitda] of years) {
+      const found = items.find((one) => one.period_label === label)?.ebitda;
+      expect([label, found && sum([found])]).toEqual([label, ebitda]);
+      expect([label, earnings.find((one) => one.label === label)?.reported_ebitda]).toEqual([label, ebitda]);
+      if (ebitda === null) continue;
+      expect([label, (await page(`bridge?period_label=${label}`)).reported_ebitda]).toEqual([label, ebitda]);
+    }
   });
 
   test('the way from reported to adjusted EBITDA', async () => {

@@ -1187,7 +1187,7 @@ export interface Operations {
         | 'closed'
         | 'withdrawn'
         | undefined;
-      /** Only deals that changed at this time or later. */
+      /** Only deals that changed at this time or later. Being opened to keys changes no `updatedAt`: the event `deal.admitted` tells of an older deal that is opened, or the list without this. */
       updatedSince?: string | undefined;
       /** Words that must all occur in title, industry or location. At most 8 words. */
       search?: string | undefined;

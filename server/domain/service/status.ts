@@ -94,19 +94,20 @@ interface WebhookStatus {
   switched_off: number;
 }
 
-/** How the webhooks of the brokerage fare: zeros for everybody but its admins. */
+/** How the webhooks of the brokerage fare, by 1,000 deliveries that wait at most: zeros for everybody but its admins. */
 export const webhookStatus = (brokerageId: string): Statement<WebhookStatus> =>
   mapped(ofWebhooks(brokerageId), (found) => found ?? { waiting: 0, failing: 0, oldest_at: null, switched_off: 0 });
 
 const ofWebhooks = row<WebhookStatus, [brokerageId: string]>(
   'webhook_status',
-  `select coalesce(sum(w.waiting), 0)::float8 as waiting, coalesce(sum(w.failing), 0)::float8 as failing, min(w.oldest) as oldest_at,
-     count(*) filter (where e.off_reason = 'failing')::float8 as switched_off
-   from webhook_endpoints e
-   left join lateral (
-     select count(*) as waiting, count(*) filter (where d.attempts > 0) as failing, min(d.created_at) as oldest
-     from webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting' and e.state = 'on' and app.is_key_in_force(e.key_id)) w on true
-   where e.brokerage_id = $1`,
+  `select count(*)::float8 as waiting, count(*) filter (where w.attempts > 0)::float8 as failing, min(w.created_at) as oldest_at,
+     (select count(*) from webhook_endpoints f where f.brokerage_id = $1 and f.off_reason = 'failing')::float8 as switched_off
+   from (
+     select d.attempts, d.created_at
+     from webhook_endpoints e
+     cross join lateral (
+       select w.attempts, w.created_at from webhook_deliveries w where w.endpoint_id = e.id and w.state = 'waiting' limit 1000) d
+     where e.brokerage_id = $1 and e.state = 'on' and app.is_key_in_force(e.key_id) limit 1000) w`,
 );
 
 interface JobStatus {

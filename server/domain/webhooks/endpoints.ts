@@ -54,7 +54,7 @@ export interface ManagedWebhook extends Webhook {
   environment: KeyEnvironment;
   /** Whether the key may be used: nothing is sent for one that has ended. */
   is_key_in_force: boolean;
-  /** Deliveries that wait, those among them that have failed before, and since when the oldest waits. */
+  /** Deliveries that wait, 1,000 at most, those among them that have failed before, and since when the oldest of them waits. */
   waiting: number;
   failing: number;
   oldest_at: string | null;
@@ -67,7 +67,7 @@ const managed = `select ${fields}, k.name as key_name, k.environment, app.is_key
    from webhook_endpoints e join api_keys k on k.id = e.key_id
    left join lateral (
      select count(*)::int as waiting, count(*) filter (where d.attempts > 0)::int as failing, min(d.created_at) as oldest_at
-     from webhook_deliveries d where d.endpoint_id = e.id and d.state = 'waiting') w on true`;
+     from (select w.attempts, w.created_at from webhook_deliveries w where w.endpoint_id = e.id and w.state = 'waiting' limit 1000) d) w on true`;
 
 /** Those of a brokerage, the newest first, 1,000 at most; none for everybody but its admins. */
 export const webhooksOf = rows<ManagedWebhook, [brokerageId: string]>(

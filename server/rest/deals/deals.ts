@@ -98,7 +98,10 @@ const dealMove = z
 
 const limit = limitOf('deals');
 const state = oneOfParameter('state', dealStates, 'Only deals in this state.');
-const updatedSince = timeParameter('updatedSince', 'Only deals that changed at this time or later.');
+const updatedSince = timeParameter(
+  'updatedSince',
+  'Only deals that changed at this time or later. Being opened to keys changes no `updatedAt`: the event `deal.admitted` tells of an older deal that is opened, or the list without this.',
+);
 const search = searchParameter('Words that must all occur in title, industry or location.');
 
 /** The deal without its place in the list: JSON leaves out what is undefined, and copying each of a page costs more. */

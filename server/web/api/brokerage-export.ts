@@ -14,6 +14,7 @@ import { originOf } from '../../http/origin.ts';
 import { asPerson } from '../../http/person.ts';
 import { notAllowed, nothingThere, Problem, retryAfter } from '../../http/problem.ts';
 import { requestIdOf } from '../../http/request-id.ts';
+import { mustKeepPace } from '../../http/unread-answers.ts';
 import { pathId } from './input.ts';
 
 /** How many are written at once by a node, of each brokerage one: each reads all that a brokerage has. */
@@ -67,6 +68,7 @@ export function brokerageExportRoutes(services: Services) {
     };
     if (holds) running.add(brokerageId);
     response.once('close', leave);
+    mustKeepPace(response);
     return leave;
   }
 

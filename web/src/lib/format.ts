@@ -38,6 +38,13 @@ export function formatCount(count: number): string {
   return numberFormat({}).format(count);
 }
 
+/** The most of what waits that the service counts of a queue. */
+const mostWaiting = 1000;
+
+/** "480", or "1,000 or more" of what waits. */
+export const formatWaiting = (count: number): string =>
+  count < mostWaiting ? formatCount(count) : `${formatCount(mostWaiting)} or more`;
+
 /** "18.4%", always with one digit behind the point, of a share between 0 and 1, in the viewer's way of writing it. */
 export function formatShare(share: Decimal, { signed = false } = {}): string {
   const signDisplay = signed ? 'exceptZero' : 'auto';

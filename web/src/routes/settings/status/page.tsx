@@ -7,6 +7,7 @@ import { Badge } from '../../../components/badge.tsx';
 import { Card, Fact, Facts } from '../../../components/card.tsx';
 import { Loaded, SkeletonText } from '../../../components/states.tsx';
 import { Time } from '../../../components/time.tsx';
+import { formatWaiting } from '../../../lib/format.ts';
 import { paths } from '../../../paths.ts';
 import { NoBrokerage } from '../no-brokerage.tsx';
 import { SettingsPage } from '../settings-page.tsx';
@@ -63,7 +64,7 @@ type Queue = ServiceStatus['notifications'];
 function QueueFacts({ queue: { waiting, failing, oldest_at } }: { queue: Queue }) {
   return (
     <>
-      <Fact label="Waiting">{waiting}</Fact>
+      <Fact label="Waiting">{formatWaiting(waiting)}</Fact>
       {oldest_at !== null && (
         <Fact label="Oldest waiting since">
           <Time at={oldest_at} />

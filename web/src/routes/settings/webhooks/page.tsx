@@ -13,7 +13,7 @@ import { EmptyState, Loaded, SkeletonRows } from '../../../components/states.tsx
 import { Time } from '../../../components/time.tsx';
 import { toast, toastError } from '../../../components/toast.tsx';
 import { chosenWords } from '../../../lib/event-types.ts';
-import { formatCount } from '../../../lib/format.ts';
+import { formatCount, formatWaiting } from '../../../lib/format.ts';
 import { lifetimes } from '../../../lib/lifetimes.ts';
 import { webhookStates } from '../../../lib/states.ts';
 import { paths } from '../../../paths.ts';
@@ -102,7 +102,7 @@ function WebhookRow({ webhook, onOpen }: RowProps) {
         </Fact>
         <Fact label="Last delivered">{succeeded_at === null ? 'Never' : <Time at={succeeded_at} />}</Fact>
         <Fact label="Waiting">
-          {formatCount(waiting)}
+          {formatWaiting(waiting)}
           {failing > 0 && `, ${formatCount(failing)} failed so far`}
           {oldest_at !== null && (
             <span className="block text-sm text-faint">
