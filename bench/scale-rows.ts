@@ -96,6 +96,8 @@ const kinds = {
   webhook: '03e',
   delivery: '03f',
   answer: '040',
+  passkey: '041',
+  secret: '042',
 } as const;
 
 /** SQL for the id of the thing with that number. */
@@ -254,14 +256,17 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
 ];
 
 const state = 'bench.state_of(n)';
-const part = (slot: string) => id('part', `n * 100 + ${slot}`);
+/** SQL for the id of what a person has on deal `n`, by their place there: the broker's is 0, the seller's 1, the buyers' 2 and 3, the advisor's 4, of whom was invited 5. */
+export const part = (slot: string) => id('part', `n * 100 + ${slot}`);
 const broker = 'bench.broker_of(n)';
 const seller = id('seller', 'n');
 const made = (hours: number | string) => `bench.made(n, ${hours})`;
 /** Within the last 29 days, the later the higher the number of the deal. */
-const lately = (n: string) =>
+export const lately = (n: string) =>
   `now() - interval '29 days' * (1 - ${n}::float8 / (select deals + ${dealsOfLarge} + 1 from bench.facts))`;
-const someOf = (salt: number, percent: number, number = 'n') => `bench.pick(${number}, ${salt}, 100) < ${percent}`;
+/** SQL for whether a number is among so many percent, others for each `salt`. */
+export const someOf = (salt: number, percent: number, number = 'n') =>
+  `bench.pick(${number}, ${salt}, 100) < ${percent}`;
 const exclusive = `${state} in ('exclusivity', 'diligence', 'closing', 'closed')`;
 const offered = `(${state} in ('under_offer', 'exclusivity', 'diligence', 'closing', 'closed') or (${state} = 'listed' and ${someOf(20, 40)}))`;
 const withBooks = `(${state} in ('diligence', 'closing', 'closed') or ${someOf(21, 30)})`;
