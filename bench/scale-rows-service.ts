@@ -29,8 +29,8 @@ export const serviceRows = ({ deals, brokerages, buyers }: Size): readonly strin
      select x.id, kind, 'app' from ${everybody}, unnest('{question_asked,document_added}'::text[]) kind where x.u % 4 = 0
      union all select user_id, 'nda_sent', 'daily' from bench.people`,
   // Sellers, whose accounts came with their deals.
-  `insert into vault.passwords (user_id, phc)
-     select u.id, '$argon2id$v=19$m=19456,t=2,p=1$' || md5(u.id::text) || '$' || md5(u.email) from users u on conflict do nothing`,
+  `insert into vault.passwords (user_id, phc, address_proven_at)
+     select u.id, '$argon2id$v=19$m=19456,t=2,p=1$' || md5(u.id::text) || '$' || md5(u.email), bench.start() from users u on conflict do nothing`,
   // Begun within the last half hour and not gone on with, by one in a hundred.
   `insert into vault.sign_in_steps (digest, user_id, expires_at) select ${digest('step', 'x.u')}, x.id, now() + interval '10 years' from ${everybody} where x.u % 100 = 5`,
   `insert into vault.challenges (digest, user_id, expires_at) select ${digest('challenge', 'x.u')}, x.id, now() + interval '10 years' from ${everybody} where x.u % 100 = 6`,

@@ -212,8 +212,8 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
   `insert into vault.sessions (id, user_id, digest, method, created_at, authenticated_at, last_seen_at, address, user_agent)
      select ${id('session', 'number')}, user_id, sha256(session_token::bytea), 'password', now(), now(), now(), '203.0.113.7', 'bench' from bench.people`,
   `insert into vault.calendar_links (user_id, digest, created_at) select user_id, sha256(session_token::bytea), bench.start() from bench.people`,
-  `insert into vault.passwords (user_id, phc)
-     select u.id, '$argon2id$v=19$m=19456,t=2,p=1$' || md5(u.id::text) || '$' || md5(u.email) from users u`,
+  `insert into vault.passwords (user_id, phc, address_proven_at)
+     select u.id, '$argon2id$v=19$m=19456,t=2,p=1$' || md5(u.id::text) || '$' || md5(u.email), bench.start() from users u`,
   // Everybody else has been here too: sessions that are over, clients and their tokens.
   `insert into vault.sessions (id, user_id, digest, method, created_at, authenticated_at, last_seen_at, ended_at, address, user_agent)
      select ${id('session', '1000 + u')}, ${id('buyer', `u % ${buyers}`)}, sha256(('session' || u)::bytea), 'password', now() - interval '9 days',
