@@ -47,7 +47,8 @@ import {
   ownBrokerageNames,
   redeemCode,
 } from '../server/domain/clients/authorization.ts';
-import { mintTokens, refreshTokens, revokeToken } from '../server/domain/clients/tokens.ts';
+import { forgetAnswers, mintTokens, refreshTokens, revokeToken } from '../server/domain/clients/tokens.ts';
+import { bodyCleared, bodyGoes } from '../server/domain/documents/documents.ts';
 import { notificationMail, unsubscribe, unsubscribeKinds } from '../server/domain/notifications/events.ts';
 import { claimMail, mailFailed, mailSent } from '../server/domain/outbox/mails.ts';
 import { acceptFirstInvitation, acceptInvitation, findInvitation } from '../server/domain/people/invitations.ts';
@@ -240,6 +241,11 @@ export function accountJobs(database: Database, asOwner: Database, people: reado
         return mail ? undone(database, notificationMail(mail.id)).then(() => 'done') : 'none';
       },
     },
+    job('begin_to_clear, body_cleared', () => [
+      bodyGoes('scale-upload-of-deal-104'),
+      bodyCleared('scale-upload-of-deal-104'),
+    ]),
+    job('forget_answers', () => [forgetAnswers(10_000)]),
     job('unsubscribe_kinds, unsubscribe: with a token that is made up', () => [
       unsubscribeKinds('made up'),
       unsubscribe('made up'),

@@ -73,6 +73,8 @@ export interface Call {
 /** Work that nobody waits for. */
 export interface Job {
   readonly name: string;
+  /** Writes so much that telling its plans takes minutes: a smaller one of its kind is looked at. */
+  readonly isLarge?: boolean;
   /** What there has to be before each run, as SQL of the superuser. */
   readonly before?: string;
   readonly run: () => Promise<string>;
@@ -860,7 +862,11 @@ function leaving(database: Database, asOwner: Database, people: readonly ScalePe
     ].flatMap((name) =>
       people
         .filter((person) => person.name === name)
-        .map(({ user_id }) => ({ name: `erase_person: ${name}`, run: () => done(undone(asOwner, erase(user_id))) })),
+        .map(({ user_id, deals }) => ({
+          name: `erase_person: ${name}`,
+          isLarge: deals > 1_000,
+          run: () => done(undone(asOwner, erase(user_id))),
+        })),
     ),
     ...(admin?.brokerage_id
       ? [

@@ -11,6 +11,8 @@ import type { ScalePerson } from './scale-data.ts';
 
 /** What is sent, and what stands for the placeholders of the path. */
 interface Sent {
+  /** What it is called beside its route, where the route is asked more than once. */
+  readonly of?: string;
   readonly at?: Readonly<Record<string, string | undefined>>;
   readonly query?: string;
   /** As JSON; a text goes as it is. */
@@ -71,6 +73,7 @@ const idsToWrite = `
 const later = '2030-01-01T00:00:00.000Z';
 const offer = { currency: 'USD', purchase_price: '950000.00', cash_at_close: '600000.00' };
 const csv = 'text/csv';
+const json = 'application/json';
 const none: Sent = {};
 const rowsOf = (row: (n: number) => string) => Array.from({ length: 200 }, (_, n) => `${row(n)}\n`).join('');
 const customers = `customer,month,revenue\n${rowsOf((n) => `Customer ${n},2026-02,1000`)}`;
@@ -83,7 +86,7 @@ const pixel: Uint8Array<ArrayBuffer> = Buffer.from(
 const [unanswered, answered, released] = ['b0', 'a0', 'a1'].map((of) => hash('md5', of)) as [string, string, string];
 
 /** How each route is asked. */
-const writes: Readonly<Record<string, (ids: Ids, person: ScalePerson) => Sent>> = {
+const writes: Readonly<Record<string, (ids: Ids, person: ScalePerson) => Sent | readonly Sent[]>> = {
   'POST /api/web/clients': () => ({
     body: { name: 'Another assistant', redirect_uris: ['https://client.example/callback'] },
   }),
@@ -169,13 +172,21 @@ const writes: Readonly<Record<string, (ids: Ids, person: ScalePerson) => Sent>> 
     body: { commitment_status: 'term_sheet' },
   }),
   'PUT /api/web/deals/:id/keys': () => ({ body: { admitted: false } }),
-  'POST /api/web/deals/:id/documents': () => ({
-    query: '?filename=Lease.pdf&category=legal&confidentiality=nda_gated',
-    body: '%PDF-1.7\n%%EOF\n',
-    type: 'application/octet-stream',
-  }),
-  'PATCH /api/web/documents/:source/:id': ({ simple_id }) => ({ at: { id: simple_id }, body: { category: 'tax' } }),
-  'DELETE /api/web/documents/:source/:id': ({ simple_id }) => ({ at: { id: simple_id } }),
+  'POST /api/web/deals/:id/documents': () =>
+    ['', '&diligence_request=Leases'].map((request) => ({
+      ...(request !== '' && { of: 'for a request' }),
+      query: `?filename=Lease.pdf&category=legal&confidentiality=nda_gated${request}`,
+      body: '%PDF-1.7\n%%EOF\n',
+      type: 'application/octet-stream',
+    })),
+  'PATCH /api/web/documents/:source/:id': ({ simple_id, production_id }) => [
+    { of: 'simple', at: { id: simple_id }, body: { category: 'tax' } },
+    { of: 'production', at: { source: 'production', id: production_id }, body: { category: 'tax' } },
+  ],
+  'DELETE /api/web/documents/:source/:id': ({ simple_id, production_id }) => [
+    { of: 'simple', at: { id: simple_id } },
+    { of: 'production', at: { source: 'production', id: production_id } },
+  ],
   'POST /api/web/documents/:source/:id/restore': ({ simple_id }) => ({ at: { id: simple_id } }),
   'POST /api/web/deals/:id/ndas': ({ unbound_deal, unbound_part }) => ({
     at: { id: unbound_deal },
@@ -190,7 +201,7 @@ const writes: Readonly<Record<string, (ids: Ids, person: ScalePerson) => Sent>> 
   'DELETE /api/web/tools/grants/:client_id/:tool': ({ client_id }) => ({
     at: { client_id, tool: 'svc_questions_create' },
   }),
-  'POST /api/web/notifications/read': () => ({ body: {} }),
+  'POST /api/web/notifications/read': () => [{ body: {} }, { of: 'one', body: { ids: [nothing] } }],
   'PUT /api/web/notifications/choices/:kind': () => ({ at: { kind: 'question_asked' }, body: { delivery: 'app' } }),
   'PUT /api/web/notifications/settings': () => ({ body: { time_zone: 'America/Denver', digest_hour: 7 } }),
   'POST /api/web/notifications/calendar': () => none,
@@ -359,6 +370,7 @@ export const isSeldom = (name: string): boolean => seldom.has(name);
 export const notFoundAgain: ReadonlySet<string> = new Set([
   'POST /clients',
   'POST /deals/:id/documents',
+  'POST /deals/:id/documents (for a request)',
   'POST /deals/:id/financing',
   'POST /deals/:id/findings',
   'POST /deals/:id/questions',
@@ -386,32 +398,36 @@ export function writeCalls(routes: readonly Route[], person: ScalePerson, ids: I
     if (route in apart) return [];
     const ask = writes[route];
     if (!ask) throw new Error(`Say in scale-writes.ts how ${route} is asked.`);
-    const [method = '', path = ''] = route.split(' ');
-    const { at = {}, query = '', body, type = 'application/json' } = ask(ids, person);
-    const standing: Readonly<Record<string, string | undefined>> = {
-      source: 'simple',
-      id: path.startsWith('/api/web/brokerages/') ? (person.brokerage_id ?? nothing) : (person.deal_id ?? nothing),
-      ...at,
-    };
-    const filled = path.replaceAll(/:(\w+)/g, (found, name: string) => {
-      const value = standing[name];
-      if (value === undefined) throw new Error(`Say in scale-writes.ts what stands for ${found} in ${path}.`);
-      return value;
-    });
-    const sent = body === pixel ? pixel : typeof body === 'object' ? JSON.stringify(body) : body;
-    return [
-      {
-        name: `${method} ${path.replace('/api/web', '')}`,
-        method,
-        path: filled + query,
-        headers: {
-          Cookie: `dealkeep=${person.session_token}`,
-          'X-CSRF-Token': csrfToken(person.session_token),
-          ...(sent !== undefined && { 'Content-Type': type }),
-        },
-        isUndone: true,
-        ...(sent !== undefined && { body: sent }),
-      },
-    ];
+    const asked = ask(ids, person);
+    return (Array.isArray(asked) ? (asked as readonly Sent[]) : [asked as Sent]).map((sent) =>
+      callOf(route, person, sent),
+    );
   });
+}
+
+function callOf(route: string, person: ScalePerson, { of, at = {}, query = '', body, type = json }: Sent): Call {
+  const [method = '', path = ''] = route.split(' ');
+  const standing: Readonly<Record<string, string | undefined>> = {
+    source: 'simple',
+    id: path.startsWith('/api/web/brokerages/') ? (person.brokerage_id ?? nothing) : (person.deal_id ?? nothing),
+    ...at,
+  };
+  const filled = path.replaceAll(/:(\w+)/g, (found, name: string) => {
+    const value = standing[name];
+    if (value === undefined) throw new Error(`Say in scale-writes.ts what stands for ${found} in ${path}.`);
+    return value;
+  });
+  const sent = body === pixel ? pixel : typeof body === 'object' ? JSON.stringify(body) : body;
+  return {
+    name: `${method} ${path.replace('/api/web', '')}${of === undefined ? '' : ` (${of})`}`,
+    method,
+    path: filled + query,
+    headers: {
+      Cookie: `dealkeep=${person.session_token}`,
+      'X-CSRF-Token': csrfToken(person.session_token),
+      ...(sent !== undefined && { 'Content-Type': type }),
+    },
+    isUndone: true,
+    ...(sent !== undefined && { body: sent }),
+  };
 }

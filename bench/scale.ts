@@ -352,7 +352,8 @@ async function findScans(
         await look(`${who}: ${call.name}`, () => send(service, call));
       }
     }
-    for (const { name, before, run } of jobs) {
+    for (const { name, before, isLarge = false, run } of jobs) {
+      if (isLarge) continue;
       if (before) await ready(client, before);
       await look(`service: ${name}`, run);
     }
@@ -498,14 +499,11 @@ async function openSide(
     const isNamed = (name: string, group: readonly string[]) =>
       chosen === null ? group.includes(name) : chosen.includes('all') || chosen.includes(name);
     const people = platform.people.filter(({ name }) => isNamed(name, usual));
-    const database = openDatabase({ connection: platform.postgres.server, poolSize: 1 });
+    // With each plan told, a statement may take many times as long.
+    const patient = { poolSize: 1, statementMillis: 120_000, silenceMillis: 120_000 };
+    const database = openDatabase({ connection: platform.postgres.server, ...patient });
     closing.push(() => database.close());
-    const asOwner = openDatabase({
-      connection: platform.postgres.owner,
-      poolSize: 1,
-      statementMillis: 120_000,
-      silenceMillis: 120_000,
-    });
+    const asOwner = openDatabase({ connection: platform.postgres.owner, ...patient });
     closing.push(() => asOwner.close());
     const asked = (await plans(platform, routes, people, database))
       .filter(({ who }) => !who.startsWith('key of') || isNamed('keys', ['keys']))
