@@ -9149,6 +9149,22 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_set_up_open() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.is_time_zone(zone text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+ SET search_path TO ''
+AS $function$
+begin
+  if zone !~ '^[A-Z][A-Za-z_-]*(/[A-Z][A-Za-z_-]*)+$' then
+    return zone = 'UTC' or exists (select from pg_catalog.pg_timezone_names z where z.name = zone);
+  end if;
+  perform pg_catalog.timezone(zone, timestamptz 'epoch');
+  return true;
+exception
+  when invalid_parameter_value then return false;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.is_unread(deal_id uuid, participant_id uuid, distributed_at timestamp with time zone)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -14253,15 +14269,14 @@ begin
   if app.user_id() is null or app.client_id() is not null then
     perform app.refuse('not_a_person', 'Sign in to choose what you hear of.');
   end if;
-  if not exists (select from pg_catalog.pg_timezone_names z where z.name = zone) then
+  if not app.is_time_zone(zone) then
     perform app.refuse_value('time_zone', 'Choose a time zone from the list.');
   end if;
   insert into vault.notification_settings (user_id, time_zone, digest_hour) values (app.user_id(), zone, hour)
     on conflict (user_id) do update set time_zone = excluded.time_zone, digest_hour = excluded.digest_hour;
   update vault.notifications n set mail_due_at = app.next_digest(app.user_id())
     where n.user_id = app.user_id() and n.mail = 'daily' and n.mail_due_at is not null;
-end
-$function$;
+end $function$;
 GRANT EXECUTE ON FUNCTION app.set_notification_settings(text,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.set_side()
@@ -16294,3 +16309,4 @@ $function$;
 -- ebab21ed6d85e31e94fd8dea668ca8ac56e34c9242f9efd8e0bcac71d7a7e337  614_own_acts_by_kind.sql
 -- 3fc486fe02926e740a31327b54c233f7194c0e7c0ddf2a0a7c67df358b99f9db  615_own_noted_acts_by_deal.sql
 -- 33c20e26b20fd552b301fec74210503f821b1c46b4a67ff5c9fdeb14169670b4  616_own_acts_on_home.sql
+-- d02978b18234091b529a9c21e754dfa9778e034e4b504092cda70724c9338478  620_time_zones_by_name.sql
