@@ -11825,8 +11825,8 @@ CREATE OR REPLACE FUNCTION app.pending_secret(session bytea)
  SET search_path TO ''
 AS $function$
 begin
-  return (select t.secret from app.recent_session(session) r
-    join vault.totp t on t.user_id = r.user_id and t.confirmed_at is null);
+  return (select (select t.secret from vault.totp t where t.user_id = r.user_id and t.confirmed_at is null)
+    from app.recent_session(session) r);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.pending_secret(bytea) TO dealkeep_server;
@@ -13547,9 +13547,8 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session_with_factor(session) r
-    join vault.totp t on t.user_id = r.user_id and t.confirmed_at is not null;
-  if not found then
+  select r.* into this from app.recent_session_with_factor(session) r;
+  if not found or not exists (select from vault.totp t where t.user_id = this.user_id and t.confirmed_at is not null) then
     return false;
   end if;
   delete from vault.recovery_codes c where c.user_id = this.user_id;
@@ -16310,3 +16309,4 @@ $function$;
 -- 3fc486fe02926e740a31327b54c233f7194c0e7c0ddf2a0a7c67df358b99f9db  615_own_noted_acts_by_deal.sql
 -- 33c20e26b20fd552b301fec74210503f821b1c46b4a67ff5c9fdeb14169670b4  616_own_acts_on_home.sql
 -- d02978b18234091b529a9c21e754dfa9778e034e4b504092cda70724c9338478  620_time_zones_by_name.sql
+-- 488db404d39ac9d50be131023cef1058d231d5570052151cd1e00eeda0b6eda7  621_authenticator_by_index.sql
