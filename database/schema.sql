@@ -5457,9 +5457,11 @@ begin
     return;
   end if;
   return query
-    select distinct on (lower(c.email)) lower(c.email), c.id from public.contacts c
-    where c.brokerage_id = brokerage and c.archived_at is null and c.email is not null and lower(c.email) = any (emails)
-    order by lower(c.email), c.id;
+    select e.email, k.id from (select distinct u.email from unnest(emails) u (email)) e
+    cross join lateral (
+      select c.id from public.contacts c
+      where c.brokerage_id = brokerage and c.archived_at is null and c.email is not null and lower(c.email) = e.email
+      order by c.id limit 1) k;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.contacts_with_emails(uuid,text[]) TO dealkeep_server;
@@ -16310,3 +16312,4 @@ $function$;
 -- 33c20e26b20fd552b301fec74210503f821b1c46b4a67ff5c9fdeb14169670b4  616_own_acts_on_home.sql
 -- d02978b18234091b529a9c21e754dfa9778e034e4b504092cda70724c9338478  620_time_zones_by_name.sql
 -- 488db404d39ac9d50be131023cef1058d231d5570052151cd1e00eeda0b6eda7  621_authenticator_by_index.sql
+-- 5dd91996344aa92c5a502ecc477eda9218ffd3856b264825609811076d8572f2  622_addresses_of_an_import_by_index.sql
