@@ -18,7 +18,14 @@ import {
 import { recordLastUses } from '../server/domain/clients/last-used.ts';
 import { resetOwnSandbox } from '../server/domain/clients/sandboxes.ts';
 import { objectTypes, publishChanges, type ChangeEvent } from '../server/domain/events/changes.ts';
-import { claimDeliveries, noteDeliveries, queueWebhooks } from '../server/domain/webhooks/deliveries.ts';
+import {
+  claimDeliveries,
+  deliveryStates,
+  enterForDeliveries,
+  noteDeliveries,
+  queueWebhooks,
+  seesChanges,
+} from '../server/domain/webhooks/deliveries.ts';
 import { isRefreshable } from '../server/domain/clients/tokens.ts';
 import { mailsOfOneself, ownData } from '../server/domain/accounts/own-data.ts';
 import { claimMail, mailNotNeeded } from '../server/domain/outbox/mails.ts';
@@ -56,7 +63,7 @@ export interface Call {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Uint8Array<ArrayBuffer>;
   /** Asked of the application that takes back what it does: the next run finds the same. */
   readonly isUndone?: boolean;
   /** Asks the database past HTTP, where a limit is in the way; resolves with how it went. */
@@ -66,6 +73,8 @@ export interface Call {
 /** Work that nobody waits for. */
 export interface Job {
   readonly name: string;
+  /** Writes so much that telling its plans takes minutes: a smaller one of its kind is looked at. */
+  readonly isLarge?: boolean;
   /** What there has to be before each run, as SQL of the superuser. */
   readonly before?: string;
   readonly run: () => Promise<string>;
@@ -78,7 +87,7 @@ export interface Route {
 }
 
 /** The ids that stand for the placeholders of paths and for what tools ask for, by the names of both. */
-type Ids = Readonly<Record<string, string>>;
+export type Ids = Readonly<Record<string, string>>;
 
 // What a person on the deal sees there: the first of each, so that every size is asked about the same.
 const idsOnDeal = `
@@ -110,9 +119,10 @@ const idsForKey = `
   order by g.state = 'diligence' desc nulls last, d.id limit 1`;
 
 /** An id that nothing has. */
-const nothing = '018cc251-0000-7000-8000-000000000000';
+export const nothing = '018cc251-0000-7000-8000-000000000000';
 
-async function idsBy(client: pg.Client, query: string, values: readonly unknown[]): Promise<Ids> {
+/** The ids that a query finds, by the names of its columns; an id that nothing has where it finds none. */
+export async function idsBy(client: pg.Client, query: string, values: readonly unknown[]): Promise<Ids> {
   const { rows } = await client.query<Record<string, string | null>>(query, [...values]);
   return Object.fromEntries(Object.entries(rows[0] ?? {}).map(([name, value]) => [name, value ?? nothing]));
 }
@@ -120,7 +130,7 @@ async function idsBy(client: pg.Client, query: string, values: readonly unknown[
 /** The ids that a person's calls are about. */
 export async function idsOf(client: pg.Client, { deal_id, user_id, brokerage_id }: ScalePerson): Promise<Ids> {
   const found = await idsBy(client, idsOnDeal, [deal_id, user_id, brokerage_id]);
-  return { ...found, deal_id: deal_id ?? nothing };
+  return { ...found, deal_id: deal_id ?? nothing, own_id: user_id };
 }
 
 /** The ids that the calls of the brokerage's API key are about, on this deal where one is given. */
@@ -157,15 +167,18 @@ function filled({ path }: Route, ids: Ids, source: string): string {
 const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
   '/api/web/deals': () => [
     '',
-    '?sort=title',
-    '?sort=-created_at',
-    '?sort=-asking_price',
-    '?sort=state',
+    ...['updated_at', 'created_at', 'title', 'asking_price', 'state'].flatMap((sort) => [
+      ...(sort === 'updated_at' ? [] : [`?sort=-${sort}`]),
+      `?sort=${sort}`,
+    ]),
     '?search=bakery%20number%201',
     '?state=diligence',
     '?role=broker_assigned',
     '?role=participant',
     '?limit=200',
+    '?cursor={next}',
+    '?sort=title&cursor={next}',
+    '?sort=-asking_price&cursor={next}',
   ],
   '/api/web/contacts': ({ brokerage_id }) =>
     [
@@ -175,21 +188,40 @@ const queries: Readonly<Record<string, (ids: Ids) => readonly string[]>> = {
       '&sort=created_at',
       '&archived=true',
       '&archived=true&sort=display_name',
+      '&cursor={next}',
+      '&sort=display_name&cursor={next}',
       '&search=miller%20maria',
       '&search=zzzz',
       '&search=miller&sort=display_name',
     ].map((more) => `?brokerage_id=${brokerage_id}${more}`),
   '/api/web/contacts/export': ({ brokerage_id }) => [`?brokerage_id=${brokerage_id}`],
-  '/api/web/audit': ({ brokerage_id }) => [
+  '/api/web/audit': ({ brokerage_id, own_id, user_id }) => [
     '',
     '?action=deal.',
     '?outcome=refused',
+    '?outcome=done',
+    '?action=tool:',
+    '?action=tool:svc_offers_list',
+    `?user_id=${own_id}`,
+    '?from=2026-01-01T00:00:00Z&to=2026-06-01T00:00:00Z',
+    '?action=offer.&outcome=done&from=2025-06-01T00:00:00Z',
+    '?cursor={next}',
     `?brokerage_id=${brokerage_id}`,
+    `?brokerage_id=${brokerage_id}&cursor={next}`,
+    `?brokerage_id=${brokerage_id}&user_id=${user_id}`,
+    `?brokerage_id=${brokerage_id}&outcome=done`,
+    `?brokerage_id=${brokerage_id}&action=tool:`,
+    `?brokerage_id=${brokerage_id}&from=2026-01-01T00:00:00Z&to=2026-06-01T00:00:00Z`,
     `?brokerage_id=${brokerage_id}&action=offer.`,
     `?brokerage_id=${brokerage_id}&action=webhook.`,
     `?brokerage_id=${brokerage_id}&outcome=refused`,
   ],
   '/api/web/audit/export': ({ brokerage_id }) => ['', `?brokerage_id=${brokerage_id}`],
+  '/api/web/notifications': () => ['', '?cursor={next}'],
+  '/api/web/webhooks/:id/deliveries': () => ['', ...deliveryStates.map((state) => `?state=${state}`), '?cursor={next}'],
+  '/api/web/deals/:id/documents': () => ['', '?category=legal', '?confidentiality=nda_gated', '?search=document'],
+  '/api/web/deals/:id/activity': () => ['', '?cursor={next}'],
+  '/api/web/deals/:id/qoe/periods': () => ['', '?start_date=2023-01-01&end_date=2024-12-31'],
   '/api/web/qoe/template': () => ['?snapshot_type=profit_and_loss'],
   '/api/web/deals/:id/qoe/bridge': () => ['?period_label=FY2025'],
   '/api/web/deals/:id/offers/worth': () => ['?rate=10.5&years=10&note_rate=6&note_years=5&note_standby=2'],
@@ -212,7 +244,7 @@ export function webCalls(routes: readonly Route[], person: ScalePerson, ids: Ids
     .flatMap((route) =>
       (queries[route.path]?.(ids) ?? ['']).flatMap((query) =>
         (route.path.includes(':source') ? ['simple', 'production'] : ['']).map((source) => {
-          const shown = query.replaceAll(/[?&]brokerage_id=[0-9a-f-]+/g, (found) => `${found[0]}brokerage_id=…`);
+          const shown = query.replaceAll(/(brokerage|user)_id=[0-9a-f-]+/g, '$1_id=…').replace('{next}', '…');
           const name = `GET ${route.path.replace('/api/web', '').replace(':source', source)}${shown}`;
           const isUndone = opensDocument.test(route.path);
           const headers = { ...cookie, ...(isUndone && firstByte) };
@@ -376,6 +408,12 @@ const restSamples: RestSamples = {
   'GET /api/v1/me': () => [{ path: '/api/v1/me' }],
   'POST /api/v1/contacts': () => [
     { path: '/api/v1/contacts', body: JSON.stringify({ type: 'person', displayName: 'Somebody New' }) },
+    // Once a new key, once one that the first of these requests was answered with.
+    ...['{new}', 'of-the-bench'].map((key) => ({
+      path: '/api/v1/contacts',
+      body: JSON.stringify({ type: 'person', displayName: 'Somebody New' }),
+      headers: { 'Idempotency-Key': key },
+    })),
   ],
   'GET /api/v1/deals': () =>
     ['', '?limit=200', '?state=diligence', '?search=bakery%20number%201', '?updatedSince=2026-01-01T00:00:00Z'].map(
@@ -405,7 +443,7 @@ const restSamples: RestSamples = {
   'GET /api/v1/webhooks': () => [{ path: '/api/v1/webhooks' }],
   ...ofWebhook('GET', '', ['']),
   ...ofWebhook('PATCH', '', [''], { description: 'The CRM' }),
-  ...ofWebhook('GET', '/deliveries', ['', '?limit=200', '?state=failed', '?state=waiting']),
+  ...ofWebhook('GET', '/deliveries', ['', '?limit=200', ...deliveryStates.map((state) => `?state=${state}`)]),
   ...ofWebhook('GET', '/deliveries/:deliveryId', ['']),
   ...ofWebhook('POST', '/redeliver', [''], { since: '2026-01-01T00:00:00Z', until: '2026-01-02T00:00:00Z' }),
   'POST /api/v1/webhooks': () => [
@@ -441,8 +479,8 @@ const restSamples: RestSamples = {
 
 /** Calls that nobody who is measured is answered with success, although they are measured: what they cost is that of the refusal. */
 export const refusedToAll: ReadonlySet<string> = new Set([
-  // No brokerage of the platform has one.
-  'GET /brokerages/:id/logo',
+  // No deal has so many changes.
+  'GET /deals/:id/activity?cursor=…',
 ]);
 
 /** For test keys: it is among the jobs. */
@@ -487,7 +525,7 @@ export function restCalls(routes: readonly Route[], { apiKeys }: Platform, which
     if (!samples) throw new Error(`Say in scale-calls.ts how ${operation} is called.`);
     const [method = ''] = operation.split(' ');
     return samples(ids).map(({ path, body, headers }) => ({
-      name: `${method} ${path.replace(/cursor=.*/, 'cursor=…').replaceAll(/[0-9a-f-]{36}/g, ':id')}`,
+      name: `${method} ${path.replace(/cursor=.*/, 'cursor=…').replaceAll(/[0-9a-f-]{36}/g, ':id')}${headers?.['Idempotency-Key'] === undefined ? '' : ` (Idempotency-Key ${headers['Idempotency-Key']})`}`,
       method,
       path,
       headers: { ...ofKey, ...headers },
@@ -534,7 +572,7 @@ const twentyDue = `update vault.notifications set mail = 'daily', mail_due_at = 
   where id in (select distinct on (n.user_id) n.id from (select * from vault.notifications order by id desc limit 200) n order by n.user_id limit 20)`;
 
 /** A mail that is due. */
-const oneDue = `update vault.outbox set next_attempt_at = now() - interval '1 minute', claimed_until = null, sent_at = null, given_up_at = null,
+export const oneDue = `update vault.outbox set next_attempt_at = now() - interval '1 minute', claimed_until = null, sent_at = null, given_up_at = null,
   give_up_at = now() + interval '1 day' where id = (select id from vault.outbox order by id desc limit 1)`;
 
 /** An NDA that waits for its signature, on a deal of the broker of a thousand. */
@@ -661,7 +699,7 @@ function deliveries(database: Database, brokerageId: string | undefined): Job[] 
       run: () => database.run(queueWebhooks()).then((moved) => (moved ? 'done' : 'none')),
     },
     {
-      name: 'claim_deliveries, note_deliveries: 50 of 500',
+      name: 'claim_deliveries, enter_for_deliveries, sees_changes, note_deliveries: 50 of 500',
       before: `
         update webhook_deliveries set state = 'waiting', ended_at = null, attempts = 0, next_attempt_at = now() - interval '1 minute'
           where id in (select d.id from webhook_deliveries d where d.endpoint_id = ${endpoint} order by d.created_at desc, d.nr desc limit 500);
@@ -680,6 +718,7 @@ function deliveries(database: Database, brokerageId: string | undefined): Job[] 
           millis: 80,
         }));
         const { endpoint_id, claim } = lot;
+        await database.together(enterForDeliveries(lot), seesChanges(lot.deliveries.flatMap(({ seq }) => seq ?? [])));
         await database.run(
           noteDeliveries([{ endpoint: endpoint_id, claim, is_over: false, more: 50, held: [], attempts }]),
         );
@@ -813,10 +852,21 @@ const removeBroker = row<object, [brokerage: string]>(
 function leaving(database: Database, asOwner: Database, people: readonly ScalePerson[]): Job[] {
   const admin = people.find(({ role, deals }) => role === 'admin' && deals > 1_000);
   return [
-    ...['buyer of 1', 'buyer of 1000', 'seller of 1000'].flatMap((name) =>
+    ...[
+      'buyer of 1',
+      'buyer of 1000',
+      'seller of 1000',
+      'buyer of 10000',
+      'broker of 10000',
+      'advisor of 10000',
+    ].flatMap((name) =>
       people
         .filter((person) => person.name === name)
-        .map(({ user_id }) => ({ name: `erase_person: ${name}`, run: () => done(undone(asOwner, erase(user_id))) })),
+        .map(({ user_id, deals }) => ({
+          name: `erase_person: ${name}`,
+          isLarge: deals > 1_000,
+          run: () => done(undone(asOwner, erase(user_id))),
+        })),
     ),
     ...(admin?.brokerage_id
       ? [
@@ -927,7 +977,7 @@ export function jobsOf(
       ? [
           {
             name: 'remind: of an NDA',
-            before: 'delete from vault.sent_reminders',
+            before: `delete from vault.sent_reminders where subject_id = '${unsigned.id}'`,
             run: () =>
               done(
                 database.together(

@@ -19,6 +19,7 @@ import {
   keptRows,
   sizeOf,
 } from './scale-rows.ts';
+import { dealServiceRows, serviceRows } from './scale-rows-service.ts';
 
 /** The login with every right, beside those of the service: it loads the rows, and reads what PostgreSQL counts. */
 const superuser = 'bench_superuser';
@@ -164,7 +165,7 @@ async function load(connection: pg.ClientConfig, { deals, baseUrl, say }: Platfo
       next = from + chunk;
       const to = Math.min(from + chunk - 1, last);
       await client.query('begin');
-      for (const statement of dealRows) await client.query(statement, [from, to]);
+      for (const statement of [...dealRows, ...dealServiceRows]) await client.query(statement, [from, to]);
       await client.query('commit');
       say(`  ${to.toLocaleString('en-US')} of ${last.toLocaleString('en-US')} deals`);
     }
@@ -174,7 +175,10 @@ async function load(connection: pg.ClientConfig, { deals, baseUrl, say }: Platfo
   await withClient(connection, (client) =>
     client.query('analyze deals, deal_stages, exclusivities, ndas, participants, questions'),
   );
-  await inTurns({ ...asReplica, options: `${asReplica.options} -c work_mem=256MB` }, keptRows);
+  await inTurns({ ...asReplica, options: `${asReplica.options} -c work_mem=256MB` }, [
+    ...keptRows,
+    ...serviceRows(size),
+  ]);
   say('  indexes');
   await inTurns(connection, indexes);
   say('  vacuum, analyze');

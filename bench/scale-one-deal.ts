@@ -96,10 +96,13 @@ export function aboutDeal(calls: readonly Call[], ids: Readonly<Record<string, s
     webhook_id: _webhook,
     contact_id: _contact,
     delivery_id: _delivery,
+    own_id: _own,
     ...ofDeal
   } = ids;
   const named = Object.values(ofDeal).filter((value) => /^[0-9a-f-]{36}$/.test(value));
-  return calls.filter(({ path, body }) => named.some((value) => path.includes(value) || body?.includes(value)));
+  return calls.filter(({ path, body }) =>
+    named.some((value) => path.includes(value) || (typeof body === 'string' && body.includes(value))),
+  );
 }
 
 /** Asks for both in turns; the median of each of what PostgreSQL spends. */

@@ -96,6 +96,8 @@ const kinds = {
   webhook: '03e',
   delivery: '03f',
   answer: '040',
+  passkey: '041',
+  secret: '042',
 } as const;
 
 /** SQL for the id of the thing with that number. */
@@ -210,8 +212,8 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
   `insert into vault.sessions (id, user_id, digest, method, created_at, authenticated_at, last_seen_at, address, user_agent)
      select ${id('session', 'number')}, user_id, sha256(session_token::bytea), 'password', now(), now(), now(), '203.0.113.7', 'bench' from bench.people`,
   `insert into vault.calendar_links (user_id, digest, created_at) select user_id, sha256(session_token::bytea), bench.start() from bench.people`,
-  `insert into vault.passwords (user_id, phc)
-     select u.id, '$argon2id$v=19$m=19456,t=2,p=1$' || md5(u.id::text) || '$' || md5(u.email) from users u`,
+  `insert into vault.passwords (user_id, phc, address_proven_at)
+     select u.id, '$argon2id$v=19$m=19456,t=2,p=1$' || md5(u.id::text) || '$' || md5(u.email), bench.start() from users u`,
   // Everybody else has been here too: sessions that are over, clients and their tokens.
   `insert into vault.sessions (id, user_id, digest, method, created_at, authenticated_at, last_seen_at, ended_at, address, user_agent)
      select ${id('session', '1000 + u')}, ${id('buyer', `u % ${buyers}`)}, sha256(('session' || u)::bytea), 'password', now() - interval '9 days',
@@ -254,14 +256,17 @@ export const firstRows = ({ deals, brokerages, buyers, advisors }: Size, baseUrl
 ];
 
 const state = 'bench.state_of(n)';
-const part = (slot: string) => id('part', `n * 100 + ${slot}`);
+/** SQL for the id of what a person has on deal `n`, by their place there: the broker's is 0, the seller's 1, the buyers' 2 and 3, the advisor's 4, of whom was invited 5. */
+export const part = (slot: string) => id('part', `n * 100 + ${slot}`);
 const broker = 'bench.broker_of(n)';
 const seller = id('seller', 'n');
 const made = (hours: number | string) => `bench.made(n, ${hours})`;
 /** Within the last 29 days, the later the higher the number of the deal. */
-const lately = (n: string) =>
+export const lately = (n: string) =>
   `now() - interval '29 days' * (1 - ${n}::float8 / (select deals + ${dealsOfLarge} + 1 from bench.facts))`;
-const someOf = (salt: number, percent: number, number = 'n') => `bench.pick(${number}, ${salt}, 100) < ${percent}`;
+/** SQL for whether a number is among so many percent, others for each `salt`. */
+export const someOf = (salt: number, percent: number, number = 'n') =>
+  `bench.pick(${number}, ${salt}, 100) < ${percent}`;
 const exclusive = `${state} in ('exclusivity', 'diligence', 'closing', 'closed')`;
 const offered = `(${state} in ('under_offer', 'exclusivity', 'diligence', 'closing', 'closed') or (${state} = 'listed' and ${someOf(20, 40)}))`;
 const withBooks = `(${state} in ('diligence', 'closing', 'closed') or ${someOf(21, 30)})`;

@@ -4,6 +4,7 @@
  * nanoseconds (/proc/<pid>/schedstat), so that it is the same on a busy machine.
  */
 
+import { randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -38,9 +39,11 @@ import {
 } from './scale-calls.ts';
 import { aboutDeal, compare, isOver, pairsOf, dealOfBrokerage, type Difference } from './scale-one-deal.ts';
 import { forgetPlans, loginsOf, openPlatform, wake, type Platform, type ScalePerson } from './scale-data.ts';
+import { accountJobs } from './scale-account-jobs.ts';
 import { table } from './table.ts';
 import { lookedAt, type Scan } from './scale-plans.ts';
 import { startUndoing } from './scale-undone.ts';
+import { idsOfWrites, isSeldom, notFoundAgain, writeCalls } from './scale-writes.ts';
 
 /** What a call cost one caller; times in milliseconds. */
 interface Measure {
@@ -75,6 +78,17 @@ const usual = [
   'advisor of 10000',
   'admin of 12000',
 ];
+
+/** Of whom it is measured what their pages write: each role, on many deals. */
+const writing: ReadonlySet<string> = new Set([
+  'broker of 1000',
+  'broker of 10000',
+  'buyer of 1000',
+  'buyer of 10000',
+  'seller of 1000',
+  'advisor of 10000',
+  'admin of 12000',
+]);
 
 /** What a person waits for at most, in milliseconds: on up to 1,000 deals, and on more. */
 const bounds = { few: 25, many: 60 } as const;
@@ -132,15 +146,32 @@ async function measure(works: readonly Work[], effort: Effort): Promise<Measure[
   });
 }
 
+const nextPage = '{next}';
+const cursors = new WeakMap<Call, string | null>();
+
+/** The cursor of the page behind the first, null where there is none: asked once. */
+async function cursorOf(to: string, call: Call): Promise<string | null> {
+  const known = cursors.get(call);
+  if (known !== undefined) return known;
+  const response = await fetch(to + call.path.replace(/[?&]cursor=.*/, ''), { headers: call.headers });
+  const { next_cursor = null } = (await response.json()) as { next_cursor?: string | null };
+  const cursor = next_cursor && encodeURIComponent(next_cursor);
+  cursors.set(call, cursor);
+  return cursor;
+}
+
 /** Sends it and reads the whole answer; its status, what a tool refused, and whether it broke off. */
-async function send(
-  { origin, undoing }: Started,
-  { method, path: at, headers, body, ask, isUndone = false }: Call,
-): Promise<string> {
+async function send(started: Started, call: Call): Promise<string> {
+  const { method, path: at, headers, body, ask, isUndone = false } = call;
   if (ask) return ask();
-  const response = await fetch((isUndone ? undoing : origin) + at, {
+  const to = isUndone ? started.undoing : started.origin;
+  const cursor = at.includes(nextPage) ? await cursorOf(to, call) : '';
+  if (cursor === null) return 'no more';
+  const response = await fetch(to + at.replace(nextPage, cursor), {
     method,
-    headers,
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name, value.replace('{new}', () => randomUUID())]),
+    ),
     ...(body !== undefined && { body }),
   });
   const text = await response.text().catch(() => null);
@@ -159,7 +190,12 @@ async function plans(platform: Platform, routes: readonly Route[], people: reado
       const ids = await idsOf(client, person);
       found.push({
         who: person.name,
-        calls: [...webCalls(routes, person, ids), ...otherCalls(person, ids, database), ...toolCalls(person, ids)],
+        calls: [
+          ...webCalls(routes, person, ids),
+          ...otherCalls(person, ids, database),
+          ...toolCalls(person, ids),
+          ...(writing.has(person.name) ? writeCalls(routes, person, await idsOfWrites(client, person)) : []),
+        ],
       });
     }
     for (const [index, who] of ['key of the large brokerage', 'key of an ordinary brokerage'].entries()) {
@@ -225,7 +261,7 @@ function answeredToNobody(measures: Results['measures']): string[] {
     for (const [name, { status }] of Object.entries(calls))
       statuses.set(name, (statuses.get(name) ?? new Set()).add(status));
   return [...statuses]
-    .filter(([name, found]) => !refusedToAll.has(name) && ![...found].some(isDone))
+    .filter(([name, found]) => !refusedToAll.has(name) && !notFoundAgain.has(name) && ![...found].some(isDone))
     .map(([name, found]) => `${name} is done for nobody: ${[...found].join(', ')}`);
 }
 
@@ -241,7 +277,7 @@ function faults(
     const bound = (sizes.get(who) ?? 0) > 1_000 ? bounds.many : bounds.few;
     for (const [name, { status, p50, postgres }] of Object.entries(calls)) {
       if (status.startsWith('5')) found.push(`${who}: ${name} is answered with ${status}`);
-      if (p50 > bound && !/export|service/.test(name + who))
+      if (p50 > bound && !/export|service/.test(name + who) && !isSeldom(name))
         found.push(
           `${who}: ${name} takes ${numbers(p50)} ms at p50 (PostgreSQL ${numbers(postgres)}), more than ${bound}`,
         );
@@ -316,8 +352,9 @@ async function findScans(
         await look(`${who}: ${call.name}`, () => send(service, call));
       }
     }
-    for (const { name, before, run } of jobs) {
-      if (before) await client.query(before);
+    for (const { name, before, isLarge = false, run } of jobs) {
+      if (isLarge) continue;
+      if (before) await ready(client, before);
       await look(`service: ${name}`, run);
     }
   } finally {
@@ -462,20 +499,20 @@ async function openSide(
     const isNamed = (name: string, group: readonly string[]) =>
       chosen === null ? group.includes(name) : chosen.includes('all') || chosen.includes(name);
     const people = platform.people.filter(({ name }) => isNamed(name, usual));
-    const database = openDatabase({ connection: platform.postgres.server, poolSize: 1 });
+    // With each plan told, a statement may take many times as long.
+    const patient = { poolSize: 1, statementMillis: 120_000, silenceMillis: 120_000 };
+    const database = openDatabase({ connection: platform.postgres.server, ...patient });
     closing.push(() => database.close());
-    const asOwner = openDatabase({
-      connection: platform.postgres.owner,
-      poolSize: 1,
-      statementMillis: 120_000,
-      silenceMillis: 120_000,
-    });
+    const asOwner = openDatabase({ connection: platform.postgres.owner, ...patient });
     closing.push(() => asOwner.close());
     const asked = (await plans(platform, routes, people, database))
       .filter(({ who }) => !who.startsWith('key of') || isNamed('keys', ['keys']))
       .map(({ who, calls }) => ({ who, calls: calls.filter(only) }));
     const jobs = isNamed('jobs', ['jobs'])
-      ? jobsOf(database, platform, await waitingNda(platform), asOwner).filter(only)
+      ? [
+          ...jobsOf(database, platform, await waitingNda(platform), asOwner),
+          ...accountJobs(database, asOwner, platform.people),
+        ].filter(only)
       : [];
     const results: Results = { deals: platform.deals, measures: {}, scans: {}, pages: {} };
     const start = async (): Promise<Started> => {
@@ -567,6 +604,15 @@ async function compareOneDeal(
   return over.length === 0;
 }
 
+/** Does what there has to be before a job; again where a worker of the service was about to change the same. */
+async function ready(client: pg.Client, before: string): Promise<void> {
+  const isDeadlock = (error: unknown) => error instanceof pg.DatabaseError && error.code === '40P01';
+  await client.query(before).catch((error: unknown) => {
+    if (!isDeadlock(error)) throw error;
+    return client.query(before);
+  });
+}
+
 async function waitingNda({ superuser, people }: Platform) {
   const client = new pg.Client(superuser);
   await client.connect();
@@ -615,7 +661,7 @@ async function measureAll(sides: readonly Side[], say: (line: string) => void): 
         const job = jobs.find((one) => one.name === name);
         const before = job?.before;
         return job
-          ? [{ run: job.run, backends, prepare: before === undefined ? undefined : () => client.query(before) }]
+          ? [{ run: job.run, backends, prepare: before === undefined ? undefined : () => ready(client, before) }]
           : [];
       });
       keep('service', name, await measure(works, { millis: 300, most: 5 }));

@@ -5455,9 +5455,11 @@ begin
     return;
   end if;
   return query
-    select distinct on (lower(c.email)) lower(c.email), c.id from public.contacts c
-    where c.brokerage_id = brokerage and c.archived_at is null and c.email is not null and lower(c.email) = any (emails)
-    order by lower(c.email), c.id;
+    select e.email, k.id from (select distinct u.email from unnest(emails) u (email)) e
+    cross join lateral (
+      select c.id from public.contacts c
+      where c.brokerage_id = brokerage and c.archived_at is null and c.email is not null and lower(c.email) = e.email
+      order by c.id limit 1) k;
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.contacts_with_emails(uuid,text[]) TO dealkeep_server;
@@ -9150,6 +9152,22 @@ end
 $function$;
 GRANT EXECUTE ON FUNCTION app.is_set_up_open() TO dealkeep_server;
 
+CREATE OR REPLACE FUNCTION app.is_time_zone(zone text)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ STABLE PARALLEL SAFE
+ SET search_path TO ''
+AS $function$
+begin
+  if zone !~ '^[A-Z][A-Za-z_-]*(/[A-Z][A-Za-z_-]*)+$' then
+    return zone = 'UTC' or exists (select from pg_catalog.pg_timezone_names z where z.name = zone);
+  end if;
+  perform pg_catalog.timezone(zone, timestamptz 'epoch');
+  return true;
+exception
+  when invalid_parameter_value then return false;
+end $function$;
+
 CREATE OR REPLACE FUNCTION app.is_unread(deal_id uuid, participant_id uuid, distributed_at timestamp with time zone)
  RETURNS boolean
  LANGUAGE plpgsql
@@ -11822,8 +11840,8 @@ CREATE OR REPLACE FUNCTION app.pending_secret(session bytea)
  SET search_path TO ''
 AS $function$
 begin
-  return (select t.secret from app.recent_session(session) r
-    join vault.totp t on t.user_id = r.user_id and t.confirmed_at is null);
+  return (select (select t.secret from vault.totp t where t.user_id = r.user_id and t.confirmed_at is null)
+    from app.recent_session(session) r);
 end
 $function$;
 GRANT EXECUTE ON FUNCTION app.pending_secret(bytea) TO dealkeep_server;
@@ -13544,9 +13562,8 @@ AS $function$
 declare
   this vault.live_sessions;
 begin
-  select r.* into this from app.recent_session_with_factor(session) r
-    join vault.totp t on t.user_id = r.user_id and t.confirmed_at is not null;
-  if not found then
+  select r.* into this from app.recent_session_with_factor(session) r;
+  if not found or not exists (select from vault.totp t where t.user_id = this.user_id and t.confirmed_at is not null) then
     return false;
   end if;
   delete from vault.recovery_codes c where c.user_id = this.user_id;
@@ -14266,15 +14283,14 @@ begin
   if app.user_id() is null or app.client_id() is not null then
     perform app.refuse('not_a_person', 'Sign in to choose what you hear of.');
   end if;
-  if not exists (select from pg_catalog.pg_timezone_names z where z.name = zone) then
+  if not app.is_time_zone(zone) then
     perform app.refuse_value('time_zone', 'Choose a time zone from the list.');
   end if;
   insert into vault.notification_settings (user_id, time_zone, digest_hour) values (app.user_id(), zone, hour)
     on conflict (user_id) do update set time_zone = excluded.time_zone, digest_hour = excluded.digest_hour;
   update vault.notifications n set mail_due_at = app.next_digest(app.user_id())
     where n.user_id = app.user_id() and n.mail = 'daily' and n.mail_due_at is not null;
-end
-$function$;
+end $function$;
 GRANT EXECUTE ON FUNCTION app.set_notification_settings(text,integer) TO dealkeep_server;
 
 CREATE OR REPLACE FUNCTION app.set_side()
@@ -16311,3 +16327,6 @@ $function$;
 -- b2c2a82f98386f481802de3a316a53ba1c1ae7e9cb1497f03ccedfc04410085b  630_a_hundred_sessions.sql
 -- 7ba70d1fc8b0c1013d082147065f2e91b2b37264b2d525649ea6cef9e0e2afe5  631_mails_of_news_by_index_of_deals.sql
 -- 2e78b07718cf523a5340102533b40171c071fd9fc2b455baa2c71523f44e3ae9  632_documents_of_deals_by_one_index.sql
+-- d02978b18234091b529a9c21e754dfa9778e034e4b504092cda70724c9338478  620_time_zones_by_name.sql
+-- 488db404d39ac9d50be131023cef1058d231d5570052151cd1e00eeda0b6eda7  621_authenticator_by_index.sql
+-- 5dd91996344aa92c5a502ecc477eda9218ffd3856b264825609811076d8572f2  622_addresses_of_an_import_by_index.sql
